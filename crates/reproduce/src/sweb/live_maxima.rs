@@ -28,14 +28,12 @@ const FILE: &str = "live-maxima.csv";
 const FAILED: &str = "error_ratio";
 const SERVERS: &str = "system.tier.node.targets.servers";
 
-/// Of six nodes, which the experiment has where it varies nothing, and of one: requests per second below the simulator's most,
-/// and above it.
-const CASES: [(&str, &str, [u32; 2]); 2] = [("six nodes", "", [41, 51]), ("one node", "1", [10, 14])];
+/// How many nodes, and requests per second below the simulator's most and above it.
+const CASES: [(&str, &str, [u32; 2]); 2] = [("six nodes", "6", [41, 51]), ("one node", "1", [10, 14])];
 
 /// A line of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Row {
-    /// As the variant has it; empty where it changes nothing.
     servers: String,
     arrivals: String,
     seed: u64,
@@ -46,8 +44,8 @@ struct Row {
     verdict: String,
 }
 
-/// Keeps in `kept` what the run folders `seed-N/maxima` of these seeds in `runs` say, if there is one.
-pub(super) fn condense(runs: &Path, seeds: &[u64], kept: &Path) -> Result<(), ReproduceError> {
+/// Keeps in `kept` what the run folders `seed-N/maxima` of these seeds in `runs` say; false where there is none.
+pub(super) fn condense(runs: &Path, seeds: &[u64], kept: &Path) -> Result<bool, ReproduceError> {
     let mut rows = Vec::new();
     for seed in seeds {
         let path = runs.join(format!("seed-{seed}")).join(NAME);
@@ -55,7 +53,7 @@ pub(super) fn condense(runs: &Path, seeds: &[u64], kept: &Path) -> Result<(), Re
             rows.extend(of_folder(&Folder::read(&path).map_err(|e| ReproduceError(e.to_string()))?, *seed));
         }
     }
-    if rows.is_empty() { Ok(()) } else { kept::write(&kept.join(FILE), &rows) }
+    if rows.is_empty() { Ok(false) } else { kept::write(&kept.join(FILE), &rows).map(|()| true) }
 }
 
 fn of_folder(folder: &Folder, seed: u64) -> Vec<Row> {
@@ -146,9 +144,9 @@ impl Row {
 const HEAD: &str = "
 ### The most requests per second, live
 
-Files of 1.5 MB for 30 s, in the [live system](../../experiments/sweb-1996/live/maxima.toml) with its network that queues: the simulator
-answers 46 requests per second on six nodes and 12 on one without a failure. A node that has as many connections as it takes
-refuses one more.
+Files of 1.5 MB for 30 s, in the [live system](../../experiments/sweb-1996/live/maxima.toml) with its network that queues: the
+simulator answers 46 requests per second on six nodes and 12 on one without a failure. A node that has as many connections as it
+takes refuses one more.
 
 ";
 

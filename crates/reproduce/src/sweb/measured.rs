@@ -142,10 +142,13 @@ pub(crate) fn condense(runs: &Path, kept: &Path) -> Result<(), ReproduceError> {
             }
         }
     }
+    let has_more = live_maxima::condense(runs, &seeds, kept)?;
+    if rows.is_empty() && has_more {
+        return Ok(());
+    }
     if rows.is_empty() {
         return Err(cannot("it has no run folder such as seed-1/non-uniform".into()));
     }
-    live_maxima::condense(runs, &seeds, kept)?;
     kept::write(&kept.join(FILE), &rows)
 }
 

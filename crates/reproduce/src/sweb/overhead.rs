@@ -1,5 +1,5 @@
-//! What scheduling costs, by phase: what a client waits longer where a node decides, and where it is redirected, and what processor
-//! time decisions and reports take.
+//! What scheduling costs, by phase: what a client waits longer where a node decides, and where it is redirected, and what
+//! processor time decisions and reports take.
 //!
 //! Figures come from `overhead.csv` beside the page, which the benchmark of nodes writes: a page of 1 kB from nodes that are
 //! idle, one client, all on one core.
@@ -85,8 +85,8 @@ fn alone(rows: &[Row], what: &str, digits: usize) -> String {
 const HEAD: &str = "
 ## What scheduling costs
 
-A page of 1 kB from an idle node: what its client waits longer where the node's broker decides, over the same page under the node's own
-name, where nothing is decided; and where it is redirected, over that. By `make sweb-live`, medians over rounds.
+A page of 1 kB from an idle node: what its client waits longer where the node's broker decides, over the same page under the
+node's own name, where nothing is decided; and where it is redirected, over that. By `make sweb-live`, medians over rounds.
 
 ";
 

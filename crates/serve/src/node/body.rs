@@ -5,9 +5,7 @@
 //! a counter beside the bytes of each piece.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -15,6 +13,7 @@ use std::task::{Context, Poll, ready};
 use hyper::body::{Body, Buf, Bytes, Frame, SizeHint};
 use tokio::sync::mpsc;
 
+use super::files::Section;
 use super::log::Line;
 use super::requests::InFlight;
 
@@ -44,16 +43,6 @@ pub(super) enum Part {
     Bytes(Bytes),
     /// Bytes of a file.
     File(Section),
-}
-
-/// A section of a file that is read as it is sent.
-pub(super) struct Section {
-    /// The file.
-    pub(super) file: Arc<File>,
-    /// Where the next byte is.
-    pub(super) at: u64,
-    /// How many are left.
-    pub(super) left: u64,
 }
 
 /// A body that comes as a program makes it.
@@ -117,7 +106,8 @@ impl NodeBody {
     pub(crate) fn size(&self) -> Option<u64> {
         match &self.kind {
             Kind::Whole(bytes) => Some(bytes.len() as u64),
-            Kind::Filler { left } | Kind::File(Section { left, .. }) | Kind::Parts { left, .. } => Some(*left),
+            Kind::Filler { left } | Kind::Parts { left, .. } => Some(*left),
+            Kind::File(section) => Some(section.left()),
             Kind::Stream(stream) => stream.left,
         }
     }
@@ -127,20 +117,8 @@ impl Part {
     fn left(&self) -> u64 {
         match self {
             Part::Bytes(bytes) => bytes.len() as u64,
-            Part::File(section) => section.left,
+            Part::File(section) => section.left(),
         }
-    }
-}
-
-impl Section {
-    /// The next bytes. A file that shrank meanwhile breaks the reply off: its length has been promised.
-    fn next(&mut self) -> io::Result<Bytes> {
-        let size = self.left.min(CHUNK);
-        let mut chunk = vec![0; size as usize];
-        self.file.read_exact_at(&mut chunk, self.at)?;
-        self.at += size;
-        self.left -= size;
-        Ok(chunk.into())
     }
 }
 
@@ -177,14 +155,14 @@ impl Body for NodeBody {
                 *left -= size;
                 Bytes::from_static(&FILLER[..size as usize])
             }
-            Kind::File(section) => section.next()?,
+            Kind::File(section) => ready!(section.poll_next(cx, CHUNK))?,
             Kind::Parts { parts, left } => {
                 while parts.front().is_some_and(|part| part.left() == 0) {
                     parts.pop_front();
                 }
                 let bytes = match parts.front_mut() {
                     Some(Part::Bytes(bytes)) => std::mem::take(bytes),
-                    Some(Part::File(section)) => section.next()?,
+                    Some(Part::File(section)) => ready!(section.poll_next(cx, CHUNK))?,
                     None => unreachable!("what is left is in a part"),
                 };
                 *left -= bytes.len() as u64;

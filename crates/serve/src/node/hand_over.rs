@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use http_body_util::BodyExt;
-use hyper::body::{Body, Incoming};
+use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
@@ -130,20 +130,27 @@ fn forwarded(mut reply: gateway::Reply, mut keeping: Option<(Coming, Arc<Broker>
     tokio::task::spawn_local(async move {
         while let Some(frame) = reply.frame().await {
             let bytes = frame.map_err(std::io::Error::other).map(|frame| frame.into_data().unwrap_or_default());
-            if let Some((coming, ..)) = &mut keeping {
-                let is_taken = bytes.as_ref().is_ok_and(|bytes| coming.take(bytes).is_ok());
-                keeping = keeping.filter(|_| is_taken);
-            }
+            keeping = match (keeping, &bytes) {
+                (Some((coming, broker, asked)), Ok(bytes)) => {
+                    written(coming, bytes.clone()).await.map(|coming| (coming, broker, asked))
+                }
+                _ => None,
+            };
             // A client that has left ends the peer's reply too.
             if sender.send(bytes).await.is_err() {
                 return;
             }
         }
         if let Some((coming, broker, asked)) = keeping
-            && coming.finish(asked)
+            && tokio::task::spawn_blocking(move || coming.finish(asked)).await.is_ok_and(|is_kept| is_kept)
         {
             broker.count_copied();
         }
     });
     NodeBody::stream(frames, size)
+}
+
+/// The copy with its next bytes, which another thread writes: this one waits for no disk. None where they cannot be written.
+async fn written(mut coming: Coming, bytes: Bytes) -> Option<Coming> {
+    tokio::task::spawn_blocking(move || coming.take(&bytes).ok().map(|()| coming)).await.ok().flatten()
 }

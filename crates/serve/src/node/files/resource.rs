@@ -7,11 +7,10 @@ use std::time::{Duration, SystemTime};
 
 use hyper::body::Bytes;
 use hyper::header::HeaderValue;
-use rustix::buffer::spare_capacity;
 use rustix::fs::{Stat, fstat};
-use rustix::io::{Errno, pread};
 
 use super::root::Opened;
+use super::section::in_memory;
 
 /// Files up to this size are kept with their contents (bytes): a thread keeps some hundred.
 const KEPT_WHOLE: u64 = 16 * 1024;
@@ -89,39 +88,27 @@ impl Representation {
         })
     }
 
-    /// These bytes of it. A short file is read once: its bytes are kept with what is known of it.
+    /// These bytes of it, where all can be had without waiting for a disk. A short file is read once: its bytes are kept with
+    /// what is known of it.
     ///
     /// # Errors
     /// When they are not there any more.
-    pub(super) fn section(&self, at: u64, size: u64) -> io::Result<Bytes> {
+    pub(super) fn section(&self, at: u64, size: u64) -> io::Result<Option<Bytes>> {
+        let whole = |at: u64, size: u64| {
+            let found = in_memory(&self.file, at, size)?;
+            Ok::<_, io::Error>(found.filter(|bytes| bytes.len() as u64 == size))
+        };
         if self.size > KEPT_WHOLE {
-            return self.read(at, size);
+            return whole(at, size);
         }
         let contents = match self.contents.get() {
             Some(contents) => contents,
-            None => {
-                let contents = self.read(0, self.size)?;
-                self.contents.get_or_init(|| contents)
-            }
+            None => match whole(0, self.size)? {
+                Some(contents) => self.contents.get_or_init(|| contents),
+                None => return Ok(None),
+            },
         };
-        Ok(contents.slice(at as usize..(at + size) as usize))
-    }
-
-    fn read(&self, at: u64, size: u64) -> io::Result<Bytes> {
-        let size = size as usize;
-        let mut bytes = Vec::with_capacity(size);
-        while bytes.len() < size {
-            let next = at + bytes.len() as u64;
-            match pread(&*self.file, spare_capacity(&mut bytes), next) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(_) => {}
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        // The allocator may have given more room than asked for.
-        bytes.truncate(size);
-        Ok(bytes.into())
+        Ok(Some(contents.slice(at as usize..(at + size) as usize)))
     }
 }
 

@@ -9,11 +9,12 @@ use hyper::header::{
 };
 use hyper::{Method, Request, Response, StatusCode};
 
-use super::super::body::{NodeBody, Part, Section};
+use super::super::body::{NodeBody, Part};
 use super::super::reply::{Reply, text};
 use super::conditions::{Verdict, evaluate};
 use super::ranges::{Asked, asked, separator};
 use super::resource::{Representation, Resource};
+use super::section::Section;
 use super::variants::choose;
 
 /// Files up to this size are read whole (bytes).
@@ -94,10 +95,9 @@ fn described(resource: &Resource, chosen: &Representation, status: StatusCode, b
 
 /// None when the bytes are not there any more.
 fn section(chosen: &Representation, at: u64, size: u64) -> Option<NodeBody> {
-    if size <= SMALL {
-        return chosen.section(at, size).ok().map(NodeBody::whole);
-    }
-    Some(NodeBody::file(Section { file: Arc::clone(&chosen.file), at, left: size }))
+    let at_once = if size <= SMALL { chosen.section(at, size).ok()? } else { None };
+    let later = || NodeBody::file(Section::new(Arc::clone(&chosen.file), at, size));
+    Some(at_once.map_or_else(later, NodeBody::whole))
 }
 
 /// The body of several ranges (RFC 9110, section 14.6).
@@ -111,7 +111,7 @@ fn several(resource: &Resource, chosen: &Representation, ranges: &[(u64, u64)], 
         );
         parts.push_back(Part::Bytes(head.into()));
         let file = Arc::clone(&chosen.file);
-        parts.push_back(Part::File(Section { file, at: *first, left: last - first + 1 }));
+        parts.push_back(Part::File(Section::new(file, *first, last - first + 1)));
     }
     parts.push_back(Part::Bytes(format!("\r\n--{separator}--\r\n").into()));
     NodeBody::parts(parts)
