@@ -8,7 +8,7 @@ use sojourn_lab::Folder;
 use sojourn_lab::folder::{VariantFile, Verdict};
 use sojourn_stats::{Moments, measure};
 
-use super::{ARRIVALS, MEAN, POLICY, live_maxima};
+use super::{ARRIVALS, MEAN, POLICY};
 use crate::ReproduceError;
 use crate::kept::{self, word};
 use crate::number::Number;
@@ -123,33 +123,31 @@ impl Row {
     }
 }
 
-/// Writes the file in `kept` from the run folders in `runs`, `seed-1/non-uniform` and so on.
-pub(crate) fn condense(runs: &Path, kept: &Path) -> Result<(), ReproduceError> {
-    let cannot = |what: String| ReproduceError(format!("cannot read {}: {what}", runs.display()));
+/// The seeds of which there are run folders `seed-N` in `runs`, in order.
+pub(super) fn seeds_in(runs: &Path) -> Result<Vec<u64>, ReproduceError> {
+    let cannot = |e: std::io::Error| ReproduceError(format!("cannot read {}: {e}", runs.display()));
     let mut seeds = Vec::new();
-    for entry in std::fs::read_dir(runs).map_err(|e| cannot(e.to_string()))? {
-        let name = entry.map_err(|e| cannot(e.to_string()))?.file_name();
+    for entry in std::fs::read_dir(runs).map_err(cannot)? {
+        let name = entry.map_err(cannot)?.file_name();
         seeds.extend(name.to_str().and_then(|name| name.strip_prefix("seed-")?.parse::<u64>().ok()));
     }
     seeds.sort_unstable();
+    Ok(seeds)
+}
+
+/// Writes the file in `kept` from the run folders `seed-1/non-uniform` and so on in `runs`; false where there is none.
+pub(super) fn condense(runs: &Path, seeds: &[u64], kept: &Path) -> Result<bool, ReproduceError> {
     let mut rows = Vec::new();
-    for &seed in &seeds {
+    for seed in seeds {
         for experiment in RUNS {
             let path = runs.join(format!("seed-{seed}")).join(experiment);
             if path.exists() {
                 let folder = Folder::read(&path).map_err(|e| ReproduceError(e.to_string()))?;
-                rows.extend(of_folder(&folder, experiment, seed));
+                rows.extend(of_folder(&folder, experiment, *seed));
             }
         }
     }
-    let has_more = live_maxima::condense(runs, &seeds, kept)?;
-    if rows.is_empty() && has_more {
-        return Ok(());
-    }
-    if rows.is_empty() {
-        return Err(cannot("it has no run folder such as seed-1/non-uniform".into()));
-    }
-    kept::write(&kept.join(FILE), &rows)
+    if rows.is_empty() { Ok(false) } else { kept::write(&kept.join(FILE), &rows).map(|()| true) }
 }
 
 fn of_folder(folder: &Folder, experiment: &str, seed: u64) -> Vec<Row> {
@@ -259,7 +257,7 @@ mod tests {
         kept::write(&folder.path().join(FILE), &rows).unwrap();
         assert_eq!(Measured::read(folder.path()).unwrap().0, rows);
         assert!(Measured::read(&folder.path().join("none")).unwrap().0.is_empty());
-        let nothing = condense(folder.path(), folder.path()).unwrap_err().to_string();
+        let nothing = super::super::condense(folder.path(), folder.path()).unwrap_err().to_string();
         assert!(nothing.contains("no run folder such as seed-1/non-uniform"), "{nothing}");
     }
 }

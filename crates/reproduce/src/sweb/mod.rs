@@ -3,7 +3,7 @@
 //! The tables of the paper are lost; what its text says of them is compared, each statement turned into comparisons of simulated
 //! figures with their intervals ([`findings`]). Rates at which requests begin to fail, and the one reading that is fitted, are
 //! searched for before ([`search`]); what each other reading changes ([`readings`]) is told by its [`effects`]. What real nodes
-//! did is kept in a file ([`measured`]) and stands beside it ([`live`]).
+//! did is kept in files ([`measured`], [`live_maxima`], [`overhead`]) and stands beside it ([`live`]).
 
 mod configurations;
 mod effects;
@@ -29,7 +29,6 @@ use crate::answers::Answers;
 use crate::finding;
 use crate::number::Number;
 use crate::verdict::LEGEND;
-pub(crate) use measured::condense;
 
 /// The experiments, by the name of the run folder.
 const RUNS: [&str; 11] = [
@@ -131,6 +130,17 @@ impl Study {
     fn mean(&self, name: &str, settings: &[Setting<'_>]) -> Option<Number> {
         self.of(name).number(settings, MEAN)
     }
+}
+
+/// Writes the files in `kept` from the run folders in `runs`, `seed-1/non-uniform` and so on; of a kind of which there are none
+/// the file stays as it is.
+pub(crate) fn condense(runs: &Path, kept: &Path) -> Result<(), ReproduceError> {
+    let seeds = measured::seeds_in(runs)?;
+    let found = [measured::condense(runs, &seeds, kept)?, live_maxima::condense(runs, &seeds, kept)?];
+    if found.contains(&true) {
+        return Ok(());
+    }
+    Err(ReproduceError(format!("cannot read {}: it has no run folder such as seed-1/non-uniform", runs.display())))
 }
 
 /// Writes the page at `page`, and its figures beside it, from the run folders in `runs` and what was measured live, which is

@@ -13,9 +13,9 @@ use std::task::{Context, Poll, ready};
 use hyper::body::{Body, Buf, Bytes, Frame, SizeHint};
 use tokio::sync::mpsc;
 
-use super::files::Section;
 use super::log::Line;
 use super::requests::InFlight;
+use super::section::Section;
 
 /// Bytes per frame of a long body: large enough for few system calls, small enough to stay in the cache.
 const CHUNK: u64 = 64 * 1024;

@@ -35,6 +35,7 @@ mod processor;
 mod reply;
 mod requests;
 mod running;
+mod section;
 mod spin;
 mod stored;
 mod tls;

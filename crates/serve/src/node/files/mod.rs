@@ -17,7 +17,6 @@ mod path;
 mod ranges;
 mod resource;
 mod root;
-mod section;
 mod serving;
 mod settings;
 mod variants;
@@ -39,7 +38,6 @@ pub(super) use path::percent_decoded;
 pub(crate) use path::{encoded, normalized};
 use resource::Resource;
 use root::{Found, Root};
-pub(super) use section::Section;
 pub use settings::{CacheControl, FileSettings};
 
 /// The files that a node serves.

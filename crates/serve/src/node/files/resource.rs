@@ -9,8 +9,8 @@ use hyper::body::Bytes;
 use hyper::header::HeaderValue;
 use rustix::fs::{Stat, fstat};
 
+use super::super::section::in_memory;
 use super::root::Opened;
-use super::section::in_memory;
 
 /// Files up to this size are kept with their contents (bytes): a thread keeps some hundred.
 const KEPT_WHOLE: u64 = 16 * 1024;

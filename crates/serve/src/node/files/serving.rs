@@ -11,10 +11,10 @@ use hyper::{Method, Request, Response, StatusCode};
 
 use super::super::body::{NodeBody, Part};
 use super::super::reply::{Reply, text};
+use super::super::section::Section;
 use super::conditions::{Verdict, evaluate};
 use super::ranges::{Asked, asked, separator};
 use super::resource::{Representation, Resource};
-use super::section::Section;
 use super::variants::choose;
 
 /// Files up to this size are read whole (bytes).

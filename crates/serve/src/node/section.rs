@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 const TMPFS: i64 = 0x0102_1994;
 
 /// A section of a file.
-pub(in crate::node) struct Section {
+pub(super) struct Section {
     file: Arc<File>,
     /// Where the next byte is.
     at: u64,
@@ -31,17 +31,17 @@ pub(in crate::node) struct Section {
 
 impl Section {
     /// `left` bytes from `at` on.
-    pub(in crate::node) fn new(file: Arc<File>, at: u64, left: u64) -> Section {
+    pub(super) fn new(file: Arc<File>, at: u64, left: u64) -> Section {
         Section { file, at, left, reading: None }
     }
 
     /// How many bytes are left.
-    pub(in crate::node) fn left(&self) -> u64 {
+    pub(super) fn left(&self) -> u64 {
         self.left
     }
 
     /// The next bytes, `most` of them at most. A file that shrank meanwhile breaks the reply off: its length has been promised.
-    pub(in crate::node) fn poll_next(&mut self, cx: &mut Context<'_>, most: u64) -> Poll<io::Result<Bytes>> {
+    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>, most: u64) -> Poll<io::Result<Bytes>> {
         let bytes = match &mut self.reading {
             Some(reading) => ready!(Pin::new(reading).poll(cx)).map_err(io::Error::other)??,
             None => match in_memory(&self.file, self.at, self.left.min(most))? {
