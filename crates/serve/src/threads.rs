@@ -32,8 +32,8 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// Starts a thread per item of `inputs`; `work` is called on each, inside its runtime. `blocking` threads are kept
-    /// for work that burns processor time. Told to stop, the work has a `grace`.
+    /// Starts a thread per item of `inputs`; `work` is called on each, inside its runtime. Up to `blocking` threads of
+    /// its own take what would hold it up: a disk, or what burns processor time. Told to stop, the work has a `grace`.
     pub(crate) fn start<I: Send + 'static>(
         name: &str,
         inputs: Vec<I>,

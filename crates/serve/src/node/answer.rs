@@ -25,7 +25,7 @@ use super::oracle::{Learner, Metered};
 use super::processor::Processor;
 use super::reply::{self, Reply, text};
 use super::requests::Requests;
-use super::spin::{Amount, spin};
+use super::spin::{Amount, Workers};
 use super::stored::{STORED, Source};
 use super::work::Asked;
 use super::{BYTES_MAX, DEMAND_MAX, HEALTH, LOAD, NodeConfig, NodeCounts};
@@ -52,6 +52,7 @@ pub(crate) struct Handler {
     ailment: Arc<Ailment>,
     broker: Option<Arc<Broker>>,
     learner: Option<Arc<Learner>>,
+    workers: Workers,
 }
 
 /// What a handler comes after.
@@ -93,7 +94,9 @@ impl Handler {
         let dynamic = Dynamic::new(config.cgi.as_ref(), config.fastcgi.as_ref(), root, port)?;
         let log = config.log.as_ref().map(AccessLog::open).transpose()?.map(Arc::new);
         let broker = match before {
-            Before::Reload(Handler { emulation, started, requests, busy, ailment, broker, learner, .. }) => {
+            Before::Reload(Handler {
+                emulation, started, requests, busy, ailment, broker, learner, workers, ..
+            }) => {
                 let (emulation, requests, busy) = (emulation.clone(), Arc::clone(requests), Arc::clone(busy));
                 let (ailment, broker, learner) = (Arc::clone(ailment), broker.clone(), learner.clone());
                 return Ok(Handler {
@@ -109,6 +112,7 @@ impl Handler {
                     ailment,
                     broker,
                     learner,
+                    workers: workers.clone(),
                 });
             }
             Before::Start(broker) => broker,
@@ -126,7 +130,22 @@ impl Handler {
         let busy = if emulation.is_some() { Span::ZERO } else { clock::process_cpu() };
         let busy = Arc::new(Mutex::new(BusyMarks { older: (started, busy), newer: (started, busy) }));
         let (requests, learner) = (Arc::default(), learner.transpose()?);
-        Ok(Handler { name, files, dynamic, log, limits, emulation, started, requests, busy, ailment, broker, learner })
+        let workers = Workers::new(config.workers);
+        Ok(Handler {
+            name,
+            files,
+            dynamic,
+            log,
+            limits,
+            emulation,
+            started,
+            requests,
+            busy,
+            ailment,
+            broker,
+            learner,
+            workers,
+        })
     }
 
     /// The stations of what is emulated.
@@ -369,7 +388,7 @@ impl Handler {
         let served = match (&self.emulation, asked.rounds) {
             (Some(emulation), None) => Some(self.emulate(emulation, &asked, fetched).await?),
             (_, Some(rounds)) => {
-                spin(Amount::Rounds(rounds)).await;
+                self.workers.burn(Amount::Rounds(rounds)).await;
                 None
             }
             (None, None) => {
@@ -377,7 +396,7 @@ impl Handler {
                     let wanted = "/work wants ?iter=N, ?demand=10ms or the header x-sojourn-demand here\n";
                     return Err(text(StatusCode::BAD_REQUEST, wanted));
                 };
-                spin(Amount::Time(demand)).await;
+                self.workers.burn(Amount::Time(demand)).await;
                 None
             }
         };

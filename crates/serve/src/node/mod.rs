@@ -125,6 +125,14 @@ pub struct NodeCounts {
     pub cluster: Option<ClusterCounts>,
 }
 
+/// Threads that wait for disks at most, for each thread that handles HTTP.
+const READERS: usize = 16;
+
+/// Threads beside each that handles HTTP, where so many may burn processor time: those never take the place of readers.
+fn blocking(workers: usize) -> usize {
+    workers + READERS
+}
+
 /// A running node; dropping it stops it.
 pub struct Node {
     /// Those without TLS first.
@@ -195,7 +203,7 @@ impl Node {
         let reports = door.as_ref().map(Door::address).transpose()?;
         let (door, id) = (Mutex::new(door), Arc::new(GatewayId::new()));
         let shared = Arc::clone(&running);
-        let threads = Threads::start("node", doors, workers, grace, move |index, doors, stop| {
+        let threads = Threads::start("node", doors, blocking(workers), grace, move |index, doors, stop| {
             let running = Arc::clone(&shared);
             let handler = running.handler.get();
             let mut bells = Vec::new();

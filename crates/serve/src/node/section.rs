@@ -91,7 +91,13 @@ fn exactly(file: &File, at: u64, size: u64) -> io::Result<Bytes> {
 mod tests {
     use std::future::poll_fn;
     use std::io::Write;
+    use std::time::Duration;
 
+    use sojourn_stats::Span;
+    use tokio::runtime::Builder;
+
+    use super::super::blocking;
+    use super::super::spin::{Amount, Workers};
     use super::*;
 
     /// The pieces of a section, and whether its first one had to be waited for.
@@ -131,5 +137,26 @@ mod tests {
         assert_eq!((read.unwrap().concat(), waited), (whole.clone(), true));
         let (read, _) = pieces(Section::new(file, 0, whole.len() as u64 + 1), 1 << 16).await;
         assert_eq!(read.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    /// As many burn as may, for as long as they like.
+    #[test]
+    fn what_burns_processor_time_holds_up_no_reader() {
+        let mut runtime = Builder::new_current_thread();
+        let runtime = runtime.enable_time().max_blocking_threads(blocking(2)).build().unwrap();
+        let workers = Workers::new(2);
+        let read = runtime.block_on(async {
+            for _ in 0..20 {
+                let workers = workers.clone();
+                tokio::spawn(async move { workers.burn(Amount::Time(Span(u64::MAX))).await });
+            }
+            tokio::task::yield_now().await;
+            let size = std::fs::read("/proc/version").unwrap().len() as u64;
+            let section = Section::new(Arc::new(File::open("/proc/version").unwrap()), 0, size);
+            tokio::time::timeout(Duration::from_secs(20), pieces(section, size)).await
+        });
+        assert!(read.is_ok_and(|(read, waited)| read.is_ok() && waited));
+        // What burns ends when nothing waits for it any more.
+        drop(runtime);
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sojourn_stats::Span;
+use tokio::sync::Semaphore;
 
 use crate::clock;
 
@@ -20,19 +21,35 @@ pub(crate) enum Amount {
 /// Rounds between two looks at the clock and at whether the client still waits; some 20 us.
 const STRIDE: u64 = 10_000;
 
-/// Burns `amount` on a worker thread. When the caller is dropped, the loop ends at its next look.
-pub(crate) async fn spin(amount: Amount) {
-    struct Abandon(Arc<AtomicBool>);
-    impl Drop for Abandon {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::Relaxed);
-        }
+/// How many may burn at once; others wait in their order.
+#[derive(Clone)]
+pub(crate) struct Workers(Arc<Semaphore>);
+
+impl Workers {
+    /// So many.
+    pub(crate) fn new(workers: usize) -> Workers {
+        Workers(Arc::new(Semaphore::new(workers)))
     }
-    let abandoned = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&abandoned);
-    let _abandon = Abandon(abandoned);
-    // The loop does not panic, and a runtime that is shutting down drops the caller as well.
-    let _ = tokio::task::spawn_blocking(move || burn(amount, &flag)).await;
+
+    /// Burns `amount` on a thread of its own. When the caller is dropped, the loop ends at its next look.
+    pub(crate) async fn burn(&self, amount: Amount) {
+        struct Abandon(Arc<AtomicBool>);
+        impl Drop for Abandon {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+        let place = Arc::clone(&self.0).acquire_owned().await.expect("it is never closed");
+        let abandoned = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&abandoned);
+        let _abandon = Abandon(abandoned);
+        let burning = move || {
+            burn(amount, &flag);
+            drop(place);
+        };
+        // The loop does not panic, and a runtime that is shutting down drops the caller as well.
+        let _ = tokio::task::spawn_blocking(burning).await;
+    }
 }
 
 /// How many rounds of the loop one core does in a second, seen for `span` of this thread's own time.
