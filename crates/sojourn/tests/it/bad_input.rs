@@ -30,7 +30,7 @@ fn mistakes_in_an_experiment() {
         ("utilization = 0.7", "utilization = 1.3", &["x.toml:", "1.3", "stable below"]),
         ("utilization = 0.7", "rate = -5 /s", &["x.toml:", "arrivals"]),
         ("utilization = 0.7", "rate = 5", &["x.toml:", "unit"]),
-        ("duration = \"15 s\"", "duration = \"15 sec\"", &["x.toml:", "sec"]),
+        ("duration = \"12 s\"", "duration = \"12 sec\"", &["x.toml:", "sec"]),
         ("1 ms + 1 us/B", "1 ms + 1 us", &["x.toml:"]),
         ("\"5% at 95%\"", "\"5%\"", &["x.toml:", "5% at 95%"]),
     ];
