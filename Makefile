@@ -120,7 +120,7 @@ agarwal-live: setup ## The live part alone, kept beside the page.
 	@experiments/agarwal-2001/live/measure --beds $(AGARWAL_BEDS) runs/agarwal-2001-live $(AGARWAL_LOADS)
 	@target/debug/sojourn-reproduce agarwal-2001-live runs/agarwal-2001-live experiments/agarwal-2001/published $(AGARWAL_PAGE)
 
-# Of the live part: which seeds, five minutes each, the tests of one side by side.
+# Of the live part: which seeds, four minutes each, three tests side by side.
 SWEB_SEEDS ?= 11 12 13 14 15
 # And for which of them the most requests per second are measured, each alone on the machine, six minutes.
 SWEB_MAXIMA ?= 11

@@ -25,6 +25,10 @@ pub const CHANGE: f32 = 0.1;
 /// More requests inside for each core than the first are an overload, which ends with no more than the second.
 pub const OVERLOADED: (u32, u32) = (8, 2);
 
+/// The report of a tick may come sooner than it should after that of the one before, by this part of the time between ticks: what
+/// waits for a real clock is late now and then, and the next tick then seems early.
+const EARLY: u64 = 10;
+
 /// Heartbeats without a report after which a backend counts as down.
 pub const SILENT_HEARTBEATS: u64 = 2;
 
@@ -83,6 +87,11 @@ pub struct AsOne {
 /// The request rates (1/s) of clients, as each backend last told them.
 #[derive(Clone, Debug, Default)]
 pub struct Rates<K>(Vec<HashMap<K, f64>>);
+
+/// The least time between two reports of ticks of a real clock.
+pub fn earliest(every: Span) -> Span {
+    Span(every.0 - every.0 / EARLY)
+}
 
 impl Occasion {
     /// Whether a backend whose processor is busy for this share has to report now.
@@ -143,7 +152,8 @@ impl Account {
 
     /// Completes a report with the differences to the last one and with what they teach: requests, bytes, latency, capacity
     /// and room, which is capacity less the rate served; an overloaded backend that answers nothing has none. An alarm comes
-    /// sooner than `every` after the last report, which is too soon to tell a rate.
+    /// sooner than `every` after the last report, which is too soon to tell a rate; where clocks are real, `every` is the time
+    /// between ticks less what ticks may seem early ([`earliest`]).
     pub fn understand(&mut self, report: &mut Report, totals: &Totals, every: Span) {
         let (since, known) = self.known;
         let length = report.measured.saturating_since(since);

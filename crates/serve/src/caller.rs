@@ -24,12 +24,14 @@ pub(crate) struct Caller {
     pub(crate) address: SocketAddr,
     /// The round trip to it, where the kernel has an estimate.
     pub(crate) round_trip: Option<Span>,
+    /// Whether it speaks TLS.
+    pub(crate) is_secure: bool,
 }
 
 impl Caller {
-    /// The client at `address` that has connected.
-    pub(crate) fn of(stream: &TcpStream, address: SocketAddr) -> Caller {
+    /// The client at `address` that has connected, where TLS is spoken or not.
+    pub(crate) fn of(stream: &TcpStream, address: SocketAddr, is_secure: bool) -> Caller {
         let round_trip = Info.get(stream).ok().map(|info| Span(u64::from(info.tcpi_rtt) * 1000));
-        Caller { address, round_trip: round_trip.filter(|span| *span > Span::ZERO) }
+        Caller { address, round_trip: round_trip.filter(|span| *span > Span::ZERO), is_secure }
     }
 }

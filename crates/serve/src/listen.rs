@@ -129,7 +129,7 @@ impl Connections {
         let mut open = JoinSet::new();
         let conversation = |stream: TcpStream, peer, pass: Option<Pass>, stop: &watch::Receiver<bool>| {
             let (rules, counts, stop) = (self.rules.get(), Arc::clone(&self.counts), stop.clone());
-            let caller = Caller::of(&stream, peer);
+            let caller = Caller::of(&stream, peer, tls.is_some());
             let tls = tls.as_ref().map(|tls| tls.get());
             let speaking = Conversation { rules, counts, stop }.speak(stream, tls, service(caller));
             async move {

@@ -58,6 +58,9 @@ pub(crate) enum What {
     Redirected,
     /// A client has the answer to its SYN.
     Connects,
+    /// The client's part of a handshake of TLS has come to the other end, and the answer to the client.
+    Greeted,
+    Secured,
     /// A time-out of TCP has ended.
     SendsAgain,
     /// TCP gives a connection up.

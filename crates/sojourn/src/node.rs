@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use sojourn_model::Server;
 use sojourn_serve::node::{FileSettings, LogSettings};
-use sojourn_serve::{NodeConfig, NodeFile, child};
+use sojourn_serve::{CertificateFiles, NodeConfig, NodeFile, TlsConfig, child};
 
 use crate::child::{Serving, failure, name_classes};
 use crate::cluster::Cluster;
@@ -13,9 +13,12 @@ use crate::table::outln;
 use crate::value::count;
 
 /// Settings that the file has, so that nothing is said in two places.
-const OF_THE_FILE: [&str; 14] = [
+const OF_THE_FILE: [&str; 17] = [
     "files",
     "log",
+    "tls",
+    "certificate",
+    "certificate_key",
     "model",
     "classes",
     "threads",
@@ -32,8 +35,8 @@ const OF_THE_FILE: [&str; 14] = [
 
 /// Serve: static files, /bytes/N, and /work
 ///
-/// All settings, TLS among them, can be in a file: `sojourn node --config node.toml`; docs/node.md says what it may have. SIGHUP
-/// makes the node read the file anew, SIGUSR1 makes it open its log anew.
+/// All settings, more than have flags, can be in a file: `sojourn node --config node.toml`; docs/node.md says what it may have.
+/// SIGHUP makes the node read the file anew, SIGUSR1 makes it open its log anew.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// All settings, TOML; only --listen and --name may be given besides
@@ -48,6 +51,15 @@ pub(crate) struct Arguments {
     /// Write an access log to this file, in Combined Log Format
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    /// Listen with TLS too, for HTTP/1.1 and HTTP/2; port 0 takes a free port
+    #[arg(long, value_name = "IP:PORT", requires = "certificate")]
+    tls: Option<std::net::SocketAddr>,
+    /// Certificate for TLS, PEM, and behind it those that vouch for it
+    #[arg(long, value_name = "FILE", requires_all = ["tls", "certificate_key"])]
+    certificate: Option<PathBuf>,
+    /// Private key of the certificate, PEM
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    certificate_key: Option<PathBuf>,
     /// Be this server: a server model, as a TOML file or its text. Without it /work burns real processor time
     #[arg(long, value_name = "TOML")]
     model: Option<String>,
@@ -97,6 +109,7 @@ impl Arguments {
             threads: self.threads,
             files: self.files.clone().map(FileSettings::new),
             log: self.log.clone().map(LogSettings::new),
+            tls: self.tls(),
             model: self.model.as_deref().map(model).transpose()?,
             keep_alive: serving.keep_alive()?,
             head_timeout: serving.head_timeout()?,
@@ -110,6 +123,11 @@ impl Arguments {
         };
         name_classes(&self.classes, &mut config.classes)?;
         Ok(config)
+    }
+
+    fn tls(&self) -> Option<TlsConfig> {
+        let (chain, key) = self.certificate.clone().zip(self.certificate_key.clone())?;
+        Some(TlsConfig { listen: vec![self.tls?], certificates: vec![CertificateFiles { chain, key }] })
     }
 }
 

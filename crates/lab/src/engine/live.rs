@@ -18,6 +18,7 @@ mod report_traffic;
 mod reports;
 mod run_queue;
 mod switch;
+mod tls;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -30,7 +31,7 @@ use sojourn_dispatch::{Catalogue, Signals};
 use sojourn_load::{Allowed, Load, Pacing, Resolves, Schedule, Stop, Targets, Url, Version};
 use sojourn_model::system::{Affinity, Face, Host, Tier, Trouble, server_name};
 use sojourn_serve::program::{self as serve, Running};
-use sojourn_stats::{Measure, Span, Time, measure};
+use sojourn_stats::{Estimate, Measure, Span, Time, measure};
 use sojourn_traffic::{Closed, Http, Open, Plan, Script, Site, Sizes, Visitor, Workload};
 
 use self::dns::Naming;
@@ -180,6 +181,7 @@ pub(super) fn answer(
     live.facts.extend(report_traffic.iter().map(Traffic::fact));
     let report_traffic = report_traffic.and_then(|traffic| traffic.measure(&report));
     let by_file = file_means(experiment, asked, &report);
+    let by_class = class_means(experiment, asked, &report);
     let over_time = over_time::of(experiment, asked, &report);
     let events = told.incidents.iter().map(|of| of.event(start)).chain(said(&told.events, start));
     let (hurst, notes) = match &asked.workload {
@@ -197,7 +199,15 @@ pub(super) fn answer(
         live.facts.push(("path delay, gateway to server and back".into(), path.cluster.to_string()));
     }
     Ok(Answer {
-        measures: report.measures.into_iter().chain(shares).chain(by_file).chain(report_traffic).chain(hurst).collect(),
+        measures: report
+            .measures
+            .into_iter()
+            .chain(shares)
+            .chain(by_file)
+            .chain(by_class)
+            .chain(report_traffic)
+            .chain(hurst)
+            .collect(),
         curve: report.response_time_cdf,
         seconds: report.seconds,
         over_time,
@@ -353,6 +363,9 @@ fn start_nodes(
     conditions: &Conditions<'_>,
 ) -> Result<Vec<Serving>, String> {
     let (system, program) = (&asked.system, conditions.program);
+    if tls::is_asked_for(system) {
+        tls::make(ground, system, nodes::SERVICE)?;
+    }
     let seed = experiment.seed.to_string();
     let classes = asked.workload.classes().join(",");
     // One that is drained ends what it has, however long that takes.
@@ -433,14 +446,15 @@ fn load(
         connections_max: live.connections,
         limits: refusals::limits(&asked.system, faults::limits(asked, live.limits)),
         redirects: REDIRECTS,
-        keep_records: counted_files(asked).is_some() || over_time::is_kept(asked),
+        keep_records: counted_files(asked).is_some() || !counted_classes(asked).is_empty() || over_time::is_kept(asked),
         // The addresses of a bed lead nowhere else, whatever they are elsewhere.
         allowed: if host.is_some() { Allowed::Anywhere } else { Allowed::default() },
         cookies: asked.system.tiers.iter().any(|tier| tier.policy.starts_with("cookie")),
         ..match entrances {
             Entrances::One(to) => Load::new(*to, to.to_string(), schedule, targets(asked)),
             Entrances::Rotated(all, rotation) if nodes::tier_of(&asked.system).is_some() => {
-                Load::to(&[nodes::url()], schedule, targets(asked)).rotated(all, *rotation)
+                let load = Load::to(&[nodes::url()], schedule, targets(asked)).rotated(all, *rotation);
+                tls::secured(load, &asked.system, nodes::SERVICE, (all, *rotation))
             }
             Entrances::Rotated(all, rotation) => {
                 Load::new(all[0], all[0].to_string(), schedule, targets(asked)).rotated(all, *rotation)
@@ -576,8 +590,13 @@ pub fn facts(report: &sojourn_load::Report) -> Vec<(String, String)> {
         ("requests".into(), report.counts.planned.to_string()),
     ];
     let counts = &report.counts;
-    let sojourn_load::Connections { resolutions, failed_over, .. } = report.connections;
-    let names = [("questions to the DNS", resolutions), ("connections at a further address", failed_over)];
+    let sojourn_load::Connections { resolutions, failed_over, secured, resumed, .. } = report.connections;
+    let names = [
+        ("questions to the DNS", resolutions),
+        ("connections at a further address", failed_over),
+        ("handshakes of TLS, whole", secured),
+        ("handshakes of TLS, resumed", resumed),
+    ];
     facts.extend(
         names.into_iter().filter(|(_, count)| *count > 0).map(|(what, count)| (what.into(), count.to_string())),
     );
@@ -638,14 +657,39 @@ fn counted_files(asked: &SystemQuestion) -> Option<Vec<u64>> {
 
 /// The mean response time of each file, in the order of the file list.
 fn file_means(experiment: &Experiment, asked: &SystemQuestion, report: &sojourn_load::Report) -> Vec<Measure> {
-    let (Some(sizes), Some(records)) = (counted_files(asked), &report.records) else { return Vec::new() };
-    let warm_up = Time::ZERO + experiment.run.live.warm_up;
+    let Some(sizes) = counted_files(asked) else { return Vec::new() };
     let mean = |(index, size): (usize, &u64)| {
-        let of_it = records.iter().filter(|record| {
-            record.planned >= warm_up && record.outcome == sojourn_load::Outcome::Ok && record.bytes == *size
-        });
-        let times: Vec<f64> = of_it.map(|record| (record.done - record.planned).as_secs_f64()).collect();
-        Measure::new(format!("response_time_mean_file_{}", index + 1), "s", measure::mean_of_series(&times))
+        let mean = mean_of(experiment, report, |record| record.bytes == *size)?;
+        Some(Measure::new(format!("response_time_mean_file_{}", index + 1), "s", mean))
     };
-    sizes.iter().enumerate().map(mean).collect()
+    sizes.iter().enumerate().filter_map(mean).collect()
+}
+
+/// The classes of requests whose response times are told apart.
+fn counted_classes(asked: &SystemQuestion) -> Vec<String> {
+    if matches!(asked.workload, Workload::Sessions(_)) { Vec::new() } else { named_classes(&asked.workload) }
+}
+
+/// The mean response time of each class of requests, where there are several.
+fn class_means(experiment: &Experiment, asked: &SystemQuestion, report: &sojourn_load::Report) -> Vec<Measure> {
+    let mean = |(number, name): (usize, &String)| {
+        let mean = mean_of(experiment, report, |record| usize::from(record.class) == number)?;
+        Some(Measure::new(format!("response_time_mean_{name}"), "s", mean))
+    };
+    counted_classes(asked).iter().enumerate().filter_map(mean).collect()
+}
+
+/// The mean response time (s) of those requests that `are_meant`; none where no record was kept.
+fn mean_of(
+    experiment: &Experiment,
+    report: &sojourn_load::Report,
+    are_meant: impl Fn(&sojourn_load::Record) -> bool,
+) -> Option<Estimate> {
+    let warm_up = Time::ZERO + experiment.run.live.warm_up;
+    let counts = |record: &&sojourn_load::Record| {
+        record.planned >= warm_up && record.outcome == sojourn_load::Outcome::Ok && are_meant(record)
+    };
+    let found = report.records.as_ref()?.iter().filter(counts);
+    let times: Vec<f64> = found.map(|record| (record.done - record.planned).as_secs_f64()).collect();
+    Some(measure::mean_of_series(&times))
 }

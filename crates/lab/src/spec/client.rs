@@ -89,7 +89,8 @@ impl Reader<'_> {
                 self.at(text, "resolves", "`ttl`, `request`, or a time between two resolutions, e.g. `60 s`")
             })?),
         };
-        let Some(raw) = raw else { return Ok(Rules { resolves, ..Rules::default() }) };
+        let secure = self.secure(workload)?;
+        let Some(raw) = raw else { return Ok(Rules { resolves, secure, ..Rules::default() }) };
         let timeout = raw.timeout.as_ref().map(|text| match self.span(text, "timeout")? {
             Span::ZERO => Err(self.at(text, "timeout", "a time-out is longer than 0 s")),
             span => Ok(span),
@@ -117,7 +118,24 @@ impl Reader<'_> {
             retries: retries.transpose()?,
             hedge: raw.hedge.as_ref().map(|text| self.hedge(text)).transpose()?,
             fails_over: raw.fails_over.as_ref().is_some_and(|written| *written.get_ref()),
+            secure,
         })
+    }
+
+    /// The numbers of the classes that are asked for over TLS.
+    fn secure(&self, workload: &RawWorkload) -> Result<Vec<u8>, SpecError> {
+        // Of a kind that has no classes of its own the key is refused with the workload.
+        let Some(names) = workload.secure.as_ref().filter(|_| workload.has_classes()) else { return Ok(Vec::new()) };
+        let known = workload.class_names();
+        if names.get_ref().is_empty() || known.is_empty() {
+            let right = "names of some of the workload's `classes`, e.g. [\"secure\"]";
+            return Err(self.at(names, "secure", right));
+        }
+        let number = |name: &Text| match known.iter().position(|of| of == name.get_ref()) {
+            Some(number) => Ok(number as u8),
+            None => Err(self.at(name, "secure", &unknown("class of requests", name.get_ref(), &known))),
+        };
+        names.get_ref().iter().map(number).collect()
     }
 
     fn hedge(&self, text: &Text) -> Result<Hedge, SpecError> {

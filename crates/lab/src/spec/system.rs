@@ -126,6 +126,11 @@ impl Reader<'_> {
         self.refuse_unused(raw, asked, client, &system)?;
         system.faults = self.faults(faults, &system, run)?;
         system.transport = self.transport(raw.tcp.as_ref(), asked, &system)?;
+        if let Some(secure) = asked.secure.as_ref().filter(|_| system.transport.is_none()) {
+            let right =
+                "TLS secures connections: add [system.tcp] and [system.paths], e.g. `within = { rtt = \"20 ms\" }`";
+            return Err(self.at(secure, "secure", right));
+        }
         Ok(system)
     }
 

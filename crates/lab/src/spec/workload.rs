@@ -45,6 +45,7 @@ pub(super) struct RawWorkload {
     pub(super) active_off: Option<Text>,
     pub(super) parallel: Option<Spanned<u32>>,
     pub(super) http: Option<Text>,
+    pub(super) secure: Option<Spanned<Vec<Text>>>,
     pub(super) keep_alive: Option<Text>,
     pub(super) time_scale: Option<Spanned<f64>>,
 }
@@ -133,6 +134,23 @@ impl RawWorkload {
         matches!(self.clients.as_ref().map(Spanned::get_ref), Some(RawClients::Groups(_)))
     }
 
+    /// Whether it is of a kind that may have classes.
+    pub(super) fn has_classes(&self) -> bool {
+        ["open", "closed"].contains(&self.kind.get_ref().as_str())
+    }
+
+    /// The names of its classes, by number: in the order of the file.
+    pub(super) fn class_names(&self) -> Vec<&str> {
+        self.classes_in_order().into_iter().map(|(name, _)| name).collect()
+    }
+
+    fn classes_in_order(&self) -> Vec<(&str, &Spanned<f64>)> {
+        let classes = self.classes.iter().flat_map(|classes| classes.get_ref());
+        let mut classes: Vec<_> = classes.map(|(name, share)| (name.as_str(), share)).collect();
+        classes.sort_by_key(|(_, share)| share.span().start);
+        classes
+    }
+
     pub(super) fn is_sessions(&self) -> bool {
         ["sessions", "session-file"].contains(&self.kind.get_ref().as_str())
     }
@@ -165,10 +183,13 @@ impl Reader<'_> {
         // Users are a number, or are counted by region.
         let users: &[&str] = if raw.has_groups() { &["clients"] } else { &["users"] };
         let (known, needs): (&[&str], &[&str]) = match kind {
-            "open" => {
-                (&["arrivals", "profile", "classes", "size", "clients", "resolves", "patience", "http"], &["arrivals"])
+            "open" => (
+                &["arrivals", "profile", "classes", "secure", "size", "clients", "resolves", "patience", "http"],
+                &["arrivals"],
+            ),
+            "closed" => {
+                (&["users", "clients", "resolves", "think", "classes", "secure", "size", "patience", "http"], users)
             }
-            "closed" => (&["users", "clients", "resolves", "think", "classes", "size", "patience", "http"], users),
             "webstone" => (&["users", "clients", "resolves", "size", "patience", "http"], users),
             "log" => (&["log", "speed", "duration"], &["log"]),
             "trace" => (&["file", "speed", "repeat", "size", "clients", "resolves", "patience", "http"], &["file"]),
@@ -179,7 +200,7 @@ impl Reader<'_> {
                 return Err(self.at(&raw.kind, "kind", &message));
             }
         };
-        let given: [(&str, Option<std::ops::Range<usize>>); 24] = [
+        let given: [(&str, Option<std::ops::Range<usize>>); 25] = [
             ("arrivals", raw.arrivals.as_ref().map(Spanned::span)),
             ("size", raw.size.as_ref().map(Spanned::span)),
             ("classes", raw.classes.as_ref().map(Spanned::span)),
@@ -202,6 +223,7 @@ impl Reader<'_> {
             ("active_off", raw.active_off.as_ref().map(Spanned::span)),
             ("parallel", raw.parallel.as_ref().map(Spanned::span)),
             ("http", raw.http.as_ref().map(Spanned::span)),
+            ("secure", raw.secure.as_ref().map(Spanned::span)),
             ("keep_alive", raw.keep_alive.as_ref().map(Spanned::span)),
             ("time_scale", raw.time_scale.as_ref().map(Spanned::span)),
         ];
@@ -258,11 +280,8 @@ impl Reader<'_> {
             None => Sizes::parse(default).map_err(|e| SpecError(e.to_string())),
         };
         let Some(classes) = &raw.classes else { return alike() };
-        let mut shares: Vec<(&str, &Spanned<f64>)> =
-            classes.get_ref().iter().map(|(name, share)| (name.as_str(), share)).collect();
-        // In the order of the file.
-        shares.sort_by_key(|(_, share)| share.span().start);
-        let shares: Vec<(&str, f64)> = shares.into_iter().map(|(name, share)| (name, *share.get_ref())).collect();
+        let shares: Vec<(&str, f64)> =
+            raw.classes_in_order().into_iter().map(|(name, share)| (name, *share.get_ref())).collect();
         let by_class = match raw.size.as_ref().map(|size| (size, size.get_ref())) {
             Some((size, RawSize::ByClass(sizes))) => Classes::each(self.sizes_each(size, sizes, &shares)?),
             _ => Classes::alike(&shares, alike()?),

@@ -58,6 +58,27 @@ fn where_packets_are_lost_requests_need_connections() {
 }
 
 #[test]
+fn classes_that_come_over_tls_are_named_and_need_connections() {
+    let mixed = "kind = \"closed\"\nusers = 5\nclasses = { a = 0.5, b = 0.25, c = 0.25 }\nsecure = [\"c\", \"b\"]";
+    let mixed = but("kind = \"webstone\"\nusers = 5", mixed);
+    assert_eq!(read(&mixed).unwrap().rules.secure, [2, 1]);
+    assert!(read(LOSSY).unwrap().rules.secure.is_empty());
+    let refused = |text: String, told: &str| {
+        let message = read(&text).unwrap_err();
+        assert!(message.contains(told) && message.starts_with("x.toml:") && message.lines().count() == 1, "{message}");
+    };
+    refused(mixed.replace("[\"c\", \"b\"]", "[\"d\"]"), "secure: unknown class of requests `d`");
+    refused(mixed.replace("[\"c\", \"b\"]", "[]"), "secure: names of some of the workload's `classes`");
+    refused(
+        mixed.replace("classes = { a = 0.5, b = 0.25, c = 0.25 }\n", ""),
+        "secure: names of some of the workload's `classes`",
+    );
+    let messages = mixed.replace(", loss = \"5 %\", loss_correlation = 0.9", "");
+    refused(messages, "x.toml:6: secure: TLS secures connections: add [system.tcp]");
+    refused(but("users = 5", "users = 5\nsecure = [\"a\"]"), "`webstone` has no such key");
+}
+
+#[test]
 fn each_direction_has_what_the_file_gives_it() {
     let path = |keys: &str| {
         let text = but("loss = \"5 %\", loss_correlation = 0.9", keys);

@@ -42,6 +42,9 @@ pub struct Load {
     /// The names of the classes of requests, by class number, which planned requests carry as `x-sojourn-class`. Empty:
     /// they carry none.
     pub classes: Vec<String>,
+    /// The classes, by number, whose requests go to the endpoints of https; all others then go to those of http. Empty: every
+    /// endpoint is for all.
+    pub secure: Vec<u8>,
     /// The requests' body; its length is said.
     pub body: Body,
     /// The HTTP that they are sent in. Users who browse by HTTP/1.0 have that.
@@ -144,6 +147,7 @@ impl Load {
             method: Method::Get,
             headers: Vec::new(),
             classes: Vec::new(),
+            secure: Vec::new(),
             body: Body::None,
             http: Version::Http11,
             streams: 1,

@@ -23,6 +23,7 @@ use crate::recorder::watch::Recent;
 use crate::recorder::{Keep, Recorder};
 use crate::report::Report;
 use crate::report::measured::{Facts, ShareReport, ThreadFacts};
+use crate::request::endpoint::ByClass;
 use crate::request::url::Scheme;
 use crate::request::{Asked, Renderer};
 use crate::schedule::{Coming, Deal, Dealt, Schedule, Source, deal};
@@ -138,6 +139,7 @@ pub fn run_share(
     };
     let setting = Setting {
         endpoints: &load.endpoints,
+        by_class: ByClass::new(&load.secure, &load.endpoints)?,
         rotation: load.rotation,
         renderer: &renderer,
         cookies: load.cookies,

@@ -38,7 +38,7 @@ use crate::generator::host::{thread_cpu, thread_waited};
 use crate::outcome::Outcome;
 use crate::recorder::watch::Window;
 use crate::recorder::{Recorder, ReplyFacts};
-use crate::request::endpoint::Endpoint;
+use crate::request::endpoint::{ByClass, Endpoint};
 use crate::request::{Method, Renderer};
 use crate::schedule::Source;
 use crate::schedule::job::{ANYWHERE, Due, Job};
@@ -78,6 +78,8 @@ enum Why {
 /// What all threads share.
 pub(crate) struct Setting<'a> {
     pub(crate) endpoints: &'a [Endpoint],
+    /// Where not each of them is for all requests.
+    pub(crate) by_class: Option<ByClass<'a>>,
     pub(crate) rotation: Rotation,
     pub(crate) renderer: &'a Renderer,
     pub(crate) cookies: bool,
@@ -351,7 +353,10 @@ impl<'a> Worker<'a> {
                 Rotation::Client => self.client_of(&job),
                 Rotation::Request => job.k,
             };
-            (number % self.setting.endpoints.len() as u64) as usize
+            match &self.setting.by_class {
+                Some(by_class) => by_class.endpoint(job.request.class, number),
+                None => (number % self.setting.endpoints.len() as u64) as usize,
+            }
         });
         Job { endpoint: endpoint as u32, target, ..job }
     }

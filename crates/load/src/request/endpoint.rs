@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use crate::error::LoadError;
 use crate::request::url::{Scheme, Url};
 
 /// One of the places that a load is dealt to.
@@ -46,6 +47,39 @@ impl Endpoint {
     /// Whether both are the same origin: then a connection to one serves the other.
     pub(crate) fn is_origin_of(&self, url: &Url) -> bool {
         self.scheme == url.scheme && self.port == url.port && self.host.eq_ignore_ascii_case(&url.host)
+    }
+}
+
+/// The endpoints of requests of some classes, which go over TLS, and those of all others.
+pub(crate) struct ByClass<'a> {
+    secure: &'a [u8],
+    /// The numbers of the endpoints without TLS, and of those with it.
+    plain: Vec<usize>,
+    tls: Vec<usize>,
+}
+
+impl<'a> ByClass<'a> {
+    /// None where no class is `secure`: then each endpoint is for all.
+    ///
+    /// # Errors
+    /// Where the requests of some class have no endpoint.
+    pub(crate) fn new(secure: &'a [u8], endpoints: &[Endpoint]) -> Result<Option<ByClass<'a>>, LoadError> {
+        if secure.is_empty() {
+            return Ok(None);
+        }
+        let is_tls = |number: &usize| endpoints[*number].scheme == Scheme::Https;
+        let (tls, plain): (Vec<usize>, Vec<usize>) = (0..endpoints.len()).partition(is_tls);
+        if tls.is_empty() || plain.is_empty() {
+            let wrong = "secure classes: an endpoint of https is needed for them, and one of http for the others";
+            return Err(LoadError::Invalid(wrong.to_owned()));
+        }
+        Ok(Some(ByClass { secure, plain, tls }))
+    }
+
+    /// The endpoint of a request of this class to which this number deals it.
+    pub(crate) fn endpoint(&self, class: u8, number: u64) -> usize {
+        let its = if self.secure.contains(&class) { &self.tls } else { &self.plain };
+        its[(number % its.len() as u64) as usize]
     }
 }
 

@@ -3,9 +3,11 @@
 use std::sync::atomic::Ordering;
 
 use hyper::Version as Spoken;
-use sojourn_load::{Body, Browse, Load, LoadError, Method, Outcome, Schedule, Stop, Targets, Template, Url, Version};
-use sojourn_stats::Span;
-use sojourn_traffic::{Fetch, Http, Request, Visit};
+use sojourn_load::{
+    Body, Browse, Load, LoadError, Method, Outcome, Schedule, Stop, Targets, Template, Tls, Url, Version,
+};
+use sojourn_stats::{Span, Time};
+use sojourn_traffic::{Fetch, Http, Planned, Request, Visit};
 
 use crate::run::{MS, request, run, steady, try_run};
 use crate::web::{Certificate, Speak, Web};
@@ -23,6 +25,32 @@ fn load(web: &Web, certificate: Option<&Certificate>, version: Version, users: u
     load.tls.ca = certificate.map(|certificate| certificate.pem.clone());
     load.keep_records = true;
     load
+}
+
+/// Requests of one class go over TLS, all others do not.
+#[test]
+fn a_class_of_requests_goes_over_tls() {
+    let certificate = Certificate::of("localhost", false, H1);
+    let [plain, secure] = [None, Some(&certificate)].map(|certificate| Web::start(Speak::Http1, certificate));
+    let url = |scheme: &str, web: &Web| Url::parse(&format!("{scheme}://localhost:{}/5", web.address.port())).unwrap();
+    let planned = |k: u32| {
+        let request = Request { class: (k % 3) as u8, ..request(k) };
+        Planned { at: Time(u64::from(k) * 2 * MS), request }
+    };
+    let plan: Vec<Planned> = (0..60).map(planned).collect();
+    let urls = [url("http", &plain), url("https", &secure)];
+    let load = |secure: Vec<u8>| Load {
+        secure,
+        tls: Tls { ca: Some(certificate.pem.clone()), ..Default::default() },
+        stop: Stop::Requests(60),
+        ..Load::to(&urls, Schedule::open(plan.clone().into_iter()), Targets::Own)
+    };
+    let report = run(load(vec![2]));
+    assert_eq!(report.counts.ok, 60);
+    assert_eq!((plain.requests().len(), secure.requests().len()), (40, 20));
+    let plain_only = load(vec![]).endpoints[..1].to_vec();
+    let refused = try_run(Load { endpoints: plain_only, ..load(vec![2]) });
+    assert!(matches!(refused, Err(LoadError::Invalid(why)) if why.contains("an endpoint of https is needed")));
 }
 
 #[test]

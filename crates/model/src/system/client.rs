@@ -65,6 +65,8 @@ pub struct Rules {
     pub hedge: Option<Hedge>,
     /// Refused, it asks the next address of the DNS's answer.
     pub fails_over: bool,
+    /// The classes of requests, by number, that it asks for over TLS.
+    pub secure: Vec<u8>,
 }
 
 /// When a client resolves the service's name again.

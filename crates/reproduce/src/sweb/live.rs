@@ -75,7 +75,7 @@ fn tests() -> Vec<Test> {
 impl Test {
     fn case<'a>(&'a self, policy: &'a str) -> Case<'a> {
         let policy = if policy == SWEB { self.sweb } else { policy };
-        Case { experiment: self.experiment, policy, arrivals: &self.arrivals }
+        Case { experiment: self.experiment, policy, arrivals: &self.arrivals, class: "" }
     }
 
     /// What they printed of a strategy (s).
@@ -123,7 +123,7 @@ pub(super) fn text(measured: &Measured, published: &Published) -> String {
     text + &finding::table(&findings(measured)).replace("he found", "they found")
 }
 
-fn shown(spread: Option<Spread>) -> String {
+pub(super) fn shown(spread: Option<Spread>) -> String {
     match spread {
         None => "-".into(),
         Some(Spread { median, least, most, .. }) if least == most => format!("{median:.3}"),
@@ -137,7 +137,7 @@ fn ratio(measured: &Measured, test: &Test, other: &str, engine: &str) -> Option<
 }
 
 /// The median of live over that of sim.
-fn agreement(measured: &Measured, case: Case<'_>) -> Option<Number> {
+pub(super) fn agreement(measured: &Measured, case: Case<'_>) -> Option<Number> {
     let (sim, live) = (measured.spread(case, "sim")?, measured.spread(case, "live")?);
     known(live.median / sim.median).map(|ratio| Number { is_suspect: live.is_suspect, ..ratio })
 }
@@ -193,7 +193,7 @@ pub(super) fn findings(measured: &Measured) -> Vec<Finding> {
     said.into_iter().chain(agreeing).collect()
 }
 
-fn agrees(ratio: Option<Number>) -> Comparison {
+pub(super) fn agrees(ratio: Option<Number>) -> Comparison {
     inside(ratio, 1.0 - AGREES, 1.0 + AGREES)
 }
 
@@ -202,7 +202,7 @@ pub(super) fn series(measured: &Measured) -> Vec<Series> {
     let of = |(colour, (name, policy)): (usize, &(&str, &'static str))| {
         let point = |rate: &u32| {
             let arrivals = together(*rate);
-            let case = Case { experiment: "non-uniform", policy, arrivals: &arrivals };
+            let case = Case { experiment: "non-uniform", policy, arrivals: &arrivals, class: "" };
             Some((f64::from(*rate), measured.spread(case, "live")?.median))
         };
         let points: Vec<(f64, f64)> = RATES.iter().filter_map(point).collect();

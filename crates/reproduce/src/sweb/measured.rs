@@ -14,7 +14,12 @@ use crate::kept::{self, word};
 use crate::number::Number;
 
 /// The experiments of `live/`, by the name of the run folder.
-pub(super) const RUNS: [&str; 3] = ["non-uniform", "skewed", "shared-ethernet"];
+pub(super) const RUNS: [&str; 4] = ["non-uniform", "skewed", "shared-ethernet", MIX];
+
+/// The dynamic and secure mix of these, and its classes of requests, all together first.
+pub(super) const MIX: &str = "secure";
+pub(super) const MIX_CLASSES: &[&str] = &["", "static", "dynamic", SECURE];
+pub(super) const SECURE: &str = "secure";
 
 /// The engines whose means are kept.
 const ENGINES: [&str; 3] = ["sim", "live", "twin"];
@@ -29,6 +34,9 @@ pub(super) struct Row {
     policy: String,
     /// As the variant has it; empty where the experiment has one only.
     arrivals: String,
+    /// Of which requests; empty: all.
+    #[serde(default)]
+    class: String,
     seed: u64,
     engine: String,
     /// Mean response time (s), and its interval where it has one.
@@ -43,12 +51,13 @@ pub(super) struct Row {
 #[derive(Debug, Default)]
 pub(super) struct Measured(pub(super) Vec<Row>);
 
-/// Which rows: an experiment, a strategy, and the arrivals where they vary.
+/// Which rows: an experiment, a strategy, the arrivals where they vary, and the class of requests, empty for all.
 #[derive(Clone, Copy)]
 pub(super) struct Case<'a> {
     pub(super) experiment: &'a str,
     pub(super) policy: &'a str,
     pub(super) arrivals: &'a str,
+    pub(super) class: &'a str,
 }
 
 /// What an engine says of a case over all seeds (s).
@@ -70,7 +79,8 @@ impl Measured {
     fn of(&self, case: Case<'_>, engine: &str) -> Vec<&Row> {
         let is_it = |row: &&Row| {
             (row.experiment.as_str(), row.policy.as_str()) == (case.experiment, case.policy)
-                && (row.arrivals.as_str(), row.engine.as_str()) == (case.arrivals, engine)
+                && (row.arrivals.as_str(), row.class.as_str()) == (case.arrivals, case.class)
+                && row.engine == engine
         };
         let mut rows: Vec<&Row> = self.0.iter().filter(is_it).collect();
         rows.sort_by_key(|row| row.seed);
@@ -153,10 +163,12 @@ pub(super) fn condense(runs: &Path, seeds: &[u64], kept: &Path) -> Result<bool, 
 fn of_folder(folder: &Folder, experiment: &str, seed: u64) -> Vec<Row> {
     let mut rows = Vec::new();
     for (number, variant) in folder.run.variants.iter().enumerate() {
-        for engine in ENGINES {
-            let mean = folder.rows(number, engine).find(|row| row.measure.metric == MEAN);
+        let classes = if experiment == MIX { MIX_CLASSES } else { &[""] };
+        for (engine, class) in ENGINES.iter().flat_map(|engine| classes.iter().map(|class| (*engine, *class))) {
+            let metric = if class.is_empty() { MEAN.to_owned() } else { format!("{MEAN}_{class}") };
+            let row = folder.rows(number, engine).find(|row| row.measure.metric == metric);
             let Some((mean, estimate)) =
-                mean.and_then(|row| Some((row.measure.estimate.value()?, &row.measure.estimate)))
+                row.and_then(|row| Some((row.measure.estimate.value()?, &row.measure.estimate)))
             else {
                 continue;
             };
@@ -165,6 +177,7 @@ fn of_folder(folder: &Folder, experiment: &str, seed: u64) -> Vec<Row> {
                 experiment: experiment.into(),
                 policy: setting(variant, POLICY),
                 arrivals: setting(variant, ARRIVALS),
+                class: class.into(),
                 seed,
                 engine: engine.into(),
                 mean,
@@ -196,6 +209,7 @@ impl Row {
             experiment: case.experiment.into(),
             policy: case.policy.into(),
             arrivals: case.arrivals.into(),
+            class: case.class.into(),
             seed,
             engine: engine.into(),
             mean,
@@ -210,8 +224,8 @@ impl Row {
 mod tests {
     use super::*;
 
-    const ONE: Case<'_> = Case { experiment: "skewed", policy: "sweb", arrivals: "" };
-    const OTHER: Case<'_> = Case { experiment: "skewed", policy: "stay", arrivals: "" };
+    const ONE: Case<'_> = Case { experiment: "skewed", policy: "sweb", arrivals: "", class: "" };
+    const OTHER: Case<'_> = Case { experiment: "skewed", policy: "stay", arrivals: "", class: "" };
 
     #[test]
     fn seeds_are_paired_and_a_doubtful_one_doubts_all() {

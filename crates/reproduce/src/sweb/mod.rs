@@ -10,6 +10,7 @@ mod effects;
 mod findings;
 mod live;
 mod live_maxima;
+mod live_secure;
 #[cfg(test)]
 mod made_up;
 mod measured;
@@ -161,6 +162,7 @@ pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), Re
     text += &tables::text(&study);
     let measured = Measured::read(&folder)?;
     text += &live::text(&measured, &study.published);
+    text += &live_secure::text(&measured);
     text += &live_maxima::text(&folder)?;
     text += &overhead::text(&folder, &study.published)?;
     text += &effects::text(&study);

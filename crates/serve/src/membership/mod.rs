@@ -48,6 +48,9 @@ pub(crate) struct Settings {
 pub(crate) struct Card {
     /// What clients ask it by.
     pub(crate) url: String,
+    /// The same of those that speak TLS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tls_url: Option<String>,
     /// Where the other nodes reach it (HTTP).
     pub(crate) inside: SocketAddr,
     /// Operations per second, 1 is the reference; bytes per second, 0 where that is not known.

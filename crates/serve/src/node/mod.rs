@@ -79,7 +79,7 @@ pub use pattern::Pattern;
 use processor::Processor;
 use running::Running;
 pub use spin::rounds_per_second;
-pub use tls::{CertificateFiles, TlsConfig};
+pub use tls::{CertificateFiles, TlsConfig, make_certificate};
 
 /// The longest service that a request for `/work` may ask for: 24 h.
 pub const DEMAND_MAX: Span = Span(24 * 3600 * 1_000_000_000);

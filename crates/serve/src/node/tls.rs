@@ -5,10 +5,12 @@
 //! is refused before anything listens.
 
 use std::collections::HashMap;
+use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rcgen::{CertificateParams, KeyPair};
 use rustls::ServerConfig;
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::ring::{Ticketer, default_provider};
@@ -19,6 +21,7 @@ use rustls::sign::CertifiedKey;
 use serde_json::{Value, json};
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
+use crate::ServeError;
 use crate::listen::H2;
 
 /// A certificate that ends sooner than this is told of (s): 14 days.
@@ -40,6 +43,22 @@ pub struct CertificateFiles {
     pub chain: PathBuf,
     /// Its private key.
     pub key: PathBuf,
+}
+
+/// Makes a certificate for these names and addresses with its key, signed by itself, for nodes whose clients are told to
+/// trust it.
+///
+/// # Errors
+/// When a name cannot be one, or a file cannot be written.
+pub fn make_certificate(names: &[String], files: &CertificateFiles) -> Result<(), ServeError> {
+    let cannot = |error: rcgen::Error| ServeError::Config(format!("no certificate for {}: {error}", names.join(", ")));
+    let params = CertificateParams::new(names).map_err(cannot)?;
+    let key = KeyPair::generate().map_err(cannot)?;
+    let certificate = params.self_signed(&key).map_err(cannot)?;
+    for (file, text) in [(&files.chain, certificate.pem()), (&files.key, key.serialize_pem())] {
+        fs::write(file, text).map_err(ServeError::system(format!("cannot write {}", file.display())))?;
+    }
+    Ok(())
 }
 
 /// All certificates of a node.

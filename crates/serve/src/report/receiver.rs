@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use ring::hmac;
 use ring::rand::SystemRandom;
 use sojourn_dispatch::capacity::DEFAULT;
-use sojourn_dispatch::reports::{Account, Rates, SILENT_HEARTBEATS, Totals};
+use sojourn_dispatch::reports::{Account, Rates, SILENT_HEARTBEATS, Totals, earliest};
 use sojourn_dispatch::{BackendId, Report, RoundTrip, Signals};
 use sojourn_stats::{Span, Time};
 
@@ -369,7 +369,7 @@ impl Sender {
             }
             match metrics.value(Metric::Capacity) {
                 Some(_) => account.add_differences(&mut report, &totals),
-                None => account.understand(&mut report, &totals, *every),
+                None => account.understand(&mut report, &totals, earliest(*every)),
             }
         } else if let Some(account) = &self.account {
             account.recall(&mut report);

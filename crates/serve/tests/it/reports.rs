@@ -107,6 +107,16 @@ fn a_dispatcher_reads_what_a_server_told() {
     assert_eq!(dispatcher.table().report_age(BackendId(0), at_ms(1501)), Some(Span(501 * MS)));
 }
 
+/// The tick after one that a busy machine was late for seems early, and tells as much as any. What comes much sooner is an alarm.
+#[test]
+fn a_tick_that_seems_early_tells_a_rate() {
+    let mut pair = Pair::acquainted();
+    let mut requests = |ms: u64| only_report(pair.report_at(ms)).requests;
+    assert_eq!([requests(500), requests(1004), requests(1501), requests(1951)], [50, 50, 50, 45]);
+    // Its requests are told with the next tick.
+    assert_eq!([requests(2390), requests(2451)], [0, 50]);
+}
+
 /// 100 requests a second that stay 30 ms are three inside, which another estimator takes for three quarters of the
 /// capacity.
 #[test]

@@ -637,6 +637,8 @@ impl Fabric for Routed {
             What::ReplyFlows => self.flow(slot, cx),
             What::ReplyAtClient => self.complete(slot, cx),
             What::Connects => self.connects(slot, cx),
+            What::Greeted => self.greeted(slot, cx),
+            What::Secured => self.asks(slot, cx),
             What::SendsAgain => self.sends_again(slot, cx),
             What::GivesUp => self.gives_up(slot, cx),
             What::TimesOut => {

@@ -6,7 +6,7 @@ use sojourn_model::system::{
 use sojourn_model::{LossModel, Server, System, TcpStack};
 use sojourn_sim::{Control, Report};
 use sojourn_stats::{Law, Span};
-use sojourn_traffic::{Closed, Sizes, Workload};
+use sojourn_traffic::{Classes, Closed, Sizes, Workload};
 
 use crate::support::{Scenario, closed, covers, estimate, open, run, simulate};
 
@@ -76,6 +76,57 @@ fn a_request_needs_a_connection() {
     let requests = value(&kept, "throughput") * 100.0;
     near(value(&kept, "response_time_mean"), RTT_S + WORK_S + RTT_S / requests);
     near(value(&kept, "connection_rate"), 0.01);
+}
+
+/// A handshake of TLS is a round trip of each new connection, beside that of TCP. A client of two classes, of which one comes
+/// over TLS, keeps a connection for each.
+#[test]
+fn a_handshake_of_tls_takes_a_round_trip() {
+    let over_tls = |one_request_per_connection, secure: Vec<u8>| {
+        let mut system = over(path(), tcp(TcpStack::LINUX_6, one_request_per_connection));
+        system.rules.secure = secure;
+        system
+    };
+    let report = alone(&over_tls(true, vec![0]));
+    near(value(&report, "response_time_mean"), 3.0 * RTT_S + WORK_S);
+    near(value(&report, "response_time_max"), 3.0 * RTT_S + WORK_S);
+    near(value(&report, "connect_time_mean"), RTT_S);
+    let kept = alone(&over_tls(false, vec![0]));
+    let requests = value(&kept, "throughput") * 100.0;
+    // One request may begin before the end, and end after it.
+    let round_trips = (value(&kept, "response_time_mean") - RTT_S - WORK_S) * requests / RTT_S;
+    assert!((1.99..2.01).contains(&round_trips), "{round_trips}");
+    near(value(&alone(&over_tls(true, vec![1])), "response_time_mean"), 2.0 * RTT_S + WORK_S);
+
+    let sizes =
+        Sizes::ByClass(Classes::alike(&[("plain", 0.5), ("secure", 0.5)], Sizes::Law(Law::constant(1000.0))).unwrap());
+    let think = Law::constant(0.1);
+    let workload = Workload::Closed(Closed { users: 1, think, sizes, patience: None });
+    let control = Control { horizon: Some(Span(100 * SECOND)), precision: None, replications: 2, ..Control::default() };
+    let rate = |secure| {
+        let scenario = Scenario { workload: workload.clone(), system: over_tls(false, secure) };
+        value(&simulate(&scenario, &control).unwrap(), "connection_rate")
+    };
+    near(rate(vec![1]), 0.02);
+    near(rate(vec![]), 0.01);
+}
+
+/// Both parts of a handshake can be lost, and then wait for a time-out as a request does.
+#[test]
+fn a_handshake_is_sent_again() {
+    let p = 0.05;
+    let mean_s = |secure: Vec<u8>| {
+        let mut system = idle(over(Path { loss: Directions::both(p), ..path() }, tcp(TcpStack::LINUX_2_2, true)));
+        system.rules.secure = secure;
+        let report = run(&Scenario { workload: closed(50, "constant(1 s)"), system }, 400_000);
+        estimate(&report, "response_time_mean").interval().unwrap()
+    };
+    let (plain, secure) = (mean_s(vec![]), mean_s(vec![0]));
+    // Each of the two waits for no less than three round trips; 3 s where the connection's own packets were sent again.
+    let again = p / (1.0 - 2.0 * p);
+    let (least, most) = (RTT_S + 2.0 * 3.0 * RTT_S * again, RTT_S + 2.0 * 3.0 * again);
+    let found = (secure.0 - plain.1, secure.1 - plain.0);
+    assert!(found.0 > RTT_S && found.1 > least && found.1 < most, "{found:?}, not {least} to {most}");
 }
 
 /// Messages need no connection, and say nothing of any.

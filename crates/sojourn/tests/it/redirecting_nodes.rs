@@ -52,6 +52,50 @@ by = ["live"]
 live = { duration = "2 s", warm_up = "0 s", record = true }
 "#;
 
+/// Of two classes the second comes over TLS; all of it is kept for the first node, and so moves from the two others.
+#[test]
+fn what_is_secure_comes_over_tls_and_moves_over_tls() {
+    let bed = sojourn(&["bed", "run", "cluster", "client", "--", "true"]);
+    if !bed.status.success() {
+        return skipped(format!("no bed: {}", stderr(&bed)));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mixed = NODES
+        .replace("documents(n = 9, zipf = 0, size = constant(100 kB))", "constant(10 kB)")
+        .replace("clients = 10", "clients = 10\nclasses = { plain = 0.7, tls = 0.3 }\nsecure = [\"tls\"]")
+        .replace("memory = { size = \"250 kB\", cache = \"lru\" }\n", "")
+        .replace("files = { placed = \"one-owner\", number = 9, remote_rate = \"4 MB/s\" }\n", "")
+        .replace("[\"file-locality\", \"stay\"]", "[\"sweb(dedicated = server-1, class = 1)\"]");
+    file(folder.path(), "nodes.toml", mixed);
+    let out = folder.path().join("out");
+    let run = ["run", "nodes.toml", "--out", "out"];
+    let output = command(&run).current_dir(folder.path()).output().unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
+    assert_eq!(estimates(&out, "live", "error_ratio"), [0.0]);
+    assert_eq!(estimates(&out, "live", "share_1"), estimates(&out, "twin", "share_1"));
+
+    let run: Value = serde_json::from_slice(&fs::read(out.join("run.json")).unwrap()).unwrap();
+    let facts: Vec<[String; 2]> = serde_json::from_value(run["variants"][0]["live"]["facts"].clone()).unwrap();
+    let fact = |wanted: &dyn Fn(&str) -> bool| {
+        let found = facts.iter().filter(|[name, _]| wanted(name));
+        found.map(|[_, count]| count.parse::<u64>().unwrap()).sum::<u64>()
+    };
+    let handshakes = fact(&|name| name.starts_with("handshakes of TLS"));
+    let rows = fs::read_to_string(out.join("outcomes.csv")).unwrap();
+    let count = |class: &str| -> u64 {
+        let row = rows.lines().find(|row| row.contains(&format!("live,response_time_mean_{class},")));
+        row.expect("a mean of each class").rsplit(',').next().unwrap().parse().unwrap()
+    };
+    let (plain, secure) = (count("plain"), count("tls"));
+    // The first node serves what is secure and nothing else.
+    let share = secure as f64 / 39.0;
+    assert!(plain + secure == 39 && (estimates(&out, "live", "share_1")[0] - share).abs() < 1e-9, "{plain}, {secure}");
+    // Each of these has a handshake, and another one where it moves: two of three come to another node first. Others have none.
+    assert!((secure + secure / 3..2 * secure).contains(&handshakes), "{handshakes} handshakes of {secure} requests");
+    let moved = fact(&|name| name.starts_with("server-") && name.ends_with("redirected"));
+    assert!((10..39).contains(&moved), "{moved}");
+}
+
 #[test]
 fn nodes_redirect_and_fetch_as_in_the_twin() {
     let bed = sojourn(&["bed", "run", "cluster", "client", "--", "true"]);

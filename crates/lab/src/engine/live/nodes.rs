@@ -27,12 +27,12 @@ use sojourn_stats::Span;
 
 use super::dns::quoted;
 use super::part::Part;
-use super::{Serving, bed, reports};
+use super::{Serving, bed, reports, tls};
 use crate::spec::SystemQuestion;
 use crate::topology::as_host;
 
 /// The name of the service (RFC 6761 keeps `test` for such), and the port of every node: each is alone on its host.
-const SERVICE: &str = "www.sojourn.test";
+pub(super) const SERVICE: &str = "www.sojourn.test";
 const PORT: u16 = 80;
 
 /// Within that all nodes of a run have heard of each other, or never will.
@@ -51,9 +51,10 @@ pub(super) fn check(asked: &SystemQuestion) -> Result<(), String> {
     let mut tiers = system.tiers.iter().filter(|tier| is_of_nodes(tier));
     let have_owners = system.servers().any(has_files);
     let Some(tier) = tiers.next() else {
-        return match have_owners {
-            true => not_yet("files that one server owns, but where nodes redirect (`at = \"servers\"`)"),
-            false => Ok(()),
+        return match (have_owners, tls::is_asked_for(system)) {
+            (true, _) => not_yet("files that one server owns, but where nodes redirect (`at = \"servers\"`)"),
+            (_, true) => not_yet("requests over TLS (`secure`) but where nodes redirect (`at = \"servers\"`)"),
+            (false, false) => Ok(()),
         };
     };
     if tier.face != Face::Redirect {
@@ -101,7 +102,8 @@ pub(super) fn check(asked: &SystemQuestion) -> Result<(), String> {
     if have_owners && !is_whole {
         return not_yet("files of nodes at several sites");
     }
-    ClusterConfig::follows(&tier.policy).map_err(|why| format!("live's nodes: {why}"))
+    let names = system.hosts.iter().map(|host| host.name.clone());
+    ClusterConfig::follows(&tier.policy, names).map_err(|why| format!("live's nodes: {why}"))
 }
 
 /// Whether a tier is one of deciders on servers.
@@ -144,7 +146,9 @@ impl Node<'_> {
         let file = Path::new(TEMPORARY).join(format!("{}.toml", as_host(name)));
         fs::write(&file, self.config(ground)).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
         let (listen, file) = (address.to_string(), file.display().to_string());
-        let arguments = [&["node", "--listen", &listen, "--cluster", &file], rest].concat();
+        let tls = tls::is_asked_for(self.system).then(|| tls::arguments(address.ip()));
+        let tls: Vec<&str> = tls.iter().flatten().map(String::as_str).collect();
+        let arguments = [&["node", "--listen", &listen, "--cluster", &file], &tls[..], rest].concat();
         Part::start_on(ground, (host, address), self.program, name, &arguments)
     }
 
@@ -171,6 +175,9 @@ impl Node<'_> {
             line("[[cluster.peer]]".into());
             line(format!("name = {}", quoted(&hosts[peer].name)));
             line(format!("url = \"{}\"", url(peer)));
+            if tls::is_asked_for(self.system) {
+                line(format!("tls_url = \"{}\"", tls::url_of(bed::address(ground, &hosts[peer].name))));
+            }
             line(format!("hardware = {}", hardware(&hosts[peer].server, link)));
         }
         let files = hosts[self.host].server.machine.as_ref().and_then(|machine| machine.files);

@@ -23,6 +23,9 @@ pub struct ClusterConfig {
     pub service: String,
     /// The URL of this node, as `http://a.example.org`: what is asked for under it stays. None: `http://` and its address.
     pub url: Option<String>,
+    /// The same for clients that speak TLS, as `https://a.example.org`: nodes that find each other tell it. None: `url`, where it
+    /// is one of https.
+    pub tls_url: Option<String>,
     /// Where reports of the peers come (UDP). None: the address and port of the node itself.
     pub reports: Option<SocketAddr>,
     /// Who else is told of this node's load, as it is told to the peers: a redirector, a gateway, a DNS, a central dispatcher.
@@ -88,6 +91,9 @@ pub struct PeerConfig {
     pub name: String,
     /// Its URL, as `http://b.example.org`.
     pub url: String,
+    /// Its URL for clients that speak TLS, as `https://b.example.org`. None: `url`, where it is one of https; else such clients
+    /// are not sent there.
+    pub tls_url: Option<String>,
     /// Where it takes reports (UDP). None: at the host and port of its URL.
     pub reports: Option<SocketAddr>,
     /// Where the other nodes reach it (HTTP), over a network of their own. None: at the host and port of its URL.
@@ -108,6 +114,7 @@ impl ClusterConfig {
         ClusterConfig {
             service: service.into(),
             url: None,
+            tls_url: None,
             reports: None,
             report_to: Vec::new(),
             dispatch_only: false,
@@ -128,12 +135,12 @@ impl ClusterConfig {
         }
     }
 
-    /// Whether a node can follow a policy.
+    /// Whether nodes of these names can follow a policy.
     ///
     /// # Errors
     /// In words: there is no such policy, or it needs what a node does not know.
-    pub fn follows(policy: &str) -> Result<(), String> {
-        let nodes = [(String::from("a"), 1.0), (String::from("b"), 1.0)];
+    pub fn follows(policy: &str, names: impl Iterator<Item = String>) -> Result<(), String> {
+        let nodes: Vec<(String, f64)> = names.map(|name| (name, 1.0)).collect();
         let made = Dispatcher::new(policy, &nodes, Information::Immediate, super::signals(), 0, "");
         made.map(drop).map_err(|error| error.to_string())
     }
@@ -157,6 +164,10 @@ impl ClusterConfig {
         let peers = self.peers.iter().map(|peer| (peer.name.as_str(), peer.url.as_str()));
         for (name, url) in peers.chain([("of this node", own.as_str())]) {
             check_url(&service, name, url)?;
+        }
+        let peers = self.peers.iter().map(|peer| (peer.name.as_str(), &peer.tls_url));
+        for (name, url) in peers.chain([("of this node", &self.tls_url)]) {
+            check_tls_url(&service, name, url.as_deref())?;
         }
         Ok(Hosts { service })
     }
@@ -212,7 +223,7 @@ impl ClusterConfig {
 impl PeerConfig {
     /// A node of this name at a URL.
     pub fn new(name: impl Into<String>, url: impl Into<String>) -> PeerConfig {
-        PeerConfig { name: name.into(), url: url.into(), reports: None, inside: None, hardware: None }
+        PeerConfig { name: name.into(), url: url.into(), tls_url: None, reports: None, inside: None, hardware: None }
     }
 
     /// Reads `NAME=URL` or `NAME=URL@IP:PORT`, the latter where it takes reports elsewhere than at its URL's host and port.
@@ -274,14 +285,30 @@ pub fn hardware_of(server: &Server) -> Hardware {
 }
 
 impl Hosts {
-    /// Whether a node of this name can be sent clients by this URL.
+    /// Whether a node can be sent clients by its URLs.
     ///
     /// # Errors
     /// In words.
-    pub(super) fn check(&self, name: &str, url: &str) -> Result<(), ServeError> {
-        headers::name_value(name)?;
-        check_url(&self.service, name, url)
+    pub(super) fn check(&self, peer: &PeerConfig) -> Result<(), ServeError> {
+        headers::name_value(&peer.name)?;
+        check_url(&self.service, &peer.name, &peer.url)?;
+        check_tls_url(&self.service, &peer.name, peer.tls_url.as_deref())
     }
+}
+
+/// Whether a URL, where one is said, is one for clients that speak TLS.
+fn check_tls_url(service: &Host, name: &str, url: Option<&str>) -> Result<(), ServeError> {
+    let Some(url) = url else { return Ok(()) };
+    if !is_of_tls(url) {
+        let right = "clients that speak TLS are sent to https://, as in `https://a.example.org`";
+        return Err(ServeError::Config(format!("tls_url {url:?} ({name}): {right}")));
+    }
+    check_url(service, name, url)
+}
+
+/// Whether a URL is one of https.
+pub(super) fn is_of_tls(url: &str) -> bool {
+    url.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"))
 }
 
 fn check_url(service: &Host, name: &str, url: &str) -> Result<(), ServeError> {
@@ -338,6 +365,15 @@ mod tests {
             (&|of| of.peers[1].url = "http://c.example.org/c".into(), "it is http:// or https:// and a host"),
             (&|of| of.peers[1].url = "c.example.org".into(), "it is http:// or https:// and a host"),
             (&|of| of.service = "http://www.example.org".into(), "is no host; write the host"),
+            (
+                &|of| of.peers[0].tls_url = Some("http://b.example.org".into()),
+                "tls_url \"http://b.example.org\" (b): clients that speak TLS are sent to https://",
+            ),
+            (
+                &|of| of.peers[0].tls_url = Some("https://www.example.org".into()),
+                "(b) is the service's name www.example.org",
+            ),
+            (&|of| of.tls_url = Some("https://b.example.org/b".into()), "(of this node): it is http:// or https://"),
             (
                 &|of| {
                     of.dispatch_only = true;

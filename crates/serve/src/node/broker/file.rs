@@ -33,6 +33,7 @@ struct RawFile {
 pub(crate) struct RawCluster {
     service: String,
     url: Option<String>,
+    tls_url: Option<String>,
     reports: Option<Spanned<String>>,
     #[serde(default)]
     report_to: Vec<Spanned<String>>,
@@ -72,6 +73,7 @@ pub(crate) struct RawCluster {
 struct RawPeer {
     name: String,
     url: String,
+    tls_url: Option<String>,
     reports: Option<Spanned<String>>,
     inside: Option<Spanned<String>>,
     hardware: Option<Spanned<RawHardware>>,
@@ -131,6 +133,7 @@ impl RawCluster {
         let peers = self.peer.iter().map(|peer| peer.settings(place)).collect::<Result<_, _>>()?;
         let mut config = ClusterConfig::new(self.service.clone(), peers, key);
         config.url.clone_from(&self.url);
+        config.tls_url.clone_from(&self.tls_url);
         config.reports = address(self.reports.as_ref(), "cluster.reports", place)?;
         for text in &self.report_to {
             let to = place.address(text.get_ref(), text.span(), "cluster.report_to", "10.0.0.9:7400")?;
@@ -205,6 +208,7 @@ impl RawCluster {
 impl RawPeer {
     fn settings(&self, place: &Place<'_>) -> Result<PeerConfig, String> {
         Ok(PeerConfig {
+            tls_url: self.tls_url.clone(),
             reports: address(self.reports.as_ref(), "cluster.peer.reports", place)?,
             inside: address(self.inside.as_ref(), "cluster.peer.inside", place)?,
             hardware: hardware(self.hardware.as_ref(), "cluster.peer.hardware", place)?,
@@ -262,11 +266,12 @@ mod tests {
              reports = \"10.0.0.1:7400\"\npolicy = \"cpu-only\"\nredirect = 302\npost = true\nlocal = [\"/admin/*\"]\n\
              hardware = { disk = \"5 MB/s\", net = \"1 MB/s\" }\nevery = \"2 s\"\noracle = \"oracle.toml\"\n\
              record = \"decisions\"\nexplain = true\nreport_to = [\"10.0.0.9:7400\"]\ndispatch_only = true\n\
-             [[cluster.peer]]\nname = \"b\"\nurl = \"http://b.example.org\"\n\
+             [[cluster.peer]]\nname = \"b\"\nurl = \"http://b.example.org\"\ntls_url = \"https://b.example.org\"\n\
              reports = \"10.0.0.2:7400\"\nhardware = \"b.toml\"\n[[cluster.owners]]\npath = \"/v/*\"\nnodes = [\"b\"]\n";
         let config = ClusterConfig::parse(whole, &file).expect("it is right");
         assert_eq!(config.hardware, Some(Hardware { speed: 1.0, disk_rate: 5e6, net_rate: 1e6 }));
         assert_eq!(config.peers[0].hardware.map(|of| of.speed), Some(2.0));
+        assert_eq!(config.peers[0].tls_url.as_deref(), Some("https://b.example.org"));
         let found = HandOver::Redirect(RedirectStatus::Found);
         assert_eq!((config.every, config.hand_over), (Span(2_000_000_000), found));
         assert_eq!(config.oracle, Some(folder.path().join("oracle.toml")));
@@ -278,9 +283,9 @@ mod tests {
             ("302", "303", ":7: cluster.redirect: 303: a redirector answers 307 or 302"),
             ("\"/admin/*\"", "\"admin\"", ":9: cluster.local: `admin` is no pattern of paths"),
             ("\"5 MB/s\"", "\"5 MB\"", ":10: cluster.hardware: disk = `5 MB`: bytes per second"),
-            ("\"b.toml\"", "\"c.toml\"", ":21: cluster.peer.hardware: "),
+            ("\"b.toml\"", "\"c.toml\"", ":22: cluster.peer.hardware: "),
             ("\"2 s\"", "\"2 m\"", ":11: cluster.every: "),
-            ("10.0.0.2:7400", "10.0.0.2", ":20: cluster.peer.reports: `10.0.0.2` is no IP:PORT"),
+            ("10.0.0.2:7400", "10.0.0.2", ":21: cluster.peer.reports: `10.0.0.2` is no IP:PORT"),
             (
                 "dispatch_only = true",
                 "membership = \"gosip\"",

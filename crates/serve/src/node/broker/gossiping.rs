@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
-use sojourn_dispatch::reports::{Account, Totals};
+use sojourn_dispatch::reports::{Account, Totals, earliest};
 use sojourn_dispatch::{BackendId, Hardware};
 use sojourn_stats::{Span, Time};
 use tokio::sync::watch;
@@ -83,7 +83,16 @@ async fn begin(broker: &Broker, socket: UdpSocket) -> Result<(Gossip, u64), Stri
         PeerConfig::new(own.name.clone(), own.url.clone()).is_reached_at().map_err(|error| error.to_string())?;
     let serves = !config.dispatch_only;
     let every_ms = config.every.0 / 1_000_000;
-    let card = Card { url: own.url.clone(), inside, speed, disk_rate, net_rate, serves, every_ms };
+    let card = Card {
+        url: own.url.clone(),
+        tls_url: own.tls_url.clone(),
+        inside,
+        speed,
+        disk_rate,
+        net_rate,
+        serves,
+        every_ms,
+    };
     let settings = Settings {
         name: own.name.clone(),
         key: config.key.clone(),
@@ -169,7 +178,7 @@ impl Broker {
         let mut report = word.metrics.report(now);
         if let Some(totals) = totals {
             let account = known.account.get_or_insert_with(|| Account::new(now, totals));
-            account.understand(&mut report, &totals, known.period);
+            account.understand(&mut report, &totals, earliest(known.period));
         }
         decider.dispatcher.report(id, &report, now);
     }
@@ -179,8 +188,9 @@ impl Broker {
         if !card.serves {
             return Ok(());
         }
-        let peer = PeerConfig { inside: Some(card.inside), ..PeerConfig::new(name, card.url.clone()) };
-        self.hosts.check(name, &card.url).map_err(|error| error.to_string())?;
+        let (inside, tls_url) = (Some(card.inside), card.tls_url.clone());
+        let peer = PeerConfig { inside, tls_url, ..PeerConfig::new(name, card.url.clone()) };
+        self.hosts.check(&peer).map_err(|error| error.to_string())?;
         let member = Known::of(&peer).map_err(|error| error.to_string())?;
         let rates = [card.speed, card.disk_rate, card.net_rate];
         if rates.iter().any(|rate| !(rate.is_finite() && *rate >= 0.0)) || card.speed <= 0.0 {

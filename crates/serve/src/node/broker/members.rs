@@ -11,6 +11,7 @@ use hyper::header::HeaderValue;
 use sojourn_dispatch::BackendId;
 
 use super::PeerConfig;
+use super::config::is_of_tls;
 use crate::ServeError;
 
 /// A node.
@@ -18,6 +19,8 @@ pub(super) struct Member {
     pub(super) name: String,
     /// What clients ask it by, without a slash at the end.
     pub(super) url: String,
+    /// The same for those that speak TLS; none: they are not sent there.
+    pub(super) tls_url: Option<String>,
     /// The host line of such requests.
     pub(super) host: HeaderValue,
     /// Where other nodes reach it; none of one that is only known by its name.
@@ -31,15 +34,16 @@ pub(super) struct Members(RwLock<Vec<Arc<Member>>>);
 
 impl Member {
     /// The node itself.
-    pub(super) fn own(name: &str, url: &str) -> Member {
-        let url = url.trim_end_matches('/').to_owned();
+    pub(super) fn own(name: &str, url: &str, tls_url: Option<&str>) -> Member {
+        let bare = |url: &str| url.trim_end_matches('/').to_owned();
+        let tls_url = tls_url.or(Some(url).filter(|url| is_of_tls(url))).map(bare);
         let host = HeaderValue::from_static("");
-        Member { name: name.to_owned(), url, host, inside: None, redirected: Arc::default() }
+        Member { name: name.to_owned(), url: bare(url), tls_url, host, inside: None, redirected: Arc::default() }
     }
 
     /// One that is only known by its name.
     pub(super) fn named(name: &str) -> Member {
-        Member::own(name, "")
+        Member::own(name, "", None)
     }
 
     /// Another one.
@@ -50,7 +54,11 @@ impl Member {
         let wrong =
             |_| ServeError::Config(format!("URL {:?} ({}) has no host that a header can name", peer.url, peer.name));
         let host = HeaderValue::from_str(peer.host()).map_err(wrong)?;
-        Ok(Member { host, inside: Some(peer.is_reached_at()?), ..Member::own(&peer.name, &peer.url) })
+        Ok(Member {
+            host,
+            inside: Some(peer.is_reached_at()?),
+            ..Member::own(&peer.name, &peer.url, peer.tls_url.as_deref())
+        })
     }
 }
 
@@ -62,6 +70,11 @@ impl Members {
     /// The node of this number.
     pub(super) fn get(&self, id: BackendId) -> Arc<Member> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner)[id.0 as usize])
+    }
+
+    /// Those to which no client can be sent that speaks TLS.
+    pub(super) fn without_tls(&self) -> Vec<BackendId> {
+        self.others().into_iter().filter(|(_, member)| member.tls_url.is_none()).map(|(id, _)| id).collect()
     }
 
     /// All but the node itself, with their numbers.

@@ -150,7 +150,7 @@ impl Broker {
         cluster.check(&node.name)?;
         let hosts = cluster.hosts(address)?;
         let own_url = cluster.url.clone().unwrap_or_else(|| format!("http://{address}"));
-        let mut all = vec![Member::own(&node.name, &own_url)];
+        let mut all = vec![Member::own(&node.name, &own_url, cluster.tls_url.as_deref())];
         for peer in &cluster.peers {
             all.push(Member::of(peer)?);
         }
@@ -224,19 +224,25 @@ impl Broker {
             };
         }
         let asked = self.asked(caller, request, files);
+        let is_secure = caller.is_secure;
+        // What came over TLS is sent to nowhere without it.
+        let unfit = match self.config.hand_over {
+            HandOver::Redirect(_) if is_secure => self.members.without_tls(),
+            _ => Vec::new(),
+        };
         let (decision, candidates) = {
             let mut decider = self.lock();
             // Read under the lock, so that the dispatcher sees time in order.
             let now = clock::now();
             let dispatcher = &mut decider.dispatcher;
-            let explanation = self.config.explain.then(|| dispatcher.explain(&asked, &[], now));
+            let explanation = self.config.explain.then(|| dispatcher.explain(&asked, &unfit, now));
             let candidates = explanation.map(|explanation| explanation.in_words(dispatcher.table()));
-            (dispatcher.choose(&asked, &[], now), candidates)
+            (dispatcher.choose(&asked, &unfit, now), candidates)
         };
         self.counters.decisions.fetch_add(1, Ordering::Relaxed);
         let place = match decision.action {
             Action::Forward(OWN) | Action::Redirect(OWN) | Action::ServeHere => self.stays(request, files),
-            Action::Forward(peer) | Action::Redirect(peer) => self.sends_to(peer, request, files),
+            Action::Forward(peer) | Action::Redirect(peer) => self.sends_to(peer, is_secure, request, files),
             Action::Answer(_) | Action::Queue | Action::Refuse => self.refuses(),
         };
         Placed { place, why: candidates.map(|candidates| (decision.reason.to_string(), candidates)) }
@@ -388,14 +394,15 @@ impl Broker {
         self.members.get(BackendId(peer + 1)).name.clone()
     }
 
-    fn sends_to(&self, peer: BackendId, request: &Request<Incoming>, files: Option<&Files>) -> Place {
+    fn sends_to(&self, peer: BackendId, is_secure: bool, request: &Request<Incoming>, files: Option<&Files>) -> Place {
         let HandOver::Redirect(status) = self.config.hand_over else {
             self.counters.forwarded.fetch_add(1, Ordering::Relaxed);
             return Place::Through(peer.0 - 1);
         };
         // What cannot stand in a header is served where it came.
         let member = self.members.get(peer);
-        let Ok(location) = location(&member.url, request.uri()) else {
+        let url = if is_secure { member.tls_url.as_ref() } else { Some(&member.url) };
+        let Some(Ok(location)) = url.map(|url| location(url, request.uri())) else {
             return self.stays(request, files);
         };
         member.redirected.fetch_add(1, Ordering::Relaxed);

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use sojourn_dispatch::reports::Account;
+use sojourn_dispatch::reports::{Account, earliest};
 
 use super::{Broker, Numbers, OWN};
 use crate::clock;
@@ -37,7 +37,7 @@ impl Teller {
         let mut report = metrics.report(now);
         if let Some(totals) = metrics.totals() {
             let account = self.account.get_or_insert_with(|| Account::new(now, totals));
-            account.understand(&mut report, &totals, every);
+            account.understand(&mut report, &totals, earliest(every));
         }
         broker.lock().dispatcher.report(OWN, &report, clock::now());
         broker.counters.reports.fetch_add(1, Ordering::Relaxed);

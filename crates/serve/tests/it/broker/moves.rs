@@ -1,8 +1,10 @@
 //! What moves, where to, and how often.
 
-use sojourn_serve::{HandOver, RedirectStatus};
+use sojourn_serve::node::make_certificate;
+use sojourn_serve::{CertificateFiles, HandOver, RedirectStatus, TlsConfig};
 
 use super::{Cluster, SERVICE, ask, cluster};
+use crate::secure::{get_secure, trusting};
 use crate::support::Client;
 
 #[test]
@@ -40,6 +42,44 @@ fn a_request_of_the_service_moves_to_the_idle_node_and_stays_there() {
     let counts = nodes.nodes[0].counts().cluster.expect("a cluster");
     assert_eq!((counts.redirected, counts.stayed, counts.peers[0].redirected), (5, 0, 5), "{counts:?}");
     drop(busy);
+}
+
+/// What comes over TLS is sent on over TLS or not at all: `b` has no address for it, `c` has one.
+#[test]
+fn what_came_over_tls_is_sent_on_over_tls_only() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let files = CertificateFiles { chain: folder.path().join("n.pem"), key: folder.path().join("n.key") };
+    make_certificate(&[SERVICE.into()], &files).expect("a certificate");
+    let nodes = Cluster::<3>::start(|_, config| {
+        let listen = vec![([127, 0, 0, 1], 0).into()];
+        config.tls = Some(TlsConfig { listen, certificates: vec![files.clone()] });
+        let cluster = cluster(config);
+        // What is asked of `a` moves to one of the others.
+        cluster.policy = "sweb(dedicated = a, class = 1)".into();
+        for peer in cluster.peers.iter_mut().filter(|peer| peer.name == "c") {
+            peer.tls_url = Some("https://c.service.test:8443/".into());
+        }
+    });
+    let trusting = trusting(&[&files], &["http/1.1"]);
+    let secure = nodes.nodes[0].tls_addresses()[0];
+    for number in 0..10 {
+        let path = format!("/work?demand=1ms&n={number}");
+        let reply = get_secure(secure, &trusting, SERVICE, &path).expect("a reply");
+        assert!(reply.contains(&format!("location: https://c.service.test:8443{path}\r\n")), "{reply}");
+        // By now `c` has been chosen more often.
+        let reply = nodes.ask(0, &path);
+        assert_eq!(reply.header("location"), Some(format!("http://{}{path}", nodes.addresses[1]).as_str()));
+    }
+    drop(nodes);
+
+    let alone = Cluster::<2>::start(|_, config| {
+        let listen = vec![([127, 0, 0, 1], 0).into()];
+        config.tls = Some(TlsConfig { listen, certificates: vec![files.clone()] });
+        cluster(config).policy = "sweb(dedicated = a, class = 1)".into();
+    });
+    let reply = get_secure(alone.nodes[0].tls_addresses()[0], &trusting, SERVICE, "/work?demand=1ms").expect("a reply");
+    assert!(reply.starts_with("HTTP/1.1 200 "), "{reply}");
+    assert_eq!(alone.ask(0, "/work?demand=1ms").status, 307);
 }
 
 #[test]

@@ -5,7 +5,9 @@
 //! losses of the client's path in each direction ([`TcpStack`](sojourn_model::TcpStack)): all that is sent before a time-out when
 //! a transfer begins, the rest when the time-out has ended. So the transfers of one machine share its bursts of losses. A
 //! client or server that gives up ends the request. Then the reply's bytes flow over the links: what TCP waits for comes
-//! first, as if it were all in one piece, and the time on the links last. On a link that paths share each round of a connection
+//! first, as if it were all in one piece, and the time on the links last. Requests of some classes come over TLS, whose handshake
+//! (RFC 8446, section 2) is one more segment in each direction on a new connection; the processor's part of it is part of a
+//! request's demand. On a link that paths share each round of a connection
 //! joins a queue ([`Shared`]); of messages, all that flow have an equal share: a processor-sharing
 //! [`Station`](sojourn_model::Station) of bits.
 //!
@@ -28,6 +30,8 @@ use crate::requests::{Cx, What};
 pub(super) struct Transfers {
     seed: u64,
     transport: Transport,
+    /// The classes that are asked for over TLS.
+    secure: Vec<u8>,
     regions: usize,
     /// What is lost in each direction, at `a * regions + b`.
     losses: Vec<Directions<LossLaw>>,
@@ -57,10 +61,11 @@ enum End {
     Server,
 }
 
-/// A connection that nothing uses, the client that has it, its other end, and since when.
+/// A connection that nothing uses, the client that has it, its other end, whether it is one of TLS, and since when.
 struct Idle {
     client: u32,
     next: Next,
+    is_secure: bool,
     connection: TcpConnection,
     since: Time,
 }
@@ -78,6 +83,9 @@ pub(super) struct Waiting {
 #[derive(Clone, Copy)]
 enum Task {
     SetsUp(Connecting),
+    /// The client's part of a handshake of TLS, and the server's answer.
+    Greets(Sending),
+    Proves(Sending),
     Asks(Sending),
     /// A redirection.
     TurnsBack(Sending),
@@ -107,6 +115,7 @@ impl Transfers {
         system.transport.map(|transport| Transfers {
             seed,
             transport,
+            secure: system.rules.secure.clone(),
             regions,
             losses: (0..regions * regions).map_while(loss).collect(),
             lines: Vec::new(),
@@ -120,12 +129,18 @@ impl Transfers {
         self.transport.stack.on_the_link(bytes)
     }
 
-    /// The connection to `next` that a client has kept.
-    fn kept(&mut self, ends: Ends, next: Next, now: Time) -> Option<TcpConnection> {
-        let stack = self.transport.stack;
+    /// Whether a request of this class comes over TLS.
+    fn is_secure(&self, class: u8) -> bool {
+        self.secure.contains(&class)
+    }
+
+    /// The connection to `next` that a client has kept for requests of this class.
+    fn kept(&mut self, ends: Ends, next: Next, class: u8, now: Time) -> Option<TcpConnection> {
+        let (stack, is_secure) = (self.transport.stack, self.is_secure(class));
         let line = self.line(ends);
         // The last used one is the last.
-        let place = line.idle.iter().rposition(|idle| (idle.client, idle.next) == (ends.client, next))?;
+        let wanted = (ends.client, next, is_secure);
+        let place = line.idle.iter().rposition(|idle| (idle.client, idle.next, idle.is_secure) == wanted)?;
         let Idle { mut connection, since, .. } = line.idle.remove(place);
         stack.rest(&mut connection, now - since, ends.rtt);
         Some(connection)
@@ -160,10 +175,10 @@ impl Transfers {
                     (Step::Ends(Carried { after, is_whole: connection.is_some() }), connection)
                 }
             },
-            Task::Asks(sending) => {
+            Task::Asks(sending) | Task::Greets(sending) => {
                 (sending.go_on(&stack, &mut Way { rtt, rate, there, back, spells }, None), Some(sending.connection()))
             }
-            Task::TurnsBack(sending) => {
+            Task::TurnsBack(sending) | Task::Proves(sending) => {
                 let mut way = Way { rtt, rate, there: back, back: there, spells };
                 (sending.go_on(&stack, &mut way, None), Some(sending.connection()))
             }
@@ -185,11 +200,12 @@ impl Transfers {
     }
 
     /// A client has its reply.
-    fn release(&mut self, ends: Ends, next: Next, connection: TcpConnection, now: Time) {
+    fn release(&mut self, ends: Ends, next: Next, class: u8, connection: TcpConnection, now: Time) {
         let Transport { stack, one_request_per_connection, .. } = self.transport;
+        let is_secure = self.is_secure(class);
         let line = self.line(ends);
         if !one_request_per_connection {
-            return line.idle.push(Idle { client: ends.client, next, connection, since: now });
+            return line.idle.push(Idle { client: ends.client, next, is_secure, connection, since: now });
         }
         let fin = stack.fin(&connection, ends.rtt);
         line.fins.extend([(now, End::Server, fin), (now, End::Client, fin)]);
@@ -235,7 +251,7 @@ impl Routed {
     /// How long a request takes from its client to `next`; none where it needs a connection first, its client gives up, or
     /// it is lost.
     pub(super) fn reach(&mut self, slot: u32, next: Next, cx: &mut Cx) -> Option<Span> {
-        let client = cx.jobs.slab[slot as usize].client;
+        let Job { client, class, .. } = cx.jobs.slab[slot as usize];
         let region = self.region_of(next);
         let (here, there) = (self.place_of_client(client), self.place_of(next));
         let Some(transfers) = &mut self.transfers else {
@@ -245,7 +261,7 @@ impl Routed {
         let ends = self.places.ends(client, region);
         let route = &mut self.routes[slot as usize];
         route.front = Some(next);
-        route.connection = transfers.kept(ends, next, cx.now);
+        route.connection = transfers.kept(ends, next, class, cx.now);
         if route.connection.is_some() {
             return self.ask(slot, next, cx);
         }
@@ -254,11 +270,33 @@ impl Routed {
         None
     }
 
-    /// A client has the answer to its SYN, and asks.
+    /// A client has the answer to its SYN, and asks, or greets first.
     pub(super) fn connects(&mut self, slot: u32, cx: &mut Cx) {
         let Route { set_up, front, .. } = self.routes[slot as usize];
-        cx.tally.connected(cx.jobs.slab[slot as usize].planned, Some(set_up));
-        let front = front.expect("a connection has another end");
+        let Job { planned, class, .. } = cx.jobs.slab[slot as usize];
+        cx.tally.connected(planned, Some(set_up));
+        if !self.transfers.as_ref().is_some_and(|transfers| transfers.is_secure(class)) {
+            return self.asks(slot, cx);
+        }
+        let next = front.expect("a connection has another end");
+        let task = Task::Greets(self.sending(slot, 0, None));
+        if let Some(after) = self.does(slot, Waiting { task, next, rate: None, since: cx.now }, cx) {
+            cx.later(cx.now + after, What::Greeted, slot);
+        }
+    }
+
+    /// The client's part of a handshake has come.
+    pub(super) fn greeted(&mut self, slot: u32, cx: &mut Cx) {
+        let next = self.routes[slot as usize].front.expect("a connection has another end");
+        let task = Task::Proves(self.sending(slot, 0, None));
+        if let Some(after) = self.does(slot, Waiting { task, next, rate: None, since: cx.now }, cx) {
+            cx.later(cx.now + after, What::Secured, slot);
+        }
+    }
+
+    /// A client has a connection, and asks.
+    pub(super) fn asks(&mut self, slot: u32, cx: &mut Cx) {
+        let front = self.routes[slot as usize].front.expect("a connection has another end");
         if let Some(delay) = self.ask(slot, front, cx) {
             self.set_out(slot, front, delay, cx);
         }
@@ -293,8 +331,8 @@ impl Routed {
         let mut ends = self.places.ends(client, self.region_of(next));
         let (here, there) = (self.place_of_client(client), self.place_of(next));
         let (from, to) = match task {
-            Task::SetsUp(_) | Task::Asks(_) => (here, there),
-            Task::TurnsBack(_) | Task::Replies(_) => (there, here),
+            Task::SetsUp(_) | Task::Greets(_) | Task::Asks(_) => (here, there),
+            Task::Proves(_) | Task::TurnsBack(_) | Task::Replies(_) => (there, here),
             Task::Crosses(_) => {
                 let at = Next::Server(choice.server);
                 let region = self.region_of(at);
@@ -324,8 +362,8 @@ impl Routed {
                 return None;
             }
             // What a request teaches its client does not help the replies.
-            Task::Asks(_) | Task::Crosses(_) => {}
-            Task::TurnsBack(_) | Task::Replies(_) => route.connection = connection,
+            Task::Greets(_) | Task::Asks(_) | Task::Crosses(_) => {}
+            Task::Proves(_) | Task::TurnsBack(_) | Task::Replies(_) => route.connection = connection,
         }
         if is_whole {
             return Some(at - cx.now);
@@ -341,6 +379,8 @@ impl Routed {
         let Some(after) = self.does(slot, *waiting, cx) else { return };
         match task {
             Task::SetsUp(_) => unreachable!("a connection that is set up is an event of its own"),
+            Task::Greets(_) => cx.later(cx.now + after, What::Greeted, slot),
+            Task::Proves(_) => cx.later(cx.now + after, What::Secured, slot),
             Task::Asks(_) => self.set_out(slot, next, after, cx),
             Task::TurnsBack(_) => {
                 self.release(slot, self.region_of(next), cx);
@@ -459,12 +499,12 @@ impl Routed {
 
     /// The client of a request has its reply: its connection is free.
     pub(super) fn release(&mut self, slot: u32, region: usize, cx: &Cx) {
-        let client = cx.jobs.slab[slot as usize].client;
+        let Job { client, class, .. } = cx.jobs.slab[slot as usize];
         let route = &mut self.routes[slot as usize];
         if let (Some(transfers), Some(connection), Some(front)) =
             (&mut self.transfers, route.connection.take(), route.front)
         {
-            transfers.release(self.places.ends(client, region), front, connection, cx.now);
+            transfers.release(self.places.ends(client, region), front, class, connection, cx.now);
         }
     }
 
