@@ -768,6 +768,9 @@ fn live_refuses_what_its_nodes_do_not_have() {
     let end = end.split_once("[system.server]").unwrap().1;
     let behind_gateway = format!("{begin}[[system.tier]]\nface = \"gateway\"\n{gateway}{end}");
     let switch = but(REDIRECTS, "policy = \"sweb\"", "policy = \"random\"");
+    let secure = but(&behind_gateway, "files = { placed = \"one-owner\", number = 6 }\n", "")
+        .replace("[system.network]\nrtt = \"2 ms\"", "[system.paths]\nwithin = { rtt = \"2 ms\" }\n[system.tcp]")
+        .replace("clients = 10", "clients = 10\nclasses = { a = 0.5, b = 0.5 }\nsecure = [\"b\"]");
     for (text, expected) in [
         (but(&switch, "face = \"redirect\"", "face = \"switch\""), "but those that redirect"),
         (but(REDIRECTS, "[system.network]\nrtt = \"2 ms\"\n", ""), "hosts of a bed: say what is between them"),
@@ -778,7 +781,9 @@ fn live_refuses_what_its_nodes_do_not_have() {
         (but(REDIRECTS, "servers = 3 }", "servers = 3, weights = [1, 2, 1] }"), "nodes that redirect and have weights"),
         (but(REDIRECTS, "policy = \"sweb\"", "policy = \"sweb\"\ndispatchers = 2"), "several dispatchers"),
         (but(REDIRECTS, "ttl = \"0 s\"", "ttl = \"0 s\"\nreports = { every = \"1 s\" }"), "reports and probes"),
+        (but(REDIRECTS, "number = 6 }", "number = 6, copies_after = 3 }"), "copies of emulated files (`copies_after`)"),
         (behind_gateway, "files that one server owns, but where nodes redirect"),
+        (secure, "requests over TLS (`secure`) but where nodes redirect"),
     ] {
         let message = refusal(&text, Engine::Live);
         assert!(message.contains(expected), "{expected}: {message}");

@@ -1,12 +1,12 @@
 //! A real resolver in front: unbound, with random case of letters (0x20), minimised names and its own checks.
 
 use std::fs;
-use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::open;
 use super::sockets::server;
+use crate::broker::free;
 use crate::skip::skipped;
 use crate::support::until;
 
@@ -39,14 +39,12 @@ fn unbound_resolves_what_the_zone_has() {
             server.addresses()[0].port()
         )
     };
-    // A port that is free now may be taken by another test before unbound has it: then it ends, and gets another one.
+    // A port that is free now may be taken by another program before unbound has it: then it ends, and gets another one.
     let (_unbound, port) = (0..5)
         .find_map(|_| {
-            let udp = UdpSocket::bind("127.0.0.1:0").expect("a port");
-            let port = udp.local_addr().expect("a port").port();
-            drop(TcpListener::bind(("127.0.0.1", port)).ok()?);
+            let [address] = free();
+            let port = address.port();
             fs::write(&file, text(port)).expect("written");
-            drop(udp);
             let mut command = Command::new("/usr/sbin/unbound");
             command.arg("-d").arg("-c").arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
             let mut unbound = Unbound(command.spawn().expect("unbound starts"));

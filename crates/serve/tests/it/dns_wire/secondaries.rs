@@ -1,11 +1,11 @@
 //! A real secondary: NSD takes a zone over, signed, is told when it has changed, and answers for it.
 
 use std::fs;
-use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::transfers::TEXT;
+use crate::broker::free;
 use crate::dns_decider::{service, start_with};
 use crate::skip::skipped;
 use crate::support::until;
@@ -35,12 +35,13 @@ fn zone(serial: u32, mail: &str) -> String {
     )
 }
 
-fn nsd(folder: &Path, primary: u16) -> Option<(Nsd, u16)> {
-    // A port that is free now may be taken by another test before NSD has it: then it ends, and gets another one.
-    (0..5).find_map(|attempt| {
-        let udp = UdpSocket::bind("127.0.0.1:0").expect("a port");
-        let port = udp.local_addr().expect("a port").port();
-        drop(TcpListener::bind(("127.0.0.1", port)).ok()?);
+/// NSD with its port.
+fn nsd(folder: &Path, primary: u16) -> (Nsd, u16) {
+    // A port that is free now may be taken by another program before NSD has it: then it ends, and gets another one.
+    let mut logs = String::new();
+    let started = (0..5).find_map(|attempt| {
+        let [address] = free();
+        let port = address.port();
         let own = folder.join(format!("nsd-{attempt}"));
         fs::create_dir(&own).expect("a folder");
         let shown = own.display();
@@ -54,7 +55,6 @@ fn nsd(folder: &Path, primary: u16) -> Option<(Nsd, u16)> {
         );
         let file = own.join("nsd.conf");
         fs::write(&file, text).expect("written");
-        drop(udp);
         let mut command = Command::new(PROGRAM);
         command.arg("-d").arg("-c").arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut nsd = Nsd(command.spawn().expect("nsd starts"));
@@ -63,8 +63,12 @@ fn nsd(folder: &Path, primary: u16) -> Option<(Nsd, u16)> {
             is_over = nsd.0.try_wait().expect("it is ours").is_some();
             is_over || dig(port, "mail.geo.test", "A") == "192.0.2.25\n"
         });
+        if is_over {
+            logs += &fs::read_to_string(own.join("log")).unwrap_or_default();
+        }
         (!is_over).then_some((nsd, port))
-    })
+    });
+    started.unwrap_or_else(|| panic!("NSD ended five times: {logs}"))
 }
 
 #[test]
@@ -84,8 +88,7 @@ fn nsd_takes_a_zone_over_and_is_told_of_changes() {
         fs::write(folder.join("zone"), zone(7, "192.0.2.25")).expect("a file");
     };
     let running = start_with(&text(""), files);
-    let (_nsd, port) =
-        nsd(running.folder.path(), running.dns.addresses()[0].port()).expect("one of five ports is free");
+    let (_nsd, port) = nsd(running.folder.path(), running.dns.addresses()[0].port());
     // It knows no policy: all sites that are not drained, with the TTL of the service.
     let mut www: Vec<String> = dig(port, "www.geo.test", "A").lines().map(String::from).collect();
     www.sort();
