@@ -781,7 +781,14 @@ fn live_refuses_what_its_nodes_do_not_have() {
         (but(REDIRECTS, "servers = 3 }", "servers = 3, weights = [1, 2, 1] }"), "nodes that redirect and have weights"),
         (but(REDIRECTS, "policy = \"sweb\"", "policy = \"sweb\"\ndispatchers = 2"), "several dispatchers"),
         (but(REDIRECTS, "ttl = \"0 s\"", "ttl = \"0 s\"\nreports = { every = \"1 s\" }"), "reports and probes"),
-        (but(REDIRECTS, "number = 6 }", "number = 6, copies_after = 3 }"), "copies of emulated files (`copies_after`)"),
+        (
+            but(
+                REDIRECTS,
+                "number = 6 }",
+                "number = 6, copies_after = 3, copies_within = \"9 s\", copies_max = \"1 MB\" }",
+            ),
+            "copies of emulated files (`copies_after`)",
+        ),
         (behind_gateway, "files that one server owns, but where nodes redirect"),
         (secure, "requests over TLS (`secure`) but where nodes redirect"),
     ] {

@@ -87,7 +87,10 @@ fn it_is_read_off_servers_and_their_policy() {
     let mut odd = servers.clone();
     odd[3].speed = 0.5;
     assert!(refusal(SharedFiles { servers: &odd, ..asked("stay") }).contains("that differ"));
-    let copying = Server::from_toml(&NODE.replace("number = 60", "number = 60, copies_after = 3")).unwrap();
+    let copying = Server::from_toml(
+        &NODE.replace("number = 60", "number = 60, copies_after = 3, copies_within = \"9 s\", copies_max = \"1 MB\""),
+    )
+    .unwrap();
     let copying = vec![copying; 6];
     assert!(refusal(SharedFiles { servers: &copying, ..asked("stay") }).contains("(`copies_after`)"));
     let plain = [Server::from_toml("discipline = \"ps\"\ndemand = \"20 ms\"").unwrap()];
