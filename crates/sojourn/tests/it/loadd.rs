@@ -75,6 +75,25 @@ fn a_gateway_follows_the_reports_of_daemons() {
     assert_eq!(count("replayed") + count("impossible") + count("malformed"), 0, "{told}");
 }
 
+/// A gateway takes the load from there, with no key and no reports.
+#[test]
+fn a_daemon_serves_its_load_as_orca_where_it_is_told_to() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let key = file(folder.path(), "key", "0123456789abcdef\n");
+    let node = child(&["node", "--child", "--name", "a", "--model", "discipline = \"ps\"\ndemand = \"1 ms\""]);
+    let ask = format!("http://127.0.0.1:{}/load", node.port());
+    let who = ["loadd", "--child", "--name", "a", "--key", &key, "--to", "127.0.0.1:9", "--ask", &ask];
+    let daemon = child(&[&who[..], &["--orca", "127.0.0.1:0"]].concat());
+    let address = daemon.events()[0]["orca"].as_str().expect("it says where").to_owned();
+    let (backend, stream) = (format!("a=127.0.0.1:{}", node.port()), format!("a={address}"));
+    let gateway = child(&["gateway", "--child", "--backend", &backend, "--orca", &stream, "--orca-every", "20 ms"]);
+    // A stream that cannot be had is said at once.
+    std::thread::park_timeout(Duration::from_millis(300));
+    assert!(!has_said(&gateway, "reports_silent"), "{:?}", gateway.events());
+    daemon.stop();
+    await_that("the end of the stream is said", || has_said(&gateway, "reports_silent"));
+}
+
 #[test]
 fn a_sample_is_printed() {
     let folder = tempfile::tempdir().expect("a folder");
