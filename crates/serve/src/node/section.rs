@@ -91,10 +91,8 @@ fn exactly(file: &File, at: u64, size: u64) -> io::Result<Bytes> {
 mod tests {
     use std::future::poll_fn;
     use std::io::Write;
-    use std::num::NonZero;
     use std::time::Duration;
 
-    use rustix::fs::{Advice, fadvise};
     use sojourn_stats::Span;
     use tokio::runtime::Builder;
 
@@ -128,18 +126,6 @@ mod tests {
         assert_eq!((read.unwrap(), waited), (vec![Bytes::from("2345"), Bytes::from("678")], false));
         let (read, _) = pieces(Section::new(file, 8, 7), 4).await;
         assert_eq!(read.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
-    }
-
-    /// The kernel has let go of what is in the middle, where it does what it is advised: a read ends before that.
-    #[tokio::test(flavor = "current_thread")]
-    async fn what_is_in_memory_in_part_is_whole() {
-        let whole: Vec<u8> = (0..200_000_u32).map(|place| (place ^ (place >> 8)) as u8).collect();
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(&whole).unwrap();
-        file.sync_all().unwrap();
-        fadvise(&file, 65_536, NonZero::new(65_536), Advice::DontNeed).unwrap();
-        let (read, _) = pieces(Section::new(Arc::new(file), 1000, 199_000), 150_000).await;
-        assert!(read.unwrap().concat() == whole[1000..], "the bytes are others");
     }
 
     /// The kernel makes the files of `/proc` as they are read, and cannot tell whether that takes long.
