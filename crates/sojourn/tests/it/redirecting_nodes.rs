@@ -7,8 +7,8 @@ use std::io::BufReader;
 use serde_json::Value;
 use sojourn_dispatch::record;
 
-use crate::skip::skipped;
-use crate::sojourn::{command, estimates, file, sojourn, stderr};
+use crate::bed::can;
+use crate::sojourn::{command, estimates, file, stderr};
 
 /// Three nodes with three files each, of which each is asked for by its number; 39 requests, one each 50 ms. Files are 100 kB:
 /// 20 ms of a disk.
@@ -55,9 +55,8 @@ live = { duration = "2 s", warm_up = "0 s", record = true }
 /// Of two classes the second comes over TLS; all of it is kept for the first node, and so moves from the two others.
 #[test]
 fn what_is_secure_comes_over_tls_and_moves_over_tls() {
-    let bed = sojourn(&["bed", "run", "cluster", "client", "--", "true"]);
-    if !bed.status.success() {
-        return skipped(format!("no bed: {}", stderr(&bed)));
+    if !can() {
+        return;
     }
     let folder = tempfile::tempdir().unwrap();
     let mixed = NODES
@@ -98,9 +97,8 @@ fn what_is_secure_comes_over_tls_and_moves_over_tls() {
 
 #[test]
 fn nodes_redirect_and_fetch_as_in_the_twin() {
-    let bed = sojourn(&["bed", "run", "cluster", "client", "--", "true"]);
-    if !bed.status.success() {
-        return skipped(format!("no bed: {}", stderr(&bed)));
+    if !can() {
+        return;
     }
     let folder = tempfile::tempdir().unwrap();
     file(folder.path(), "nodes.toml", NODES);
