@@ -7,9 +7,13 @@ use std::thread::JoinHandle;
 
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
+use sojourn_stats::Span;
 use thread_priority::{
     NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id,
 };
+
+/// The name of a thread that spins, before the number of its core.
+const NAME: &str = "awake-";
 
 /// Keeps cores from going to sleep while it lives, as the kernel's `idle=poll` would: on each of them a thread of the
 /// idle class spins, which everything else on the core displaces at once.
@@ -32,7 +36,7 @@ impl Awake {
         for &core in cores {
             let stop = awake.stop.clone();
             let (ready, settled) = std::sync::mpsc::channel();
-            awake.threads.push(std::thread::spawn(move || {
+            awake.threads.push(std::thread::Builder::new().name(format!("{NAME}{core}")).spawn(move || {
                 let moved = move_to(core);
                 let spins = moved.is_ok();
                 // The other end is gone only where `keep` has panicked.
@@ -41,11 +45,25 @@ impl Awake {
                 while spins && !stop.load(Ordering::Relaxed) {
                     std::hint::black_box(());
                 }
-            }));
+            })?);
             settled.recv().map_err(io::Error::other)??;
         }
         Ok(awake)
     }
+}
+
+/// How long threads of this process have spun so far to keep cores awake, with the numbers of these: time that the cores
+/// had for everything else.
+pub(super) fn spun() -> Vec<(usize, Span)> {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let of = |task: std::fs::DirEntry| {
+        let name = std::fs::read_to_string(task.path().join("comm")).ok()?;
+        let core = name.trim_end().strip_prefix(NAME)?.parse().ok()?;
+        // Time on a core, time waiting for one, number of times it got one.
+        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        Some((core, Span(text.split_whitespace().next()?.parse().ok()?)))
+    };
+    tasks.filter_map(of).collect()
 }
 
 /// Puts the calling thread on `core` and behind everything else there.
@@ -65,5 +83,26 @@ impl Drop for Awake {
             // A spinning thread has nothing to panic with.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generator::clock::monotonic_ns;
+
+    #[test]
+    fn what_a_thread_spins_to_keep_a_core_awake_is_told() {
+        let spun = || spun().into_iter().filter(|(core, _)| *core == 0).map(|(_, time)| time).max();
+        assert_eq!(spun(), None);
+        let awake = Awake::keep(&[0]).expect("core 0 is there");
+        // Behind everything else, it spins little on a busy core, but at last it does.
+        let begun = monotonic_ns();
+        while spun().is_none_or(|time| time < Span(3_000_000)) {
+            assert!(monotonic_ns() - begun < 20_000_000_000, "{:?}", spun());
+            std::thread::yield_now();
+        }
+        drop(awake);
+        assert_eq!(spun(), None);
     }
 }

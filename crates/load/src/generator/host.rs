@@ -4,10 +4,12 @@ use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
 use nix::sys::time::TimeValLike;
 use sojourn_stats::{Span, Time};
 
+use crate::generator::awake::spun;
 use crate::generator::clock::monotonic_ns;
 
 /// A reading of `/proc/stat`: per core idle and stolen ticks, and when it was taken. A core is busy when it is not idle: the
-/// kernel times idleness, but counts ticks of work, and misses what begins and ends between two of them.
+/// kernel times idleness, but counts ticks of work, and misses what begins and ends between two of them. A core that this
+/// process only keeps awake is idle.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cores {
     at: Time,
@@ -21,7 +23,7 @@ impl Cores {
     /// Reads it; nothing where the machine does not tell.
     pub(crate) fn read() -> Cores {
         let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-        Cores { at: Time(monotonic_ns()), ticks: ticks(&text) }
+        Cores { at: Time(monotonic_ns()), ticks: ticks(&text, &spun()) }
     }
 
     /// Busy and stolen share of each core since `earlier`; nothing when no tick has passed.
@@ -36,14 +38,18 @@ impl Cores {
     }
 }
 
-/// Idle and stolen ticks of each core, as `/proc/stat` tells them: a core that waits for a disk is idle.
-fn ticks(stat: &str) -> Vec<[u64; 2]> {
+/// Idle and stolen ticks of each core, as `/proc/stat` tells them: a core that waits for a disk is idle, and so is one that
+/// has `spun` to stay awake.
+fn ticks(stat: &str, spun: &[(usize, Span)]) -> Vec<[u64; 2]> {
     let cores = stat.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu "));
+    let spun = |core: usize| spun.iter().filter(|(of, _)| *of == core).map(|(_, time)| time.as_secs_f64()).sum::<f64>();
     cores
         .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            let core = words.next()?.strip_prefix("cpu")?.parse().ok()?;
             // user nice system idle iowait irq softirq steal (guest time is in user already)
-            let ticks: Vec<u64> = line.split_whitespace().skip(1).filter_map(|word| word.parse().ok()).collect();
-            (ticks.len() >= 8).then(|| [ticks[3] + ticks[4], ticks[7]])
+            let ticks: Vec<u64> = words.filter_map(|word| word.parse().ok()).collect();
+            (ticks.len() >= 8).then(|| [ticks[3] + ticks[4] + (spun(core) * TICKS_PER_S) as u64, ticks[7]])
         })
         .collect()
 }
@@ -89,9 +95,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn idle_is_what_waits_for_a_disk_too() {
+    fn idle_is_what_waits_for_a_disk_or_spins_to_stay_awake_too() {
         let stat = "cpu  9 0 9 900 90 0 0 5 0 0\ncpu0 5 0 4 500 60 1 2 3 7 0\ncpu1 4 0 5 400 30 0 0 2 0 0\ncpu2 1 2 3\nintr 1\n";
-        assert_eq!(ticks(stat), [[560, 3], [430, 2]]);
+        assert_eq!(ticks(stat, &[]), [[560, 3], [430, 2]]);
+        // Twice 255 ms of the second core, to keep it awake.
+        let spun = Span(255_000_000);
+        assert_eq!(ticks(stat, &[(1, spun), (1, spun)]), [[560, 3], [481, 2]]);
+    }
+
+    #[test]
+    fn what_a_core_spins_to_stay_awake_is_taken_for_idle() {
+        let awake = crate::generator::awake::Awake::keep(&[1]).expect("core 1 is there");
+        // Behind everything else it spins little on a busy core, but at last it does: for 30 ms.
+        let begun = monotonic_ns();
+        while spun().iter().all(|(core, time)| *core != 1 || *time < Span(30_000_000)) {
+            assert!(monotonic_ns() - begun < 60_000_000_000, "{:?}", spun());
+            std::thread::yield_now();
+        }
+        let without = ticks(&std::fs::read_to_string("/proc/stat").expect("it tells"), &[]);
+        let with = Cores::read().ticks;
+        assert!(with[1][0] >= without[1][0] + 3, "{with:?} {without:?}");
+        drop(awake);
     }
 
     #[test]

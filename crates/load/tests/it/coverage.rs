@@ -50,13 +50,16 @@ fn coverage(runs: u64, customers: usize, q: Option<f64>) -> (f64, f64) {
 #[test]
 fn intervals_cover_the_truth_as_often_as_documented() {
     const SETS: u64 = 400;
-    for (name, q, documented, expected) in
-        [("mean", None, 0.922, 9..=59), ("p50", Some(0.5), 0.953, 3..=42), ("p90", Some(0.9), 0.932, 7..=54)]
-    {
+    for (name, q, documented, expected) in [
+        ("mean", None, 0.922, 9..=59),
+        ("p50", Some(0.5), 0.953, 3..=42),
+        ("p90", Some(0.9), 0.932, 7..=54),
+        ("p95", Some(0.95), 0.938, 6..=51),
+    ] {
         let (given, covering) = coverage(SETS, 20_000, q);
         eprintln!("{name} of 20,000: given {given:.3}, covering {covering:.3}, documented {documented:.3}");
         let misses = ((1.0 - covering) * given * SETS as f64).round() as u64;
-        assert!(given > 0.95 && expected.contains(&misses), "{name}: {misses} of {SETS} miss, not {expected:?}");
+        assert!(given > 0.93 && expected.contains(&misses), "{name}: {misses} of {SETS} miss, not {expected:?}");
     }
     // The longest responses come in clumps: of 20,000 there are too few clumps for a 99th percentile.
     let (given, covering) = coverage(300, 20_000, Some(0.99));
@@ -108,4 +111,39 @@ fn many_requests_in_one_clump_have_a_number_without_an_interval() {
     let mean = ratio(&cut, 2000);
     assert_eq!(mean, Estimate::WithoutInterval { value: 0.11, samples: 2000, why: NoInterval::TooShort });
     assert_eq!(ratio(&[], 0), Estimate::TooFew { samples: 0 });
+}
+
+/// A machine that works at two speeds, a fifth apart, through `slow` of the windows the slower one: times of 50 us and an
+/// exponential tail of 20 us, `each` of them in a window.
+fn two_speeds(slow: usize, each: u64) -> (Vec<Histogram>, Histogram) {
+    let mut windows = vec![Histogram::new(); WINDOWS];
+    for (number, window) in windows.iter_mut().enumerate() {
+        let by = if (3..3 + slow).contains(&number) { 1.25 } else { 1.0 };
+        let share = |k: u64| (k as f64 + 0.5) / each as f64;
+        (0..each).for_each(|k| window.record((by * (50_000.0 - 20_000.0 * (1.0 - share(k)).ln())) as u64));
+    }
+    let mut all = Histogram::new();
+    windows.iter().for_each(|window| all.merge(window));
+    (windows, all)
+}
+
+/// Nearly all that lies beyond the 90th percentile is from the slow time, so that its share tells nothing; its values in
+/// the windows do: 96 us in thirteen of them, 120 us in seven, a standard deviation of 11.8 us. Of 20 independent ones the
+/// interval would be +- 2.09 * 11.8 / sqrt(20) = 5.5 us; it is up to sqrt(19) times as wide as they are alike.
+#[test]
+fn of_two_speeds_a_quantile_has_the_interval_of_its_values() {
+    let (windows, all) = two_speeds(7, 5000);
+    for q in [0.9, 0.95] {
+        let p = quantile(q, &all, windows.iter());
+        let (low, high) = p.interval().unwrap_or_else(|| panic!("{q}: {p:?}"));
+        let half_us = (high - low) / 2.0 * 1e6;
+        assert!((8.0..=27.0).contains(&half_us), "{q}: {p:?}");
+        assert!((p.value().unwrap() - (low + high) / 2.0).abs() < 1e-9, "{q}: {p:?}");
+    }
+    // Beyond each window's own lie 50, or one less.
+    let has_p95 = |each: u64| {
+        let (windows, all) = two_speeds(7, each);
+        quantile(0.95, &all, windows.iter()).interval().is_some()
+    };
+    assert!(has_p95(1000) && !has_p95(980));
 }
