@@ -416,6 +416,8 @@ struct SecondRow {
     response_time_p50_s: Option<f64>,
     response_time_p99_s: Option<f64>,
     lateness_p99_s: Option<f64>,
+    #[serde(default)]
+    lateness_mean_s: Option<f64>,
 }
 
 fn seconds_to_csv(all: &[Seconds]) -> io::Result<Vec<u8>> {
@@ -435,6 +437,7 @@ fn seconds_to_csv(all: &[Seconds]) -> io::Result<Vec<u8>> {
                 response_time_p50_s: of.response_time_p50_s,
                 response_time_p99_s: of.response_time_p99_s,
                 lateness_p99_s: of.lateness_p99_s,
+                lateness_mean_s: of.lateness_mean_s,
             })?;
         }
     }
@@ -455,6 +458,7 @@ fn seconds_from_csv(text: &str) -> Result<Vec<Seconds>, String> {
             response_time_p50_s: row.response_time_p50_s,
             response_time_p99_s: row.response_time_p99_s,
             lateness_p99_s: row.lateness_p99_s,
+            lateness_mean_s: row.lateness_mean_s,
         };
         match all.last_mut() {
             Some(last) if last.variant == row.variant && last.engine == row.engine => last.seconds.push(second),

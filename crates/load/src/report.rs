@@ -162,6 +162,10 @@ pub struct Second {
     /// 99th percentile of the generator's lateness (s) in it; none with too few requests to say.
     #[serde(default)]
     pub lateness_p99_s: Option<f64>,
+    /// The mean of that lateness (s); none where none was begun. A standstill of some milliseconds shows in it, and in no
+    /// 99th percentile of a second.
+    #[serde(default)]
+    pub lateness_mean_s: Option<f64>,
 }
 
 impl Report {
@@ -376,11 +380,12 @@ fn seconds(slices: &[Slice], intervals: &[Interval]) -> Vec<Second> {
         let (response, lateness) =
             (Histogram::from(interval.response.clone()), Histogram::from(interval.lateness.clone()));
         let (p50, p99) = (told_quantile(&response, 0.5), told_quantile(&response, 0.99));
-        let late = told_quantile(&lateness, 0.99);
+        let (late_p99, late_mean) = (told_quantile(&lateness, 0.99), lateness.mean().map(|mean_ns| mean_ns * 1e-9));
         let (first, count) =
             ((interval.start.0 / 1_000_000_000) as usize, (interval.length.0 / 1_000_000_000) as usize);
         for second in seconds.iter_mut().skip(first).take(count) {
-            (second.response_time_p50_s, second.response_time_p99_s, second.lateness_p99_s) = (p50, p99, late);
+            (second.response_time_p50_s, second.response_time_p99_s) = (p50, p99);
+            (second.lateness_p99_s, second.lateness_mean_s) = (late_p99, late_mean);
         }
     }
     seconds

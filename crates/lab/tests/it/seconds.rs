@@ -18,6 +18,7 @@ fn seconds() -> Vec<Second> {
         response_time_p50_s: Some(0.010),
         response_time_p99_s: Some(0.228),
         lateness_p99_s: Some(2e-5),
+        lateness_mean_s: Some(1.25e-5),
     };
     let mut all: Vec<Second> = (0..5).map(plain).collect();
     (all[2].ok, all[2].failed) = (60, 42);

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use sojourn_load::emitted::Emitted;
-use sojourn_load::{Load, LoadError, Outcome, Record, Report, Schedule, Share, ShareReport, Stop, Targets, Verdict};
+use sojourn_load::{
+    Load, LoadError, Outcome, Record, Report, Schedule, Second, Share, ShareReport, Stop, Targets, Verdict,
+};
 use sojourn_stats::{Histogram, Span, Time};
 use sojourn_traffic::{Planned, Request, Step};
 
@@ -80,6 +82,12 @@ fn three_shares_of_a_plan_are_the_plan() {
     assert!(p50.is_none_or(|p50| p50 == sum.quantile(0.5).unwrap() as f64 * 1e-9), "{p50:?}");
     assert_eq!(together.threads, 6);
     assert_eq!(together.seconds.iter().map(|second| second.begun).sum::<u64>(), 301);
+    let late_s = |second: &Second| second.lateness_mean_s.unwrap_or(0.0) * second.begun as f64;
+    let (of_seconds, whole) = (together.seconds.iter().map(late_s).sum::<f64>(), together.lateness.mean().unwrap());
+    assert!(
+        (of_seconds / (whole * 1e-9 * together.lateness.count() as f64) - 1.0).abs() < 0.02,
+        "{of_seconds} {whole}"
+    );
     assert_eq!(together.gaps.unwrap().count, 300, "the gaps between the requests of all shares were looked at");
     let names: Vec<&str> = together.backends.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["even", "odd"]);
