@@ -60,7 +60,7 @@ pub(crate) fn ramp(client: &Client<'_>, idle: &Idle, budget_s: f64) -> Result<Ra
     let (mut users, mut cores) = (1, 1.0f64);
     let mut best = 0.0f64;
     loop {
-        client.say(&format!("throughput of {users} clients"));
+        client.say(&format!("throughput, clients at once: {users}"));
         let block_s = (budget_s / 20.0).clamp(BLOCK_S, 5.0);
         let gaps = saturated(client, level, users, alone_s, cores, block_s)?;
         let rate = interval(&gaps).under(1.0);

@@ -102,7 +102,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn waits(&mut self, held: u32) -> Result<bool, CalibrateError> {
-        self.client.say(&format!("requests served at once: a short one beside {held} long ones"));
+        self.client.say(&format!("requests served at once: long ones held: {held}"));
         let at = |at: Time, level: usize, mark: u32| Planned { at, request: request(level, mark) };
         let mut plan: Vec<Planned> = (0..held).map(|_| at(Time::ZERO, self.long, 0)).collect();
         plan.push(at(Time(AFTER.0), self.short, 1));

@@ -18,9 +18,9 @@
 //!
 //! How often the intervals at 95 % cover the truth, of the response times of an M/M/1 queue at utilisation 0.8 (seeded,
 //! `tests/it/coverage.rs`): of 20,000 requests the mean in 92.2 %, the median in 95.3 %, the 90th percentile in 93.2 %, the
-//! 95th in 93.8 %; of 200,000 the 99th percentile in 95.3 %. Of 20,000 the 99th percentile has no interval in 93 % of the runs, since the
-//! longest times come in few clumps; the 7 % that look better than they are cover it in 29 % of the cases, so that one
-//! run in twenty misleads.
+//! 95th in 93.8 %; of 200,000 the 99th percentile in 95.3 %. Of 20,000 the 99th percentile has no interval in 94 % of the
+//! runs, since the longest times come in few clumps; the 6 % that look better than they are cover it in 39 % of the cases,
+//! so that one run in twenty-seven misleads.
 
 use sojourn_stats::interval::t_quantile;
 use sojourn_stats::measure::{

@@ -3,17 +3,25 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use crate::bed::has;
 use crate::sojourn::{file, root, stderr, stdout};
 
 /// Says of each test whether it passes, by the word in `code`: the test `sound` notices a mistake, `blind` does not, `rotten`
-/// fails anyway, and `hollow` runs nothing. What is asked is written down.
+/// fails anyway, and `hollow` runs nothing. What is asked is written down. Of its two packages `two` depends on `one`.
 const CARGO: &str = r#"#!/bin/sh
-case "$*" in *--no-run*) exit 0 ;; esac
-echo "$3 $(cat code)" >> "$ASKED"
-case "$3 $(cat code)" in
+case "$*" in
+*--no-run*) exit 0 ;;
+metadata*)
+    package() { echo "{\"name\": \"$1\", \"manifest_path\": \"$PWD/$1/Cargo.toml\", \"dependencies\": [$2]}"; }
+    echo "{\"packages\": [$(package one), $(package two '{"name": "one"}')]}"
+    exit 0 ;;
+esac
+shift 2
+echo "$* $(cat code)" >> "$ASKED"
+for word; do :; done
+case "$word $(cat code)" in
 "sound good" | "blind "*) echo "1 passed; 0 failed" ;;
 hollow*) echo "0 passed; 0 failed" ;;
 *) echo "0 passed; 1 failed"; exit 101 ;;
@@ -34,14 +42,34 @@ fn tree(folder: &Path, mistakes: &[(&str, &str)]) {
         );
         file(folder, &format!("mutants/{name}.patch"), patch);
     }
+    for package in ["one", "two"] {
+        fs::create_dir(folder.join(package)).unwrap();
+        file(folder, &format!("{package}/code"), "good\n");
+    }
     fs::create_dir(folder.join("bin")).unwrap();
     let cargo = file(folder, "bin/cargo", CARGO);
     fs::set_permissions(cargo, fs::Permissions::from_mode(0o755)).unwrap();
+    git(folder, &["init", "--quiet"]);
+    commit(folder);
+}
+
+fn commit(folder: &Path) {
+    git(folder, &["add", "."]);
+    git(folder, &["commit", "--quiet", "-m", "all"]);
+}
+
+fn git(folder: &Path, words: &[&str]) {
     let name = ["-c", "user.name=test", "-c", "user.email=test@example.org"];
-    for words in [&["init", "--quiet"][..], &["add", "."], &["commit", "--quiet", "-m", "all"]] {
-        let done = Command::new("git").args(name).args(words).current_dir(folder).output().unwrap();
-        assert!(done.status.success(), "{}", stderr(&done));
-    }
+    let done = Command::new("git").args(name).args(words).current_dir(folder).output().unwrap();
+    assert!(done.status.success(), "{}", stderr(&done));
+}
+
+/// A call of `mutants/run` in `folder`, over the patches.
+fn run(folder: &Path) -> Output {
+    let path = format!("{}:{}", folder.join("bin").display(), std::env::var("PATH").unwrap());
+    let mut python = Command::new("python3");
+    python.args(["mutants/run", "--patches"]).current_dir(folder);
+    python.env("PATH", &path).env("ASKED", folder.join("asked")).output().unwrap()
 }
 
 #[test]
@@ -53,14 +81,8 @@ fn a_test_that_fails_anyway_catches_no_mistake() {
     let mistakes =
         [("a-seen", "sound"), ("b-seen-again", "sound"), ("c-unseen", "blind"), ("d", "rotten"), ("e", "hollow")];
     tree(folder.path(), &mistakes);
-    let path = format!("{}:{}", folder.path().join("bin").display(), std::env::var("PATH").unwrap());
     let asked = folder.path().join("asked");
-    let run = || {
-        let mut python = Command::new("python3");
-        python.args(["mutants/run", "--patches"]).current_dir(folder.path());
-        python.env("PATH", &path).env("ASKED", &asked).output().unwrap()
-    };
-    let output = run();
+    let output = run(folder.path());
     let told = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{told}{}", stderr(&output));
     let wanted = [
@@ -77,6 +99,32 @@ fn a_test_that_fails_anyway_catches_no_mistake() {
     let wanted = ["sound good", "sound bad", "sound bad", "blind good", "blind bad", "rotten good", "hollow good"];
     assert_eq!(ran.lines().collect::<Vec<_>>(), wanted);
     // The next call knows it all.
-    assert_eq!(stdout(&run()), told);
+    assert_eq!(stdout(&run(folder.path())), told);
     assert_eq!(fs::read_to_string(&asked).unwrap(), ran);
+}
+
+#[test]
+fn an_answer_is_kept_until_its_package_changes() {
+    if !["git", "python3"].into_iter().all(has) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    tree(folder, &[("a", "-p one sound"), ("b", "-p two sound"), ("c", "sound")]);
+    let asked = || {
+        let output = run(folder);
+        assert_eq!(stdout(&output), "a: caught\nb: caught\nc: caught\n3 of 3 caught\n", "{}", stderr(&output));
+        let told = fs::read_to_string(folder.join("asked")).unwrap_or_default();
+        file(folder, "asked", "");
+        told.lines().filter(|line| line.ends_with("bad")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(asked(), ["-p one sound bad", "-p two sound bad", "sound bad"]);
+    assert_eq!(asked(), [""; 0]);
+    file(folder, "two/code", "better\n");
+    commit(folder);
+    assert_eq!(asked(), ["-p two sound bad", "sound bad"]);
+    // What is below changes what is above.
+    file(folder, "one/code", "better\n");
+    commit(folder);
+    assert_eq!(asked(), ["-p one sound bad", "-p two sound bad", "sound bad"]);
 }

@@ -156,11 +156,15 @@ fn tell_caching(log: &Log, facts: &mut Facts) -> Vec<super::CachePoint> {
     facts.number("hit_ratio_of_endless_cache", again as f64 / requests.len() as f64, "1");
     facts.number("byte_hit_ratio_of_endless_cache", bytes_again as f64 / bytes as f64, "1");
     let cache = cache::lru(&requests, log.paths().len());
-    for share in [0.01, 0.1] {
+    let of_share = |share: f64| {
         let objects = (share * log.paths().len() as f64).ceil() as u64;
-        if let Some(point) = cache.iter().rev().find(|point| point.objects <= objects) {
-            facts.number(&format!("hit_ratio_of_lru_with_{}_objects", point.objects), point.hit_ratio, "1");
-        }
+        cache.iter().rev().find(|point| point.objects <= objects)
+    };
+    let mut points: Vec<_> = [0.01, 0.1].into_iter().filter_map(of_share).collect();
+    // Of few objects both shares are the same number of them.
+    points.dedup_by_key(|point| point.objects);
+    for point in points {
+        facts.number(&format!("hit_ratio_of_lru_with_{}_objects", point.objects), point.hit_ratio, "1");
     }
     cache
 }
