@@ -138,6 +138,9 @@ fn sessions_and_caching() {
     assert_eq!(number(&facts, "hit_ratio_of_endless_cache"), 0.5);
     let ratios: Vec<f64> = facts.cache.iter().map(|point| (point.hit_ratio * 6.0).round()).collect();
     assert_eq!(ratios, [1.0, 3.0, 3.0]);
+    // A hundredth and a tenth of three objects are one object: one size of cache, told once.
+    let told = facts.facts.iter().filter(|fact| fact.name.starts_with("hit_ratio_of_lru_with_"));
+    assert_eq!(told.map(|fact| fact.name.as_str()).collect::<Vec<_>>(), ["hit_ratio_of_lru_with_1_objects"]);
     assert_eq!(number(&facts, "paths_asked_once_share"), 2.0 / 3.0);
     assert_eq!(value(&facts, "status_304"), &Value::Count(1));
     assert_eq!(value(&facts, "method_get"), &Value::Count(6));
