@@ -91,7 +91,7 @@ fn part_of(text: &str) -> Option<RangeInclusive<usize>> {
 
 /// Measures those of `count` loads that `part` numbers, from 1.
 fn idle(nginx: &Nginx, count: usize, part: RangeInclusive<usize>, bars: &mut Bars) -> Result<()> {
-    let capacity = read(&load(nginx, &["--duration", "3 s"]).output()?)?;
+    let capacity = read(&load(nginx, &["--duration", "3 s", "--awake", "0,1"]).output()?)?;
     let rows = capacity["outcomes"].as_array().into_iter().flatten();
     let capacity = rows.filter(|row| row["metric"] == "throughput").find_map(|row| row["estimate"].as_f64());
     let capacity = capacity.ok_or("nginx has no throughput")?;

@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn what_a_core_spins_to_stay_awake_is_taken_for_idle() {
-        let awake = crate::generator::awake::Awake::keep(&[1]).expect("core 1 is there");
+        let awake = crate::generator::awake::Awake::spin(&[1]).expect("core 1 is there");
         // Behind everything else it spins little on a busy core, but at last it does: for 30 ms.
         let begun = monotonic_ns();
         while spun().iter().all(|(core, time)| *core != 1 || *time < Span(30_000_000)) {
