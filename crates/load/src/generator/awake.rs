@@ -33,7 +33,7 @@ pub struct Awake {
 impl Awake {
     /// Keeps `cores` awake, numbered as the system does. Where this process may tell the kernel, the kernel's own idle loop
     /// polls, on all cores of the machine. Otherwise a thread of the idle class spins on each of them, which everything
-    /// else on the core displaces at once, by an interrupt that a core which polls does without.
+    /// else on the core displaces at once, by an interrupt; a core that polls needs none.
     ///
     /// # Errors
     /// Where this process may not run on one of them, or may not lower its own priority: nothing spins then.
