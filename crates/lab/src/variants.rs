@@ -8,7 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
-use toml_edit::{DocumentMut, InlineTable, Item, Table, Value};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value};
 
 use crate::spec::{Experiment, Overload, Sites, SpecError};
 
@@ -387,7 +387,17 @@ fn put(document: &mut DocumentMut, key: &str, value: Value) -> Result<(), String
     let mut item = document.as_item_mut();
     for part in way {
         item = match number(item, part) {
-            Some(index) => item.get_mut(index).ok_or_else(|| format!("`{path}`: there is no number {index}"))?,
+            Some(index) if item.get(index).is_some() => item.get_mut(index).expect("it is there"),
+            Some(index) => {
+                let list = path.split(&format!(".{index}.")).next().unwrap_or(path);
+                let tables = item.as_array_of_tables().map(ArrayOfTables::len);
+                return Err(match tables.or(item.as_array().map(Array::len)).unwrap_or(0) {
+                    0 => format!("`{path}`: the file has no `[[{list}]]`"),
+                    count => {
+                        format!("`{path}`: there are {count} of `[[{list}]]`, and the last is number {}", count - 1)
+                    }
+                });
+            }
             None if item.is_array_of_tables() => {
                 return Err(format!("`{path}`: {}", crate::spec::unknown("name", part, &names(item))));
             }

@@ -2,15 +2,17 @@
 //! the generator on the first:
 //!
 //! - `idle`: 200 loads at 1 to 60 % of the measured capacity, 10,000 requests and 20 s at least, spin and timer in turns.
-//!   A shared machine stands still for some milliseconds every few seconds, which is where the longest hundredth of the
-//!   response times is: a shorter load has too few such pauses in it for an interval of the 99th percentile. Both cores
-//!   are kept awake (`--awake`): virtual cores that may sleep serve with medians of 60 us in one second and 177 us in the
-//!   next, and such a drift leaves the 90th percentile of half a minute without an interval.
+//!   A shared machine stands still for some milliseconds several times a second, which is where the longest hundredth of
+//!   the response times is: a shorter load has too few such pauses in it for an interval of the 99th percentile. The
+//!   requests that wait after a pause are served the later the less capacity is left, so that at 60 % a load takes 50 s.
+//!   The connections are open before the first request: one that is opened after a pause costs more time than there is
+//!   between two requests. Both cores are kept awake (`--awake`): virtual cores that may sleep serve with medians of 60 us
+//!   in one second and 177 us in the next, and such a drift leaves the 90th percentile of half a minute without an interval.
 //!   At most 2 may be SUSPECT without a cause that the host's own counters show (a steal tick, or a millisecond of waiting
 //!   for a core, in a second that was late), and in 95 % the mean and the percentiles up to p99 have intervals.
 //! - `disturbed`: ten loads each of ten disturbances. Of these 95 % say SUSPECT or INCOMPLETE with the right cause.
 //!
-//! `cargo bench --profile dev -p sojourn-cli --bench loads [-- idle [N | FROM..TO] | disturbed [KIND] [N]]`. Some 70 minutes
+//! `cargo bench --profile dev -p sojourn-cli --bench loads [-- idle [N | FROM..TO] | disturbed [KIND] [N]]`. Some 105 minutes
 //! and seven; leave the machine alone. `idle 1..50` measures the first fifty of the 200 loads, the rest another time. Needs
 //! `nginx`, two cores and, for a full disk, user namespaces.
 
@@ -37,6 +39,7 @@ const DISTURBED: usize = 10;
 /// Lowest and highest rate of the idle loads, of the capacity.
 const SHARES: (f64, f64) = (0.01, 0.6);
 const REQUESTS_LEAST: f64 = 10_000.0;
+/// Of a load that leaves all of the capacity.
 const SECONDS_LEAST: f64 = 20.0;
 /// Pacings, and the cores that are kept awake beside them: nginx's, and the generator's where it does not spin itself. Beside
 /// one that does, the thread that keeps its core awake would take some milliseconds of each second.
@@ -66,7 +69,7 @@ fn main() -> Result<()> {
             return Err(format!("say `idle [N | FROM..TO]` or `disturbed [KIND] [N]`, KIND one of {kinds}").into());
         }
     };
-    peers::need(&["nginx", "taskset", "prlimit", "unshare"])?;
+    peers::need(&["nginx", "taskset", "setpriv", "prlimit", "unshare"])?;
     let nginx = Nginx::start("off", |folder| {
         std::fs::create_dir(folder)?;
         std::fs::write(folder.join("1k"), "x".repeat(1024))
@@ -104,11 +107,13 @@ fn idle(nginx: &Nginx, count: usize, part: RangeInclusive<usize>, bars: &mut Bar
         let (pacing, awake) = PACINGS[number % PACINGS.len()];
         let share = SHARES.0 + (SHARES.1 - SHARES.0) * (number / 2) as f64 / (levels - 1) as f64;
         let rate = share * capacity;
-        let requests = (rate * SECONDS_LEAST).max(REQUESTS_LEAST).ceil();
+        let requests = (rate * SECONDS_LEAST / (1.0 - share)).max(REQUESTS_LEAST).ceil();
         let arrivals = format!("exponential(rate = {rate:.1} /s)");
         let (requests, seed) = (format!("{requests:.0}"), (number + 1).to_string());
         let mut command = load(nginx, &["--arrivals", &arrivals, "--requests", &requests, "--seed", &seed]);
-        command.args(["--connections", "1024", "--awake", awake]).args((pacing == "spin").then_some("--spin"));
+        command
+            .args(["--connections", "1024", "--open-ahead", "1 s", "--awake", awake])
+            .args((pacing == "spin").then_some("--spin"));
         let generator = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let watch = Watch::over(vec![generator.id(), nginx.child.id()]);
         let output = generator.wait_with_output()?;
@@ -161,8 +166,9 @@ fn host_cause(told: &Value, counters: &Counters) -> Option<String> {
 /// A load of the file of 1 kB, from the first core.
 fn load(nginx: &Nginx, more: &[&str]) -> Command {
     let mut command = Command::new("taskset");
-    command.args(["-c", "0", env!("CARGO_BIN_EXE_sojourn"), "load", &format!("http://{}/1k", nginx.address)]);
-    command.args(["--json", "--quiet"]).args(more);
+    // It ends with the benchmark, whatever ends that.
+    command.args(["-c", "0", "setpriv", "--pdeathsig", "KILL", env!("CARGO_BIN_EXE_sojourn"), "load"]);
+    command.args([&format!("http://{}/1k", nginx.address), "--json", "--quiet"]).args(more);
     command
 }
 

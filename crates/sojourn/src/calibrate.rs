@@ -67,7 +67,7 @@ pub(crate) struct Arguments {
     #[arg(long = "header", short = 'H', value_name = "NAME: VALUE")]
     headers: Vec<String>,
     /// Keep these cores of this machine from sleeping, such as the one that the server has to itself: one that wakes up may
-    /// be much slower than one that was busy, virtual ones above all
+    /// be much slower than one that was busy, virtual ones above all. Where the kernel may be asked to, no core sleeps
     #[arg(long, value_name = "CORES", value_delimiter = ',')]
     awake: Vec<usize>,
     /// The target is neither loopback nor private, and I may put load on it

@@ -6,6 +6,7 @@ mod text;
 use std::path::Path;
 
 use serde_json::json;
+use sojourn_lab::folder::VariantFile;
 use sojourn_lab::{Folder, Verdict};
 use sojourn_stats::{Estimate, Measure};
 
@@ -179,19 +180,7 @@ fn text(folder: &Folder, path: &Path) -> String {
         let said = lines.join("\n");
         lines.extend(meanings(&said).map(|meaning| paragraph("  ", meaning)));
     }
-    let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
-    for variant in &run.variants {
-        for (engine, note) in &variant.notes {
-            if !decides(note) {
-                continue;
-            }
-            let text = format!("{engine}: {note}");
-            match notes.iter_mut().find(|(of, _)| *of == text) {
-                Some((_, labels)) => labels.push(&variant.label),
-                None => notes.push((text, vec![&variant.label])),
-            }
-        }
-    }
+    let notes = notes(&run.variants);
     if !notes.is_empty() {
         lines.push("\nNotes".into());
         let all = run.variants.len();
@@ -232,6 +221,27 @@ const CELL_WORDS: [(&str, &str); 3] = [
 fn meanings(tables: &str) -> impl Iterator<Item = &'static str> + use<'_> {
     let is_said = |words: &str| words.split_whitespace().all(|part| tables.contains(part));
     CELL_WORDS.iter().filter(move |(words, _)| is_said(words)).map(|(_, meaning)| *meaning)
+}
+
+/// What a reader of the table must know, once each, behind the engines that say it, with the variants of which they do.
+fn notes(variants: &[VariantFile]) -> Vec<(String, Vec<&str>)> {
+    let mut of_engines: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+    for variant in variants {
+        for (engine, note) in variant.notes.iter().filter(|(_, note)| decides(note)) {
+            match of_engines.iter_mut().find(|(by, of, _)| by == engine && of == note) {
+                Some((_, _, labels)) => labels.push(&variant.label),
+                None => of_engines.push((engine, note, vec![&variant.label])),
+            }
+        }
+    }
+    let mut notes: Vec<(Vec<&str>, &str, Vec<&str>)> = Vec::new();
+    for (engine, note, labels) in of_engines {
+        match notes.iter_mut().find(|(_, of, among)| *of == note && *among == labels) {
+            Some((engines, ..)) => engines.push(engine),
+            None => notes.push((vec![engine], note, labels)),
+        }
+    }
+    notes.into_iter().map(|(engines, note, labels)| (format!("{}: {note}", engines.join(", ")), labels)).collect()
 }
 
 /// Whether a note says something that a reader of the table must know; the report has all of them.
@@ -498,5 +508,22 @@ mod tests {
         assert_eq!(of("| 5.65 (too | 9.93 |\n| short)     |      |"), ["too short"]);
         assert_eq!(of("| 5.65 (too few) | exactly 3 ms |"), ["too few: ", "exactly: "]);
         assert_eq!(of("| 5.65 | 9.93 |"), [""; 0]);
+    }
+
+    #[test]
+    fn a_note_is_said_once_for_all_who_say_it_of_the_same_variants() {
+        let variant = |label: &str, notes: &[(&str, &str)]| VariantFile {
+            label: label.into(),
+            settings: Vec::new(),
+            notes: notes.iter().map(|(engine, note)| ((*engine).into(), (*note).into())).collect(),
+            live: None,
+        };
+        let variants = [
+            variant("a", &[("sim", "shared"), ("twin", "shared"), ("sim", "of a"), ("theory", "totals: left out")]),
+            variant("b", &[("sim", "shared"), ("twin", "shared"), ("twin", "of a")]),
+        ];
+        let told = notes(&variants);
+        let told: Vec<(&str, &[&str])> = told.iter().map(|(text, labels)| (&text[..], &labels[..])).collect();
+        assert_eq!(told, [("sim, twin: shared", &["a", "b"][..]), ("sim: of a", &["a"]), ("twin: of a", &["b"])]);
     }
 }

@@ -156,11 +156,15 @@ fn hill(variable: &Variable, tail: &Tail) -> Chart {
     let stable = [tail.stable.0 as f64, tail.stable.1 as f64].map(|k| (k, tail.alpha));
     let most = line.iter().map(|point| point.1).fold(0.0, f64::max) * 1.3;
     let says = match tail.kind {
-        Kind::Power => "agrees: a power of x as far as one can see",
-        Kind::Lighter => "says that the tail is lighter than a power of x, so that the index is none",
-        Kind::Undecided => "cannot tell a power of x from a lighter tail",
+        Kind::Power => "they agree: a power of x as far as one can see",
+        Kind::Lighter => "it is below Hill\u{2019}s: the tail is lighter than a power of x, and the index is none",
+        Kind::Undecided => "they cannot tell a power of x from a lighter tail",
     };
-    let says = format!("the moment estimate of 1/alpha, {:.2}, {says}", tail.moment_gamma);
+    let says = format!(
+        "the moment estimate of 1/alpha is {:.2}, Hill\u{2019}s {:.2}; {says}",
+        tail.moment_gamma,
+        1.0 / tail.alpha
+    );
     Chart {
         id: format!("{}-hill", variable.name.replace('_', "-")),
         heading: format!("Tail index: {}", variable.title),

@@ -151,6 +151,16 @@ fn a_mistake_in_a_variation_says_which() {
 }
 
 #[test]
+fn a_tier_that_is_not_there_is_said_to_be_missing() {
+    let (before, rest) = FOUR_SERVERS.split_once("[[system.tier]]").unwrap();
+    let without = format!("{before}[system.server]{}", rest.split_once("[system.server]").unwrap().1);
+    let message = variants(&format!("{without}[vary]\npolicy = [\"random\"]\n"), &[]).unwrap_err();
+    assert!(message.contains("`system.tier.0.policy`: the file has no `[[system.tier]]`"), "{message}");
+    let message = variants(FOUR_SERVERS, &["system.tier.1.policy=random"]).unwrap_err();
+    assert!(message.contains("there are 1 of `[[system.tier]]`, and the last is number 0"), "{message}");
+}
+
+#[test]
 fn a_pareto_without_a_mean_cannot_be_loaded_to_a_utilization() {
     let text =
         FOUR_SERVERS.replace("lognormal(mu = 7.881, sigma = 1.339, unit = B)", "pareto(alpha = 0.9, min = 1 kB)");

@@ -23,7 +23,8 @@ impl Nginx {
         fill(&folder.path().join("site"))?;
         std::fs::write(folder.path().join("nginx.conf"), config(folder.path(), address, log))?;
         let mut child = Command::new("taskset")
-            .args(["-c", "1", "nginx", "-p"])
+            // It ends with the benchmark, whatever ends that.
+            .args(["-c", "1", "setpriv", "--pdeathsig", "KILL", "nginx", "-p"])
             .arg(folder.path())
             .arg("-c")
             .arg(folder.path().join("nginx.conf"))

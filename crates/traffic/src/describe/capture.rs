@@ -61,7 +61,7 @@ pub fn describe_capture(capture: &Capture) -> Description {
     facts.number("gap_scv", scv(&gaps_s), "1");
     let gap = Variable::of("gap", "Gaps between the first SYNs of connections", &gaps_s, Dimension::Time);
     gap.tell(&mut facts);
-    let memory = hurst::of_counts(&openings_s, span_s, &arrivals);
+    let memory = hurst::of_counts(&openings_s, span_s, &arrivals, 0.0);
     hurst::tell(&memory, &mut facts);
 
     let mut remarks = Vec::new();

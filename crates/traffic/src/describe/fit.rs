@@ -18,7 +18,7 @@ use super::hurst::{of_counts, undoubted};
 use super::{Memory, Popularity, Profiled, Variable, digits, profiled, spread_s};
 use crate::arrivals::Arrivals as Written;
 use crate::recorded::capture::{Begin, Capture};
-use crate::recorded::log::Log;
+use crate::recorded::log::{Log, RESOLUTION_S};
 
 /// How wide a comment may be: a terminal shows the file too.
 const COLUMNS: usize = 80;
@@ -35,6 +35,8 @@ struct Arrivals {
     /// What came: `requests of access.log`.
     what: String,
     instants_s: Vec<f64>,
+    /// How exactly the instants are known.
+    finest_s: f64,
     span_s: f64,
     sizes: Vec<f64>,
     /// The largest size of each document that was asked for, with the exponent of their popularity.
@@ -83,6 +85,7 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
     arrivals_text(Arrivals {
         what: format!("requests of {name}"),
         instants_s: kept().map(|(_, instant_s)| *instant_s).collect(),
+        finest_s: RESOLUTION_S,
         span_s: log.span().as_secs_f64(),
         sizes: kept().map(|(entry, _)| entry.bytes as f64).collect(),
         documents: popularity.zipf.map(|zipf| (largest, zipf.s)),
@@ -117,6 +120,7 @@ pub fn of_capture(capture: &Capture, name: &str) -> Result<String, NoWorkload> {
     arrivals_text(Arrivals {
         what: format!("connections of {name}"),
         instants_s: capture.openings_s(),
+        finest_s: 0.0,
         span_s: capture.span_s(),
         sizes: whole().map(|one| one.bytes_to_client as f64).collect(),
         documents: None,
@@ -148,13 +152,13 @@ pub fn of_numbers(numbers: &[f64], dimension: Dimension) -> Result<String, NoWor
 }
 
 fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
-    let Arrivals { what, instants_s, span_s, sizes, documents, clients, remarks } = arrivals;
+    let Arrivals { what, instants_s, finest_s, span_s, sizes, documents, clients, remarks } = arrivals;
     if instants_s.len() < 100 {
         let found = instants_s.len();
         return Err(NoWorkload(format!("a workload is fitted to at least 100 arrivals, and there are {found}")));
     }
     let profiled = profiled(&instants_s, span_s);
-    let memory = of_counts(&instants_s, span_s, &profiled).pop();
+    let memory = of_counts(&instants_s, span_s, &profiled, finest_s).pop();
     let Profiled { every_s, levels, gaps_s, .. } = profiled;
     let gap = Variable::of("gap", "Gaps", &gaps_s, Dimension::Time);
     let size = Variable::of("size", "Sizes", &sizes, Dimension::Size);
@@ -279,7 +283,7 @@ fn no_law(variable: &Variable, of: &str) -> NoWorkload {
     NoWorkload(format!("no law for the {of}: {}", variable.no_fit.as_deref().unwrap_or("it has no finite mean")))
 }
 
-/// As comment lines of at most some 110 characters.
+/// As comment lines of at most [`COLUMNS`] characters, but for longer words.
 fn comment(text: &str) -> String {
     let mut lines = String::new();
     let mut line = String::from("#");

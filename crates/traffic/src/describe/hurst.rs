@@ -11,7 +11,8 @@ use sojourn_stats::hurst::{self, Finding, Hurst};
 use super::Facts;
 use super::rate::{Profiled, counts};
 
-/// Periods to count in: no fewer, lest the estimate say nothing, and no more than this.
+/// Periods to count in: no fewer where the instants are known well enough, lest the estimate say little, and no more than
+/// this.
 const PERIODS_LEAST: f64 = 1024.0;
 const PERIODS_MOST: f64 = (1u32 << 20) as f64;
 
@@ -42,13 +43,13 @@ pub(crate) fn undoubted(hurst: &Hurst) -> Option<f64> {
 }
 
 /// Of the counts of these instants (s from the start, in order), as they are and with the profile taken out; nothing where
-/// there are too few.
-pub(crate) fn of_counts(instants_s: &[f64], span_s: f64, arrivals: &Profiled) -> Vec<Memory> {
+/// there are too few. `finest_s` is how exactly the instants are known: shorter periods would count what is made up.
+pub(crate) fn of_counts(instants_s: &[f64], span_s: f64, arrivals: &Profiled, finest_s: f64) -> Vec<Memory> {
     if instants_s.len() < PERIODS_LEAST as usize {
         return Vec::new();
     }
-    // A second, the resolution of a log, where that gives neither too few nor too many.
-    let every_s = 1f64.clamp(span_s / PERIODS_MOST, span_s / PERIODS_LEAST);
+    // A second, where that gives neither too few nor too many.
+    let every_s = 1f64.clamp(span_s / PERIODS_MOST, span_s / PERIODS_LEAST).max(finest_s);
     let of = |name, which: &str, instants_s: &[f64]| {
         let series: Vec<f64> = counts(instants_s, span_s, every_s).iter().map(|count| *count as f64).collect();
         let title = format!("Counts of {} s, {which}", super::digits(every_s));
@@ -79,7 +80,11 @@ fn in_short(hurst: &Hurst) -> String {
     let settled = hurst.settled;
     let found = match hurst.finding {
         Finding::Independent => "as of independent counts".to_owned(),
-        Finding::ShortRange => "short-range dependence, not self-similar".to_owned(),
+        Finding::ShortRange => {
+            let longest = hurst.scales[hurst.scales.len() - 1];
+            let (h, block) = (longest.estimate.h, longest.block);
+            format!("short-range dependence, not self-similar: H falls to {h:.2} in blocks of {block} periods")
+        }
         Finding::LongRange if settled.block == 1 => "self-similar".to_owned(),
         Finding::LongRange => {
             format!("not of one H: {:.2} from blocks of {} periods on", settled.estimate.h, settled.block)

@@ -3,7 +3,7 @@
 use sojourn_stats::{Dimension, Stream};
 
 use super::{Description, Facts, Popularity, Rate, Variable, ascending, cache, hurst, mean, profiled, scv, sessions};
-use crate::recorded::log::{Log, Method};
+use crate::recorded::log::{Log, Method, RESOLUTION_S};
 
 /// What a log holds: how much, how long, how fast, how large, how concentrated, how bursty, how bad.
 pub fn describe(log: &Log) -> Description {
@@ -47,7 +47,7 @@ pub fn describe(log: &Log) -> Description {
         .push("a log has whole seconds: requests are spread inside theirs, so gaps below a second are made up".into());
     let gap = Variable::of(name, title, &arrivals.gaps_s, Dimension::Time);
     gap.tell(&mut facts);
-    let memory = hurst::of_counts(&instants_s, span_s, &arrivals);
+    let memory = hurst::of_counts(&instants_s, span_s, &arrivals, RESOLUTION_S);
     hurst::tell(&memory, &mut facts);
 
     facts.group("sizes");

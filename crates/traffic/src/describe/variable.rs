@@ -244,8 +244,11 @@ fn fits(sorted: &[f64], dimension: Dimension) -> Result<Vec<Fit>, FitError> {
 fn tail_in_words(tail: &Tail) -> String {
     let (k, (low, high)) = (tail.k, tail.stable);
     let second = format!(
-        "the moment estimate of 1/alpha is {:.2} ({:.2} to {:.2})",
-        tail.moment_gamma, tail.moment_ci_low, tail.moment_ci_high
+        "the moment estimate of 1/alpha is {:.2} ({:.2} to {:.2}), Hill's {:.2}",
+        tail.moment_gamma,
+        tail.moment_ci_low,
+        tail.moment_ci_high,
+        1.0 / tail.alpha
     );
     match tail.kind {
         Kind::Lighter => return format!("lighter than a power of x, so the index is none: {second}"),

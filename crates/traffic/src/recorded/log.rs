@@ -15,6 +15,9 @@ use thiserror::Error;
 pub use line::{Fault, Line, Method, date, parse};
 pub use read::TOLERATED_STEP_S;
 
+/// How exactly a log has its times (s).
+pub const RESOLUTION_S: f64 = 1.0;
+
 /// A log's requests in the order of their instants.
 #[derive(Clone, Default)]
 pub struct Log {

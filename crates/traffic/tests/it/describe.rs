@@ -228,6 +228,16 @@ fn the_hurst_parameter_of_counts_comes_with_its_verdict() {
     assert_eq!(number(&description, "hurst_of_counts"), hurst.whittle_fgn.h);
 }
 
+/// Within a second a log's instants are made up, and so would be their counts in halves of it.
+#[test]
+fn a_short_log_is_counted_in_seconds() {
+    let mut stream = Stream::new(1, "describe", "short log");
+    let text: String = (0..300u32).flat_map(|s| (0..5 + stream.below(10)).map(move |_| line(s, "/a", 1))).collect();
+    let description = describe(&read(&text).unwrap());
+    assert_eq!(number(&description, "hurst_period"), 1.0);
+    assert!((299..=300).contains(&description.memory[0].hurst.points));
+}
+
 #[test]
 fn numbers_that_no_law_fits_are_counted() {
     let numbers: Vec<f64> = (-10..90).map(f64::from).collect();
