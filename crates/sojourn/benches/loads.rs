@@ -39,7 +39,7 @@ const DISTURBED: usize = 10;
 /// Lowest and highest rate of the idle loads, of the capacity.
 const SHARES: (f64, f64) = (0.01, 0.6);
 const REQUESTS_LEAST: f64 = 10_000.0;
-/// Of a load that leaves all of the capacity.
+/// Of a load that leaves all of the capacity; one that leaves half of it takes twice as long.
 const SECONDS_LEAST: f64 = 20.0;
 /// Pacings, and the cores that are kept awake beside them: nginx's, and the generator's where it does not spin itself. Beside
 /// one that does, the thread that keeps its core awake would take some milliseconds of each second.

@@ -83,7 +83,7 @@ fn in_short(hurst: &Hurst) -> String {
         Finding::ShortRange => {
             let longest = hurst.scales[hurst.scales.len() - 1];
             let (h, block) = (longest.estimate.h, longest.block);
-            format!("short-range dependence, not self-similar: H falls to {h:.2} in blocks of {block} periods")
+            format!("short-range dependence, not self-similar: H is {h:.2} in blocks of {block} periods")
         }
         Finding::LongRange if settled.block == 1 => "self-similar".to_owned(),
         Finding::LongRange => {
