@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::channel;
 
 use sojourn_serve::node::{FastCgiSettings, FileSettings, Pattern};
 use sojourn_serve::{Node, NodeConfig};
@@ -224,16 +225,21 @@ fn a_server_that_does_wrong_is_told_of() {
     drop(deaf);
     let path = folder.path().join("closing.sock");
     let listener = UnixListener::bind(&path).expect("a socket");
+    // The next request waits for the close: one that meets it is 502.
+    let (say_closed, is_closed) = channel();
     let closing = std::thread::spawn(move || {
         for _ in 0..3 {
             let (mut stream, _) = listener.accept().expect("a connection");
             request(&mut stream).expect("a request");
             stream.write_all(of(&[page, &end(0)])).expect("it is read");
+            drop(stream);
+            say_closed.send(()).expect("it is waited for");
         }
     });
     let closed = node_of(&path);
     for _ in 0..3 {
         assert_eq!(Client::new(closed.address()).get("/a.php").text(), "page");
+        is_closed.recv().expect("it closes");
     }
     closing.join().expect("three connections");
 }
