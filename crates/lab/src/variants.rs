@@ -385,17 +385,15 @@ fn put(document: &mut DocumentMut, key: &str, value: Value) -> Result<(), String
     };
     let (last, way) = parts.split_last().expect("a split text has at least one part");
     let mut item = document.as_item_mut();
-    for part in way {
+    for (at, part) in way.iter().enumerate() {
         item = match number(item, part) {
             Some(index) if item.get(index).is_some() => item.get_mut(index).expect("it is there"),
-            Some(index) => {
-                let list = path.split(&format!(".{index}.")).next().unwrap_or(path);
+            Some(_) => {
+                let list = way[..at].join(".");
                 let tables = item.as_array_of_tables().map(ArrayOfTables::len);
                 return Err(match tables.or(item.as_array().map(Array::len)).unwrap_or(0) {
                     0 => format!("`{path}`: the file has no `[[{list}]]`"),
-                    count => {
-                        format!("`{path}`: there are {count} of `[[{list}]]`, and the last is number {}", count - 1)
-                    }
+                    count => format!("`{path}`: the last `[[{list}]]` is number {}", count - 1),
                 });
             }
             None if item.is_array_of_tables() => {

@@ -157,7 +157,7 @@ fn a_tier_that_is_not_there_is_said_to_be_missing() {
     let message = variants(&format!("{without}[vary]\npolicy = [\"random\"]\n"), &[]).unwrap_err();
     assert!(message.contains("`system.tier.0.policy`: the file has no `[[system.tier]]`"), "{message}");
     let message = variants(FOUR_SERVERS, &["system.tier.1.policy=random"]).unwrap_err();
-    assert!(message.contains("there are 1 of `[[system.tier]]`, and the last is number 0"), "{message}");
+    assert!(message.contains("`system.tier.1.policy`: the last `[[system.tier]]` is number 0"), "{message}");
 }
 
 #[test]
