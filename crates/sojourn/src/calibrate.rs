@@ -5,10 +5,8 @@ mod hardware;
 mod path;
 mod proxy;
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use sojourn_calibrate::{CalibrateError, Calibration, PREDICTIONS, Progress, Settings, Target};
 use sojourn_lab::folder::write_whole;
@@ -16,6 +14,7 @@ use sojourn_load::{Allowed, LoadError};
 use sojourn_stats::{Dimension, Span, quantity};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
+use crate::experiment::bar;
 use crate::load::{awake, headers};
 use crate::value::file_to_write;
 use crate::{interrupt, table};
@@ -229,21 +228,11 @@ fn summary(found: &Calibration) -> Vec<String> {
 fn with_bar<T>(
     measure: impl FnOnce(&(dyn Fn(Progress<'_>) + Sync)) -> Result<T, CalibrateError>,
 ) -> Result<T, Failure> {
-    let bar = bar();
+    let bar = bar(false);
     let result = measure(&|now: Progress<'_>| {
         bar.set_position((now.share * 1000.0) as u64);
         bar.set_message(now.stage.to_owned());
     });
     bar.finish_and_clear();
     result.map_err(failure)
-}
-
-fn bar() -> ProgressBar {
-    let bar = match std::io::stderr().is_terminal() {
-        true => ProgressBar::new(1000),
-        false => ProgressBar::hidden(),
-    };
-    let style = ProgressStyle::with_template("[{bar:30}] {msg} ({elapsed})").expect("the template is valid");
-    bar.set_style(style.progress_chars("=> "));
-    bar
 }

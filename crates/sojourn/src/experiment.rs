@@ -63,13 +63,13 @@ pub(crate) fn failure(error: RunError, cancel: &AtomicBool) -> Failure {
     }
 }
 
-/// A bar of 1000 parts, on a terminal only.
+/// A bar of 1000 parts, on a terminal only, with a short prefix and a message that is cut where the line ends.
 pub(crate) fn bar(quiet: bool) -> ProgressBar {
     let bar = match !quiet && std::io::stderr().is_terminal() {
         true => ProgressBar::new(1000),
         false => ProgressBar::hidden(),
     };
-    let style = ProgressStyle::with_template("{prefix:.bold} [{bar:30}] {msg} ({elapsed})");
+    let style = ProgressStyle::with_template("[{bar:20}] {elapsed} {prefix:.bold} {wide_msg}");
     bar.set_style(style.expect("the template is valid").progress_chars("=> "));
     bar
 }

@@ -175,9 +175,9 @@ impl Bar {
             self.bar.reset_elapsed();
         }
         let (index, of) = progress.variant;
-        self.bar.set_prefix(format!("{}/{of} {} {}", index + 1, progress.label, progress.engine.name()));
+        self.bar.set_prefix(format!("{}/{of} {}", index + 1, progress.engine.name()));
         self.bar.set_position((progress.done * 1000.0) as u64);
-        self.bar.set_message(progress.remark.to_string());
+        self.bar.set_message(format!("{} {}", progress.label, progress.remark));
     }
 
     fn clear(&self) {

@@ -305,7 +305,7 @@ impl Bar {
             (Some(jobs), true) => ProgressBar::new(jobs),
             (None, true) => ProgressBar::no_length(),
         };
-        let style = "[{bar:30}] {human_pos} jobs, {per_sec} ({elapsed}, {eta} left)";
+        let style = "[{bar:20}] {human_pos} jobs, {per_sec} ({elapsed}, {eta} left)";
         bar.set_style(ProgressStyle::with_template(style).expect("the template is valid").progress_chars("=> "));
         Bar(bar)
     }

@@ -17,6 +17,15 @@ metadata*)
     package() { echo "{\"name\": \"$1\", \"manifest_path\": \"$PWD/$1/Cargo.toml\", \"dependencies\": [$2]}"; }
     echo "{\"packages\": [$(package one), $(package two '{"name": "one"}')]}"
     exit 0 ;;
+mutants*)
+    echo "$*" >> "$ASKED"
+    for last; do :; done
+    while [ "$1" != --output ]; do shift; done
+    mkdir -p "$2/mutants.out"
+    echo "one/src/code.rs:1:5: replace + with -" > "$2/mutants.out/missed.txt"
+    echo "one/src/code.rs:7:5: replace + with -" >> "$2/mutants.out/missed.txt"
+    [ "$last" = near ] && echo "one/src/code.rs:9:5: replace < with >" >> "$2/mutants.out/missed.txt"
+    exit 2 ;;
 esac
 shift 2
 echo "$* $(cat code)" >> "$ASKED"
@@ -45,6 +54,9 @@ fn tree(folder: &Path, mistakes: &[(&str, &str)]) {
     for package in ["one", "two"] {
         fs::create_dir(folder.join(package)).unwrap();
         file(folder, &format!("{package}/code"), "good\n");
+        fs::create_dir(folder.join(package).join("src")).unwrap();
+        file(folder, &format!("{package}/src/code.rs"), "");
+        file(folder, &format!("{package}/Cargo.toml"), format!("name = \"{package}\"\n"));
     }
     fs::create_dir(folder.join("bin")).unwrap();
     let cargo = file(folder, "bin/cargo", CARGO);
@@ -64,11 +76,11 @@ fn git(folder: &Path, words: &[&str]) {
     assert!(done.status.success(), "{}", stderr(&done));
 }
 
-/// A call of `mutants/run` in `folder`, over the patches.
-fn run(folder: &Path) -> Output {
+/// A call of `mutants/run` in `folder`, over the patches or the files.
+fn run(folder: &Path, over: &str) -> Output {
     let path = format!("{}:{}", folder.join("bin").display(), std::env::var("PATH").unwrap());
     let mut python = Command::new("python3");
-    python.args(["mutants/run", "--patches"]).current_dir(folder);
+    python.args(["mutants/run", over]).current_dir(folder);
     python.env("PATH", &path).env("ASKED", folder.join("asked")).output().unwrap()
 }
 
@@ -82,7 +94,7 @@ fn a_test_that_fails_anyway_catches_no_mistake() {
         [("a-seen", "sound"), ("b-seen-again", "sound"), ("c-unseen", "blind"), ("d", "rotten"), ("e", "hollow")];
     tree(folder.path(), &mistakes);
     let asked = folder.path().join("asked");
-    let output = run(folder.path());
+    let output = run(folder.path(), "--patches");
     let told = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{told}{}", stderr(&output));
     let wanted = [
@@ -99,7 +111,7 @@ fn a_test_that_fails_anyway_catches_no_mistake() {
     let wanted = ["sound good", "sound bad", "sound bad", "blind good", "blind bad", "rotten good", "hollow good"];
     assert_eq!(ran.lines().collect::<Vec<_>>(), wanted);
     // The next call knows it all.
-    assert_eq!(stdout(&run(folder.path())), told);
+    assert_eq!(stdout(&run(folder.path(), "--patches")), told);
     assert_eq!(fs::read_to_string(&asked).unwrap(), ran);
 }
 
@@ -112,7 +124,7 @@ fn an_answer_is_kept_until_its_package_changes() {
     let folder = folder.path();
     tree(folder, &[("a", "-p one sound"), ("b", "-p two sound"), ("c", "sound")]);
     let asked = || {
-        let output = run(folder);
+        let output = run(folder, "--patches");
         assert_eq!(stdout(&output), "a: caught\nb: caught\nc: caught\n3 of 3 caught\n", "{}", stderr(&output));
         let told = fs::read_to_string(folder.join("asked")).unwrap_or_default();
         file(folder, "asked", "");
@@ -127,4 +139,31 @@ fn an_answer_is_kept_until_its_package_changes() {
     file(folder, "one/code", "better\n");
     commit(folder);
     assert_eq!(asked(), ["-p one sound bad", "-p two sound bad", "sound bad"]);
+}
+
+#[test]
+fn what_the_nearest_tests_miss_is_put_to_all_and_what_is_argued_away_is_no_miss() {
+    if !["git", "python3"].into_iter().all(has) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    tree(folder, &[]);
+    file(folder, "mutants/files.txt", "# Files.\none/src/code.rs far near\n");
+    let files = |argued: &str| {
+        file(folder, "mutants/equivalent.txt", argued);
+        commit(folder);
+        let output = run(folder, "--files");
+        (stdout(&output), output.status.code())
+    };
+    // Two mistakes survive all tests, in the same words; a line stands for one of them.
+    let line = "one/src/code.rs: replace + with - | adds 0\n";
+    let unnoticed = "one/src/code.rs: UNNOTICED\n    one/src/code.rs:7:5: replace + with -\n0 of 1 caught\n";
+    assert_eq!(files(line), (unnoticed.into(), Some(1)));
+    let asked = fs::read_to_string(folder.join("asked")).unwrap();
+    let tests = asked.lines().map(|line| line.split_once(" -- ").map_or("", |(_, tests)| tests));
+    assert_eq!(tests.collect::<Vec<_>>(), ["--lib --tests -- far near", "--lib --tests -- --"]);
+    assert_eq!(asked.matches("--iterate").count(), 1, "what is caught is not asked again: {asked}");
+    assert_eq!(files(&line.repeat(2)), ("one/src/code.rs: caught\n1 of 1 caught\n".into(), Some(0)));
+    assert_eq!(fs::read_to_string(folder.join("asked")).unwrap(), asked, "the answer was kept");
 }

@@ -1,7 +1,7 @@
 //! Everything a person reads fits 80 columns, and no word of it is broken.
 
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output};
 use std::time::Duration;
 
 use sojourn_bed::Child;
@@ -154,4 +154,33 @@ fn a_message_wraps_on_a_terminal_and_is_one_line_for_a_script() {
     assert!(stderr(&shown).lines().count() > 1 && long(&stderr(&shown)).is_empty(), "{}", stderr(&shown));
     let read = command(&wrong).env_remove("COLUMNS").output().unwrap();
     assert_eq!(stderr(&read).lines().count(), 1, "{}", stderr(&read));
+}
+
+/// What a terminal of [`COLUMNS`] columns is shown while a verb works: the lines of its bar, without what colours them.
+fn bars(verb: &str, folder: &Path) -> Vec<String> {
+    let typed = format!("stty cols {COLUMNS}; {PROGRAM} {verb}");
+    let mut script = Command::new("script");
+    let output = script.args(["-qec", &typed, "/dev/null"]).current_dir(folder).env_remove("COLUMNS").output().unwrap();
+    let told = stdout(&output);
+    assert!(output.status.success(), "{verb}: {told}");
+    let plain = |line: &str| {
+        let parts = line.split('\x1b').enumerate();
+        let after = |(index, part): (usize, &str)| match index {
+            0 => part.to_owned(),
+            _ => part.trim_start_matches(|c: char| "[;".contains(c) || c.is_ascii_digit()).chars().skip(1).collect(),
+        };
+        parts.map(after).collect::<String>()
+    };
+    told.split(['\r', '\n']).map(plain).filter(|line| line.starts_with('[')).collect()
+}
+
+#[test]
+fn bars_of_progress_fit_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = format!("run {} --by sim", root().join("experiments/four-servers.toml").display());
+    let shown = bars(&run, folder.path());
+    let labelled = "sim transmitted-size(window = 100 ms), limited-ps";
+    assert!(shown.iter().any(|line| line.contains(labelled)), "{shown:#?}");
+    let long: Vec<_> = shown.iter().filter(|line| line.chars().count() > COLUMNS).collect();
+    assert!(long.is_empty(), "{long:#?}");
 }

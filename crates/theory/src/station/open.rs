@@ -201,7 +201,9 @@ impl Station {
             lps::sharing_response_time_mean(wait, utilisation, gaps.scv(), mean, scv, beyond)
         };
         let reach = match lps::largest_error(gaps.is_poisson(), cores, scv) {
-            Some(error) => format!("up to {} % high with hyperexponential service", brief(100.0 * error)),
+            Some(error) => {
+                format!("up to {} % high with hyperexponential service, unknown for other laws", brief(100.0 * error))
+            }
             None if scv == 0.0 && gaps.is_poisson() && cores == 1 => "up to 2 % high with constant service".into(),
             None => "its error is known for C2 from 1 to 10 only".into(),
         };

@@ -1,5 +1,6 @@
 //! Descriptions of logs and of numbers.
 
+use sojourn_stats::hurst::Finding;
 use sojourn_stats::{Dimension, Law, Stream};
 use sojourn_traffic::describe::{Description, Value, counts, describe, describe_numbers, read_column, spread_s};
 
@@ -261,4 +262,37 @@ fn a_law_of_many_values_is_neither_rejected_nor_not() {
     let many = verdict(&numbers);
     assert!(!many.contains("rejected") && many.contains("is for at most 2000 values, and here are 2001"), "{many}");
     assert!(verdict(&numbers[..500]).contains("rejected (bootstrap p = "), "{}", verdict(&numbers[..500]));
+}
+
+/// Counts that remember some seconds: what is left of H in long blocks stands beside the finding, and is near 0.5 there.
+#[test]
+fn short_memory_is_told_with_what_is_left_of_it_in_long_blocks() {
+    let mut stream = Stream::new(1, "describe", "short memory");
+    let (mut text, mut level) = (String::new(), 0.0);
+    for s in 0..20_000 {
+        level = 0.8 * level + stream.uniform() - 0.5;
+        for _ in 0..(3.0 + 4.0 * level).max(0.0) as u32 {
+            text += &line(s, "/a", 1);
+        }
+    }
+    let description = describe(&read(text).unwrap());
+    let Value::Text(finding) = value(&description, "hurst_of_counts_finding") else { panic!() };
+    let hurst = &description.memory[0].hurst;
+    assert_eq!(hurst.finding, Finding::ShortRange, "{}", hurst.verdict);
+    let longest = hurst.scales.last().unwrap();
+    let (h, block) = (longest.estimate.h, longest.block);
+    assert!(finding.contains(&format!("not self-similar: H is {h:.2} in blocks of {block} periods")), "{finding}");
+    assert!(block > 1 && (h - 0.5).abs() < 0.2 && number(&description, "hurst_of_counts") > 0.8, "{finding}");
+}
+
+/// That a tail is lighter than a power of x is understood by its two estimates of 1/alpha beside each other.
+#[test]
+fn both_estimates_of_a_tail_are_told() {
+    let mut stream = Stream::new(1, "describe", "tail");
+    let numbers: Vec<f64> = (0..30_000).map(|_| -stream.uniform().ln()).collect();
+    let description = describe_numbers(&numbers, Dimension::Number);
+    let tail = description.variables[0].tail.as_ref().unwrap();
+    let Value::Text(told) = value(&description, "number_tail") else { panic!() };
+    let both = format!("of 1/alpha is {:.2} (", tail.moment_gamma);
+    assert!(told.contains(&both) && told.contains(&format!("Hill's {:.2}", 1.0 / tail.alpha)), "{told}");
 }
