@@ -18,6 +18,7 @@ metadata*)
     echo "{\"packages\": [$(package one), $(package two '{"name": "one"}')]}"
     exit 0 ;;
 mutants*)
+    [ -e "$ASKED-is-refused" ] && { echo "a test fails anyway" >&2; exit 4; }
     echo "$*" >> "$ASKED"
     for last; do :; done
     while [ "$1" != --output ]; do shift; done
@@ -43,7 +44,7 @@ fn tree(folder: &Path, mistakes: &[(&str, &str)]) {
     fs::copy(root().join("mutants/run"), folder.join("mutants/run")).unwrap();
     file(folder, "mutants/files.txt", "");
     file(folder, "mutants/equivalent.txt", "");
-    file(folder, ".gitignore", "target\nbin\nasked\n");
+    file(folder, ".gitignore", "target\nbin\nasked*\n");
     file(folder, "code", "good\n");
     for (name, test) in mistakes {
         let patch = format!(
@@ -156,6 +157,10 @@ fn what_the_nearest_tests_miss_is_put_to_all_and_what_is_argued_away_is_no_miss(
         let output = run(folder, "--files");
         (stdout(&output), output.status.code())
     };
+    file(folder, "asked-is-refused", "");
+    let failed = "one/src/code.rs: FAILED: ['a test fails anyway']\n0 of 1 caught\n";
+    assert_eq!(files("# None.\n"), (failed.into(), Some(1)));
+    fs::remove_file(folder.join("asked-is-refused")).unwrap();
     // Two mistakes survive all tests, in the same words; a line stands for one of them.
     let line = "one/src/code.rs: replace + with - | adds 0\n";
     let unnoticed = "one/src/code.rs: UNNOTICED\n    one/src/code.rs:7:5: replace + with -\n0 of 1 caught\n";
