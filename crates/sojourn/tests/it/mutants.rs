@@ -57,6 +57,8 @@ fn tree(folder: &Path, mistakes: &[(&str, &str)]) {
         file(folder, &format!("{package}/code"), "good\n");
         fs::create_dir(folder.join(package).join("src")).unwrap();
         file(folder, &format!("{package}/src/code.rs"), "");
+        fs::create_dir(folder.join(package).join("tests")).unwrap();
+        file(folder, &format!("{package}/tests/it.rs"), "one\n");
         file(folder, &format!("{package}/Cargo.toml"), format!("name = \"{package}\"\n"));
     }
     fs::create_dir(folder.join("bin")).unwrap();
@@ -140,6 +142,10 @@ fn an_answer_is_kept_until_its_package_changes() {
     file(folder, "one/code", "better\n");
     commit(folder);
     assert_eq!(asked(), ["-p one sound bad", "-p two sound bad", "sound bad"]);
+    // Its tests do not.
+    file(folder, "one/tests/it.rs", "\n");
+    commit(folder);
+    assert_eq!(asked(), ["-p one sound bad", "sound bad"]);
 }
 
 #[test]
@@ -171,4 +177,15 @@ fn what_the_nearest_tests_miss_is_put_to_all_and_what_is_argued_away_is_no_miss(
     assert_eq!(asked.matches("--iterate").count(), 1, "what is caught is not asked again: {asked}");
     assert_eq!(files(&line.repeat(2)), ("one/src/code.rs: caught\n1 of 1 caught\n".into(), Some(0)));
     assert_eq!(fs::read_to_string(folder.join("asked")).unwrap(), asked, "the answer was kept");
+    // With more tests only what is left is asked again; with fewer, or with other code, everything is.
+    let anew = |path: &str, text: &str| {
+        file(folder, path, text);
+        file(folder, "asked", "");
+        files(&line.repeat(2));
+        !fs::read_to_string(folder.join("asked")).unwrap().lines().next().unwrap().contains("--iterate")
+    };
+    assert!(!anew("one/tests/it.rs", "one\ntwo\n"));
+    assert!(!anew("one/tests/it.rs", "one\nand\ntwo\n"));
+    assert!(anew("one/tests/it.rs", "one\nor\ntwo\n"));
+    assert!(anew("one/src/code.rs", "other\n"));
 }
