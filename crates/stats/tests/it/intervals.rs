@@ -56,6 +56,7 @@ fn wilson_intervals_are_the_printed_ones() {
     }
     assert_eq!(measure::ratio(0, 0), Estimate::TooFew { samples: 0 });
     assert_eq!(measure::ratio(20, 20).interval().map(|ends| ends.1), Some(1.0));
+    assert_eq!(measure::ratio(5, 20).value(), Some(0.25));
 }
 
 /// The interval of the median from 10 samples is the 2nd to the 9th (97.9 %), from 6 the 1st to the 6th (96.9 %):
@@ -127,12 +128,15 @@ fn estimates_know_their_sharpness() {
     assert_eq!((sampled.half_width(), Estimate::Exact { value: 1.0 }.ends()), (Some(1.0), Some((1.0, 1.0))));
     let clipped = Estimate::Sampled { value: 1.0, ci_low: 0.0, ci_high: 4.0, samples: 4 };
     assert_eq!(clipped.half_width(), Some(3.0), "the lower half was cut off");
+    let hardly = Estimate::Sampled { value: 3.0, ci_low: 0.0, ci_high: 4.0, samples: 4 };
+    assert_eq!(hardly.half_width(), Some(2.0), "but for at most half of it");
     let within = |value: f64, half: f64| {
         let (ci_low, ci_high) = (value - half, value + half);
         Estimate::Sampled { value, ci_low, ci_high, samples: 4 }
     };
     assert_eq!((within(0.0, 0.0).relative_half_width(), within(-10.0, 1.0).relative_half_width()), (0.0, 0.1));
     assert!(within(3.0, 0.0).is_sharp() && within(-3.0, 1e-13).is_sharp(), "but for rounding it has no width");
+    assert!(within(4e6, 1e-6).is_sharp() && !within(4e-6, 1e-12).is_sharp(), "rounding is of the number");
     assert!(!within(3.0, 1e-11).is_sharp() && !one.is_sharp() && !Estimate::Exact { value: 1.0 }.is_sharp());
     assert_eq!(NoInterval::TooFew.name(), "too-few");
     assert_eq!((NoInterval::TooShort.name(), NoInterval::TooShort.words()), ("too-short", "too short a run"));

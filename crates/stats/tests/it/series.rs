@@ -1,6 +1,8 @@
 //! Intervals from one autocorrelated series.
 
-use sojourn_stats::measure::{NoInterval, mean_of_batches, mean_of_samples, mean_of_series, quantile_of_series};
+use sojourn_stats::measure::{
+    NoInterval, mean_of_batches, mean_of_samples, mean_of_series, quantile_by_share, quantile_of_series,
+};
 use sojourn_stats::{Batches, Dimension, Estimate, Law, Moments, Stream};
 
 /// First-order autoregression around 0 with correlation 0.8 and standard normal marginals.
@@ -69,6 +71,34 @@ fn correlated_batches_widen_the_interval() {
     (1..shuffled.len()).rev().for_each(|i| shuffled.swap(i, stream.below(i + 1)));
     let width = |series: &[f64]| mean_of_series(series).interval().map_or(0.0, |(low, high)| high - low);
     assert!(width(&slow) > 5.0 * width(&shuffled), "{} {}", width(&slow), width(&shuffled));
+}
+
+/// Skart's correction by hand, of twenty batch means: half the width is Student's t of 19 degrees, 2.0930, times the root of
+/// s2/20 (1 + r)/(1 - r), where r counts above 1.645/sqrt(20) = 0.368, and in the denominator to 0.9 at most.
+#[test]
+fn the_correction_for_correlated_batches_is_the_published_one() {
+    let runs_of = |n: usize| (0..20).map(|i| f64::from(u8::from(i / n % 2 == 1))).collect::<Vec<f64>>();
+    let trend: Vec<f64> = (0..20).map(f64::from).collect();
+    let wave: Vec<f64> = (0..20).map(|i| (std::f64::consts::TAU * (f64::from(i) + 0.5) / 20.0).sin()).collect();
+    for (name, means, variance, factor) in [
+        ("runs of 3, r = 0.353", runs_of(3), 99.0 / 380.0, 1.0),
+        ("runs of 4, r = 0.55", runs_of(4), 4.8 / 19.0, 1.55 / 0.45),
+        ("a trend, r = 0.85", trend, 35.0, 1.85 / 0.15),
+        ("a wave, r = 0.9535", wave, 10.0 / 19.0, 1.953_503_690 / 0.1),
+    ] {
+        let half = mean_of_batches(&means, 20).half_width().expect("twenty batches");
+        let by_hand = 2.093_024_054 * f64::sqrt(variance / 20.0 * factor);
+        assert!((half / by_hand - 1.0).abs() < 1e-6, "{name}: {half}, not {by_hand}");
+    }
+}
+
+/// An interval that would end at the smallest or the largest sample ends where nothing is known.
+#[test]
+fn a_share_known_to_the_end_has_no_interval() {
+    let of = |p: f64, half: f64| quantile_by_share(p, half, 1000, |share| share);
+    let bare = |value: f64| Estimate::WithoutInterval { value, samples: 1000, why: NoInterval::TooShort };
+    assert_eq!((of(0.25, 0.25), of(0.75, 0.25)), (bare(0.25), bare(0.75)));
+    assert_eq!((of(0.25, 0.125).ends(), of(0.75, 0.125).ends()), (Some((0.125, 0.375)), Some((0.625, 0.875))));
 }
 
 #[test]
