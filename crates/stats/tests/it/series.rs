@@ -92,6 +92,18 @@ fn the_correction_for_correlated_batches_is_the_published_one() {
     }
 }
 
+/// Heidelberger and Lewis by hand: the ends of the share's interval, mapped back through a thousand numbers that are their own
+/// ranks.
+#[test]
+fn the_quantile_of_a_series_ends_where_the_share_does() {
+    let series: Vec<f64> = (0..1000).map(|i| f64::from(i * 377 % 1000)).collect();
+    let below: Vec<f64> = series.iter().map(|value| f64::from(u8::from(*value <= 899.0))).collect();
+    let half = mean_of_series(&below).half_width().expect("a thousand samples");
+    let ends = [0.9 - half, 0.9 + half].map(|share| (1000.0 * share).ceil() - 1.0);
+    assert_eq!(quantile_of_series(&series, 0.9).ends(), Some((ends[0], ends[1])), "{half}");
+    assert!(half > 0.002, "{half} would be told from its double");
+}
+
 /// An interval that would end at the smallest or the largest sample ends where nothing is known.
 #[test]
 fn a_share_known_to_the_end_has_no_interval() {
