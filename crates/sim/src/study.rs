@@ -52,9 +52,7 @@ pub(crate) trait Replication: Send + Sized {
     fn counted(&self) -> u64;
 
     /// How many requests were inside when there was no room for more, and no more was let in.
-    fn overflowed(&self) -> Option<usize> {
-        None
-    }
+    fn overflowed(&self) -> Option<usize>;
 
     /// Takes one event; false when there is none.
     fn step(&mut self) -> bool;

@@ -31,6 +31,7 @@ mod routed;
 mod saturation;
 mod sessions;
 mod single;
+mod study;
 mod support;
 mod trace;
 mod transfers;

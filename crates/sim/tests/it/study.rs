@@ -1,0 +1,127 @@
+//! How long a run is: its rounds, what it says of them while it goes on, and where it stops.
+
+use std::sync::Mutex;
+
+use sojourn_sim::{Control, Precision, Progress, Report, WarmUp};
+use sojourn_stats::Span;
+
+use crate::support::{Scenario, cluster, estimate, queue};
+
+const FCFS: &str = "discipline = \"fcfs\"\ndemand = \"exponential(mean = 1 s)\"";
+const SECOND: Span = Span(1_000_000_000);
+
+/// What a precision that any interval has takes: one look, and one at twice the length that confirms it.
+fn loose() -> Control {
+    let precision = Some(Precision { relative: 100.0, confidence: 0.95 });
+    Control { precision, warm_up: WarmUp::Fixed(Span(0)), ..Control::default() }
+}
+
+/// A precision that no run has.
+fn strict() -> Control {
+    Control { precision: Some(Precision { relative: 1e-6, confidence: 0.95 }), ..loose() }
+}
+
+/// The report with everything that was said before it.
+fn watched(scenario: &Scenario, control: &Control) -> (Report, Vec<Progress>) {
+    let said = Mutex::new(Vec::new());
+    let Scenario { system, workload } = scenario;
+    let report = sojourn_sim::run(system, workload, control, &|now| said.lock().unwrap().push(now)).unwrap();
+    (report, said.into_inner().unwrap())
+}
+
+fn half_busy() -> Scenario {
+    queue("exponential(rate = 0.5 /s)", FCFS)
+}
+
+#[test]
+fn what_is_sharp_at_once_is_confirmed_at_twice_the_length() {
+    let (report, said) = watched(&half_busy(), &loose());
+    assert_eq!((report.jobs, report.converged), (20 * 2 * 10_000, true));
+    // Each round is announced with what it takes, and every request is counted once.
+    assert_eq!((said[0].planned, said.last().unwrap().planned), (20 * 10_000, 20 * 20_000));
+    assert_eq!(said.last().unwrap().jobs, report.jobs);
+    // Of many servers each gets its share.
+    let (report, _) = watched(&cluster("exponential(rate = 250 /s)", "random", 500, FCFS), &loose());
+    assert_eq!(report.jobs, 20 * 2 * 500 * 40);
+}
+
+/// Five percent of ten relaxation times are measured at the first look: the next one is as long as it takes, within limits.
+#[test]
+fn what_is_sharp_but_too_short_goes_on_as_long_as_it_must() {
+    let jobs = |relaxation| watched(&half_busy(), &Control { relaxation: Some(relaxation), ..loose() }).0.jobs;
+    // 30,000 requests at least: three times the first look, of which the confirmation takes twice as many.
+    assert_eq!(jobs(3000), 20 * 60_000);
+    assert_eq!(jobs(1001), 20 * 26_000, "a round is 1.3 times as long at least");
+}
+
+#[test]
+fn a_run_without_a_precision_spends_what_it_may() {
+    let control = Control { precision: None, max_jobs: 3_000_000, ..loose() };
+    let (report, said) = watched(&half_busy(), &control);
+    assert_eq!((report.jobs, report.converged), (3_000_000, true));
+    assert!(said.iter().all(|now| now.planned == 3_000_000 && now.jobs <= 3_000_000));
+    assert_eq!(said.last().unwrap().jobs, 3_000_000);
+}
+
+#[test]
+fn a_run_that_cannot_be_sharp_ends_at_its_limit_and_says_so() {
+    let (report, said) = watched(&half_busy(), &Control { max_jobs: 1_000_000, ..strict() });
+    assert_eq!((report.jobs, report.converged), (1_000_000, false));
+    assert!(report.notes.iter().any(|note| note.contains("limit of 1000000 requests")), "{:?}", report.notes);
+    // A round is four times as long as all before at most.
+    let mut rounds: Vec<u64> = said.iter().map(|now| now.planned).collect();
+    rounds.dedup();
+    assert_eq!(rounds, [200_000, 800_000, 1_000_000]);
+}
+
+/// Replications that end by themselves: more of them instead of longer ones.
+#[test]
+fn replications_that_end_are_added_up_to_the_limit() {
+    let horizon = Some(Span(2000 * SECOND.0));
+    let (report, said) = watched(&half_busy(), &Control { horizon, max_jobs: 300_000, ..strict() });
+    // Some 1000 requests each.
+    assert!((275..=300).contains(&report.replications), "{}", report.replications);
+    assert!((275_000..=305_000).contains(&report.jobs), "{}", report.jobs);
+    assert!(report.notes.iter().any(|note| note.contains("limit of 300000 requests")), "{:?}", report.notes);
+    let all = said.last().unwrap().jobs;
+    assert_eq!(all, report.jobs, "every request is counted once");
+    // The last round is announced with what all of it takes.
+    let late = said.iter().filter(|now| (0.8..0.9).contains(&(now.jobs as f64 / all as f64)));
+    let planned: Vec<f64> = late.map(|now| now.planned as f64 / all as f64).collect();
+    assert!(!planned.is_empty() && planned.iter().all(|part| (part - 1.0).abs() < 0.1), "{planned:?}");
+}
+
+/// What is asked for beside mean, p90 and p99 keeps a run going until it is as sharp; what is not asked for does not.
+#[test]
+fn a_metric_that_is_asked_for_is_as_sharp_as_asked() {
+    let precision = Some(Precision { relative: 0.03, confidence: 0.95 });
+    let width = |metrics: &[&str]| {
+        let metrics = metrics.iter().map(|name| name.to_string()).collect();
+        let (report, _) = watched(&half_busy(), &Control { precision, metrics, ..loose() });
+        assert!(report.converged);
+        estimate(&report, "response_time_p99.9").relative_half_width()
+    };
+    assert!(width(&[]) > 0.03 && width(&["response_time_p99.9"]) <= 0.03);
+}
+
+/// What is over before its warm-up has no numbers, and how many are is said; of nothing else there is anything to say.
+#[test]
+fn warm_ups_that_do_not_end_are_counted() {
+    let (settled, _) = watched(&half_busy(), &loose());
+    assert_eq!(settled.notes, [""; 0]);
+    // 1000 requests come in 2000 s, in some replications earlier and in some later.
+    let control = Control { precision: None, max_jobs: 20_000, ..loose() };
+    let (report, _) =
+        watched(&half_busy(), &Control { warm_up: WarmUp::Fixed(Span(2000 * SECOND.0)), ..control.clone() });
+    let [note] = &report.notes[..] else { panic!("{:?}", report.notes) };
+    let short = note.strip_prefix("the warm-up was not over at the end of ").and_then(|rest| rest.split(' ').next());
+    let short: usize = short.unwrap_or_else(|| panic!("{note}")).parse().unwrap();
+    assert!((1..20).contains(&short) && note.ends_with("of 20 replications"), "{note}");
+    let (name, values) = &report.replications_values[0];
+    assert_eq!(values.len(), 20 - short, "{name}");
+    // Where the warm-up is to be found, and there is none to be seen.
+    let scenario = queue("exponential(rate = 0.999 /s)", FCFS);
+    let (report, _) = watched(&scenario, &Control { warm_up: WarmUp::Auto, ..control });
+    let said = report.notes.iter().any(|note| note.starts_with("MSER-5") && note.contains(" of 20 replications: near"));
+    assert!(said, "{:?}", report.notes);
+}
