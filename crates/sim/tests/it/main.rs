@@ -32,6 +32,7 @@ mod saturation;
 mod sessions;
 mod single;
 mod study;
+mod summary;
 mod support;
 mod trace;
 mod transfers;
