@@ -125,3 +125,22 @@ fn warm_ups_that_do_not_end_are_counted() {
     let said = report.notes.iter().any(|note| note.starts_with("MSER-5") && note.contains(" of 20 replications: near"));
     assert!(said, "{:?}", report.notes);
 }
+
+/// A limit is of all requests, those of the warm-up included.
+#[test]
+fn a_warm_up_counts_against_the_limit() {
+    let warm_up = WarmUp::Fixed(Span(2000 * SECOND.0));
+    let (report, said) = watched(&half_busy(), &Control { max_jobs: 1_000_000, warm_up, ..strict() });
+    assert_eq!(said.last().unwrap().jobs, 1_000_000);
+    // 1000 requests in each of twenty.
+    assert!((975_000..985_000).contains(&report.jobs), "{}", report.jobs);
+}
+
+/// Long replications are told of in steps, after each of which a run can be stopped.
+#[test]
+fn long_replications_that_end_are_told_of_in_steps() {
+    let control = Control { horizon: Some(Span(300_000 * SECOND.0)), precision: None, replications: 2, ..loose() };
+    let (report, said) = watched(&half_busy(), &control);
+    assert!(report.jobs > 290_000 && said.last().unwrap().jobs == report.jobs, "{}", report.jobs);
+    assert!(said.windows(2).all(|pair| pair[1].jobs - pair[0].jobs <= 1 << 16), "{said:?}");
+}
