@@ -97,3 +97,28 @@ fn times_and_rates_agree_with_each_other() {
     }
     assert_eq!((of("error_ratio"), of("abandoned_ratio")), (vec![0.0; 20], vec![0.0; 20]));
 }
+
+/// One run: its intervals are Student's t on twenty sections of equal time between warm-up and horizon. No request waits here, so
+/// that what each section completed is known from the plan.
+#[test]
+fn sections_of_one_run_are_of_equal_time() {
+    let scenario = queue("exponential(rate = 5 /s)", "discipline = \"fcfs\"\ncores = 64\ndemand = \"1 us\"");
+    let (horizon, warm_up) = (Span(70_000_000_000), Span(10_000_000_000));
+    let report = crate::support::run_plan(&scenario, 1, horizon, warm_up).unwrap();
+    let demand = sojourn_sim::demand_of(&scenario.system.hosts[0].server);
+    let plan = sojourn_traffic::Plan::new(&scenario.workload, 1, demand)
+        .unwrap()
+        .collect_until(sojourn_stats::Time(horizon.0));
+    let mut completed = [0.0; 20];
+    for planned in plan.iter().filter(|planned| planned.at.0 >= warm_up.0) {
+        completed[((planned.at.0 - warm_up.0) / 3_000_000_000) as usize] += 1.0;
+    }
+    let Estimate::Sampled { value, ci_low, ci_high, .. } = *estimate(&report, "throughput") else { panic!() };
+    let squares: f64 = completed.iter().map(|count| (count / 3.0 - value).powi(2)).sum();
+    let half = t_quantile(0.975, 19) * (squares / 19.0 / 20.0).sqrt();
+    assert!(
+        (value - half - ci_low).abs() < 1e-9 && (value + half - ci_high).abs() < 1e-9,
+        "{ci_low} to {ci_high}: {half}"
+    );
+    assert!((value - completed.iter().sum::<f64>() / 60.0).abs() < 1e-2, "{value}");
+}
