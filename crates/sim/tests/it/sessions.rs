@@ -591,3 +591,31 @@ fn sessions_that_arrive_are_an_open_queue() {
     let control = Control { horizon: Some(Span(60 * SECOND)), precision: None, replications: 2, ..Control::default() };
     assert_eq!(run_sessions(&queue, &control, &|_| {}).unwrap().jobs, 4000);
 }
+
+/// Replications are added until every metric asked for is as sharp as asked, or the limit is reached, which is said.
+#[test]
+fn users_are_watched_until_all_is_sharp() {
+    let server = "discipline = \"ps\"\ndemand = \"exponential(mean = 3 ms)\"\nlimits = { jobs = 4 }";
+    let few = cluster(PAGE, 20, 3.0, server);
+    let run = |relative: f64, metrics: &[&str]| {
+        let control = Control {
+            horizon: Some(Span(60 * SECOND)),
+            precision: Some(Precision { relative, confidence: 0.95 }),
+            metrics: metrics.iter().map(|name| name.to_string()).collect(),
+            max_jobs: 400_000,
+            replications: 2,
+            ..Control::default()
+        };
+        run_sessions(&few, &control, &|_| {}).unwrap()
+    };
+    let width = |report: &Report, metric: &str| crate::support::estimate(report, metric).relative_half_width();
+    let plain = run(0.1, &[]);
+    assert!(plain.converged && width(&plain, "response_time_p99") <= 0.1 && width(&plain, "denied_ratio") > 0.1);
+    let asked = run(0.1, &["denied_ratio"]);
+    assert!(asked.converged && width(&asked, "denied_ratio") <= 0.1, "{}", width(&asked, "denied_ratio"));
+    let spent = run(1e-6, &[]);
+    // Those that were refused count against the limit, and have no response time.
+    let begun = spent.jobs as f64 / (1.0 - value(&spent, "denied_ratio"));
+    assert!(!spent.converged && (390_000.0..=400_000.0).contains(&begun), "{begun}");
+    assert!(spent.notes.iter().any(|note| note.contains("limit of 400000 objects")), "{:?}", spent.notes);
+}
