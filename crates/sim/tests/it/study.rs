@@ -144,3 +144,15 @@ fn long_replications_that_end_are_told_of_in_steps() {
     assert!(report.jobs > 290_000 && said.last().unwrap().jobs == report.jobs, "{}", report.jobs);
     assert!(said.windows(2).all(|pair| pair[1].jobs - pair[0].jobs <= 1 << 16), "{said:?}");
 }
+
+/// An interval narrows with the root of the length: one 1.5 times too wide takes 2.25 times as many requests, and a tenth more.
+#[test]
+fn a_round_is_as_long_as_the_widest_interval_calls_for() {
+    let (_, said) = watched(&half_busy(), &loose());
+    let widest = said.last().unwrap().relative.unwrap();
+    let precision = Some(Precision { relative: widest / 1.5, confidence: 0.95 });
+    let (_, said) = watched(&half_busy(), &Control { precision, ..loose() });
+    let second = said.iter().find(|now| now.relative.is_some()).unwrap();
+    assert_eq!(second.relative, Some(widest));
+    assert!(second.planned.abs_diff(20 * 24_750) <= 20, "{}", second.planned);
+}
