@@ -156,3 +156,16 @@ fn a_round_is_as_long_as_the_widest_interval_calls_for() {
     assert_eq!(second.relative, Some(widest));
     assert!(second.planned.abs_diff(20 * 24_750) <= 20, "{}", second.planned);
 }
+
+/// The run that live runs is replication 0: it has the seed of the run, the others have seeds of their own.
+#[test]
+fn the_first_replication_has_the_seed_of_the_run() {
+    let horizon = Span(2000 * SECOND.0);
+    let control = Control { horizon: Some(horizon), precision: None, replications: 2, ..loose() };
+    let (report, _) = watched(&half_busy(), &control);
+    let (_, means) = report.replications_values.iter().find(|(name, _)| name == "response_time_mean").unwrap();
+    let one = crate::support::run_plan(&half_busy(), control.seed, horizon, Span(0)).unwrap();
+    let one = estimate(&one, "response_time_mean").value().unwrap();
+    let off = |mean: Option<f64>| (mean.unwrap() / one - 1.0).abs();
+    assert!(off(means[0]) < 1e-6 && off(means[1]) > 1e-3, "{means:?}, {one}");
+}
