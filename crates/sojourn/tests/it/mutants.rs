@@ -26,6 +26,7 @@ mutants*)
     echo "one/src/code.rs:1:5: replace + with -" > "$2/mutants.out/missed.txt"
     echo "one/src/code.rs:7:5: replace + with -" >> "$2/mutants.out/missed.txt"
     [ "$last" = near ] && echo "one/src/code.rs:9:5: replace < with >" >> "$2/mutants.out/missed.txt"
+    echo "one/src/code.rs:5:5: replace += with -=" > "$2/mutants.out/timeout.txt"
     exit 2 ;;
 esac
 shift 2
@@ -175,6 +176,9 @@ fn what_the_nearest_tests_miss_is_put_to_all_and_what_is_argued_away_is_no_miss(
     let tests = asked.lines().map(|line| line.split_once(" -- ").map_or("", |(_, tests)| tests));
     assert_eq!(tests.collect::<Vec<_>>(), ["--lib --tests -- far near", "--lib --tests -- --"]);
     assert_eq!(asked.matches("--iterate").count(), 1, "what is caught is not asked again: {asked}");
+    // What cargo-mutants reads of what it need not ask again.
+    let caught = fs::read_to_string(folder.join("target/mutants/out/one_src_code.rs/mutants.out/caught.txt")).unwrap();
+    assert!(caught.contains("one/src/code.rs:5:5: replace += with -="), "what hangs is caught: {caught}");
     assert_eq!(files(&line.repeat(2)), ("one/src/code.rs: caught\n1 of 1 caught\n".into(), Some(0)));
     assert_eq!(fs::read_to_string(folder.join("asked")).unwrap(), asked, "the answer was kept");
     // With more tests only what is left is asked again; with fewer, or with other code, everything is.
