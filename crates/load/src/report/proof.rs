@@ -10,11 +10,11 @@ use crate::outcome::Outcome;
 use crate::recorder::division::{Division, Windowing};
 use crate::recorder::records::Recorded;
 use crate::recorder::{Keep, Recorder, ReplyFacts};
-use crate::report::Report;
 use crate::report::doubt::Cause;
 use crate::report::limits::Limits;
 use crate::report::measured::{Facts, ShareReport, ThreadFacts};
-use crate::report::verdict::Verdict;
+use crate::report::verdict::{Evidence, Verdict, verdict};
+use crate::report::{Pace, Report};
 use crate::schedule::job::{ANYWHERE, Job};
 use crate::setting::Pacing;
 use crate::share::Share;
@@ -334,4 +334,51 @@ fn gaps_emitted_instants_and_lateness_are_those_of_the_script() {
     // Of eight requests one goes out with a tick of its own; less what 1 ms forgives.
     assert_eq!(gaps.count, REQUESTS - 1);
     assert!(gaps.from_plan > 0.2 && gaps.plan_from_law.unwrap() < 0.05, "{gaps:?}");
+}
+
+/// What is doubted about a clean report with `change`, and evidence that says nothing but what is given.
+fn doubted(evidence: Evidence, change: impl FnOnce(&mut Report)) -> Vec<Cause> {
+    let mut report = clean().report();
+    change(&mut report);
+    match verdict(&report, &evidence) {
+        Verdict::Suspect(doubts) => doubts.iter().map(|doubt| doubt.cause).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn evidence(limits: Limits) -> Evidence {
+    Evidence { inside: (0.0, 0.0), rate: 0.0, open: true, paced: true, incomplete: None, connections_max: 8, limits }
+}
+
+/// A limit is what may be: only what is beyond it is doubted. Numbers that floating point has exactly.
+#[test]
+fn what_is_at_its_limit_is_no_doubt() {
+    let limits = Limits { shortfall: 0.25, unnoticed: 0.5, ..Limits::default() };
+    let strict = |limits: Limits| Limits { late_of_gap: 0.0, late_of_response: 0.0, ..limits };
+    assert_eq!(doubted(evidence(limits), |report| report.client_busy = vec![limits.busy]), []);
+    assert_eq!(doubted(evidence(limits), |report| report.client_waiting = vec![limits.waiting]), []);
+    assert_eq!(doubted(evidence(limits), |report| report.cores_busy = vec![limits.cores_busy; 2]), []);
+    assert_eq!(doubted(evidence(limits), |report| report.cores_stolen = vec![limits.stolen]), []);
+    let late_s = clean().report().lateness.quantile(0.99).unwrap() as f64 * 1e-9;
+    assert_eq!(doubted(evidence(strict(Limits { late_s, ..limits })), |_| ()), []);
+    assert_eq!(doubted(evidence(strict(Limits { late_s: 0.99 * late_s, ..limits })), |_| ()), [Cause::Late]);
+    // A fourth of 4 /s in a second, and one request more.
+    let short = |achieved| {
+        doubted(evidence(limits), |report| (report.pace, report.measured_s) = (Pace { offered: 4.0, achieved }, 1.0))
+    };
+    assert_eq!([short(2.0), short(1.75)], [vec![], vec![Cause::Shortfall]]);
+    let inside = |seen| doubted(Evidence { inside: (seen, 2.0), ..evidence(limits) }, |_| ());
+    assert_eq!([inside(1.0), inside(0.75)], [vec![], vec![Cause::Unnoticed]]);
+}
+
+/// Gaps are those of an open plan; where there are none, a tenth of one forgives nothing.
+#[test]
+fn lateness_is_set_against_the_gaps_of_an_open_plan() {
+    let slow = |open, offered| {
+        let limits = Limits { late_s: 1e-6, late_of_response: 0.0, ..Limits::default() };
+        doubted(Evidence { open, ..evidence(limits) }, |report| report.pace = Pace { offered, achieved: offered })
+    };
+    assert_eq!(slow(true, 1.0), []);
+    assert_eq!(slow(false, 1.0), [Cause::Late]);
+    assert_eq!(slow(true, 0.0), [Cause::Late]);
 }
