@@ -232,3 +232,147 @@ impl Counts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u128 = 1_000_000_000;
+
+    /// Two parts of a run, of different lengths.
+    fn two() -> [Counts; 2] {
+        let class = |name: &str, completed, seconds| OfClass { name: name.into(), completed, response_ns: seconds * S };
+        [
+            Counts {
+                elapsed_s: 4.0,
+                completions: 12,
+                served: 10,
+                waiting_s: 5.0,
+                service_s: 2.5,
+                busy_s: 3.0,
+                ended: 16,
+                denied: 4,
+                abandoned: 2,
+                sent: vec![3, 9],
+                connections: Some(Connections {
+                    set_up: 4,
+                    set_up_ns: 2 * S,
+                    given_up: 4,
+                    bytes: 8000,
+                    response_ns: 10 * S,
+                }),
+                of_class: vec![class("x", 8, 4), class("y", 4, 6)],
+            },
+            Counts {
+                elapsed_s: 6.0,
+                completions: 30,
+                served: 20,
+                waiting_s: 4.0,
+                service_s: 8.0,
+                busy_s: 1.5,
+                ended: 40,
+                denied: 20,
+                abandoned: 8,
+                sent: vec![10, 15],
+                connections: Some(Connections {
+                    set_up: 10,
+                    set_up_ns: 3 * S,
+                    given_up: 6,
+                    bytes: 9000,
+                    response_ns: 12 * S,
+                }),
+                of_class: vec![class("x", 16, 2), class("y", 14, 7)],
+            },
+        ]
+    }
+
+    /// All of a run is the sum of its parts, and without the first of them it is the other.
+    #[test]
+    fn parts_make_the_whole() {
+        let [first, second] = two();
+        let whole = Counts::sum([&first, &second]);
+        assert_eq!(format!("{:?}", whole.since(&first)), format!("{second:?}"));
+        assert_eq!((whole.elapsed_s, whole.busy_s, whole.waiting_s, whole.service_s), (10.0, 4.5, 9.0, 10.5));
+        assert_eq!((whole.completions, whole.served), (42, 30));
+        assert_eq!((whole.ended, whole.denied, whole.abandoned, whole.sent), (56, 24, 10, vec![13, 24]));
+    }
+
+    #[test]
+    fn each_metric_by_hand() {
+        let parts = two();
+        let wanted: [(&str, &str, u64, [f64; 3]); 16] = [
+            ("response_time_mean_x", "s", 24, [6.0 / 24.0, 4.0 / 8.0, 2.0 / 16.0]),
+            ("response_time_mean_y", "s", 18, [13.0 / 18.0, 6.0 / 4.0, 7.0 / 14.0]),
+            ("waiting_time_mean", "s", 30, [9.0 / 30.0, 5.0 / 10.0, 4.0 / 20.0]),
+            ("service_time_mean", "s", 30, [10.5 / 30.0, 2.5 / 10.0, 8.0 / 20.0]),
+            ("throughput", "1/s", 42, [42.0 / 10.0, 12.0 / 4.0, 30.0 / 6.0]),
+            ("utilization", "1", 42, [4.5 / 10.0, 3.0 / 4.0, 1.5 / 6.0]),
+            ("error_ratio", "1", 56, [24.0 / 56.0, 4.0 / 16.0, 20.0 / 40.0]),
+            ("abandoned_ratio", "1", 56, [10.0 / 56.0, 2.0 / 16.0, 8.0 / 40.0]),
+            ("connect_time_mean", "s", 14, [5.0 / 14.0, 2.0 / 4.0, 3.0 / 10.0]),
+            ("connection_rate", "1/s", 14, [14.0 / 10.0, 4.0 / 4.0, 10.0 / 6.0]),
+            ("connection_error_ratio", "1", 24, [10.0 / 24.0, 4.0 / 8.0, 6.0 / 16.0]),
+            ("byte_throughput", "B/s", 42, [17_000.0 / 10.0, 8000.0 / 4.0, 9000.0 / 6.0]),
+            ("littles_load_factor", "1", 42, [22.0 / 10.0, 10.0 / 4.0, 12.0 / 6.0]),
+            // Eight tenths of the difference between two servers, over twice their mean.
+            ("imbalance_index", "1", 37, [1.0 + 0.8 * 11.0 / 37.0, 1.0 + 0.8 * 6.0 / 12.0, 1.0 + 0.8 * 5.0 / 25.0]),
+            ("share_1", "1", 37, [13.0 / 37.0, 3.0 / 12.0, 10.0 / 25.0]),
+            ("share_2", "1", 37, [24.0 / 37.0, 9.0 / 12.0, 15.0 / 25.0]),
+        ];
+        let rows = others(&Counts::sum(&parts), &parts);
+        assert_eq!(rows.len(), wanted.len());
+        for (row, (metric, unit, samples, numbers)) in rows.iter().zip(wanted) {
+            assert_eq!((row.metric.as_str(), row.unit, row.samples), (metric, unit, samples));
+            let found = std::iter::once(row.whole).chain(row.parts.iter().copied()).map(Option::unwrap);
+            for (found, by_hand) in found.zip(numbers) {
+                assert!((found - by_hand).abs() < 1e-12 * by_hand, "{metric}: {found}, not {by_hand}");
+            }
+        }
+    }
+
+    /// Where nothing was counted, no metric has a number.
+    #[test]
+    fn nothing_has_no_metric() {
+        let class = OfClass { name: "x".into(), completed: 0, response_ns: 0 };
+        let nothing = Counts {
+            sent: vec![0; 2],
+            connections: Some(Connections::default()),
+            of_class: vec![class],
+            ..Counts::default()
+        };
+        for row in others(&nothing, &[]) {
+            assert_eq!(row.whole, None, "{}", row.metric);
+        }
+    }
+
+    fn times(seconds: &[u64]) -> Histogram {
+        let mut times = Histogram::new();
+        seconds.iter().for_each(|seconds| times.record(seconds * 1_000_000_000));
+        times
+    }
+
+    /// Within the histogram's resolution.
+    fn near(found: Option<f64>, by_hand: f64) -> bool {
+        found.is_some_and(|found| (found / by_hand - 1.0).abs() < 0.01)
+    }
+
+    #[test]
+    fn the_longest_of_the_whole_is_the_mean_of_the_parts_longest() {
+        let (short, long, empty) = (times(&[1, 2]), times(&[3, 6]), times(&[]));
+        let row = longest("response_time_max", &times(&[1, 2, 3, 6]), &[&short, &long, &empty]);
+        assert!(near(row.whole, 4.0) && near(row.parts[0], 2.0) && near(row.parts[1], 6.0), "{:?}", row.parts);
+        assert_eq!((row.parts[2], row.samples), (None, 4));
+        assert_eq!(longest("response_time_max", &empty, &[&empty]).whole, None);
+    }
+
+    #[test]
+    fn quantiles_and_the_distribution_are_in_seconds() {
+        let part = times(&[2; 10]);
+        let row = quantile("response_time_p50", &part, &[&part], 0.5);
+        assert!(near(row.whole, 2.0) && near(row.parts[0], 2.0), "{:?}, {:?}", row.whole, row.parts);
+        let points = cdf(&times(&[2, 2, 2, 8]));
+        let (last, before) = (points[points.len() - 1], points[points.len() - 2]);
+        assert!(near(Some(before.0), 2.0) && near(Some(before.1), 0.75), "{points:?}");
+        assert!(near(Some(last.0), 8.0) && near(Some(last.1), 1.0), "{points:?}");
+    }
+}

@@ -90,3 +90,15 @@ fn nothing_or_everything_is_lost_where_that_is_asked() {
         assert_eq!(share(&losses(1.0, 0.5, model)), 1.0);
     }
 }
+
+/// Each share and each correlation at its ends, and beyond them.
+#[test]
+fn a_law_of_losses_is_possible_or_not() {
+    let is_possible = |share, correlation| LossLaw { share, correlation, ..LossLaw::default() }.is_possible();
+    assert!(is_possible(0.0, 0.0) && is_possible(1.0, 0.0) && is_possible(0.5, 0.999));
+    for (share, correlation) in [(-0.1, 0.0), (1.1, 0.0), (f64::NAN, 0.0), (0.5, -0.1), (0.5, 1.0)] {
+        assert!(!is_possible(share, correlation), "{share}, {correlation}");
+    }
+    let alone = LossLaw { share: 0.3, correlation: 0.0, model: LossModel::GilbertElliott };
+    assert_eq!((LossLaw::independent(0.3), LossLaw::independent(0.0)), (alone, LossLaw::default()));
+}

@@ -175,6 +175,9 @@ fn what_the_nearest_tests_miss_is_put_to_all_and_what_is_argued_away_is_no_miss(
     let asked = fs::read_to_string(folder.join("asked")).unwrap();
     let tests = asked.lines().map(|line| line.split_once(" -- ").map_or("", |(_, tests)| tests));
     assert_eq!(tests.collect::<Vec<_>>(), ["--lib --tests -- far near", "--lib --tests -- --"]);
+    let quickly_built: Vec<bool> =
+        asked.lines().map(|line| line.contains("profile.dev.package.one.opt-level=0")).collect();
+    assert_eq!(quickly_built, [true, false], "{asked}");
     assert_eq!(asked.matches("--iterate").count(), 1, "what is caught is not asked again: {asked}");
     // What cargo-mutants reads of what it need not ask again.
     let caught = fs::read_to_string(folder.join("target/mutants/out/one_src_code.rs/mutants.out/caught.txt")).unwrap();
