@@ -6,6 +6,8 @@ pub mod emitted;
 pub(crate) mod interval;
 pub(crate) mod objects;
 pub(crate) mod passes;
+#[cfg(test)]
+mod proof;
 pub(crate) mod record;
 pub mod records;
 pub(crate) mod watch;

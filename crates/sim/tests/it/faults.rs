@@ -4,7 +4,7 @@ use sojourn_model::system::{
     Face, Fault, Reports, Resolver, Resolves, Seat, Site, Subject, Target, Tier, Trouble, TtlUse,
 };
 use sojourn_model::{Server, System};
-use sojourn_sim::Report;
+use sojourn_sim::{Report, SimError};
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::Workload;
 
@@ -175,4 +175,47 @@ fn slow_and_drained_servers() {
     let (none, report) = refused(system, open("constant(100 ms)"), 100);
     assert_eq!(none, 0, "what was inside is served");
     assert!(value(&report, "share_2") < 0.12, "{}", value(&report, "share_2"));
+}
+
+/// What there is of each kind of part, and nothing else; the others are refused in one line that lists what there is.
+#[test]
+fn a_fault_that_is_not_there_is_refused() {
+    let mut system = two_sites(dns(0), Face::Switch);
+    system.tiers[0].face = Face::Client;
+    system.resolvers = vec![Resolver { name: "isp".into(), region: 0, share: 1.0, ttl: TtlUse::Honoured }];
+    system.rules.timeout = Some(Span(SECOND));
+    let several = "demand = \"10 ms\"\nresources = { cpu = { discipline = \"ps\" }, disk = { discipline = \"fcfs\", rate = \"5 MB/s\" } }";
+    system.hosts[1].server = Server::from_toml(several).unwrap();
+    let runs = |subject, trouble| {
+        let mut system = system.clone();
+        system.faults = fault(1, Some(2), subject, trouble);
+        let scenario = Scenario { workload: open("constant(100 ms)"), system };
+        match run_plan(&scenario, 1, Span(3 * SECOND), Span::ZERO) {
+            Ok(_) => true,
+            Err(SimError::NotYet(text)) => {
+                assert!(text.starts_with("fault of this kind: ") && !text.contains('\n'), "{text}");
+                false
+            }
+            Err(error) => panic!("{error}"),
+        }
+    };
+    use Trouble::{Cut, Down, Drained, Errors, Frozen, Loss, Restarted, Slow};
+    let all = [Down, Drained, Slow(0.5), Restarted, Frozen, Errors(0.5), Cut, Loss(0.1)];
+    let parts = [
+        (Subject::Host(0), [true, true, true, true, true, true, true, false]),
+        // Of several resources.
+        (Subject::Host(1), [true, true, false, true, true, true, true, false]),
+        (Subject::Share(1.0), [true, true, false, true, true, true, true, false]),
+        (Subject::Site(0), [true, true, true, true, true, true, true, false]),
+        (Subject::Tier(0), [false; 8]),
+        (Subject::Tier(1), [true, false, false, false, true, false, false, false]),
+        (Subject::Resolver(0), [true, false, false, false, false, false, false, false]),
+        // Where requests are messages.
+        (Subject::Path(0, 0), [false, false, false, false, false, false, true, false]),
+    ];
+    for (subject, are_there) in parts {
+        for (trouble, is_there) in all.into_iter().zip(are_there) {
+            assert_eq!(runs(subject, trouble), is_there, "{subject:?}, {trouble:?}");
+        }
+    }
 }

@@ -1,0 +1,214 @@
+//! What a thread records of a handful of requests, and what two threads record together, each number by hand.
+
+use sojourn_stats::{Histogram, Span, Time};
+use sojourn_traffic::Request;
+
+use crate::outcome::{Connections, Counts, Outcome};
+use crate::recorder::division::{Division, Windowing};
+use crate::recorder::{Keep, Recorder, ReplyFacts, Slice};
+use crate::schedule::job::{ANYWHERE, Job};
+use crate::wire::exchange::Exchange;
+
+/// A warm-up of 1 s, then twenty windows of a second each.
+fn recorder() -> Recorder {
+    let division = Division { warm_up: at(1000), windowing: Windowing::Until(at(21_000)) };
+    let keep = Keep { emitted: true, records: Some(8), objects: false, watched: true };
+    Recorder::new(division, keep, None)
+}
+
+fn at(ms: u64) -> Time {
+    Time(ms * 1_000_000)
+}
+
+fn job(k: u64, planned_ms: u64) -> Job {
+    let request = Request { client: 0, class: 0, object: 0, size: 0, demand: Span::ZERO, patience: Span::FOREVER };
+    Job::new(k, ANYWHERE, at(planned_ms), at(planned_ms), request)
+}
+
+fn sent(job: Job, ms: u64) -> Exchange {
+    Exchange { sent: Some(at(ms)), ..Exchange::new(job, at(ms)) }
+}
+
+fn reply(status: u16, bytes: u64, backend: &[u8]) -> ReplyFacts<'_> {
+    ReplyFacts { status, bytes, backend }
+}
+
+/// Taken, begun and sent when planned, and over so much (ms) later.
+fn pass(recorder: &mut Recorder, job: Job, took: u64, outcome: Outcome, facts: ReplyFacts) {
+    let ms = job.planned.0 / 1_000_000;
+    recorder.taken(&job, job.planned);
+    recorder.begun(&job, job.planned, true);
+    recorder.over(&job, Some(&sent(job, ms)), outcome, at(ms + took), facts);
+}
+
+/// One request of the warm-up; one that waits for a connection, is redirected and sent once more; one that fails; and one
+/// that is begun after the end.
+fn first() -> Recorder {
+    let mut all = recorder();
+    pass(&mut all, job(0, 500), 200, Outcome::Ok, reply(200, 10, b"x"));
+    let waits = job(1, 1500);
+    all.taken(&waits, at(1510));
+    all.queued(&waits);
+    all.begun(&waits, at(1600), false);
+    all.redirected(&waits);
+    all.retried(&waits);
+    let exchange = Exchange {
+        resolved: Some(at(1610)),
+        connected: Some(at(1630)),
+        secured: Some(at(1660)),
+        first_byte: Some(at(1720)),
+        hops: 300,
+        ..Exchange { begun: at(1600), ..sent(waits, 1670) }
+    };
+    let settled = all.over(&waits, Some(&exchange), Outcome::Ok, at(1750), reply(200, 100, b"x"));
+    assert_eq!((settled.outcome, settled.bytes, settled.backend), (Outcome::Ok, 100, Some(0)));
+    let fails = job(2, 2500);
+    all.taken(&fails, at(2500));
+    all.begun(&fails, at(2520), true);
+    all.over(&fails, Some(&sent(fails, 2520)), Outcome::ServerError, at(2600), reply(503, 7, b"y"));
+    let late = job(3, 20_900);
+    all.taken(&late, at(20_900));
+    all.begun(&late, at(21_100), true);
+    all.over(&late, Some(&sent(late, 21_100)), Outcome::Ok, at(21_250), reply(200, 1000, b"y"));
+    all.connections = Connections { opened: 3, ..Connections::default() };
+    all.close();
+    all
+}
+
+/// Two requests at once, then two that fail.
+fn second() -> Recorder {
+    let mut all = recorder();
+    let (longer, shorter) = (job(4, 3400), job(5, 3500));
+    for job in [longer, shorter] {
+        all.taken(&job, job.planned);
+        all.begun(&job, job.planned, true);
+    }
+    let connected = Exchange { connected: Some(at(3540)), ..sent(longer, 3400) };
+    all.over(&longer, Some(&connected), Outcome::Ok, at(3550), reply(200, 20, b"y"));
+    all.over(&shorter, Some(&sent(shorter, 3500)), Outcome::Ok, at(3600), reply(200, 50, b"w"));
+    pass(&mut all, job(6, 4500), 100, Outcome::ClientError, reply(404, 0, b""));
+    pass(&mut all, job(7, 4700), 100, Outcome::ServerError, reply(503, 0, b""));
+    all.connections = Connections { opened: 2, reused: 2, ..Connections::default() };
+    all.close();
+    all
+}
+
+/// How many times (ns) there are, and their sum (ms), which a histogram has exactly.
+fn of(times: &Histogram) -> (u64, f64) {
+    (times.count(), (times.mean().unwrap_or(0.0) * times.count() as f64 * 1e-6).round())
+}
+
+fn slice(recorder: &Recorder, ms: u64) -> [u64; 7] {
+    recorder.slices[(ms / 100) as usize].into()
+}
+
+#[test]
+fn a_thread_counts_each_request_where_it_belongs() {
+    let all = first();
+    let counts =
+        Counts { planned: 4, ok: 3, server_error: 1, queued: 1, redirected: 1, retried: 1, ..Counts::default() };
+    assert_eq!(all.whole, counts);
+    let one = Counts { planned: 1, ok: 1, ..Counts::default() };
+    assert_eq!(all.windows[0].counts, Counts { queued: 1, redirected: 1, retried: 1, ..one });
+    assert_eq!(all.windows[1].counts, Counts { planned: 1, server_error: 1, ..Counts::default() });
+    assert_eq!(all.windows[19].counts, one);
+    assert_eq!((of(&all.windows[0].response), all.windows[0].service_sum_ns), ((1, 250.0), 80_000_000));
+    assert_eq!((of(&all.windows[19].response), all.windows[19].service_sum_ns), ((1, 350.0), 150_000_000));
+    assert_eq!((of(&all.service), of(&all.lateness)), ((2, 230.0), (2, 220.0)));
+    assert_eq!((all.begun_in_time, all.bytes, all.last_done()), (2, 1117, at(21_250)));
+    // From due to over, and from noticed to over.
+    assert_eq!((all.inside_sum_ns, all.area_ns), (700_000_000, 690_000_000));
+    assert_eq!(all.statuses.iter().map(|(status, count)| (*status, *count)).collect::<Vec<_>>(), [(503, 1)]);
+    assert_eq!((of(&all.refusals.0[1]), of(&all.refusals.0[0])), ((1, 100.0), (0, 0.0)));
+    assert_eq!(all.backends, [(b"x".to_vec(), [1, 100]), (b"y".to_vec(), [2, 1007])]);
+    let recent = all.recent.as_ref().unwrap();
+    assert_eq!((of(&recent.response), of(&recent.lateness)), ((3, 800.0), (3, 220.0)));
+    assert_eq!(all.emitted.as_ref().unwrap().runs()[0].len(), 3);
+    assert_eq!(
+        all.intervals.all().iter().map(|second| second.start).collect::<Vec<_>>(),
+        [0, 1000, 2000, 21_000].map(at)
+    );
+    for (step, ms) in all.steps.iter().zip([10.0, 20.0, 30.0, 50.0]) {
+        assert_eq!((of(&step.0[0]), of(&step.0[19])), ((1, ms), (0, 0.0)));
+    }
+}
+
+#[test]
+fn a_tenth_of_a_second_has_what_happened_in_it() {
+    let all = first();
+    // Planned, begun, good, failed, sum of the response times (ns), bytes, objects.
+    assert_eq!(slice(&all, 500), [1, 1, 0, 0, 0, 0, 0]);
+    assert_eq!(slice(&all, 700), [0, 0, 1, 0, 200_000_000, 10, 0]);
+    assert_eq!((slice(&all, 1500), slice(&all, 1600)), ([1, 0, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0, 0]));
+    assert_eq!(slice(&all, 1750), [0, 0, 1, 0, 250_000_000, 100, 0]);
+    assert_eq!((slice(&all, 2500), slice(&all, 2600)), ([1, 1, 0, 0, 0, 0, 0], [0, 0, 0, 1, 0, 7, 0]));
+    assert_eq!(<[u64; 7]>::from(Slice::from([1, 2, 3, 4, 5, 6, 7])), [1, 2, 3, 4, 5, 6, 7]);
+}
+
+#[test]
+fn a_record_has_every_instant() {
+    let all = first();
+    let records = all.records.unwrap();
+    assert_eq!(records.iter().map(|record| record.k).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    let one = &records[1];
+    assert_eq!((one.outcome, one.status, one.bytes, one.backend, one.hops), (Outcome::Ok, 200, 100, Some(0), 255));
+    let instants = [Some(one.planned), one.begun, one.resolved, one.connected, one.secured, one.sent, one.first_byte];
+    assert_eq!(instants, [1500, 1600, 1610, 1630, 1660, 1670, 1720].map(|ms| Some(at(ms))));
+    assert_eq!(one.done, at(1750));
+}
+
+#[test]
+fn two_threads_are_one_in_either_order() {
+    for threads in [vec![first(), second()], vec![second(), first()]] {
+        let all = Recorder::merged(threads);
+        let failed = Counts { server_error: 2, client_error: 1, ..Counts::default() };
+        let counts = Counts { planned: 8, ok: 5, queued: 1, redirected: 1, retried: 1, ..failed };
+        assert_eq!(all.whole, counts);
+        assert_eq!(all.windows[2].counts, Counts { planned: 2, ok: 2, ..Counts::default() });
+        assert_eq!((of(&all.windows[2].response), all.windows[2].service_sum_ns), ((2, 250.0), 250_000_000));
+        assert_eq!((of(&all.windows[0].response), all.windows[0].service_sum_ns), ((1, 250.0), 80_000_000));
+        assert_eq!((of(&all.service), of(&all.lateness)), ((4, 480.0), (6, 220.0)));
+        assert_eq!((all.begun_in_time, all.bytes, all.last_done()), (6, 1187, at(21_250)));
+        assert_eq!((all.inside_sum_ns, all.area_ns), (1_150_000_000, 1_140_000_000));
+        assert_eq!(
+            all.statuses.iter().map(|(status, count)| (*status, *count)).collect::<Vec<_>>(),
+            [(404, 1), (503, 2)]
+        );
+        assert_eq!((of(&all.refusals.0[1]), of(&all.refusals.0[3])), ((1, 100.0), (2, 200.0)));
+        let backends = [("w", [1, 50]), ("x", [1, 100]), ("y", [3, 1027])];
+        assert_eq!(all.backends, backends.map(|(name, sums)| (name.as_bytes().to_vec(), sums)));
+        let records = all.records.as_ref().unwrap();
+        let of_records: Vec<_> = records.iter().map(|record| (record.k, record.backend)).collect();
+        let (w, x, y) = (Some(0), Some(1), Some(2));
+        assert_eq!(of_records, [(0, x), (1, x), (2, y), (3, y), (4, y), (5, w), (6, None), (7, None)]);
+        assert_eq!(all.connections, Connections { opened: 5, reused: 2, ..Connections::default() });
+        assert_eq!(all.emitted.as_ref().unwrap().runs().concat().len(), 7);
+        let seconds: Vec<_> = all.intervals.all().iter().map(|second| second.start).collect();
+        assert_eq!(seconds, [0, 1000, 2000, 3000, 4000, 21_000].map(at));
+        let connected = &all.steps[1].0;
+        assert_eq!((of(&connected[0]), of(&connected[2])), ((1, 20.0), (1, 140.0)));
+        assert_eq!((all.slices.len(), slice(&all, 1750)[2]), (213, 1));
+        assert_eq!(
+            (slice(&all, 3500), slice(&all, 3600)),
+            ([1, 1, 1, 0, 150_000_000, 20, 0], [0, 0, 1, 0, 100_000_000, 50, 0])
+        );
+        assert_eq!(slice(&all, 4600), [0, 0, 0, 1, 0, 0, 0]);
+    }
+}
+
+#[test]
+fn what_both_threads_did_in_a_tenth_of_a_second_is_added() {
+    let all = Recorder::merged(vec![first(), first()]);
+    assert_eq!(slice(&all, 700), [0, 0, 2, 0, 400_000_000, 20, 0]);
+    assert_eq!((slice(&all, 2500)[..2].to_vec(), slice(&all, 2600)[3]), (vec![2, 2], 2));
+    assert_eq!((of(&all.steps[3].0[0]), of(&all.refusals.0[1])), ((2, 100.0), (2, 200.0)));
+}
+
+/// So many names are those of backends; more are something else, and are not counted.
+#[test]
+fn names_of_backends_are_no_more_than_4096() {
+    let mut all = recorder();
+    let mut numbers = (0..4097).map(|name: u32| all.backend(&name.to_be_bytes()));
+    assert_eq!((numbers.nth(4095), numbers.next()), (Some(Some(4095)), Some(None)));
+    assert_eq!(all.backend(&7_u32.to_be_bytes()), Some(7));
+}
