@@ -249,7 +249,7 @@ mod tests {
                 served: 10,
                 waiting_s: 5.0,
                 service_s: 2.5,
-                busy_s: 3.0,
+                busy_s: 2.0,
                 ended: 16,
                 denied: 4,
                 abandoned: 2,
@@ -292,7 +292,7 @@ mod tests {
         let [first, second] = two();
         let whole = Counts::sum([&first, &second]);
         assert_eq!(format!("{:?}", whole.since(&first)), format!("{second:?}"));
-        assert_eq!((whole.elapsed_s, whole.busy_s, whole.waiting_s, whole.service_s), (10.0, 4.5, 9.0, 10.5));
+        assert_eq!((whole.elapsed_s, whole.busy_s, whole.waiting_s, whole.service_s), (10.0, 3.5, 9.0, 10.5));
         assert_eq!((whole.completions, whole.served), (42, 30));
         assert_eq!((whole.ended, whole.denied, whole.abandoned, whole.sent), (56, 24, 10, vec![13, 24]));
     }
@@ -306,7 +306,7 @@ mod tests {
             ("waiting_time_mean", "s", 30, [9.0 / 30.0, 5.0 / 10.0, 4.0 / 20.0]),
             ("service_time_mean", "s", 30, [10.5 / 30.0, 2.5 / 10.0, 8.0 / 20.0]),
             ("throughput", "1/s", 42, [42.0 / 10.0, 12.0 / 4.0, 30.0 / 6.0]),
-            ("utilization", "1", 42, [4.5 / 10.0, 3.0 / 4.0, 1.5 / 6.0]),
+            ("utilization", "1", 42, [3.5 / 10.0, 2.0 / 4.0, 1.5 / 6.0]),
             ("error_ratio", "1", 56, [24.0 / 56.0, 4.0 / 16.0, 20.0 / 40.0]),
             ("abandoned_ratio", "1", 56, [10.0 / 56.0, 2.0 / 16.0, 8.0 / 40.0]),
             ("connect_time_mean", "s", 14, [5.0 / 14.0, 2.0 / 4.0, 3.0 / 10.0]),

@@ -219,3 +219,16 @@ fn a_fault_that_is_not_there_is_refused() {
         }
     }
 }
+
+/// A switch learns of a site that is down at its next look, and that it is back likewise; until then what it sends there is
+/// refused.
+#[test]
+fn a_switch_leaves_a_site_that_is_down_out_at_its_next_look() {
+    let mut system = two_sites(Tier::new(Face::Switch, "round-robin"), Face::Gateway);
+    system.faults = fault(20, Some(40), Subject::Site(1), Trouble::Down);
+    let (lost, report) = refused(system, open("constant(100 ms)"), 60);
+    // Every second one from 20.1 s to 21.0 s.
+    assert!((4..=5).contains(&lost), "{lost}");
+    let share = value(&report, "share_2");
+    assert!((share - (200.0 + 190.0) / 2.0 / 599.0).abs() < 0.02, "{share}");
+}

@@ -277,3 +277,105 @@ fn silence_needs_a_time_out() {
         );
     }
 }
+
+/// A gateway in the first region over servers in both, or over the gateways of their sites; the second is so far away (ms).
+fn over_regions(is_direct: bool, rtt_ms: f64) -> System {
+    let mut system = two_sites(Face::Gateway);
+    if is_direct {
+        system.tiers.truncate(1);
+        system.tiers[0].seats[0].targets = (0..2).map(Target::Host).collect();
+    }
+    system.tiers[0].seats[0].site = Some(0);
+    system.regions = vec![sojourn_model::system::Region::default(); 2];
+    system.sites[1].region = 1;
+    system.clients = vec![Clients::alone(0, 1)];
+    let path = |a, b| {
+        let rtt_s = if a == b { 0.0 } else { rtt_ms * 1e-3 };
+        Ok::<_, ()>(Path {
+            rtt: Law::constant(rtt_s),
+            loss: Directions::default(),
+            loss_correlation: 0.0,
+            loss_model: LossModel::GilbertElliott,
+            rate: Directions::default(),
+            medium: None,
+            line: Line::default(),
+        })
+    };
+    system.paths = Paths::new(2, path).unwrap();
+    system
+}
+
+/// A gateway looks at all its targets when a path is cut, for it may be the way to any of them, and when it is mended.
+#[test]
+fn a_gateway_leaves_out_what_a_cut_path_led_to() {
+    for is_direct in [true, false] {
+        let mut system = over_regions(is_direct, 1.0);
+        system.faults = fault(20_050, Some(40_050), Subject::Path(0, 1), Trouble::Cut);
+        let (lost, report) = failed(&system, 60);
+        assert!((9..=11).contains(&lost), "{is_direct}: {lost}: every second one from 20.1 s to 22.0 s");
+        let share = value(&report, "share_2");
+        assert!((share - 205.0 / 599.0).abs() < 0.02, "{is_direct}: {share}");
+    }
+}
+
+/// What is still on its way to a server that goes down is refused there, and tried elsewhere; only what is in it is lost.
+#[test]
+fn what_is_on_its_way_to_a_server_that_goes_down_is_refused_there() {
+    // Of two requests 100 ms apart one is on its way to the second server, or in it, at these instants.
+    let lost = |from_ms| {
+        let mut system = over_regions(true, 100.0);
+        system.faults = fault(from_ms, Some(40_050), Subject::Host(1), Trouble::Down);
+        failed(&system, 60).0
+    };
+    assert_eq!([lost(20_020), lost(20_120)], [0, 0]);
+    let inside = [lost(20_055), lost(20_155)];
+    assert_eq!(inside.iter().sum::<u64>(), 1, "{inside:?}");
+}
+
+/// A tier that gets reports goes by them: it finds out when none has come for two heartbeats, and not by a look.
+#[test]
+fn a_gateway_with_reports_does_not_look() {
+    let mut system = two_sites(Face::Switch);
+    system.faults = fault(20_050, None, Subject::Site(1), Trouble::Down);
+    let (looks, _) = failed(&system, 60);
+    let reports = Reports {
+        every: Span(500 * MS),
+        heartbeat: Some(Span(4 * SECOND)),
+        client_rates: None,
+        hidden_load: false,
+        cost: Span::ZERO,
+        lossy: false,
+        estimator: None,
+    };
+    system.tiers.iter_mut().for_each(|tier| tier.reports = Some(reports));
+    let (waits, _) = failed(&system, 60);
+    // Every second one: up to the next second, or of at most 8.5 s after a report that is up to 4 s old.
+    assert!((4..=5).contains(&looks) && (22..=43).contains(&waits), "{looks}, {waits}");
+}
+
+/// A reply that flows over a shared link when the switch that it passes goes down leaves the link, and harms no other.
+#[test]
+fn a_reply_that_is_lost_leaves_its_link() {
+    // 1000 B take 90 ms of 100 ms.
+    let mut system = servers("discipline = \"fcfs\"\ndemand = \"1 ms\"", 1);
+    system.tiers[0].face = Face::Switch;
+    let path = |_, _| {
+        Ok::<_, ()>(Path {
+            rtt: Law::constant(0.0),
+            loss: Directions::default(),
+            loss_correlation: 0.0,
+            loss_model: LossModel::GilbertElliott,
+            rate: Directions::default(),
+            medium: Some(0),
+            line: Line::default(),
+        })
+    };
+    system.paths = Paths::new(1, path).unwrap();
+    system.media = vec![sojourn_model::system::Medium { name: "ethernet".into(), rate: 8_000.0 / 0.09 }];
+    let mean_s = |report: &Report| value(report, "response_time_mean");
+    let (none, whole) = failed(&system, 60);
+    assert!(none == 0 && (mean_s(&whole) - 0.091).abs() < 1e-6, "{} s", mean_s(&whole));
+    system.faults = fault(20_050, Some(20_060), Subject::Tier(0), Trouble::Down);
+    let (lost, report) = failed(&system, 60);
+    assert!(lost == 1 && (mean_s(&report) - 0.091).abs() < 1e-6, "{lost}, {} s", mean_s(&report));
+}

@@ -186,3 +186,30 @@ fn overload_with_a_limit_is_served_as_below_it() {
     let without = run_plan(&at(1.5, None), 1, minute, Span::ZERO).unwrap();
     assert!(value(&without, "response_time_p95") > 10.0 * least, "a minute at 1.5 without a limit");
 }
+
+/// What passes requests on for a site is down with that site, and with no other: the second site, full each second time, goes on
+/// passing requests on to the third while the first is down.
+#[test]
+fn a_site_that_is_down_takes_no_other_sites_overflow_with_it() {
+    let mut system = sites(3, "discipline = \"fcfs\"\ndemand = \"150 ms\"", |_, _| 0.0);
+    system.tiers[0].seats[0].targets = vec![Target::Seat { tier: 1, seat: 1 }];
+    system.tiers[1].seats[1].overflow = vec![2];
+    let down = |site| sojourn_model::system::Fault {
+        at: sojourn_stats::Time(50_000_000),
+        until: None,
+        subject: sojourn_model::system::Subject::Site(site),
+        trouble: sojourn_model::system::Trouble::Down,
+    };
+    let failed = |site| {
+        let faults = vec![down(site)];
+        let scenario = Scenario { workload: open("constant(100 ms)"), system: System { faults, ..system.clone() } };
+        let report = run_plan(&scenario, 1, Span(60_000_000_000), Span::ZERO).unwrap();
+        (value(&report, "error_ratio"), report)
+    };
+    let (none, report) = failed(0);
+    assert_eq!(none, 0.0);
+    assert!((value(&report, "share_3") - 0.5).abs() < 0.01, "{}", value(&report, "share_3"));
+    assert_eq!(failed(1).0, 1.0);
+    // Each second request finds the second site full, and nothing behind it.
+    assert!((failed(2).0 - 0.5).abs() < 0.01, "{}", failed(2).0);
+}
