@@ -232,3 +232,15 @@ fn a_switch_leaves_a_site_that_is_down_out_at_its_next_look() {
     let share = value(&report, "share_2");
     assert!((share - (200.0 + 190.0) / 2.0 / 599.0).abs() < 0.02, "{share}");
 }
+
+/// Where every address refuses, each is asked once.
+#[test]
+fn a_client_that_fails_over_gives_up_after_the_last_address() {
+    let mut system = two_sites(dns(60), Face::Switch);
+    system.network.rtt = Span(100 * MS);
+    system.rules.fails_over = true;
+    system.faults = fault(0, None, Subject::Tier(1), Trouble::Down);
+    // A round trip, the way to the second address, and 990 ms: 104 requests in 119 s; the first comes before the tier is down.
+    let (failed, _) = refused(system, closed(1, "constant(990 ms)"), 119);
+    assert!((103..=104).contains(&failed), "{failed}");
+}
