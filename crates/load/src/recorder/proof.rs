@@ -5,8 +5,12 @@ use sojourn_traffic::Request;
 
 use crate::outcome::{Connections, Counts, Outcome};
 use crate::recorder::division::{Division, Windowing};
+use crate::recorder::passes::StepTally;
+use crate::recorder::record::ObjectRecord;
 use crate::recorder::{Keep, Recorder, ReplyFacts, Slice};
+use crate::request::scenario::Scenarios;
 use crate::schedule::job::{ANYWHERE, Job};
+use crate::schedule::passes::{PassEnd, PassEnded};
 use crate::wire::exchange::Exchange;
 
 /// A warm-up of 1 s, then twenty windows of a second each.
@@ -211,4 +215,72 @@ fn names_of_backends_are_no_more_than_4096() {
     let mut numbers = (0..4097).map(|name: u32| all.backend(&name.to_be_bytes()));
     assert_eq!((numbers.nth(4095), numbers.next()), (Some(Some(4095)), Some(None)));
     assert_eq!(all.backend(&7_u32.to_be_bytes()), Some(7));
+}
+
+/// Of users who browse it is whole objects whose times count second by second; those that fail are none.
+#[test]
+fn whole_objects_are_counted_when_they_are_over() {
+    let browsing = || {
+        let division = Division { warm_up: at(1000), windowing: Windowing::Until(at(21_000)) };
+        let mut all = Recorder::new(division, Keep { objects: true, ..Keep::default() }, None);
+        // Its only file.
+        pass(&mut all, job(0, 2000), 300, Outcome::Ok, reply(200, 10, b""));
+        let object = |k, planned: u64, took: u64, outcome| ObjectRecord {
+            k,
+            client: 0,
+            page: 0,
+            first: true,
+            last: false,
+            outcome,
+            planned: at(planned),
+            page_done: None,
+            backend: None,
+            done: at(planned + took),
+            files: 1,
+            bytes: 10,
+        };
+        all.object_over(&object(0, 2000, 350, Outcome::Ok));
+        all.object_over(&object(1, 2200, 50, Outcome::ServerError));
+        all.close();
+        all
+    };
+    let all = Recorder::merged(vec![browsing(), browsing()]);
+    assert_eq!((slice(&all, 2300), slice(&all, 2250)), ([0, 0, 2, 0, 600_000_000, 20, 2], [0; 7]));
+    let seconds = all.intervals.all();
+    let mut response = Histogram::new();
+    seconds.iter().for_each(|second| response.merge_sparse(&second.response));
+    assert_eq!(of(&response), (2, 700.0), "each object once, and no file");
+    let objects = all.objects.unwrap();
+    assert_eq!((objects.whole.planned, objects.whole.ok, objects.whole.server_error), (4, 2, 2));
+}
+
+/// Of users who follow a scenario: their passes, and of each step what it came to and what did not come out.
+#[test]
+fn passes_and_steps_are_counted_after_the_warm_up() {
+    let text = "[[step]]\nname = \"home\"\npath = \"/\"\ncheck = { status = 200 }\n";
+    let scenarios = Scenarios::parse(&[(text, std::path::Path::new("scenario.toml"))]).unwrap();
+    let follows = |from: u64| {
+        let mut all = recorder().with_steps(StepTally::of(&scenarios));
+        for (k, outcome) in [(0, Outcome::Ok), (1, Outcome::Check)] {
+            let planned = from + 1000 * k;
+            pass(&mut all, job(k, planned), 200, outcome, reply(200, 0, b""));
+            if outcome == Outcome::Check {
+                all.fault(&job(k, planned), 0);
+            }
+            let end = if outcome == Outcome::Ok { PassEnd::Whole } else { PassEnd::Failed };
+            all.pass_over(&PassEnded { k, began: at(planned), end, leaves: None }, at(planned + 200));
+        }
+        all.close();
+        all
+    };
+    let told =
+        |recorder: Recorder| recorder.passes.unwrap().report(|times, p| times.quantile(p).map(|ns| ns as f64 * 1e-9));
+    let passes = told(Recorder::merged(vec![follows(2000), follows(3000)]));
+    assert_eq!((passes.whole, passes.failed, passes.unfinished), (2, 2, 0));
+    let home = &passes.steps[0];
+    assert_eq!((home.name.as_str(), home.ok, home.failed, home.response_time_mean_s), ("home", 2, 2, Some(0.2)));
+    assert_eq!(home.faults.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [2]);
+    let warming = told(follows(0));
+    assert_eq!((warming.whole, warming.failed, warming.steps[0].ok), (0, 1, 0), "the first of them is of the warm-up");
+    assert!(recorder().with_steps(Vec::new()).passes.is_none());
 }
