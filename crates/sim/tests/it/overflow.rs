@@ -190,26 +190,29 @@ fn overload_with_a_limit_is_served_as_below_it() {
 /// What passes requests on for a site is down with that site, and with no other: the second site, full each second time, goes on
 /// passing requests on to the third while the first is down.
 #[test]
-fn a_site_that_is_down_takes_no_other_sites_overflow_with_it() {
+fn a_site_that_is_down_takes_its_own_overflow_with_it_and_no_other() {
     let mut system = sites(3, "discipline = \"fcfs\"\ndemand = \"150 ms\"", |_, _| 0.0);
     system.tiers[0].seats[0].targets = vec![Target::Seat { tier: 1, seat: 1 }];
     system.tiers[1].seats[1].overflow = vec![2];
-    let down = |site| sojourn_model::system::Fault {
-        at: sojourn_stats::Time(50_000_000),
-        until: None,
-        subject: sojourn_model::system::Subject::Site(site),
-        trouble: sojourn_model::system::Trouble::Down,
-    };
-    let failed = |site| {
-        let faults = vec![down(site)];
+    let failed = |site, from_ms, until_ms: Option<u64>| {
+        let time = |ms| sojourn_stats::Time(ms * 1_000_000);
+        let faults = vec![sojourn_model::system::Fault {
+            at: time(from_ms),
+            until: until_ms.map(time),
+            subject: sojourn_model::system::Subject::Site(site),
+            trouble: sojourn_model::system::Trouble::Down,
+        }];
         let scenario = Scenario { workload: open("constant(100 ms)"), system: System { faults, ..system.clone() } };
         let report = run_plan(&scenario, 1, Span(60_000_000_000), Span::ZERO).unwrap();
         (value(&report, "error_ratio"), report)
     };
-    let (none, report) = failed(0);
+    let (none, report) = failed(0, 50, None);
     assert_eq!(none, 0.0);
     assert!((value(&report, "share_3") - 0.5).abs() < 0.01, "{}", value(&report, "share_3"));
-    assert_eq!(failed(1).0, 1.0);
+    assert_eq!(failed(1, 50, None).0, 1.0);
     // Each second request finds the second site full, and nothing behind it.
-    assert!((failed(2).0 - 0.5).abs() < 0.01, "{}", failed(2).0);
+    assert!((failed(2, 50, None).0 - 0.5).abs() < 0.01, "{}", failed(2, 50, None).0);
+    // Of what passes the second site, one request is at its server, and one at that of the third.
+    let lost = |site| (failed(site, 20_020, Some(20_030)).0 * 599.0).round();
+    assert_eq!([lost(0), lost(1), lost(2)], [0.0, 2.0, 1.0]);
 }
