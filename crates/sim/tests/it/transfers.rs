@@ -305,3 +305,42 @@ fn the_same_seed_gives_the_same_transfers() {
     });
     assert_eq!(one, other);
 }
+
+/// A user in each of the first two regions asks servers in two regions in turn; only the path between `lossy` loses packets.
+fn two_users(servers: [usize; 2], lossy: Option<(usize, usize)>) -> f64 {
+    let mut system = System::balanced(
+        Tier::new(Face::Dns, "round-robin"),
+        vec![Server::from_toml("discipline = \"ps\"\ndemand = \"20 ms\"").unwrap(); 2],
+    );
+    system.regions = vec![Region::default(); 3];
+    system.sites = servers.iter().map(|region| Site { name: format!("c{region}"), region: *region }).collect();
+    (0..2).for_each(|host| system.hosts[host].site = Some(host));
+    let at = |site: usize| Seat { site: Some(site), targets: vec![Target::Host(site)], ..Seat::default() };
+    let names = Seat { targets: (0..2).map(|seat| Target::Seat { tier: 1, seat }).collect(), ..Seat::default() };
+    system.tiers = vec![
+        Tier { seats: vec![names], ttl: Span::ZERO, ..Tier::new(Face::Dns, "round-robin") },
+        Tier { seats: vec![at(0), at(1)], ..Tier::new(Face::Switch, "round-robin") },
+    ];
+    system.rules.resolves = sojourn_model::system::Resolves::EachRequest;
+    system.clients = vec![Clients::alone(0, 1), Clients::alone(1, 1)];
+    let loss = |a, b| Directions::both(if Some((a, b)) == lossy { 0.3 } else { 0.0 });
+    system.paths = Paths::new(3, |a, b| Ok::<_, ()>(Path { loss: loss(a, b), ..path() })).unwrap();
+    system.transport = tcp(TcpStack::LINUX_6, true);
+    let control = Control { horizon: Some(Span(500 * SECOND)), precision: None, replications: 2, ..Control::default() };
+    // In lockstep each would have a server of its own.
+    let scenario = Scenario { workload: closed(2, "exponential(mean = 100 ms)"), system };
+    value(&simulate(&scenario, &control).unwrap(), "throughput")
+}
+
+/// Losses are those of the path between a client's region and the server's, and each client's own: the user whose path loses
+/// nothing is as quick as before, and the other one hardly gets on.
+#[test]
+fn each_client_has_its_own_losses_to_each_region() {
+    for (servers, lossy) in [([0, 2], (0, 1)), ([1, 2], (1, 1))] {
+        let both = two_users(servers, None);
+        let found = two_users(servers, Some(lossy));
+        assert!((0.52..0.8).contains(&(found / both)), "{servers:?}, {lossy:?}: {found} of {both}");
+    }
+    // A path that neither of them uses.
+    assert_eq!(two_users([0, 2], Some((1, 1))), two_users([0, 2], None));
+}
