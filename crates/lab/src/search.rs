@@ -344,6 +344,8 @@ mod tests {
         let open = Finding::Open("why".into());
         assert_eq!(weighed("p99 > 2 ms", 0.0, Some(Cause::Late)), open, "lateness helps to be late");
         assert_eq!(weighed("p99 > 50 ms", 1.0, Some(Cause::Late)), Finding::Fails, "and still it is not");
+        assert_eq!(weighed("p99 > 50 ms", 0.0, Some(Cause::Busy)), Finding::Fails, "though the server may look slower");
+        assert_eq!(weighed("throughput < 0.001 /s", 0.0, Some(Cause::Busy)), Finding::Fails, "it is quicker than that");
         assert_eq!(weighed("p99 > 50 ms", 0.0, Some(Cause::Plan)), open, "of another load it says nothing");
         // Throughput: 0.005 /s.
         assert_eq!(weighed("throughput > 0.001 /s", 1.0, Some(Cause::Busy)), Finding::Holds);
@@ -387,6 +389,20 @@ mod tests {
         };
         let found = search(&p99(), Search { start: 64.0, within: 0.1 }, &mut suspect).unwrap();
         assert_eq!((found.trials.len(), found.fails), (3, Some(16.0)));
+    }
+
+    #[test]
+    fn what_is_undecided_is_repeated_unless_it_was_another_load() {
+        // From 4 to 6 ms.
+        let runs = |cause| {
+            let estimate = Estimate::Sampled { value: 5e-3, ci_low: 4e-3, ci_high: 6e-3, samples: 1000 };
+            let measured = Measured { doubts: vec![doubt(cause, "why")], ..measured(estimate, 0.0) };
+            let mut found = Found::default();
+            let limit = Objective::parse("p99 < 5 ms").unwrap();
+            try_rate(&limit, 1.0, &mut |_, _| Ok::<_, ()>(Some(measured.clone())), &mut found).unwrap();
+            found.trials.iter().map(|trial| trial.stretch).collect::<Vec<_>>()
+        };
+        assert_eq!((runs(Cause::Late), runs(Cause::Missed)), (vec![1, 2, 4], vec![1]));
     }
 
     const TOO_FEW: Estimate = Estimate::TooFew { samples: 7 };
