@@ -362,6 +362,25 @@ mod tests {
         assert_eq!(sign.verdict(), "B has more");
     }
 
+    /// What is 0 has no ratio, and what does not vary no effect size.
+    #[test]
+    fn what_has_no_number_has_none() {
+        let pairs = |pairs: &[(f64, f64)]| Comparison::of_pairs("m", "1", pairs).unwrap();
+        for with_zero in [[(0.0, 1.0), (1.0, 2.0)], [(1.0, 0.0), (1.0, 2.0)]] {
+            assert_eq!((pairs(&with_zero).ratio, pairs(&with_zero).could_have_seen), (None, None));
+        }
+        assert_eq!(pairs(&[(1.0, 2.0), (2.0, 3.0)]).effect_size, None);
+        assert_eq!(pairs(&[(10.0, 12.0), (20.0, 26.0), (30.0, 34.0)]).effect_size, Some(2.0), "4 over 2");
+        let samples = |a: &[f64], b: &[f64]| Comparison::of_samples("m", "1", a, b).unwrap().ratio;
+        assert_eq!([samples(&[0.0, 1.0], &[1.0, 2.0]), samples(&[1.0, 2.0], &[0.0, 1.0])], [None; 2]);
+        let of = |value: f64| Estimate::Sampled { value, ci_low: value - 0.1, ci_high: value + 0.1, samples: 9 };
+        let estimates = |a, b| Comparison::of_estimates("m", "1", &of(a), &of(b)).unwrap().ratio;
+        assert_eq!([estimates(0.0, 1.0), estimates(1.0, 0.0)], [None; 2]);
+        assert_eq!(How::Pairs(3).to_string(), "3 pairs");
+        assert_eq!(How::Samples(3, 4).to_string(), "3 and 4 samples");
+        assert_eq!(How::Estimates.to_string(), "two intervals");
+    }
+
     #[test]
     fn intervals_cover_what_they_claim() {
         // 2000 comparisons of equals: a 95 % interval misses 100 +- 10 times; 7 standard deviations is below 1e-11.

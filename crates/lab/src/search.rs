@@ -192,14 +192,10 @@ pub fn search<E>(
     assert!(how.start > 0.0 && how.within > 0.0, "a search starts somewhere and ends some day: {how:?}");
     let mut found = Found::default();
     let mut rate = how.start;
-    for octave in 0..=OCTAVES {
+    for _ in 0..=OCTAVES {
         let Some(holds) = try_rate(objective, rate, run, &mut found)? else { return Ok(found) };
         match (found.holds, found.fails) {
             (Some(_), Some(_)) => break,
-            _ if octave == OCTAVES => {
-                found.complete = true;
-                return Ok(found);
-            }
             _ if !holds && found.is_hopeless() => {
                 found.complete = true;
                 return Ok(found);
@@ -279,6 +275,13 @@ mod tests {
             assert!(low < 900.0 && high >= 900.0 && high <= low * 1.02 && found.complete, "{start}: {found:?}");
             assert!(found.trials.len() < 30, "{}", found.trials.len());
         }
+    }
+
+    /// Four rates that hold, one that does not, and six halvings of a factor of two, which 1.02 to the 35th is.
+    #[test]
+    fn a_search_ends_as_soon_as_the_bracket_is_narrow_enough() {
+        let found = search(&p99(), Search { start: 100.0, within: 0.02 }, &mut server(0.0)).unwrap();
+        assert_eq!(found.trials.len(), 11, "{found:?}");
     }
 
     #[test]

@@ -366,12 +366,13 @@ fn a_reply_that_is_lost_leaves_its_link() {
             loss_correlation: 0.0,
             loss_model: LossModel::GilbertElliott,
             rate: Directions::default(),
-            medium: Some(0),
+            medium: Some(1),
             line: Line::default(),
         })
     };
     system.paths = Paths::new(1, path).unwrap();
-    system.media = vec![sojourn_model::system::Medium { name: "ethernet".into(), rate: 8_000.0 / 0.09 }];
+    let medium = |name: &str, rate| sojourn_model::system::Medium { name: name.into(), rate };
+    system.media = vec![medium("idle", 1.0), medium("ethernet", 8_000.0 / 0.09)];
     let mean_s = |report: &Report| value(report, "response_time_mean");
     let (none, whole) = failed(&system, 60);
     assert!(none == 0 && (mean_s(&whole) - 0.091).abs() < 1e-6, "{} s", mean_s(&whole));

@@ -344,3 +344,34 @@ fn each_client_has_its_own_losses_to_each_region() {
     // A path that neither of them uses.
     assert_eq!(two_users([0, 2], Some((1, 1))), two_users([0, 2], None));
 }
+
+/// A reply of 70 segments over 10 Mbit/s: of three windows the first two, 10 and 20 segments, end with the acknowledgement of their
+/// first segment, and the last one with its 40th segment.
+#[test]
+fn a_long_reply_waits_for_its_windows() {
+    let mut system = over(path(), tcp(TcpStack::LINUX_6, true));
+    let link = Path { rate: Directions { up: None, down: Some(10e6) }, ..path() };
+    system.paths = Paths::new(1, |_, _| Ok::<_, ()>(link.clone())).unwrap();
+    let sizes = Sizes::Law(Law::constant(100_000.0));
+    let think = Law::constant(0.1);
+    let workload = Workload::Closed(Closed { users: 1, think, sizes, patience: None });
+    let control = Control { horizon: Some(Span(100 * SECOND)), precision: None, replications: 2, ..Control::default() };
+    let report = simulate(&Scenario { workload, system }, &control).unwrap();
+    let (window_s, last_s) = (RTT_S + 8.0 * 1500.0 / 10e6, 8.0 * (100_000.0 - 30.0 * 1448.0 + 40.0 * 52.0) / 10e6);
+    near(value(&report, "response_time_mean"), 2.0 * RTT_S + WORK_S + 2.0 * window_s + last_s);
+}
+
+/// Replies to one client queue for its link, each with its headers: one of 1052 B over 100 kbit/s takes 84 ms, and they come each
+/// 50 ms.
+#[test]
+fn replies_to_one_client_queue_for_its_link() {
+    let mut system = over(path(), tcp(TcpStack::LINUX_6, true));
+    let link = Path { rate: Directions { up: None, down: Some(1e5) }, ..path() };
+    system.paths = Paths::new(1, |_, _| Ok::<_, ()>(link.clone())).unwrap();
+    let scenario = Scenario { workload: open("constant(50 ms)"), system };
+    let control = Control { horizon: Some(Span(10 * SECOND)), precision: None, replications: 2, ..Control::default() };
+    let longest_s = value(&simulate(&scenario, &control).unwrap(), "response_time_max");
+    let each_s = 8.0 * 1052.0 / 1e5;
+    // Of 199 requests the last one waits for what 198 replies take longer than their gaps.
+    near(longest_s, 2.0 * RTT_S + WORK_S + each_s + 198.0 * (each_s - 0.05));
+}
