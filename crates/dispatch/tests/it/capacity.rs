@@ -141,3 +141,23 @@ fn a_server_that_slows_down_is_followed() {
     let slow = estimator.capacity().expect("it is known");
     assert!((100.0..105.0).contains(&slow), "{slow}");
 }
+
+/// What says nothing teaches nothing: no time, no load, or a busy share that is none.
+#[test]
+fn reports_that_say_nothing_are_left_out() {
+    let length = Span::from_secs_f64(1.0);
+    let told = |intervals: &[Interval]| {
+        let mut estimator = estimator("busy-share").unwrap();
+        intervals.iter().for_each(|interval| estimator.learn(interval));
+        estimator.capacity()
+    };
+    let sound = Interval { length, completed: 10, busy: Some(0.5), ..Interval::default() };
+    assert_eq!(told(&[sound]), Some(20.0));
+    for busy in [None, Some(-0.5), Some(f64::INFINITY), Some(f64::NAN)] {
+        assert_eq!(told(&[Interval { busy, ..sound }, sound]), Some(20.0), "{busy:?}");
+    }
+    assert_eq!(told(&[Interval { length: Span::ZERO, ..sound }, sound]), Some(20.0));
+    assert_eq!(told(&[Interval { completed: 0, ..sound }]), None, "busy with what is not over yet");
+    assert_eq!(told(&[Interval { busy: Some(0.0), ..sound }]), None, "too quick to be seen");
+    assert_eq!(told(&[Interval { completed: 0, busy: Some(0.0), ..sound }]), None);
+}
