@@ -214,8 +214,8 @@ fn welch(a: impl Iterator<Item = f64>, b: impl Iterator<Item = f64>) -> Option<(
     let squares = [&a, &b].map(|sample| sample.variance() / sample.count() as f64);
     let sum = squares[0] + squares[1];
     let below = squares[0].powi(2) / (a.count() - 1) as f64 + squares[1].powi(2) / (b.count() - 1) as f64;
-    // Rounded down, which widens the interval a little; at least the smaller sample's own.
-    let degrees = if below > 0.0 { (sum.powi(2) / below).floor().max(1.0) as u64 } else { a.count() + b.count() - 2 };
+    // Rounded down, which widens the interval a little. Where nothing varies it is no number, and 1 as good as any.
+    let degrees = (sum.powi(2) / below).floor().max(1.0) as u64;
     let error = sum.sqrt();
     Some((Between::within(b.mean() - a.mean(), t_quantile(UPPER, degrees) * error), power(degrees) * error))
 }
@@ -360,6 +360,13 @@ mod tests {
         let sign = Comparison::of_estimates("m", "1", &of(-1.0, 0.1), &of(1.0, 0.1)).unwrap();
         assert_eq!((sign.ratio, sign.could_have_seen), (None, None), "signs have no ratio");
         assert_eq!(sign.verdict(), "B has more");
+        let less = Comparison::of_estimates("m", "1", &of(1.0, 0.1), &of(-1.0, 0.1)).unwrap();
+        assert_eq!(less.verdict(), "B has less");
+        let constant = Comparison::of_samples("m", "1", &[1.0, 1.0], &[2.0, 2.0]).unwrap();
+        assert_eq!(
+            (constant.difference.low, constant.difference.high, constant.could_have_seen),
+            (1.0, 1.0, Some(0.0))
+        );
     }
 
     /// What is 0 has no ratio, and what does not vary no effect size.

@@ -1,5 +1,6 @@
 //! The laboratory, behaviour by behaviour.
 
+mod compare;
 mod experiments;
 mod limits;
 mod network;
