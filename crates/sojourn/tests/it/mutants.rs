@@ -174,7 +174,7 @@ fn what_the_nearest_tests_miss_is_put_to_all_and_what_is_argued_away_is_no_miss(
     assert_eq!(files(line), (unnoticed.into(), Some(1)));
     let asked = fs::read_to_string(folder.join("asked")).unwrap();
     let tests = asked.lines().map(|line| line.split_once(" -- ").map_or("", |(_, tests)| tests));
-    assert_eq!(tests.collect::<Vec<_>>(), ["--lib --tests -- far near", "--lib --tests -- --"]);
+    assert_eq!(tests.collect::<Vec<_>>(), ["--tests -- far near", "--tests -- --"]);
     let quickly_built: Vec<bool> =
         asked.lines().map(|line| line.contains("profile.dev.package.one.opt-level=0")).collect();
     assert_eq!(quickly_built, [true, false], "{asked}");
