@@ -68,3 +68,57 @@ impl Codel {
         at + Span::from_secs_f64(INTERVAL.as_secs_f64() / f64::from(self.count).sqrt())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// Whether a packet is dropped that waited as long as may be, in a long queue.
+    fn drops(codel: &mut Codel, at_ns: u64) -> bool {
+        codel.drops(Time(at_ns), TARGET, true)
+    }
+
+    /// RFC 8289, section 5: the first drop when packets have waited too long for an interval, the next ones an interval over the
+    /// square root of their number later.
+    #[test]
+    fn a_phase_drops_ever_faster() {
+        let mut codel = Codel::default();
+        assert_eq!([0, 100 * MS - 1, 100 * MS].map(|at| drops(&mut codel, at)), [false, false, true]);
+        assert_eq!([200 * MS - 1, 200 * MS].map(|at| drops(&mut codel, at)), [false, true]);
+        assert_eq!([270_710_677, 270_710_678].map(|at| drops(&mut codel, at)), [false, true]);
+        assert_eq!([328_445_704, 328_445_705].map(|at| drops(&mut codel, at)), [false, true]);
+    }
+
+    /// A phase ends with a packet that waited for less, or in a queue of one packet; then an interval has to pass again.
+    #[test]
+    fn a_phase_ends_when_the_queue_is_short() {
+        for (waited, is_full) in [(Span(TARGET.0 - 1), true), (TARGET, false)] {
+            let mut codel = Codel::default();
+            assert_eq!([0, 100 * MS].map(|at| drops(&mut codel, at)), [false, true]);
+            assert!(!codel.drops(Time(250 * MS), waited, is_full));
+            assert_eq!([260 * MS, 360 * MS - 1, 360 * MS].map(|at| drops(&mut codel, at)), [false, false, true]);
+        }
+        let mut codel = Codel::default();
+        assert!(!drops(&mut codel, 0) && !codel.drops(Time(100 * MS), TARGET, false), "no phase begins either");
+    }
+
+    /// A phase that begins within sixteen intervals goes on at the rate of the one before, a later one at the slowest.
+    #[test]
+    fn a_phase_remembers_the_one_before() {
+        // Three drops, of which the fourth would have been at 328,445,705.
+        let begins = |at: u64| {
+            let mut codel = Codel::default();
+            let dropped = [0, 100 * MS, 200 * MS, 270_710_678].map(|at| drops(&mut codel, at));
+            assert_eq!(dropped, [false, true, true, true]);
+            assert!(!codel.drops(Time(300 * MS), TARGET, false));
+            assert_eq!([at - 100 * MS, at].map(|at| drops(&mut codel, at)), [false, true]);
+            // Two drops more than the first phase began with: the second of now is due as soon as that phase's third was.
+            (drops(&mut codel, at + 70_710_678), drops(&mut codel, at + 100 * MS))
+        };
+        let last = 328_445_705 + 1600 * MS;
+        assert_eq!([begins(900 * MS), begins(last - 1)], [(true, false); 2]);
+        assert_eq!(begins(last), (false, true));
+    }
+}

@@ -206,3 +206,28 @@ fn a_link_that_cannot_be_is_refused_by_name() {
     }
     assert!(matches!(refused(plain().at(1e6, Queue::Codel { bytes: 100 })), LinkError::Queue(_, 100)));
 }
+
+/// A queue of one packet is short whatever that one waited, and one of two is not. Each packet is passed or dropped.
+#[test]
+fn codel_leaves_the_last_packet() {
+    // 1500 bytes take 50 ms and come as often, behind so many that came at once.
+    let dropped = |ahead: u64| {
+        let mut link = link(LinkSpec::constant("busy", Span::ZERO).at(240e3, Queue::Codel { bytes: 300_000 }));
+        let packets = (0..ahead).map(|_| 0).chain((1..100).map(|k| k * 50_000_000)).map(|at| (at, 1500));
+        let arrived = arrivals(&mut link, packets).len() as u64;
+        let counts = link.counts();
+        assert_eq!((counts.passed, counts.dropped), (arrived, 99 + ahead - arrived));
+        counts.dropped
+    };
+    assert_eq!(dropped(2), 0);
+    assert!(dropped(3) > 0);
+}
+
+#[test]
+fn jitter_comes_on_top_and_a_queue_has_room_for_a_packet() {
+    let jitter = Some(Law::constant(0.002));
+    let spec = LinkSpec { jitter, ..LinkSpec::constant("far", Span(10_000_000)) };
+    assert_eq!(arrivals(&mut link(spec), [(0, 40)]), [(0, 12_000_000)]);
+    let least = LinkSpec::constant("narrow", Span::ZERO).at(1e6, Queue::DropTail { bytes: 1500 });
+    assert!(Link::<()>::new(least, 1).is_ok());
+}

@@ -184,7 +184,8 @@ fn a_fault_that_is_not_there_is_refused() {
     system.tiers[0].face = Face::Client;
     system.resolvers = vec![Resolver { name: "isp".into(), region: 0, share: 1.0, ttl: TtlUse::Honoured }];
     system.rules.timeout = Some(Span(SECOND));
-    let several = "demand = \"10 ms\"\nresources = { cpu = { discipline = \"ps\" }, disk = { discipline = \"fcfs\", rate = \"5 MB/s\" } }";
+    let several = "demand = \"10 ms\"\n\
+                   resources = { cpu = { discipline = \"ps\" }, disk = { discipline = \"fcfs\", rate = \"5 MB/s\" } }";
     system.hosts[1].server = Server::from_toml(several).unwrap();
     let runs = |subject, trouble| {
         let mut system = system.clone();

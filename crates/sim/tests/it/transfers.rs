@@ -345,8 +345,8 @@ fn each_client_has_its_own_losses_to_each_region() {
     assert_eq!(two_users([0, 2], Some((1, 1))), two_users([0, 2], None));
 }
 
-/// A reply of 70 segments over 10 Mbit/s: of three windows the first two, 10 and 20 segments, end with the acknowledgement of their
-/// first segment, and the last one with its 40th segment.
+/// A reply of 70 segments over 10 Mbit/s: of three windows the first two, 10 and 20 segments, end with the acknowledgement of
+/// their first segment, and the last one with its 40th segment.
 #[test]
 fn a_long_reply_waits_for_its_windows() {
     let mut system = over(path(), tcp(TcpStack::LINUX_6, true));

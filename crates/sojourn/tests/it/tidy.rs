@@ -77,6 +77,19 @@ fn links_in_documents_lead_somewhere() {
     assert!(all.is_empty(), "{}", all.join("\n"));
 }
 
+/// A crate whose manifest builds no tests of its own files has none there, where nothing would run them.
+#[test]
+fn every_test_is_run() {
+    for manifest in files(&["toml"]).into_iter().filter(|path| path.ends_with("Cargo.toml")) {
+        if fs::read_to_string(&manifest).unwrap().contains("\ntest = false") {
+            let sources = manifest.with_file_name("src");
+            let has_tests = |path: &&PathBuf| fs::read_to_string(path).unwrap().contains("#[test]");
+            let of_crate: Vec<PathBuf> = files(&["rs"]).into_iter().filter(|path| path.starts_with(&sources)).collect();
+            assert_eq!(of_crate.iter().find(has_tests), None, "{}", manifest.display());
+        }
+    }
+}
+
 #[test]
 fn no_file_is_large() {
     for path in files(&["rs", "md", "toml", "csv", "html", "css", "py", "gz", "lock"]) {
