@@ -170,6 +170,8 @@ mod tests {
         assert_eq!(near(of(1.2, 1.3), of(1.0, 1.0), 1.0, 0.1), NO);
         assert_eq!(near(of(0.7, 0.8), of(1.0, 1.0), 1.0, 0.1), NO);
         assert_eq!(near(of(1.95, 2.05), of(1.0, 1.0), 2.0, 0.1), YES);
+        assert_eq!(near(of(1.5, 2.05), of(1.0, 1.0), 2.0, 0.1), OPEN, "both ends are over the ratio");
+        assert_eq!(near(of(1.95, 3.0), of(1.0, 1.0), 2.0, 0.1), OPEN);
         assert_eq!(!near(of(1.2, 1.3), of(1.0, 1.0), 1.0, 0.1), YES);
         assert_eq!(near_number(of(7.4, 7.6), 7.5, 0.1), YES);
     }

@@ -160,4 +160,14 @@ fn reports_that_say_nothing_are_left_out() {
     assert_eq!(told(&[Interval { completed: 0, ..sound }]), None, "busy with what is not over yet");
     assert_eq!(told(&[Interval { busy: Some(0.0), ..sound }]), None, "too quick to be seen");
     assert_eq!(told(&[Interval { completed: 0, busy: Some(0.0), ..sound }]), None);
+    // One request inside on average is half of a processor's time, by 10 per second.
+    let latency = Some(Span::from_secs_f64(0.1));
+    let sound = Interval { latency, busy: None, ..sound };
+    let mut estimator = estimator("response-time").unwrap();
+    [Interval { length: Span::ZERO, ..sound }, Interval { latency: None, ..sound }, sound].iter().for_each(
+        |interval| {
+            estimator.learn(interval);
+        },
+    );
+    assert_eq!(estimator.capacity(), Some(20.0));
 }
