@@ -56,3 +56,33 @@ pub(crate) fn tally(verdicts: &[Verdict]) -> String {
         count(Verdict::Undecidable)
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Statements with comparisons for, against and open.
+    fn finding(claim: &'static str, holds: &[Option<bool>]) -> Finding {
+        let comparisons = holds.iter().map(|&holds| Comparison { holds, is_suspect: false }).collect();
+        Finding { place: "Table 1", claim, comparisons, ours: "2.0".into(), why: "other disks" }
+    }
+
+    #[test]
+    fn a_table_says_why_only_where_a_statement_does_not_hold() {
+        let holds = finding("half as long", &[Some(true)]);
+        let text = table(std::slice::from_ref(&holds));
+        assert!(text.ends_with("| Table 1 | half as long | 2.0 | **holds** | 1, 0, 0 |\n"), "{text}");
+        let text = table(&[holds, finding("linear", &[Some(false)]), finding("the same", &[None])]);
+        let notes = "\nWhat may lie behind those that do not simply hold:\n\n- *linear* (does not hold): other disks\n";
+        assert!(text.ends_with(notes), "{text}");
+    }
+
+    #[test]
+    fn verdicts_are_tallied() {
+        use Verdict::{Fails, Holds, InPart, Undecidable, Unjudged};
+        let some = [Holds, Holds, InPart, InPart, InPart, Fails, Undecidable];
+        assert_eq!(tally(&some), "2 hold, 3 hold in part, 1 do not, 1 cannot be decided");
+        let told = tally(&[Unjudged, Unjudged]);
+        assert!(told.ends_with("0 cannot be decided, and 2 are not judged because their run was SUSPECT"), "{told}");
+    }
+}

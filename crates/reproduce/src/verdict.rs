@@ -172,6 +172,9 @@ mod tests {
         assert_eq!(near(of(1.95, 2.05), of(1.0, 1.0), 2.0, 0.1), YES);
         assert_eq!(near(of(1.5, 2.05), of(1.0, 1.0), 2.0, 0.1), OPEN, "both ends are over the ratio");
         assert_eq!(near(of(1.95, 3.0), of(1.0, 1.0), 2.0, 0.1), OPEN);
+        for touching in [of(0.25, 0.5), of(1.5, 2.0)] {
+            assert_eq!(near(touching, of(1.0, 1.0), 1.0, 0.5), OPEN, "its end is near");
+        }
         assert_eq!(!near(of(1.2, 1.3), of(1.0, 1.0), 1.0, 0.1), YES);
         assert_eq!(near_number(of(7.4, 7.6), 7.5, 0.1), YES);
     }
@@ -181,6 +184,7 @@ mod tests {
         let holds = |low, high| inside(of(low, high), 1.0, 2.0).holds;
         assert_eq!([holds(0.8, 0.9), holds(1.0, 2.0), holds(2.1, 2.2)], [Some(false), Some(true), Some(false)]);
         assert_eq!([holds(0.9, 1.1), holds(1.9, 2.1), holds(0.9, 2.1)], [None; 3]);
+        assert_eq!([holds(0.5, 1.0), holds(2.0, 2.5)], [None; 2], "its end is inside");
         assert_eq!(inside(None, 1.0, 2.0).holds, None);
     }
 
