@@ -277,7 +277,7 @@ mod tests {
         }
     }
 
-    /// Four rates that hold, one that does not, and six halvings of a factor of two, which 1.02 to the 35th is.
+    /// Four rates that hold, one that does not, and six bisections of a factor of two, whose 64th root is below 1.02.
     #[test]
     fn a_search_ends_as_soon_as_the_bracket_is_narrow_enough() {
         let found = search(&p99(), Search { start: 100.0, within: 0.02 }, &mut server(0.0)).unwrap();
