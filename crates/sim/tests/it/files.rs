@@ -315,35 +315,38 @@ fn files_that_are_not_those_asked_for_are_refused() {
     assert!(refusal(documents(1), diskless).contains("without a disk"));
 }
 
+/// Two nodes with one file, 200 ms from the clients: their own network is an Ethernet of this rate (bit/s).
+fn far_nodes(rtt_s: f64, rate: f64) -> System {
+    let mut nodes = nodes(2, STAYS, 1, "");
+    nodes.media = vec![Medium { name: "ethernet".into(), rate }];
+    nodes.regions = vec![sojourn_model::system::Region::default(); 2];
+    let path = |a, b| {
+        let is_theirs = (a, b) == (1, 1);
+        Ok::<_, ()>(Path {
+            rtt: sojourn_stats::Law::constant(if is_theirs { rtt_s } else { 0.2 }),
+            loss: Directions::default(),
+            loss_correlation: 0.0,
+            loss_model: Default::default(),
+            rate: Directions::default(),
+            medium: is_theirs.then_some(0),
+            line: Line::default(),
+        })
+    };
+    nodes.paths = Paths::new(2, path).unwrap();
+    nodes.clients = vec![Clients::alone(0, 1)];
+    nodes.sites = vec![Site { name: "far".into(), region: 1 }];
+    nodes.hosts.iter_mut().for_each(|host| host.site = Some(0));
+    nodes.tiers.iter_mut().skip(1).flat_map(|tier| &mut tier.seats).for_each(|seat| seat.site = Some(0));
+    let stack = TcpStack { segment: 1000, ..TcpStack::LINUX_6 };
+    nodes.transport = Some(Transport { stack, one_request_per_connection: false });
+    nodes
+}
+
 /// A file crosses the network of its region, wherever its client is: with the round trips and the link that are there. Of 1000
 /// segments of 1.052 ms, windows of 10, 20, ... wait for their first acknowledgement until one is longer than the round trip.
 #[test]
 fn a_file_crosses_its_own_region() {
-    let longest_s = |rtt_s: f64, rate: f64| {
-        let mut nodes = nodes(2, STAYS, 1, "");
-        nodes.media = vec![Medium { name: "ethernet".into(), rate }];
-        nodes.regions = vec![sojourn_model::system::Region::default(); 2];
-        let path = |a, b| {
-            let is_theirs = (a, b) == (1, 1);
-            Ok::<_, ()>(Path {
-                rtt: sojourn_stats::Law::constant(if is_theirs { rtt_s } else { 0.2 }),
-                loss: Directions::default(),
-                loss_correlation: 0.0,
-                loss_model: Default::default(),
-                rate: Directions::default(),
-                medium: is_theirs.then_some(0),
-                line: Line::default(),
-            })
-        };
-        nodes.paths = Paths::new(2, path).unwrap();
-        nodes.clients = vec![Clients::alone(0, 1)];
-        nodes.sites = vec![Site { name: "far".into(), region: 1 }];
-        nodes.hosts.iter_mut().for_each(|host| host.site = Some(0));
-        nodes.tiers.iter_mut().skip(1).flat_map(|tier| &mut tier.seats).for_each(|seat| seat.site = Some(0));
-        let stack = TcpStack { segment: 1000, ..TcpStack::LINUX_6 };
-        nodes.transport = Some(Transport { stack, one_request_per_connection: false });
-        value(&alone(nodes, 1), "response_time_max")
-    };
+    let longest_s = |rtt_s, rate| value(&alone(far_nodes(rtt_s, rate), 1), "response_time_max");
     let segment_s = 8.0 * 1052.0 / 8e6;
     // Two windows of 40 ms, 970 segments and the way there; one window of 20 ms, 990 segments and the way there.
     let longer_s = 2.0 * (0.040 + segment_s) + 970.0 * segment_s + 0.020;
@@ -352,4 +355,14 @@ fn a_file_crosses_its_own_region() {
     assert!((found_s - due_s).abs() < 1e-3 * due_s, "{found_s} s, not {due_s} s");
     let slow_s = longest_s(0.040, 8e6) - longest_s(0.040, 16e6);
     assert!(slow_s > 0.4 * 1000.0 * segment_s, "{slow_s} s of the link");
+}
+
+/// Of eight users each waits for the others' files on the nodes' Ethernet, though none of them is on it.
+#[test]
+fn files_that_cross_share_the_link_of_their_region() {
+    let mut nodes = far_nodes(0.0, 8e6);
+    nodes.tiers[0].seats[0].targets = vec![Target::Seat { tier: 1, seat: 1 }];
+    let throughput = value(&of_users(8, nodes, 1), "throughput");
+    // One file of 1.052 MB at a time, each second.
+    assert!((0.9..1.0 / 1.052).contains(&throughput), "{throughput}");
 }
