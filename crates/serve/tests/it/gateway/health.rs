@@ -110,3 +110,29 @@ fn neither_probes_nor_requests_make_up_for_the_other() {
     assert!(served.load(Ordering::SeqCst) >= 4, "requests were served all the while");
     assert!(lines.text().contains("answers its health check with an error"), "{}", lines.text());
 }
+
+/// Where no program listens the backend is out at once; a program that breaks a probe off may have had its reasons.
+#[test]
+fn a_refused_probe_is_enough_and_a_broken_one_is_not() {
+    let probes = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&probes);
+    let origin = Origin::new(move |_, _| {
+        count.fetch_add(1, Ordering::SeqCst);
+        false
+    });
+    let (gateway, lines) = watched(&origin, Probe::Get("/check".into()), 2);
+    until("it is out", || !gateway.counts().backends[0].up);
+    drop(gateway);
+    assert!(probes.load(Ordering::SeqCst) >= 3, "not before three in a row had failed");
+    assert!(lines.text().contains("its health check fails"), "{}", lines.text());
+
+    let address = origin.address;
+    drop(origin);
+    let health = Health { probe: Probe::Connect, every: ms(2), timeout: ms(20_000), fall: 1_000_000 };
+    let config = GatewayConfig { health, ..GatewayConfig::new("round-robin", backends(&[address])) };
+    let lines = Lines::default();
+    let gateway = Gateway::start(config, Events::to(lines.clone())).expect("a gateway starts");
+    until("it is out", || !gateway.counts().backends[0].up);
+    drop(gateway);
+    assert!(lines.text().contains("no program listens there"), "{}", lines.text());
+}
