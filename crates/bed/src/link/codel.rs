@@ -114,7 +114,7 @@ mod tests {
             assert_eq!(dropped, [false, true, true, true]);
             assert!(!codel.drops(Time(300 * MS), TARGET, false));
             assert_eq!([at - 100 * MS, at].map(|at| drops(&mut codel, at)), [false, true]);
-            // Two drops more than the first phase began with: the second of now is due as soon as that phase's third was.
+            // The first phase began with one drop and ended with three, so that this one begins with two, unless it is late.
             (drops(&mut codel, at + 70_710_678), drops(&mut codel, at + 100 * MS))
         };
         let last = 328_445_705 + 1600 * MS;

@@ -1,13 +1,12 @@
 //! Faults with a DNS in front, behind gateways, of resolvers and of slow servers: who is refused, and until when.
 
-use sojourn_model::system::{
-    Face, Fault, Reports, Resolver, Resolves, Seat, Site, Subject, Target, Tier, Trouble, TtlUse,
-};
+use sojourn_model::system::{Face, Fault, Resolver, Resolves, Seat, Site, Subject, Target, Tier, Trouble, TtlUse};
 use sojourn_model::{Server, System};
 use sojourn_sim::{Report, SimError};
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::Workload;
 
+use crate::reports::REPORTS;
 use crate::support::{Scenario, closed, estimate, open, run_plan};
 
 const SECOND: u64 = 1_000_000_000;
@@ -38,15 +37,7 @@ fn dns(ttl_s: u64) -> Tier {
 
 fn with_reports(mut system: System) -> System {
     for tier in &mut system.tiers {
-        tier.reports = Some(Reports {
-            every: Span(500 * MS),
-            heartbeat: Some(Span(4 * SECOND)),
-            client_rates: None,
-            hidden_load: false,
-            cost: Span::ZERO,
-            lossy: false,
-            estimator: None,
-        });
+        tier.reports = Some(REPORTS);
     }
     system
 }

@@ -321,16 +321,8 @@ fn far_nodes(rtt_s: f64, rate: f64) -> System {
     nodes.media = vec![Medium { name: "ethernet".into(), rate }];
     nodes.regions = vec![sojourn_model::system::Region::default(); 2];
     let path = |a, b| {
-        let is_theirs = (a, b) == (1, 1);
-        Ok::<_, ()>(Path {
-            rtt: sojourn_stats::Law::constant(if is_theirs { rtt_s } else { 0.2 }),
-            loss: Directions::default(),
-            loss_correlation: 0.0,
-            loss_model: Default::default(),
-            rate: Directions::default(),
-            medium: is_theirs.then_some(0),
-            line: Line::default(),
-        })
+        let own = Path { medium: Some(0), ..crate::support::plain_path(rtt_s) };
+        Ok::<_, ()>(if (a, b) == (1, 1) { own } else { crate::support::plain_path(0.2) })
     };
     nodes.paths = Paths::new(2, path).unwrap();
     nodes.clients = vec![Clients::alone(0, 1)];

@@ -10,7 +10,8 @@ use sojourn_sim::{Report, SimError};
 use sojourn_stats::{Estimate, Law, Span, Time};
 use sojourn_traffic::Workload;
 
-use crate::support::{Scenario, estimate, open, run_plan};
+use crate::reports::REPORTS;
+use crate::support::{Scenario, estimate, open, plain_path, run_plan};
 
 const SECOND: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
@@ -289,18 +290,7 @@ fn over_regions(is_direct: bool, rtt_ms: f64) -> System {
     system.regions = vec![sojourn_model::system::Region::default(); 2];
     system.sites[1].region = 1;
     system.clients = vec![Clients::alone(0, 1)];
-    let path = |a, b| {
-        let rtt_s = if a == b { 0.0 } else { rtt_ms * 1e-3 };
-        Ok::<_, ()>(Path {
-            rtt: Law::constant(rtt_s),
-            loss: Directions::default(),
-            loss_correlation: 0.0,
-            loss_model: LossModel::GilbertElliott,
-            rate: Directions::default(),
-            medium: None,
-            line: Line::default(),
-        })
-    };
+    let path = |a, b| Ok::<_, ()>(plain_path(if a == b { 0.0 } else { rtt_ms * 1e-3 }));
     system.paths = Paths::new(2, path).unwrap();
     system
 }
@@ -338,16 +328,7 @@ fn a_gateway_with_reports_does_not_look() {
     let mut system = two_sites(Face::Switch);
     system.faults = fault(20_050, None, Subject::Site(1), Trouble::Down);
     let (looks, _) = failed(&system, 60);
-    let reports = Reports {
-        every: Span(500 * MS),
-        heartbeat: Some(Span(4 * SECOND)),
-        client_rates: None,
-        hidden_load: false,
-        cost: Span::ZERO,
-        lossy: false,
-        estimator: None,
-    };
-    system.tiers.iter_mut().for_each(|tier| tier.reports = Some(reports));
+    system.tiers.iter_mut().for_each(|tier| tier.reports = Some(REPORTS));
     let (waits, _) = failed(&system, 60);
     // Every second one: up to the next second, or of at most 8.5 s after a report that is up to 4 s old.
     assert!((4..=5).contains(&looks) && (22..=43).contains(&waits), "{looks}, {waits}");
@@ -359,17 +340,7 @@ fn a_reply_that_is_lost_leaves_its_link() {
     // 1000 B take 90 ms of 100 ms.
     let mut system = servers("discipline = \"fcfs\"\ndemand = \"1 ms\"", 1);
     system.tiers[0].face = Face::Switch;
-    let path = |_, _| {
-        Ok::<_, ()>(Path {
-            rtt: Law::constant(0.0),
-            loss: Directions::default(),
-            loss_correlation: 0.0,
-            loss_model: LossModel::GilbertElliott,
-            rate: Directions::default(),
-            medium: Some(1),
-            line: Line::default(),
-        })
-    };
+    let path = |_, _| Ok::<_, ()>(Path { medium: Some(1), ..plain_path(0.0) });
     system.paths = Paths::new(1, path).unwrap();
     let medium = |name: &str, rate| sojourn_model::system::Medium { name: name.into(), rate };
     system.media = vec![medium("idle", 1.0), medium("ethernet", 8_000.0 / 0.09)];

@@ -23,7 +23,7 @@ use crate::support::{closed, open};
 const SECOND: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
 /// Reports on ticks of 500 ms, with a heartbeat of 4 s.
-const REPORTS: Reports = Reports {
+pub(crate) const REPORTS: Reports = Reports {
     every: Span(500 * MS),
     heartbeat: Some(Span(4 * SECOND)),
     client_rates: None,

@@ -94,3 +94,16 @@ pub(crate) fn covers(report: &Report, metric: &str, exact: f64, relative: f64, l
     let half = 0.5 * (ci_high - ci_low);
     assert!(half <= relative * exact.abs(), "{label}: {metric} is {value} +- {half}, too wide to tell anything");
 }
+
+/// A path of this round trip (s) that loses nothing, and has no rate of its own.
+pub(crate) fn plain_path(rtt_s: f64) -> sojourn_model::system::Path {
+    sojourn_model::system::Path {
+        rtt: sojourn_stats::Law::constant(rtt_s),
+        loss: Default::default(),
+        loss_correlation: 0.0,
+        loss_model: Default::default(),
+        rate: Default::default(),
+        medium: None,
+        line: Default::default(),
+    }
+}

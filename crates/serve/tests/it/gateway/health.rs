@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sojourn_serve::{Events, Gateway, GatewayConfig, Health, Probe};
 
-use crate::support::{Client, Got, Lines, Origin, backends, ms, ok, until};
+use crate::support::{Client, Got, Lines, Origin, address_of, backends, ms, ok, silent_port, until};
 
 fn watched(origin: &Origin, probe: Probe, every_ms: u64) -> (Gateway, Lines) {
     let health = Health { probe, every: ms(every_ms), timeout: ms(20_000), fall: 3 };
@@ -126,10 +126,9 @@ fn a_refused_probe_is_enough_and_a_broken_one_is_not() {
     assert!(probes.load(Ordering::SeqCst) >= 3, "not before three in a row had failed");
     assert!(lines.text().contains("its health check fails"), "{}", lines.text());
 
-    let address = origin.address;
-    drop(origin);
+    let port = silent_port();
     let health = Health { probe: Probe::Connect, every: ms(2), timeout: ms(20_000), fall: 1_000_000 };
-    let config = GatewayConfig { health, ..GatewayConfig::new("round-robin", backends(&[address])) };
+    let config = GatewayConfig { health, ..GatewayConfig::new("round-robin", backends(&[address_of(&port)])) };
     let lines = Lines::default();
     let gateway = Gateway::start(config, Events::to(lines.clone())).expect("a gateway starts");
     until("it is out", || !gateway.counts().backends[0].up);
