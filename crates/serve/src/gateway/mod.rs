@@ -23,6 +23,8 @@ mod health;
 mod id;
 mod link;
 mod polling;
+#[cfg(test)]
+mod proof;
 mod proxy;
 mod redirect;
 mod refusal;

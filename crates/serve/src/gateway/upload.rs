@@ -45,7 +45,7 @@ impl Upload {
         self.has_moved.take()
     }
 
-    fn note(&self, stage: Stage) {
+    pub(super) fn note(&self, stage: Stage) {
         self.stage.set(stage);
         if stage != Stage::Client {
             self.has_moved.set(true);

@@ -210,7 +210,7 @@ impl Deadlines {
         state.free.push(key);
     }
 
-    fn expire(&self, now: Time) {
+    pub(super) fn expire(&self, now: Time) {
         for entry in &mut self.state.borrow_mut().entries {
             if entry.at <= now && !entry.expired {
                 entry.expired = true;

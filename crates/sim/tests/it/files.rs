@@ -313,6 +313,9 @@ fn files_that_are_not_those_asked_for_are_refused() {
                   memory = { size = \"1 MB\", cache = \"lru\" }\n";
     diskless.hosts[1].server = Server::from_toml(server).unwrap();
     assert!(refusal(documents(1), diskless).contains("without a disk"));
+    let mut scattered = far_nodes(0.01, 8e6);
+    scattered.hosts[1].site = None;
+    assert!(refusal(documents(1), scattered).contains("whose owners are in several regions"));
 }
 
 /// Two nodes with one file, 200 ms from the clients: their own network is an Ethernet of this rate (bit/s).

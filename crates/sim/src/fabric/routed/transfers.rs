@@ -334,11 +334,10 @@ impl Routed {
             Task::SetsUp(_) | Task::Greets(_) | Task::Asks(_) => (here, there),
             Task::Proves(_) | Task::TurnsBack(_) | Task::Replies(_) => (there, here),
             Task::Crosses(_) => {
-                let at = Next::Server(choice.server);
-                let region = self.region_of(at);
-                let rtt = Span(2 * self.places.between(region, region).0);
-                ends = Ends { home: region, region, rtt, ..ends };
-                (there, self.place_of(at))
+                // All owners are in one region.
+                let rtt = Span(2 * self.places.between(ends.region, ends.region).0);
+                ends = Ends { home: ends.region, rtt, ..ends };
+                (there, self.place_of(Next::Server(choice.server)))
             }
         };
         let spells = self.outages.spells(from, to, since);
