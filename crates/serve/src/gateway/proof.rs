@@ -18,7 +18,7 @@ use sojourn_dispatch::{BackendId, Command, Event, Information, Report, Request};
 use sojourn_stats::{Span, Time};
 use tempfile::TempDir;
 
-use super::board::{Board, Decider};
+use super::board::{Access, Board, Decider};
 use super::counts::{Count, Counts, Seen};
 use super::flight::{Failure, Flight};
 use super::id::GatewayId;
@@ -69,7 +69,7 @@ impl Desk {
         let seen = decider.seen();
         let accesses = if config.shared {
             let decider = decider.into_shared();
-            (0..config.threads).map(|_| super::board::Access::Shared(Arc::clone(&decider))).collect()
+            (0..config.threads).map(|_| Access::Shared(Arc::clone(&decider))).collect()
         } else {
             vec![decider.into_own()]
         };
