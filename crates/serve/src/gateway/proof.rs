@@ -353,7 +353,8 @@ fn a_backend_falls_by_failures_in_a_row() {
     assert_eq!(told, [fell, rose, fell, Event::Down { backend: C }]);
 }
 
-/// What nothing probes nothing would bring back. Then reports say who is up, else they say only how it is.
+/// A backend that is not probed is never taken out by failures, because no probe would bring it back; there reports say which
+/// are up. Where they are probed, a report says only what load a backend has.
 #[test]
 fn where_backends_are_probed_probes_say_who_is_up() {
     let lost = Told::Lost { backend: B, is_empty: false };
