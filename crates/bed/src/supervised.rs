@@ -8,7 +8,7 @@
 //! spawned the child ends.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
@@ -16,12 +16,23 @@ use tokio::sync::mpsc;
 
 /// Where a child's events go: one JSON object per line.
 #[derive(Clone)]
-pub struct Events(Arc<Mutex<dyn Write + Send>>);
+pub struct Events(Arc<Mutex<Lines>>);
+
+struct Lines {
+    output: Box<dyn Write + Send>,
+    /// What happened before the ready line; none once that has been written, or where none is waited for.
+    early: Option<Vec<Value>>,
+}
 
 impl Events {
     /// Events written to `output`, each line at once.
     pub fn to(output: impl Write + Send + 'static) -> Events {
-        Events(Arc::new(Mutex::new(output)))
+        Events(Arc::new(Mutex::new(Lines { output: Box::new(output), early: None })))
+    }
+
+    /// The same, but what happens before the child is ready is written after its ready line.
+    pub fn once_ready(output: impl Write + Send + 'static) -> Events {
+        Events(Arc::new(Mutex::new(Lines { output: Box::new(output), early: Some(Vec::new()) })))
     }
 
     /// Events that are thrown away.
@@ -31,13 +42,29 @@ impl Events {
 
     /// Writes one event.
     pub fn emit(&self, event: &Value) {
-        // A parent that no longer reads is about to close the input, which stops the child in order.
-        let _ = self.write(event);
+        let mut lines = self.lock();
+        match &mut lines.early {
+            Some(early) => early.push(event.clone()),
+            // A parent that no longer reads is about to close the input, which stops the child in order.
+            None => _ = lines.write(event),
+        }
     }
 
-    fn write(&self, event: &Value) -> io::Result<()> {
-        let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        writeln!(output, "{event}").and_then(|()| output.flush())
+    /// Writes the ready line, and then what has happened before.
+    fn ready(&self, ready: &Value) -> io::Result<()> {
+        let mut lines = self.lock();
+        let early = lines.early.take().unwrap_or_default();
+        [ready].into_iter().chain(&early).try_for_each(|event| lines.write(event))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Lines> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lines {
+    fn write(&mut self, event: &Value) -> io::Result<()> {
+        writeln!(self.output, "{event}").and_then(|()| self.output.flush())
     }
 }
 
@@ -109,7 +136,7 @@ pub fn until_told_to_stop_or(
             None => Some(ended),
         };
         let unsaid = |error: io::Error| io::Error::new(error.kind(), format!("the ready line is not written: {error}"));
-        events.write(ready).map_err(unsaid)?;
+        events.ready(ready).map_err(unsaid)?;
         loop {
             tokio::select! {
                 _ = end.recv() => break,

@@ -32,7 +32,7 @@ pub fn node(
     input: Option<impl Read + Send + 'static>,
 ) -> Result<(), ServeError> {
     descriptors::raise_limit();
-    let events = Events::to(output);
+    let events = Events::once_ready(output);
     let (name, has_file, has_log) = (config.name.clone(), config.source.is_some(), config.log.is_some());
     let has_oracle = config.cluster.as_ref().is_some_and(|cluster| cluster.oracle.is_some());
     let node = Node::start_with(config, events.clone())?;
@@ -81,7 +81,7 @@ pub fn gateway(
     input: Option<impl Read + Send + 'static>,
 ) -> Result<(), ServeError> {
     descriptors::raise_limit();
-    let events = Events::to(output);
+    let events = Events::once_ready(output);
     let (policy, upstream) = (config.policy.clone(), config.upstream.as_ref().map(tells));
     let kind = match config.face {
         Face::Proxy => "gateway",
@@ -113,7 +113,7 @@ pub fn switch(
     output: impl Write + Send + 'static,
     input: Option<impl Read + Send + 'static>,
 ) -> Result<(), ServeError> {
-    let events = Events::to(output);
+    let events = Events::once_ready(output);
     let (policy, address, upstream) = (config.policy.clone(), config.service, config.upstream.as_ref().map(tells));
     let switch = Switch::start(config, events.clone())?;
     let inherited = switch.inherited();
@@ -148,7 +148,7 @@ pub fn server_half(
     output: impl Write + Send + 'static,
     input: Option<impl Read + Send + 'static>,
 ) -> Result<(), ServeError> {
-    let events = Events::to(output);
+    let events = Events::once_ready(output);
     let address = config.service;
     let half = ServerHalf::start(config)?;
     let ready = json!({"event": "ready", "kind": "switch-server", "port": address.port(), "address": address});
@@ -168,7 +168,7 @@ pub fn loadd(
     output: impl Write + Send + 'static,
     input: Option<impl Read + Send + 'static>,
 ) -> Result<(), ServeError> {
-    let events = Events::to(output);
+    let events = Events::once_ready(output);
     let (name, receivers) = (config.name.clone(), config.receivers.clone());
     let daemon = Loadd::start(config, events.clone())?;
     // It has no port of its own unless it serves ORCA.
@@ -193,7 +193,7 @@ pub fn dns(
     input: Option<impl Read + Send + 'static>,
 ) -> Result<(), ServeError> {
     descriptors::raise_limit();
-    let events = Events::to(output);
+    let events = Events::once_ready(output);
     let zones: Vec<String> = config.zones.iter().map(|zone| zone.name.clone()).collect();
     let dns = Dns::start(config, Some(file), events.clone())?;
     let addresses = dns.addresses();
@@ -241,7 +241,7 @@ pub fn listener(
     output: impl Write + Send + 'static,
     input: Option<impl Read + Send + 'static>,
 ) -> Result<(), ServeError> {
-    let events = Events::to(output);
+    let events = Events::once_ready(output);
     let said = events.clone();
     let mut asked = HashSet::new();
     let mut was_dropped = Dropped::default();

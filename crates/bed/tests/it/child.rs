@@ -38,6 +38,24 @@ fn children_serve_until_their_input_ends() {
     assert!(!is_there(id), "it is gone");
 }
 
+#[test]
+#[ignore = "serves as a child of the test below"]
+fn as_early_child() {
+    let events = Events::once_ready(std::io::stdout());
+    let happens = |event: &str| events.emit(&json!({ "event": event }));
+    happens("first");
+    happens("second");
+    let ready = json!({"event": "ready", "port": 1});
+    supervised::until_told_to_stop(&events, &ready, Some(std::io::stdin()), |_| {}).expect("it can wait");
+    happens("stopped");
+}
+
+#[test]
+fn the_ready_line_comes_first() {
+    let said = start(command("child::as_early_child")).stop();
+    assert_eq!(said.iter().map(|event| &event["event"]).collect::<Vec<_>>(), ["ready", "first", "second", "stopped"]);
+}
+
 /// What is no JSON is no message, and what was said last has been heard when the input ends.
 #[test]
 fn a_child_hears_what_it_is_told() {

@@ -56,7 +56,6 @@ pub fn replay_with(
     if record.read_until(b'\n', &mut text)? == 0 {
         return Err(RecordError::Empty);
     }
-    let wrong = |line: u64, why: String| RecordError::Line { line, why };
     let header = match serde_json::from_slice::<Line<Value>>(&text) {
         Ok(Line::Header(header)) if (1..=FORMAT).contains(&header.format) => header,
         Ok(Line::Header(header)) => {
@@ -65,14 +64,19 @@ pub fn replay_with(
         Ok(_) => return Err(wrong(1, "it should say how the dispatcher was made".into())),
         Err(error) => return Err(wrong(1, format!("it is no record of decisions ({error})"))),
     };
-    let mut dispatcher = make(&header)?;
+    play(make(&header)?, header.format, &mut record)
+}
+
+/// Replays what follows a header. Not generic, so that it is compiled here, once and optimised.
+fn play(mut dispatcher: Dispatcher, format: u32, record: &mut dyn BufRead) -> Result<Replay, RecordError> {
+    let mut text = Vec::new();
     let mut replay = Replay { choices: 0, same: 0, first_difference: None, truncated_line: None };
     for number in 2.. {
         text.clear();
         if record.read_until(b'\n', &mut text)? == 0 {
             break;
         }
-        let read = if header.format == 1 { format_1::read(&text) } else { serde_json::from_slice(&text) };
+        let read = if format == 1 { format_1::read(&text) } else { serde_json::from_slice(&text) };
         let line = match read {
             Ok(line) => line,
             Err(_) if !text.ends_with(b"\n") => {
@@ -92,6 +96,10 @@ pub fn replay_with(
         replay.same += is_choice;
     }
     Ok(replay)
+}
+
+fn wrong(line: u64, why: String) -> RecordError {
+    RecordError::Line { line, why }
 }
 
 /// Makes one recorded call; answers with what differs: when, the recorded and the replayed answer.

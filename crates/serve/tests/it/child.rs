@@ -28,6 +28,7 @@ fn as_node() {
     set("GRACE_MS", &mut |config, grace| config.grace = ms(grace.parse().expect("a number")));
     set("FILES", &mut |config, folder| config.files = Some(FileSettings::new(folder)));
     set("LOG", &mut |config, file| config.log = Some(LogSettings::new(file)));
+    set("METRICS", &mut |config, to| config.metrics = Some(to.parse().expect("an address")));
     set("CGI", &mut |config, scripts| {
         config.cgi = Some(CgiSettings::new(Pattern::parse(scripts).expect("a pattern")));
     });

@@ -60,6 +60,11 @@ const LINE_MAX: u64 = 1 << 20;
 /// On the first line whose field is not a finite number, with its line number; on an unknown column, with those there
 /// are; when there is no number at all, or too many; when it cannot be read, or is no text.
 pub fn read_column(mut text: impl BufRead, column: Option<&str>, name: &str) -> Result<Vec<f64>, ColumnError> {
+    read(&mut text, column, name)
+}
+
+/// Not generic, so that it is compiled here, once and optimised.
+fn read(mut text: &mut dyn BufRead, column: Option<&str>, name: &str) -> Result<Vec<f64>, ColumnError> {
     let mut numbers = Vec::new();
     // Where the number stands in a line; known once the heading is read, or found not to be there.
     let mut field = None;

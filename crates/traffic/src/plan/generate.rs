@@ -57,7 +57,11 @@ pub fn generate(
     mut out: impl Write,
 ) -> Result<u64, GenerateError> {
     let plan = Plan::new(workload, seed, demand)?;
-    let classes = workload.classes();
+    write(plan, &workload.classes(), until, &mut out)
+}
+
+/// Not generic, so that it is compiled here, once and optimised.
+fn write(plan: Plan, classes: &[&str], until: Until, out: &mut dyn Write) -> Result<u64, GenerateError> {
     let mut written = 0;
     writeln!(out, "at_s,client,class,object,size_bytes,demand_s")?;
     // The count is checked first: a plan is not asked for a request that is not written.

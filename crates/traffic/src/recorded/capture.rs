@@ -225,8 +225,9 @@ impl Capture {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn write_csv(&self, out: impl io::Write) -> io::Result<()> {
-        let mut csv = csv::Writer::from_writer(out);
+    pub fn write_csv(&self, mut out: impl io::Write) -> io::Result<()> {
+        // One type, so that the writer is compiled here, once and optimised.
+        let mut csv = csv::Writer::from_writer(&mut out as &mut dyn io::Write);
         csv.write_record([
             "at_s",
             "client",

@@ -1,6 +1,7 @@
 //! The access log of a node, as who reads it sees it.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
@@ -90,13 +91,15 @@ fn a_log_is_reopened_without_a_lost_line() {
     let (path, old) = (folder.path().join("access.log"), folder.path().join("access.log.1"));
     let served = node(LogSettings::new(&path), None);
     let mut client = Client::new(served.address());
-    client.get("/bytes/1");
+    // The second reply of a connection comes when the first one's line has been gathered. It has no line itself.
+    let mut gather = |path: &str| assert_eq!([client.get(path).status, client.get("/load").status], [200, 200]);
+    gather("/bytes/1");
     // What is gathered goes to the file that it was gathered for.
     let seen =
         |path: &Path| lines(path).iter().map(|line| line.split(' ').nth(1).map(str::to_owned)).collect::<Vec<_>>();
     fs::rename(&path, &old).expect("it is renamed");
     served.reopen_log().expect("it can be written");
-    client.get("/bytes/2");
+    gather("/bytes/2");
     until("the line is there", || lines(&path).len() == 1);
     assert_eq!((seen(&old), seen(&path)), (vec![Some("/bytes/1".into())], vec![Some("/bytes/2".into())]));
     // Where the new one cannot be written, it goes on with the old one.
@@ -104,10 +107,21 @@ fn a_log_is_reopened_without_a_lost_line() {
     fs::create_dir(&path).expect("a folder in its place");
     let refusal = served.reopen_log().expect_err("it is a folder").to_string();
     assert!(refusal.starts_with("cannot write the access log ") && !refusal.contains('\n'), "{refusal}");
-    client.get("/bytes/3");
+    gather("/bytes/3");
     drop(client);
     assert_eq!(served.stop().log_lost, 0);
     assert_eq!(lines(&folder.path().join("access.log.2")).len(), 2);
+}
+
+fn split(log: &[u8]) -> Vec<&[u8]> {
+    log.split_inclusive(|byte| *byte == b'\n').collect()
+}
+
+/// How many lines a node says at `metrics` that it has lost.
+fn lost(metrics: SocketAddr) -> usize {
+    let numbers = get(metrics, "/metrics").text();
+    let lost = numbers.lines().find_map(|line| line.strip_prefix("sojourn_node_log_lines_lost_total "));
+    lost.and_then(|lost| lost.parse().ok()).unwrap_or_else(|| panic!("no count of lost lines: {numbers}"))
 }
 
 #[test]
@@ -118,7 +132,7 @@ fn a_full_disk_takes_no_line_and_holds_up_nothing() {
     let script = "mount -t tmpfs -o size=64k small \"$1\" && exec \"$0\" child::as_node --exact --ignored --nocapture";
     let mut shell = Command::new("unshare");
     shell.args(["-Urm", "--", "sh", "-c", script]).arg(std::env::current_exe().expect("this binary")).arg(&disk);
-    shell.env("LOG", disk.join("access.log"));
+    shell.env("LOG", disk.join("access.log")).env("METRICS", "127.0.0.1:0");
     let node = match Child::start(shell, PATIENCE) {
         Ok(node) => node,
         Err(why) => return skipped(why),
@@ -133,21 +147,28 @@ fn a_full_disk_takes_no_line_and_holds_up_nothing() {
         assert_eq!(client.get(&format!("/bytes/1?{filler}")).status, 200);
     }
     let path = disk.join("access.log");
-    let size = || fs::metadata(&path).map_or(0, |about| about.len());
-    until("the disk is full", || size() == 64 * 1024);
-    assert!(!fs::read(&path).expect("a log").ends_with(b"\n"), "the last line is cut");
-    // Room again, by what is cut off at the beginning: the cut line is finished, and others follow.
-    let keep = fs::read(&path).expect("a log");
-    let log = fs::File::options().write(true).open(&path).expect("a log");
-    log.set_len(0).expect("it is cut");
+    let written = || fs::read(&path).expect("a log");
+    let metrics = node.events()[0]["metrics"].as_str().expect("it tells them").parse().expect("an address");
+    // Each of so many lines is written, also in part, or lost: none waits for the thread that writes.
+    let all_are_there = |lines: usize, log: &[u8]| split(log).len() + lost(metrics) == lines;
+    until("the disk is full", || all_are_there(400, &written()));
+    let keep = written();
+    assert_eq!(keep.len(), 64 * 1024, "the disk is full");
+    assert!(!keep.ends_with(b"\n"), "the last line is cut");
+    // Room again, by what is cut off at the beginning: the cut line is finished, and another follows.
+    fs::File::options().write(true).open(&path).and_then(|log| log.set_len(0)).expect("it is cut");
     assert_eq!(client.get("/bytes/2").status, 200);
-    until("lines are written again", || size() > 0);
-    let both = [keep, fs::read(&path).expect("a log")].concat();
-    let all: Vec<_> = both.split_inclusive(|byte| *byte == b'\n').collect();
-    for line in &all {
+    let mut both = Vec::new();
+    until("lines are written again", || {
+        both = [keep.clone(), written()].concat();
+        both.ends_with(b"\n") && all_are_there(401, &both)
+    });
+    let lines = split(&both);
+    for line in &lines {
         assert!(log::parse(line.trim_ascii_end()).is_ok(), "{:?}", String::from_utf8_lossy(line));
     }
-    let written = all.len() as u64;
+    assert!(String::from_utf8_lossy(lines[lines.len() - 1]).contains("GET /bytes/2 "), "it is the last one");
+    let written = lines.len() as u64;
     drop(client);
     let last = node.stop().pop().expect("its last words");
     assert_eq!(last["log_lost"].as_u64(), Some(401 - written), "{last}");
@@ -163,16 +184,14 @@ fn a_log_that_takes_nothing_holds_up_nothing() {
     assert!(refusal.is_err(), "there is none who reads");
     let _reader = fs::File::options().read(true).write(true).open(&path).expect("it is open to both sides");
     let log = Some(LogSettings::new(&path));
-    let metrics = Some(std::net::SocketAddr::from(([127, 0, 0, 1], 0)));
+    let metrics = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
     let served = Node::start(NodeConfig { log, metrics, ..NodeConfig::new("n") }).expect("a node starts");
     let mut client = Client::new(served.address());
     for _ in 0..2000 {
         assert_eq!(client.get("/bytes/1").status, 200);
     }
     until("lines are lost", || served.counts().log_lost > 0);
-    let numbers = get(served.metrics_address().expect("it tells them"), "/metrics").text();
-    let lost = numbers.lines().find_map(|line| line.strip_prefix("sojourn_node_log_lines_lost_total "));
-    assert!(lost.is_some_and(|lost| lost.parse::<u64>().expect("a count") > 0), "{numbers}");
+    assert!(lost(served.metrics_address().expect("it tells them")) > 0);
     drop(client);
     served.stop();
 }
