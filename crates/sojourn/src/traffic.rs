@@ -5,7 +5,6 @@ mod fit;
 mod hurst;
 
 use std::fs;
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -202,7 +201,7 @@ fn generate_plan(arguments: &Generate) -> Result<Exit, Failure> {
     let until = Until { requests: arguments.requests.unwrap_or(u64::MAX), end };
     let told = |written| finish(written, &workload, seed);
     match &arguments.out {
-        None => told(generate(&workload, seed, demand, until, BufWriter::new(std::io::stdout().lock()))),
+        None => told(generate(&workload, seed, demand, until, std::io::stdout().lock())),
         Some(path) => write_file(path, |out| told(generate(&workload, seed, demand, until, out))),
     }
 }
@@ -227,14 +226,14 @@ fn finish(written: Result<u64, GenerateError>, workload: &Workload, seed: u64) -
 }
 
 /// Writes a file that appears whole or not at all.
-fn write_file(path: &Path, write: impl FnOnce(BufWriter<fs::File>) -> Result<Exit, Failure>) -> Result<Exit, Failure> {
+fn write_file(path: &Path, write: impl FnOnce(fs::File) -> Result<Exit, Failure>) -> Result<Exit, Failure> {
     let cannot = |e| bad_input(format!("cannot write {}: {e}", path.display()));
     if path.exists() {
         return Err(bad_input(format!("{} exists: name another file, or remove it", path.display())));
     }
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
-    let result = fs::File::create(&partial).map_err(cannot).and_then(|file| write(BufWriter::new(file)));
+    let result = fs::File::create(&partial).map_err(cannot).and_then(write);
     match result {
         Ok(exit) => fs::rename(&partial, path).map_err(cannot).map(|()| exit),
         Err(failure) => {

@@ -1,7 +1,6 @@
 //! `sojourn traffic describe FILE`: what is in a log, a capture or a column of numbers.
 
 use std::fs;
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use sojourn_lab::folder::write_whole;
@@ -179,7 +178,7 @@ pub(super) fn run(arguments: &Describe) -> Result<Exit, Failure> {
 }
 
 fn write_connections(capture: &Capture, path: &Path) -> Result<(), Failure> {
-    let write = |out: BufWriter<fs::File>| match capture.write_csv(out) {
+    let write = |out: fs::File| match capture.write_csv(out) {
         Ok(()) => Ok(Exit::Ok),
         Err(error) => Err(failed(format!("cannot write {}: {error}", path.display()))),
     };

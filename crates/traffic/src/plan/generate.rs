@@ -1,6 +1,6 @@
 //! A plan written out as CSV, for other tools and for eyes.
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
 use sojourn_stats::Time;
@@ -62,6 +62,7 @@ pub fn generate(
 
 /// Not generic, so that it is compiled here, once and optimised.
 fn write(plan: Plan, classes: &[&str], until: Until, out: &mut dyn Write) -> Result<u64, GenerateError> {
+    let mut out = BufWriter::new(out);
     let mut written = 0;
     writeln!(out, "at_s,client,class,object,size_bytes,demand_s")?;
     // The count is checked first: a plan is not asked for a request that is not written.
