@@ -30,6 +30,7 @@ mutants*)
     exit 2 ;;
 esac
 shift 2
+while [ "${1#--config=}" != "$1" ]; do shift; done   # how it is built
 echo "$* $(cat code)" >> "$ASKED"
 for word; do :; done
 case "$word $(cat code)" in
