@@ -18,7 +18,7 @@ use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use sojourn_calibrate::{Calibration, PREDICTIONS, Progress, Settings, Target, calibrate};
 use sojourn_load::Awake;
-use sojourn_serve::program::{Kind, Program, Workers, text_page};
+use sojourn_part::program::{Kind, Program, Workers, text_page};
 use sojourn_stats::Span;
 
 /// What a prediction may be off.

@@ -20,8 +20,8 @@ use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use nix::sys::statfs::{TMPFS_MAGIC, fstatfs};
 use serde::Serialize;
 use sojourn_model::{Discipline, Machine, Resource, Server};
-use sojourn_serve::node::rounds_per_second;
 use sojourn_stats::Span;
+use sojourn_web::node::rounds_per_second;
 
 use crate::demand::interval;
 use crate::settings::{CalibrateError, Interval, Progress};
@@ -144,9 +144,9 @@ fn disk(
     let mut rates = Vec::with_capacity(BATCHES);
     for batch in 0..BATCHES {
         go_on(BATCHES + batch)?;
-        let start = sojourn_serve::now();
+        let start = sojourn_part::now();
         file.read_exact(&mut bytes).map_err(failed)?;
-        rates.push(PART as f64 / (sojourn_serve::now() - start).as_secs_f64());
+        rates.push(PART as f64 / (sojourn_part::now() - start).as_secs_f64());
     }
     Ok(Some(rates))
 }

@@ -29,7 +29,7 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
 use nix::unistd::Pid;
-use sojourn_serve::now;
+use sojourn_part::now;
 use sojourn_stats::{Span, Time};
 
 mod authoritative;

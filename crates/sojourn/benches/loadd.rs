@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use sojourn_bed::Child;
-use sojourn_serve::program::Program;
-use sojourn_serve::report::{Key, Receiver};
+use sojourn_part::program::Program;
+use sojourn_report::{Key, Receiver};
 
 mod bars;
 
@@ -75,10 +75,10 @@ fn cost(folder: &Path, idle: usize) -> Result<Cost> {
     let daemon = Child::spawn(program, [&flags[..], &sources].concat(), Duration::from_secs(20))?;
     // A receiver that answers challenges: without one the daemon has less to do.
     std::thread::spawn(move || {
-        let mut receiver = Receiver::new(Key::new(b"a key of benchmarks"), &["a".into()], sojourn_serve::now());
+        let mut receiver = Receiver::new(Key::new(b"a key of benchmarks"), &["a".into()], sojourn_part::now());
         let mut buffer = [0; 2048];
         while let Ok((length, from)) = socket.recv_from(&mut buffer) {
-            if let Some(answer) = receiver.receive(&buffer[..length], sojourn_serve::now()).answer {
+            if let Some(answer) = receiver.receive(&buffer[..length], sojourn_part::now()).answer {
                 let _ = socket.send_to(&answer, from);
             }
         }

@@ -184,7 +184,7 @@ impl Client {
     }
 
     fn fetch(&mut self) -> Reply {
-        let start = sojourn_serve::now();
+        let start = sojourn_part::now();
         let (mut status, location) = self.first.ask();
         if let Some(location) = &location {
             let address = location.split('/').nth(2).and_then(|host| host.parse().ok()).expect("an address in the URL");
@@ -194,7 +194,7 @@ impl Client {
             let (_, other) = self.others.iter_mut().find(|(known, _)| *known == address).expect("it is there now");
             (status, _) = other.ask();
         }
-        let time_us = (sojourn_serve::now() - start).as_secs_f64() * 1e6;
+        let time_us = (sojourn_part::now() - start).as_secs_f64() * 1e6;
         Reply { status, redirected: location.is_some(), time_us }
     }
 }

@@ -5,8 +5,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use sojourn_dispatch::{Information, Limit};
-use sojourn_serve::{Backend, Face, GatewayConfig, OrcaConfig, RedirectStatus, ServeError, child};
+use sojourn_part::{Backend, ServeError};
 use sojourn_stats::{Dimension, Span, quantity};
+use sojourn_web::{Face, GatewayConfig, OrcaConfig, RedirectStatus, child};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::reporting::Reporting;

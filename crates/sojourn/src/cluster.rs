@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use sojourn_model::Server;
-use sojourn_serve::node::{RankedPattern, hardware_of};
-use sojourn_serve::report::Key;
-use sojourn_serve::{ClusterConfig, HandOver, Membership, PeerConfig, RedirectStatus};
+use sojourn_report::Key;
+use sojourn_web::node::{RankedPattern, hardware_of};
+use sojourn_web::{ClusterConfig, HandOver, Membership, PeerConfig, RedirectStatus};
 
 use crate::exit::{Failure, bad_input};
 use crate::value::time;

@@ -5,8 +5,7 @@ mod ctl;
 
 use std::path::PathBuf;
 
-use sojourn_serve::child;
-use sojourn_serve::dns::DnsConfig;
+use sojourn_dns::{DnsConfig, child};
 
 use crate::child::failure;
 use crate::exit::{Exit, Failure, bad_input};

@@ -6,8 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use serde_json::Value;
-use sojourn_serve::report::{Key, ListenerConfig};
-use sojourn_serve::{ReportsConfig, child};
+use sojourn_report::{Key, ListenerConfig, ReportsConfig, child};
 
 use crate::child::failure;
 use crate::exit::{Exit, Failure, bad_input};

@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use serde_json::json;
-use sojourn_serve::loadd::{self, LoaddConfig, Sources, Times};
-use sojourn_serve::report::Key;
-use sojourn_serve::{ServeError, child};
+use sojourn_part::ServeError;
+use sojourn_report::loadd::{LoaddConfig, Sources, Times};
+use sojourn_report::{Key, child, loadd};
 use sojourn_stats::{Dimension, Span, quantity};
 
 use crate::exit::{Exit, Failure, bad_input, failed};

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use sojourn_model::Server;
-use sojourn_serve::node::{FileSettings, LogSettings};
-use sojourn_serve::{CertificateFiles, NodeConfig, NodeFile, TlsConfig, child};
+use sojourn_web::node::{FileSettings, LogSettings};
+use sojourn_web::{CertificateFiles, NodeConfig, NodeFile, TlsConfig, child};
 
 use crate::child::{Serving, failure, name_classes};
 use crate::cluster::Cluster;

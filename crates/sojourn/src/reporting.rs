@@ -5,8 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use sojourn_dispatch::capacity;
-use sojourn_serve::report::Key;
-use sojourn_serve::{ProbeRules, ReportsConfig, UpstreamConfig};
+use sojourn_report::{Key, ProbeRules, ReportsConfig, UpstreamConfig};
 
 use crate::exit::{Failure, bad_input};
 use crate::value::time;

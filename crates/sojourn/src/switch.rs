@@ -5,8 +5,10 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 
 use serde_json::json;
-use sojourn_serve::report::Key;
-use sojourn_serve::{Accepted, Backend, Lifetimes, Mode, ServerHalfConfig, SwitchConfig, child, switch};
+use sojourn_part::Backend;
+use sojourn_report::Key;
+use sojourn_switch as switch;
+use sojourn_switch::{Accepted, Lifetimes, Mode, ServerHalfConfig, SwitchConfig, child};
 
 use crate::ask::{Asked, ask};
 use crate::child::{backend, failure, limit, name_classes};

@@ -6,6 +6,6 @@ mod ground;
 mod link;
 mod namespaces;
 mod network;
-#[path = "../../../serve/tests/it/skip.rs"]
+#[path = "../../../part/tests/it/skip.rs"]
 mod skip;
 mod support;

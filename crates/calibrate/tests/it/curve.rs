@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use sojourn_calibrate::{CalibrateError, CurveFound, Settings, Target, delay_curve, fit_delay_curve};
 use sojourn_model::{DelayCurve, Denied, Discipline, Piece, Server};
-use sojourn_serve::Node;
 use sojourn_stats::{Law, Span};
+use sojourn_web::Node;
 
 use crate::support::{beside_others, node};
 

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use sojourn_calibrate::{CalibrateError, Hardware, measure_hardware};
 use sojourn_model::Server;
-use sojourn_serve::node::hardware_of;
+use sojourn_web::node::hardware_of;
 
 use crate::support::beside_others;
 

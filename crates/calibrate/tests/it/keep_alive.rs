@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::AtomicBool;
 
 use sojourn_calibrate::{CalibrateError, KeepAlive, Settings, Target, keep_alive};
-use sojourn_serve::program::Program;
+use sojourn_part::program::Program;
 use sojourn_stats::Span;
 
 use crate::skip::skipped;

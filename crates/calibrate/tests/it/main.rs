@@ -7,6 +7,6 @@ mod keep_alive;
 mod path;
 mod proxy;
 mod refusals;
-#[path = "../../../serve/tests/it/skip.rs"]
+#[path = "../../../part/tests/it/skip.rs"]
 mod skip;
 mod support;

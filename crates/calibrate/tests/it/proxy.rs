@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use sojourn_calibrate::{CalibrateError, HitRatios, Interval, Proxy, ProxyFound, Settings, calibrate_proxy};
 use sojourn_model::Server;
-use sojourn_serve::program::{Program, Running};
+use sojourn_part::program::{Program, Running};
 use sojourn_stats::Span;
 
 use crate::skip::skipped;

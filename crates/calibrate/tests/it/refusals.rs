@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use sojourn_calibrate::{CalibrateError, Settings, Target, calibrate};
-use sojourn_serve::{Node, NodeConfig};
+use sojourn_web::{Node, NodeConfig};
 
 use crate::support::{beside_others, brief, node};
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use sojourn_calibrate::{CalibrateError, Calibration, Settings, Target, calibrate};
 use sojourn_model::Server;
-use sojourn_serve::{Node, NodeConfig};
 use sojourn_stats::Span;
+use sojourn_web::{Node, NodeConfig};
 
 /// Which tests are using the machine.
 static MACHINE: RwLock<()> = RwLock::new(());

@@ -30,7 +30,7 @@ use sojourn_bed::{Ground, Host as Place, Loopback, Namespaces, clock};
 use sojourn_dispatch::{Catalogue, Signals};
 use sojourn_load::{Allowed, Load, Pacing, Resolves, Schedule, Stop, Targets, Url, Version};
 use sojourn_model::system::{Affinity, Face, Host, Tier, Trouble, server_name};
-use sojourn_serve::program::{self as serve, Running};
+use sojourn_part::program::{self as serve, Running};
 use sojourn_stats::{Estimate, Measure, Span, Time, measure};
 use sojourn_traffic::{Closed, Http, Open, Plan, Script, Site, Sizes, Visitor, Workload};
 

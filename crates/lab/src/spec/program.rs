@@ -1,10 +1,10 @@
 //! Real servers, as `[system]` writes them: `program = { name = "apache-prefork", workers = 16, keep_alive = "0 s" }`.
 //!
-//! The settings are those of `sojourn_serve::program`, and two for a proxy: `origin`, the web server behind it, written
+//! The settings are those of `sojourn_part::program`, and two for a proxy: `origin`, the web server behind it, written
 //! in the same way, and `hits`, the part of requests that it may answer from its cache. For that, every file has a
 //! second copy below `/miss/`, which Squid never stores. The copy is one byte longer, so that replies tell them apart.
 
-use sojourn_serve::program;
+use sojourn_part::program;
 use sojourn_traffic::webstone::FileList;
 use sojourn_traffic::{Closed, Open, Sizes, Workload};
 use toml::{Spanned, Table, Value};

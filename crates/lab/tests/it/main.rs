@@ -10,7 +10,7 @@ mod plan;
 mod report;
 mod seconds;
 mod sessions;
-#[path = "../../../serve/tests/it/skip.rs"]
+#[path = "../../../part/tests/it/skip.rs"]
 mod skip;
 mod spec;
 mod systems;

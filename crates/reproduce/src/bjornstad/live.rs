@@ -17,12 +17,13 @@ use nix::sched::{CpuSet, sched_setaffinity};
 use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 use sojourn_bed::Child;
-use sojourn_lab::{folder::write_whole, host};
+use sojourn_lab::folder::write_whole;
+use sojourn_lab::host;
 use sojourn_load::{Awake, Load, Outcome, Pacing, Record, Report, Schedule, Stop, Targets, Template, Version};
-use sojourn_serve::node::NodeConfig;
-use sojourn_serve::program::{Kind, Program, Running, Workers};
+use sojourn_part::program::{Kind, Program, Running, Workers};
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::{Planned, Request};
+use sojourn_web::node::NodeConfig;
 
 use super::series::Cell;
 use crate::ReproduceError;
@@ -86,7 +87,7 @@ fn failed(error: impl std::fmt::Display) -> ReproduceError {
 pub(crate) fn node() -> Result<(), ReproduceError> {
     pin(CORES[1])?;
     let config = NodeConfig { workers: WORKERS, ..NodeConfig::new("node") };
-    sojourn_serve::child::node(config, std::io::stdout(), Some(std::io::stdin())).map_err(failed)
+    sojourn_web::child::node(config, std::io::stdout(), Some(std::io::stdin())).map_err(failed)
 }
 
 /// Measures every cell on both servers into `folder`, for `seconds` each; with `most`, only that many cells of a table.

@@ -5,7 +5,7 @@ use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use sojourn_serve::now;
+use sojourn_part::now;
 use sojourn_stats::Span;
 
 use crate::{NAMES, Result, Server};

@@ -4,8 +4,8 @@ use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::ops::Range;
 use std::time::Duration;
 
-use sojourn_serve::now;
-use sojourn_serve::report::{Echoes, Heard, Key, Load, Metric, Metrics, Outcome, Sender};
+use sojourn_part::now;
+use sojourn_report::{Echoes, Heard, Key, Load, Metric, Metrics, Outcome, Sender};
 use sojourn_stats::{Span, Time};
 
 use crate::Result;

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 
 use serde_json::Value;
 use sojourn_model::{Discipline, Server};
-use sojourn_serve::{Node, NodeConfig};
+use sojourn_web::{Node, NodeConfig};
 
 use crate::sojourn::{sojourn, stderr, stdout};
 

@@ -47,7 +47,7 @@ mod replay;
 mod report;
 mod scenarios;
 mod site_dies;
-#[path = "../../../serve/tests/it/skip.rs"]
+#[path = "../../../part/tests/it/skip.rs"]
 mod skip;
 mod soak;
 mod sojourn;

@@ -154,12 +154,12 @@ fn a_node_that_is_frozen_killed_or_stopped_gets_no_clients() {
     await_that("all get clients", || nodes.asked(0, 30) == [10, 10, 10]);
 
     nodes.signal(1, Signal::SIGSTOP);
-    let frozen = sojourn_serve::now();
+    let frozen = sojourn_part::now();
     for other in [0, 2] {
         await_that("it is out", || !is_up(&nodes.nodes[other], "b"));
     }
     // Three periods of 500 ms; on a busy machine it is seen later.
-    assert!((sojourn_serve::now() - frozen).as_secs_f64() < 1.5 + 10.0);
+    assert!((sojourn_part::now() - frozen).as_secs_f64() < 1.5 + 10.0);
     assert_eq!(nodes.asked(0, 30)[1], 0);
     assert_eq!(nodes.asked(2, 30)[1], 0);
     nodes.signal(1, Signal::SIGCONT);

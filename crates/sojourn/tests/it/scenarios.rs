@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::Value;
-use sojourn_serve::program::{Program, Running};
+use sojourn_part::program::{Program, Running};
 
 use crate::sojourn::{file, sojourn, stderr, stdout};
 

@@ -1,4 +1,4 @@
-//! What `sojourn switch` refuses. How it forwards is tested where it is (`crates/serve/tests/it/switch.rs`).
+//! What `sojourn switch` refuses. How it forwards is tested where it is (`crates/switch/tests/it/switch.rs`).
 
 use crate::sojourn::{sojourn, stderr};
 

@@ -21,9 +21,9 @@ use sojourn_dispatch::capacity;
 use sojourn_load::{Url, realtime_ns};
 use sojourn_model::system::{Face, Reports, Target, Tier};
 use sojourn_model::{Server, System};
-use sojourn_serve::ClusterConfig;
-use sojourn_serve::node::hardware_of;
 use sojourn_stats::Span;
+use sojourn_web::ClusterConfig;
+use sojourn_web::node::hardware_of;
 
 use super::dns::quoted;
 use super::part::Part;

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 use sojourn_bed::{Child, Ground, Host, clock};
-use sojourn_serve::Switch;
 use sojourn_stats::{Span, Time};
+use sojourn_switch::Switch;
 
 use super::bed;
 use super::incidents::{self, Incident};

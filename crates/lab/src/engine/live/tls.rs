@@ -11,8 +11,8 @@ use sojourn_bed::Ground;
 use sojourn_bed::namespace::TEMPORARY;
 use sojourn_load::{Endpoint, Load, Rotation, Tls, Url};
 use sojourn_model::System;
-use sojourn_serve::CertificateFiles;
-use sojourn_serve::node::make_certificate;
+use sojourn_web::CertificateFiles;
+use sojourn_web::node::make_certificate;
 
 use super::bed;
 

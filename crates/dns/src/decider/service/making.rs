@@ -1,0 +1,124 @@
+//! How a service is made, and made anew by a reload: what can fail is done before anything of it is in force.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use sojourn_dispatch::record::Detail;
+use sojourn_dispatch::{ClientRules, DispatchError, Dispatcher, Information, Signals};
+use sojourn_part::{ServeError, clock};
+use sojourn_report as report;
+use sojourn_stats::Span;
+
+use super::sites::Sites;
+use super::{Inside, Prepared, Surroundings};
+use crate::config::{NoneWithRoom, ServiceConfig};
+
+/// Reports of the rates of clients without news of one after which its rate is forgotten.
+const SILENT_REPORTS: u64 = 3;
+
+/// Whether a service can be followed.
+///
+/// # Errors
+/// In words: what its policy lacks.
+pub(crate) fn check(config: &ServiceConfig) -> Result<(), String> {
+    let has_reports = config.sites.iter().any(|site| site.reports);
+    dispatcher(config, 1, has_reports).map(drop).map_err(|error| {
+        let text = error.to_string();
+        match () {
+            () if text.contains("(client-rates)") => {
+                format!("{text}; add `client_rates`, e.g. `64 s`, and `[reports]`")
+            }
+            () if matches!(error, DispatchError::MissingSignal(_)) && !has_reports => {
+                format!("{text}; add `[reports]`")
+            }
+            () => text,
+        }
+    })
+}
+
+pub(super) fn dispatcher(config: &ServiceConfig, seed: u64, has_reports: bool) -> Result<Dispatcher, DispatchError> {
+    let sites: Vec<_> = config.sites.iter().map(|site| (site.name.clone(), site.weight)).collect();
+    let signals = signals(has_reports, config.client_rates.is_some());
+    // The simulator's first dispatcher bears the same name, so that both draw the same numbers.
+    Dispatcher::new(&config.policy, &sites, Information::Immediate, signals, seed, "dispatcher 0")
+}
+
+/// Begins the record of a dispatcher, if there is to be one, when there were so many of its name; gives how many there are.
+pub(super) fn begin_record(
+    dispatcher: &mut Dispatcher,
+    config: &ServiceConfig,
+    before: u32,
+) -> Result<u32, ServeError> {
+    let Some(path) = &config.record else { return Ok(0) };
+    let path = match before {
+        0 => path.clone(),
+        further => PathBuf::from(format!("{}.{further}", path.display())),
+    };
+    let cannot = || format!("cannot record to {}", path.display());
+    let detail = if config.explain { Detail::Explained } else { Detail::Decisions };
+    let file = File::create(&path).map_err(ServeError::system(cannot()))?;
+    let begun = dispatcher.record_to(Box::new(file), detail);
+    begun.map_err(|error| ServeError::Config(format!("{}: {error}", cannot())))?;
+    Ok(before + 1)
+}
+
+/// What a DNS tells policies.
+fn signals(has_reports: bool, has_rates: bool) -> Signals {
+    let seen = Signals::DNS | Signals::ORIGIN;
+    let told = if has_reports {
+        report::SIGNALS.difference(Signals::CLIENT_RATES) | Signals::ROUND_TRIPS
+    } else {
+        Signals::empty()
+    };
+    let rates = if has_reports && has_rates { Signals::CLIENT_RATES } else { Signals::empty() };
+    seen | told | rates
+}
+
+impl Inside {
+    /// Tells the dispatcher what it knows from the start.
+    pub(super) fn begin(&mut self) {
+        self.dispatcher.keep_clients(ClientRules {
+            at_most: self.around.clients,
+            rates_expire: self.config.client_rates.map(|every| Span(every.0.saturating_mul(SILENT_REPORTS))),
+            sites_probed: self.config.sites_probed,
+            refresh: self.config.refresh,
+        });
+        self.dispatcher.need_room(self.config.none_with_room != NoneWithRoom::Policy);
+        self.sites = Sites::new(&self.config.sites, &self.around.places, &mut self.dispatcher, self.latest);
+    }
+
+    pub(super) fn prepare(&self, config: &ServiceConfig, around: &Surroundings) -> Result<Prepared, ServeError> {
+        let is_kept = [
+            self.config.policy == config.policy,
+            self.config.client_rates == config.client_rates,
+            (self.config.sites_probed, self.config.refresh) == (config.sites_probed, config.refresh),
+            (&self.config.record, self.config.explain) == (&config.record, config.explain),
+            (self.around.seed, self.around.clients) == (around.seed, around.clients),
+            self.around.takes_reports == around.takes_reports,
+        ];
+        if is_kept.into_iter().all(|is_same| is_same) {
+            return Ok(None);
+        }
+        let mut dispatcher = dispatcher(config, around.seed, around.takes_reports)?;
+        let before = if self.config.record == config.record { self.records } else { 0 };
+        let records = begin_record(&mut dispatcher, config, before)?;
+        Ok(Some((Box::new(dispatcher), records)))
+    }
+
+    pub(super) fn reload(&mut self, config: &ServiceConfig, around: &Surroundings, prepared: Prepared) {
+        let now = self.time(clock::now());
+        let Some((dispatcher, records)) = prepared else {
+            (self.config, self.around) = (config.clone(), around.clone());
+            self.dispatcher.need_room(self.config.none_with_room != NoneWithRoom::Policy);
+            return self.sites.reload(&config.sites, &around.places, &mut self.dispatcher, now);
+        };
+        // Another policy knows nothing of what this one has learned; what sites have reported it is told again.
+        self.finish_record();
+        let before = std::mem::replace(&mut self.dispatcher, *dispatcher);
+        (self.config, self.around, self.records) = (config.clone(), around.clone(), records);
+        let sites = std::mem::take(&mut self.sites);
+        self.journal.clear();
+        self.begin();
+        self.sites.inherit(&sites, &before, &mut self.dispatcher, now);
+    }
+}

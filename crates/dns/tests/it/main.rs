@@ -1,0 +1,12 @@
+//! The DNS: its wire, its zones, its sockets, and the sites that it chooses.
+
+mod decider;
+mod load;
+mod places;
+mod reload;
+#[path = "../../../part/tests/it/skip.rs"]
+mod skip;
+#[path = "../../../part/tests/it/support.rs"]
+#[allow(dead_code, reason = "the tests of other crates use it too")]
+mod support;
+mod wire;

@@ -1,0 +1,23 @@
+#![doc = include_str!("../README.md")]
+
+pub mod alarm;
+mod backend;
+pub mod caller;
+pub mod child;
+pub mod clock;
+pub mod control;
+pub mod current;
+pub mod descriptors;
+mod error;
+pub mod headers;
+pub mod listen;
+pub mod netlink;
+pub mod network;
+pub mod place;
+pub mod program;
+pub mod prometheus;
+pub mod threads;
+
+pub use backend::{Backend, Health, Probe};
+pub use clock::now;
+pub use error::ServeError;

@@ -1,0 +1,52 @@
+//! Numbers in Prometheus' text format over HTTP, at `/metrics`.
+
+use std::convert::Infallible;
+use std::fmt::Write;
+use std::net::TcpListener;
+use std::rc::Rc;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use sojourn_stats::Span;
+use tokio::sync::watch;
+
+use crate::listen::{Connections, HEAD_TIMEOUT, Rules};
+
+/// Connections of those who ask at once.
+const CONNECTIONS: usize = 16;
+
+const SECOND: Span = Span(1_000_000_000);
+
+/// Answers those who ask with `text` until told to stop.
+pub async fn serve(listener: TcpListener, text: impl Fn() -> String + 'static, stop: watch::Receiver<bool>) {
+    let rules = Rules { patience: HEAD_TIMEOUT, grace: SECOND, ..Rules::new(CONNECTIONS) };
+    let text = Rc::new(text);
+    let service = |_| {
+        let text = Rc::clone(&text);
+        service_fn(move |request| {
+            let reply = reply(&request, &*text);
+            async move { Ok::<_, Infallible>(reply) }
+        })
+    };
+    Connections::new(rules).accept(listener, None, stop, service).await;
+}
+
+/// What stands before the values of a metric.
+pub fn head(text: &mut String, name: &str, kind: &str, help: &str) {
+    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+}
+
+fn reply(request: &Request<Incoming>, text: &dyn Fn() -> String) -> Response<Full<Bytes>> {
+    let (status, text) = match (request.method(), request.uri().path()) {
+        (&Method::GET | &Method::HEAD, "/metrics") => (StatusCode::OK, text()),
+        (_, "/metrics") => (StatusCode::METHOD_NOT_ALLOWED, "GET\n".into()),
+        _ => (StatusCode::NOT_FOUND, "GET /metrics\n".into()),
+    };
+    let mut reply = Response::new(Full::new(Bytes::from(text)));
+    *reply.status_mut() = status;
+    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4"));
+    reply
+}

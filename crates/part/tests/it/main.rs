@@ -1,0 +1,7 @@
+//! Real programs on free loopback ports.
+
+mod apache;
+mod program;
+mod skip;
+#[allow(dead_code, reason = "the tests of other crates use it too")]
+mod support;

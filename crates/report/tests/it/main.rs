@@ -1,0 +1,4 @@
+//! Reports by signed datagrams, without sockets.
+
+mod orders;
+mod reports;

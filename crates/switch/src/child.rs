@@ -1,0 +1,68 @@
+//! A switch, and a server's half of one, as child processes, by the protocol of [`sojourn_part::child`].
+
+use std::io::{Read, Write};
+
+use serde_json::{Value, json};
+use sojourn_bed::Events;
+use sojourn_part::ServeError;
+use sojourn_part::child::{event, stopped, until_stopped};
+use sojourn_report::UpstreamConfig;
+
+use crate::{ServerHalf, ServerHalfConfig, Switch, SwitchConfig};
+
+/// Runs a packet switch until it is told to stop; otherwise as a node. Over its input it is asked what it has done so far:
+/// `{"ask": "counts"}`.
+///
+/// # Errors
+/// When the switch cannot start, and nothing has been written then; or when its record could not be written to its end.
+pub fn switch(
+    config: SwitchConfig,
+    output: impl Write + Send + 'static,
+    input: Option<impl Read + Send + 'static>,
+) -> Result<(), ServeError> {
+    let events = Events::once_ready(output);
+    let (policy, address, upstream) =
+        (config.policy.clone(), config.service, config.upstream.as_ref().map(UpstreamConfig::summary));
+    let switch = Switch::start(config, events.clone())?;
+    let inherited = switch.inherited();
+    let mut ready = json!({
+        "event": "ready", "kind": "switch", "port": address.port(), "address": address, "policy": policy,
+        "inherited": inherited,
+    });
+    if let Some(reports) = switch.reports_address() {
+        ready["reports"] = json!(reports);
+    }
+    if let Some(upstream) = upstream {
+        ready["tells"] = upstream;
+    }
+    let (counter, teller) = (switch.counter(), events.clone());
+    let message = move |asked: &Value| {
+        if asked["ask"] == "counts" {
+            teller.emit(&event("counts", "switch", &counter()));
+        }
+    };
+    until_stopped(&events, &ready, input, message)?;
+    let counts = switch.stop();
+    events.emit(&stopped("switch", &counts));
+    if counts.records_failed > 0 { Err(ServeError::Record) } else { Ok(()) }
+}
+
+/// Keeps a server's half of a switch in force until it is told to stop; otherwise as a node.
+///
+/// # Errors
+/// When the system refuses; what was changed has been put back then.
+pub fn server_half(
+    config: ServerHalfConfig,
+    output: impl Write + Send + 'static,
+    input: Option<impl Read + Send + 'static>,
+) -> Result<(), ServeError> {
+    let events = Events::once_ready(output);
+    let address = config.service;
+    let half = ServerHalf::start(config)?;
+    let ready = json!({"event": "ready", "kind": "switch-server", "port": address.port(), "address": address});
+    until_stopped(&events, &ready, input, |_| {})?;
+    let counts = half.counts();
+    drop(half);
+    events.emit(&stopped("switch-server", &counts));
+    Ok(())
+}

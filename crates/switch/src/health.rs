@@ -1,0 +1,47 @@
+//! Active health checks: whether each server accepts a connection to the service's port, at its own address.
+//!
+//! A server that is down is given no new connection. Those that it has keep their way: a process that was restarted behind
+//! a full queue of connections, or a network that was cut for a moment, ends none of them.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use sojourn_dispatch::BackendId;
+use sojourn_part::{Probe, clock};
+use tokio::net::TcpStream;
+
+use super::config::SwitchConfig;
+use super::decider::{Decider, lock};
+use super::kernel::rules::{self, Mark};
+
+/// Probes a server for as long as it is polled.
+pub(super) async fn watch(decider: Arc<Mutex<Decider>>, config: Arc<SwitchConfig>, backend: BackendId) {
+    let health = &config.health;
+    if health.probe == Probe::Off {
+        return std::future::pending().await;
+    }
+    let address = config.backends[backend.0 as usize].address;
+    loop {
+        let outcome = tokio::time::timeout(health.timeout.as_std(), TcpStream::connect(address)).await;
+        let now = clock::now();
+        let struck = |times, why| lock(&decider).struck(backend, times, health.fall, why, now);
+        let changed = match outcome {
+            Ok(Ok(_)) => lock(&decider).probed(backend, now).map(|mark| (mark, false)),
+            Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                struck(health.fall, "no program listens there").map(|mark| (mark, true))
+            }
+            Ok(Err(_)) => struck(1, "it cannot be reached").map(|mark| (mark, true)),
+            Err(_) => struck(1, "it does not answer in time").map(|mark| (mark, true)),
+        };
+        // Where each packet is spliced, no rule knows servers.
+        if let Some((mark, is_down)) = changed.filter(|_| !config.mode.is_spliced()) {
+            tell_rules(mark, is_down).await;
+        }
+        tokio::time::sleep(health.every.as_std()).await;
+    }
+}
+
+async fn tell_rules(mark: Mark, is_down: bool) {
+    // Without it a connection that is being opened there waits until it is forgotten.
+    let _ = tokio::task::spawn_blocking(move || rules::set_down(mark, is_down)).await;
+}

@@ -1,0 +1,96 @@
+//! Nodes, gateways and redirectors as child processes, by the protocol of [`sojourn_part::child`].
+
+use std::io::{Read, Write};
+
+use serde_json::{Value, json};
+use sojourn_bed::supervised::Signalled;
+use sojourn_bed::{Events, supervised};
+use sojourn_part::child::{stopped, until_stopped, until_stopped_or};
+use sojourn_part::{ServeError, descriptors};
+use sojourn_report::UpstreamConfig;
+
+use crate::{Face, Gateway, GatewayConfig, Node, NodeConfig};
+
+/// Runs a node until it is told to stop, with as many file descriptors as the system allows. `input` is the standard
+/// input, or none where its end means nothing (a service manager that connects it to `/dev/null`). Over it a node is told
+/// what ails it, as JSON: `{"speed": 0.2}`, `{"errors": 0.3}`; 1 and 0 are none. Where its settings are from a file, it reads
+/// that anew on SIGHUP, and its oracle's table; where it writes a log, it opens that anew on SIGUSR1.
+///
+/// # Errors
+/// When the node cannot start, and nothing has been written then; or when a record of decisions or a table of what was learned
+/// could not be written.
+pub fn node(
+    config: NodeConfig,
+    output: impl Write + Send + 'static,
+    input: Option<impl Read + Send + 'static>,
+) -> Result<(), ServeError> {
+    descriptors::raise_limit();
+    let events = Events::once_ready(output);
+    let (name, has_file, has_log) = (config.name.clone(), config.source.is_some(), config.log.is_some());
+    let has_oracle = config.cluster.as_ref().is_some_and(|cluster| cluster.oracle.is_some());
+    let node = Node::start_with(config, events.clone())?;
+    let address = node.address();
+    let mut ready = json!({"event": "ready", "kind": "node", "port": address.port(), "address": address, "name": name});
+    for (key, addresses) in [("http", node.plain_addresses()), ("https", node.tls_addresses())] {
+        if !addresses.is_empty() {
+            ready[key] = json!(addresses);
+        }
+    }
+    if let Some(reports) = node.reports_address() {
+        ready["reports"] = json!(reports);
+    }
+    if let Some(metrics) = node.metrics_address() {
+        ready["metrics"] = json!(metrics);
+    }
+    let ailment = node.ailment();
+    let message = move |told: &Value| {
+        if let Some(speed) = told["speed"].as_f64() {
+            ailment.work_at(speed);
+        }
+        if let Some(share) = told["errors"].as_f64() {
+            ailment.fail(share);
+        }
+    };
+    let does = node.told();
+    let does = |told: Signalled| match told {
+        Signalled::Reload if !has_file && !has_oracle => supervised::nothing_to_do(&events, told),
+        Signalled::Reopen if !has_log => supervised::nothing_to_do(&events, told),
+        told => does(told),
+    };
+    until_stopped_or(&events, &ready, input, message, does)?;
+    let (counts, written) = node.finish();
+    events.emit(&stopped("node", &counts));
+    written
+}
+
+/// Runs a gateway or a redirector until it is told to stop; otherwise as a node.
+///
+/// # Errors
+/// When the gateway cannot start, and nothing has been written then; or when its record could not be written to its end.
+pub fn gateway(
+    config: GatewayConfig,
+    output: impl Write + Send + 'static,
+    input: Option<impl Read + Send + 'static>,
+) -> Result<(), ServeError> {
+    descriptors::raise_limit();
+    let events = Events::once_ready(output);
+    let (policy, upstream) = (config.policy.clone(), config.upstream.as_ref().map(UpstreamConfig::summary));
+    let kind = match config.face {
+        Face::Proxy => "gateway",
+        Face::Redirector { .. } => "redirect",
+    };
+    let gateway = Gateway::start(config, events.clone())?;
+    let address = gateway.address();
+    let mut ready =
+        json!({"event": "ready", "kind": kind, "port": address.port(), "address": address, "policy": policy});
+    if let Some(reports) = gateway.reports_address() {
+        ready["reports"] = json!(reports);
+    }
+    if let Some(upstream) = upstream {
+        ready["tells"] = upstream;
+    }
+    until_stopped(&events, &ready, input, |_| {})?;
+    let counts = gateway.stop();
+    events.emit(&stopped(kind, &counts));
+    if counts.records_failed > 0 { Err(ServeError::Record) } else { Ok(()) }
+}

@@ -1,0 +1,14 @@
+#![doc = include_str!("../README.md")]
+
+pub mod child;
+pub mod gateway;
+pub mod node;
+mod redirection;
+mod target;
+
+pub use gateway::{Face, Gateway, GatewayConfig, GatewayCounts, OrcaConfig, Timeouts};
+pub use node::{
+    Ailment, CertificateFiles, ClusterConfig, ClusterCounts, CopySettings, HandOver, Limits, Membership, Node,
+    NodeConfig, NodeCounts, NodeFile, PeerConfig, TlsConfig, WhenFull,
+};
+pub use redirection::RedirectStatus;

@@ -1,0 +1,547 @@
+//! What a node answers to a request.
+
+use std::future::Future;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+
+use hyper::body::{Body, Incoming};
+use hyper::header::{ALLOW, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION};
+use hyper::{Method, Request, Response, StatusCode};
+use sojourn_part::caller::Caller;
+use sojourn_part::{ServeError, clock, headers};
+use sojourn_report::{Metric, Metrics, orca};
+use sojourn_stats::{Span, Stream, Time};
+
+use super::ailment::Ailment;
+use super::body::NodeBody;
+use super::broker::{Broker, Place};
+use super::dynamic::Dynamic;
+use super::emulation::{Emulation, NotServed, Served};
+use super::files::Files;
+use super::hand_over::{Passed, from_copy, pass_on};
+use super::limits::{Limits, Overrun};
+use super::log::{AccessLog, Line};
+use super::oracle::{Learner, Metered};
+use super::processor::Processor;
+use super::reply::{self, Reply, text};
+use super::requests::Requests;
+use super::spin::{Amount, Workers};
+use super::stored::{STORED, Source};
+use super::work::Asked;
+use super::{BYTES_MAX, DEMAND_MAX, HEALTH, LOAD, NodeConfig, NodeCounts};
+use crate::gateway::Forwarder;
+use crate::redirection::leave_body;
+use crate::target;
+
+/// Load is averaged over the last one to two of these.
+const LOAD_WINDOW: Span = Span(1_000_000_000);
+
+/// What answers the requests of all connections.
+pub(crate) struct Handler {
+    name: HeaderValue,
+    files: Option<Files>,
+    dynamic: Dynamic,
+    log: Option<Arc<AccessLog>>,
+    limits: Limits,
+    emulation: Option<Arc<Emulation>>,
+    started: Time,
+    requests: Arc<Requests>,
+    busy: Arc<Mutex<BusyMarks>>,
+    ailment: Arc<Ailment>,
+    broker: Option<Arc<Broker>>,
+    learner: Option<Arc<Learner>>,
+    workers: Workers,
+}
+
+/// What a handler comes after.
+pub(crate) enum Before<'a> {
+    /// Nothing: the node starts, with this broker.
+    Start(Option<Arc<Broker>>),
+    /// Another one, whose place it takes.
+    Reload(&'a Handler),
+}
+
+/// An answer that is there at once, or that is waited for in a box of its own: what a future holds is moved for each request,
+/// and files need little of it.
+pub(crate) enum Answer {
+    AtOnce(Option<Reply>),
+    Later(Pin<Box<dyn Future<Output = Reply>>>),
+}
+
+/// What a request wants beside what its path names.
+struct Wish {
+    is_head: bool,
+    wants_load: bool,
+    line: Option<Line>,
+}
+
+/// Busy time at two instants that lie a window apart.
+#[derive(Clone, Copy)]
+struct BusyMarks {
+    older: (Time, Span),
+    newer: (Time, Span),
+}
+
+impl Handler {
+    /// What answers by these settings. Where it takes the place of another one, counts and the emulated server go on.
+    pub(crate) fn new(config: &NodeConfig, port: u16, before: Before<'_>) -> Result<Handler, ServeError> {
+        let name = headers::name_value(&config.name)?;
+        let limits = config.limits.clone();
+        let files = config.files.as_ref().map(Files::new).transpose()?;
+        let root = config.files.as_ref().map(|settings| settings.root.as_path());
+        let dynamic = Dynamic::new(config.cgi.as_ref(), config.fastcgi.as_ref(), root, port)?;
+        let log = config.log.as_ref().map(AccessLog::open).transpose()?.map(Arc::new);
+        let broker = match before {
+            Before::Reload(Handler {
+                emulation, started, requests, busy, ailment, broker, learner, workers, ..
+            }) => {
+                let (emulation, requests, busy) = (emulation.clone(), Arc::clone(requests), Arc::clone(busy));
+                let (ailment, broker, learner) = (Arc::clone(ailment), broker.clone(), learner.clone());
+                return Ok(Handler {
+                    name,
+                    files,
+                    dynamic,
+                    log,
+                    limits,
+                    emulation,
+                    started: *started,
+                    requests,
+                    busy,
+                    ailment,
+                    broker,
+                    learner,
+                    workers: workers.clone(),
+                });
+            }
+            Before::Start(broker) => broker,
+        };
+        let ailment = Arc::new(Ailment::none(Stream::new(config.seed, &config.name, "errors")));
+        let emulation = Emulation::of(config)?.map(Arc::new);
+        let speed = broker.as_ref().map(|broker| broker.speed());
+        let speed = speed.or(config.model.as_ref().map(|model| model.speed)).unwrap_or(1.0);
+        let learner = config.learn.as_ref().map(|file| {
+            let cannot = format!("cannot write what is learned to {}", file.display());
+            let learner = Learner::new(file.clone(), speed);
+            learner.map(Arc::new).map_err(|error| ServeError::Config(format!("{cannot}: {error}")))
+        });
+        let started = clock::now();
+        let busy = if emulation.is_some() { Span::ZERO } else { clock::process_cpu() };
+        let busy = Arc::new(Mutex::new(BusyMarks { older: (started, busy), newer: (started, busy) }));
+        let (requests, learner) = (Arc::default(), learner.transpose()?);
+        let workers = Workers::new(config.workers);
+        Ok(Handler {
+            name,
+            files,
+            dynamic,
+            log,
+            limits,
+            emulation,
+            started,
+            requests,
+            busy,
+            ailment,
+            broker,
+            learner,
+            workers,
+        })
+    }
+
+    /// The stations of what is emulated.
+    pub(crate) fn stations(&self) -> &[Arc<Processor>] {
+        self.emulation.as_deref().map_or(&[], Emulation::stations)
+    }
+
+    pub(crate) fn ailment(&self) -> &Arc<Ailment> {
+        &self.ailment
+    }
+
+    pub(crate) fn broker(&self) -> Option<&Arc<Broker>> {
+        self.broker.as_ref()
+    }
+
+    /// Ends what is written on while it serves; says what could not be written.
+    pub(crate) fn finish(&self) -> Result<(), ServeError> {
+        if let Some(broker) = &self.broker {
+            broker.finish();
+        }
+        self.learner
+            .iter()
+            .try_for_each(|learner| learner.write())
+            .map_err(ServeError::system("cannot write what was learned"))
+    }
+
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.requests.in_flight()
+    }
+
+    pub(crate) fn log(&self) -> Option<&AccessLog> {
+        self.log.as_deref()
+    }
+
+    pub(crate) fn counts(&self, now: Time) -> NodeCounts {
+        let totals = self.emulation.as_deref().map(Emulation::totals).unwrap_or_default();
+        NodeCounts {
+            requests: self.requests.all(),
+            in_flight: self.in_flight(),
+            in_flight_max: self.requests.most(),
+            served: totals.served,
+            denied: totals.denied,
+            cancelled: totals.cancelled,
+            busy_s: totals.busy.as_secs_f64(),
+            demand_s: totals.demand.as_secs_f64(),
+            elapsed_s: now.saturating_since(self.started).as_secs_f64(),
+            cluster: self.broker.as_ref().map(|broker| broker.counts()),
+            log_lost: self.log().map_or(0, AccessLog::lost),
+            ..NodeCounts::default()
+        }
+    }
+
+    /// Answers one request of `client`. Dropped when the client goes away, and whatever it waits for with it.
+    pub(crate) fn answer(
+        self: Arc<Handler>,
+        caller: Caller,
+        forwarder: Option<Rc<Forwarder>>,
+        mut request: Request<Incoming>,
+    ) -> Answer {
+        let line = self.log.as_ref().and_then(|log| log.line(caller.address.ip(), &request));
+        let wants_load = request.headers().get(orca::WANTED).is_some_and(|form| form.as_bytes() == b"TEXT");
+        let wish = Wish { is_head: request.method() == Method::HEAD, wants_load, line };
+        let reply = match target::settle(&mut request) {
+            Ok(()) if self.limits.is_too_large(&request) => Some(self.too_large()),
+            Ok(()) if self.broker.is_none() && self.learner.is_none() => self.at_once(&request),
+            Ok(()) => None,
+            Err((status, wrong)) => Some(last(text(status, format!("{wrong}\n")))),
+        };
+        match reply {
+            Some(reply) => Answer::AtOnce(Some(self.complete(reply, wish))),
+            None => Answer::Later(Box::pin(async move {
+                let reply = self.place(&caller, forwarder.as_deref(), request).await;
+                self.complete(reply, wish)
+            })),
+        }
+    }
+
+    /// With what every reply has.
+    fn complete(&self, mut reply: Reply, wish: Wish) -> Reply {
+        if let Some(files) = &self.files {
+            reply = files.dress(reply);
+        }
+        // What was forwarded says who made it.
+        reply.headers_mut().entry(headers::BACKEND).or_insert_with(|| self.name.clone());
+        if wish.wants_load {
+            reply.headers_mut().insert(HeaderName::from_static(orca::HEADER), self.load_value());
+        }
+        if wish.is_head {
+            let is_said = reply.status() == StatusCode::NOT_MODIFIED || reply.headers().contains_key(CONTENT_LENGTH);
+            if let Some(size) = reply.body().size().filter(|_| !is_said) {
+                reply.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(size));
+            }
+            *reply.body_mut() = NodeBody::whole("");
+        }
+        match wish.line {
+            Some(line) => AccessLog::attach(reply, line),
+            None => reply,
+        }
+    }
+
+    /// Here or elsewhere, as the broker says.
+    async fn place(
+        self: &Arc<Handler>,
+        caller: &Caller,
+        forwarder: Option<&Forwarder>,
+        request: Request<Incoming>,
+    ) -> Reply {
+        let client = caller.address.ip();
+        let (Some(broker), Some(forwarder)) = (&self.broker, forwarder) else {
+            return self.serve(client, request, None).await;
+        };
+        let mut placed = broker.place(caller, &request, self.files.as_ref());
+        let mut reply = match std::mem::replace(&mut placed.place, Place::Here) {
+            Place::Here => self.serve(client, request, None).await,
+            Place::Fetches(peer) => {
+                let source = Source { broker, forwarder, peer, client };
+                self.serve(client, request, Some(source)).await
+            }
+            Place::Elsewhere(status, location) => {
+                let mut reply = Response::new(NodeBody::whole(""));
+                *reply.status_mut() = status.code();
+                leave_body(request, reply.headers_mut(), self.limits.body_timeout.as_std());
+                reply.headers_mut().insert(LOCATION, location);
+                reply
+            }
+            Place::Copied(copy) => from_copy(broker, &copy.0, &request),
+            place @ (Place::Through(peer) | Place::Owned(peer)) => {
+                let is_fetched = matches!(place, Place::Owned(_));
+                match pass_on(broker, forwarder, client, (peer, is_fetched), request, self.files.as_ref()).await {
+                    Passed::Answered(reply) => reply,
+                    Passed::Back(request) => self.serve(client, request, None).await,
+                }
+            }
+            Place::Nowhere => text(StatusCode::SERVICE_UNAVAILABLE, "no node of the cluster can serve this now\n"),
+        };
+        placed.annotate(reply.headers_mut());
+        reply
+    }
+
+    /// Here, and learns from it where it is to. `source` has the file, where it is one of another node's emulated disk.
+    async fn serve(
+        self: &Arc<Handler>,
+        client: IpAddr,
+        request: Request<Incoming>,
+        source: Option<Source<'_>>,
+    ) -> Reply {
+        let Some(learner) = self.learner.as_ref().filter(|_| !matches!(request.uri().path(), LOAD | HEALTH)) else {
+            return self.route(client, request, source).await;
+        };
+        let (path, before) = (request.uri().path().to_owned(), self.requests.all());
+        let named = request.headers().get(headers::CLASS).and_then(|class| class.to_str().ok()).unwrap_or("");
+        let (class, was_alone) = (named.to_owned(), self.in_flight() == 0);
+        let (reply, taken) = Metered::new(self.route(client, request, source)).await;
+        if reply.status() == StatusCode::OK {
+            let is_alone = was_alone && self.requests.all() == before + 1;
+            learner.learn(&path, &class, taken, is_alone, reply.body().size().unwrap_or(0));
+        }
+        reply
+    }
+
+    async fn route(
+        self: &Arc<Handler>,
+        client: IpAddr,
+        request: Request<Incoming>,
+        source: Option<Source<'_>>,
+    ) -> Reply {
+        if let Some(reply) = self.at_once(&request) {
+            return reply;
+        }
+        let path = request.uri().path();
+        if let Some(emulation) = self.emulation.as_deref().filter(|_| path.starts_with(STORED)) {
+            // No request of a client's: the node whose client wants it has counted that.
+            return self.stored(emulation, &request).await.unwrap_or_else(|refusal| refusal);
+        }
+        let in_flight = self.requests.enter();
+        if self.ailment.fails() {
+            return text(StatusCode::SERVICE_UNAVAILABLE, "");
+        }
+        if is_work(path) {
+            return match self.work(request, source).await {
+                Ok(reply) => reply.map(|body| body.with(in_flight)),
+                Err(refusal) => refusal,
+            };
+        }
+        let program = self.dynamic.find(path, self.files.as_ref()).expect("all else is answered at once");
+        let reply = self.dynamic.answer(program, self.files.as_ref(), client, request).await;
+        reply.map(|body| body.with(in_flight))
+    }
+
+    /// The answer, where nothing is waited for: all but emulated work and programs.
+    fn at_once(&self, request: &Request<Incoming>) -> Option<Reply> {
+        let path = request.uri().path();
+        match path {
+            LOAD => return Some(self.load()),
+            HEALTH => return Some(text(StatusCode::OK, "ok\n")),
+            _ => {}
+        }
+        let is_stored = self.emulation.is_some() && path.starts_with(STORED);
+        if is_stored || is_work(path) || self.dynamic.find(path, self.files.as_ref()).is_some() {
+            return None;
+        }
+        let in_flight = self.requests.enter();
+        if self.ailment.fails() {
+            return Some(text(StatusCode::SERVICE_UNAVAILABLE, ""));
+        }
+        if request.method() != Method::GET && request.method() != Method::HEAD {
+            let mut refusal = text(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are served here\n");
+            refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            return Some(refusal);
+        }
+        let reply = match (path.strip_prefix("/bytes/"), &self.files) {
+            (Some(size), _) => match size.parse() {
+                Ok(size) if size <= BYTES_MAX => reply::of(NodeBody::filler(size), "application/octet-stream"),
+                _ => text(StatusCode::BAD_REQUEST, format!("/bytes/N wants a whole number up to {BYTES_MAX}\n")),
+            },
+            (None, Some(files)) => files.answer(request),
+            (None, None) => text(StatusCode::NOT_FOUND, "there is no such file here\n"),
+        };
+        Some(reply.map(|body| body.with(in_flight)))
+    }
+
+    async fn work(self: &Arc<Handler>, request: Request<Incoming>, source: Option<Source<'_>>) -> Result<Reply, Reply> {
+        let asked = Asked::parse(&request).map_err(wrong)?;
+        let (parts, body) = request.into_parts();
+        let fetched = match (source, asked.object) {
+            (Some(_), _) if !body.is_end_stream() => {
+                return Err(wrong("a file that another node owns is asked for without a body".into()));
+            }
+            (Some(source), Some(object)) => Some(source.fetch(parts, body, object, asked.size)),
+            _ if body.is_end_stream() => None,
+            _ => {
+                self.limits.drain(body).await.map_err(|overrun| match overrun {
+                    Overrun::TooLarge => self.too_large(),
+                    Overrun::Malformed => last(text(StatusCode::BAD_REQUEST, "the body of the request is malformed\n")),
+                    Overrun::TooSlow => text(StatusCode::REQUEST_TIMEOUT, "the body of the request came too slowly\n"),
+                })?;
+                None
+            }
+        };
+        let served = match (&self.emulation, asked.rounds) {
+            (Some(emulation), None) => Some(self.emulate(emulation, &asked, fetched).await?),
+            (_, Some(rounds)) => {
+                self.workers.burn(Amount::Rounds(rounds)).await;
+                None
+            }
+            (None, None) => {
+                let Some(demand) = asked.demand else {
+                    let wanted = "/work wants ?iter=N, ?demand=10ms or the header x-sojourn-demand here\n";
+                    return Err(text(StatusCode::BAD_REQUEST, wanted));
+                };
+                self.workers.burn(Amount::Time(demand)).await;
+                None
+            }
+        };
+        let mut reply = reply::of(NodeBody::filler(asked.size), "application/octet-stream");
+        if let Some(served) = served {
+            reply.headers_mut().insert(headers::SERVICE, service_value(served));
+        }
+        Ok(reply)
+    }
+
+    async fn emulate(
+        &self,
+        emulation: &Emulation,
+        asked: &Asked,
+        fetched: Option<impl Future<Output = Result<Span, NotServed>>>,
+    ) -> Result<Served, Reply> {
+        if !emulation.takes(self.in_flight()) {
+            return Err(not_served(NotServed::Full));
+        }
+        let wanted = asked.wanted();
+        let service = self.ailment.of(emulation.server.service_time(emulation.work_of(&wanted)));
+        emulation.serve(&wanted, service, fetched).await.map_err(not_served)
+    }
+
+    /// A file of the emulated disk, for the node that has asked.
+    async fn stored(&self, emulation: &Emulation, request: &Request<Incoming>) -> Result<Reply, Reply> {
+        let asked = Asked::parse(request).map_err(wrong)?;
+        let served = emulation.read(&asked.wanted()).await.map_err(not_served)?;
+        let mut reply = reply::of(NodeBody::filler(asked.size), "application/octet-stream");
+        reply.headers_mut().insert(headers::SERVICE, service_value(served));
+        Ok(reply)
+    }
+
+    fn too_large(&self) -> Reply {
+        let most = self.limits.body_size;
+        text(StatusCode::PAYLOAD_TOO_LARGE, format!("the body of a request has at most {most} bytes here\n"))
+    }
+
+    fn load(&self) -> Reply {
+        let value = self.load_value();
+        let mut reply = text(StatusCode::OK, [value.as_bytes(), b"\n"].concat());
+        reply.headers_mut().insert(HeaderName::from_static(orca::HEADER), value);
+        reply
+    }
+
+    /// Its load now, as ORCA writes it.
+    fn load_value(&self) -> HeaderValue {
+        let mut load = orca::Load::of_in_flight(self.in_flight());
+        load.cpu_utilization = Some(self.utilization());
+        load.named_metrics.extend(self.totals().into_iter().map(|(metric, value)| (metric.name().into(), value)));
+        HeaderValue::from_str(&load.to_text()).expect("a load report is plain text")
+    }
+
+    /// What the emulated server has done, for those who make differences of it.
+    fn totals(&self) -> Vec<(Metric, f64)> {
+        let Some(emulation) = &self.emulation else { return Vec::new() };
+        let (totals, cores) = (emulation.totals(), f64::from(emulation.server.cores));
+        let elapsed = clock::now().saturating_since(self.started);
+        vec![
+            (Metric::Arrived, totals.arrived as f64),
+            (Metric::Completed, totals.served as f64),
+            (Metric::Stayed, totals.stayed.as_secs_f64()),
+            (Metric::Busy, totals.busy.as_secs_f64()),
+            (Metric::CoreTime, cores * elapsed.as_secs_f64()),
+            (Metric::Cores, cores),
+        ]
+    }
+
+    /// Says what the node's peers are told of it; what the machine says is there already, where nothing is emulated.
+    pub(crate) fn tell(&self, metrics: &mut Metrics) {
+        let (all, inside) = (self.requests.all(), self.in_flight());
+        metrics.set(Metric::InFlight, inside as f64);
+        if self.emulation.is_some() {
+            self.totals().into_iter().for_each(|(metric, value)| metrics.set(metric, value));
+            metrics.set(Metric::Cpu, self.utilization());
+        } else {
+            metrics.set(Metric::Arrived, all as f64);
+            metrics.set(Metric::Completed, all.saturating_sub(inside) as f64);
+        }
+        let cores = metrics.value(Metric::Cores).unwrap_or(1.0).max(1.0);
+        let of_core = |requests: u64| (requests as f64 / cores).floor();
+        let Some(emulation) = &self.emulation else { return metrics.set(Metric::CpuQueue, of_core(inside)) };
+        metrics.set(Metric::CpuQueue, of_core(emulation.inside("cpu")));
+        metrics.set(Metric::DiskQueue, emulation.inside("disk") as f64);
+        metrics.set(Metric::NetQueue, emulation.inside("net") as f64);
+    }
+
+    /// Share of the (emulated) processor that was busy lately.
+    fn utilization(&self) -> f64 {
+        let (busy, cores) = match &self.emulation {
+            Some(emulation) => (emulation.totals().busy, emulation.server.cores),
+            None => (clock::process_cpu(), 1),
+        };
+        let now = clock::now();
+        let mut marks = self.busy.lock().expect("nothing panics while it holds the marks");
+        if now.saturating_since(marks.newer.0) >= LOAD_WINDOW {
+            *marks = BusyMarks { older: marks.newer, newer: (now, busy) };
+        }
+        let (since, before) = marks.older;
+        let elapsed = now.saturating_since(since).as_secs_f64() * f64::from(cores.max(1));
+        let worked = busy.as_secs_f64() - before.as_secs_f64();
+        if elapsed > 0.0 { worked.max(0.0) / elapsed } else { 0.0 }
+    }
+}
+
+impl Future for Answer {
+    type Output = Reply;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Reply> {
+        match self.get_mut() {
+            Answer::AtOnce(reply) => Poll::Ready(reply.take().expect("an answer is taken once")),
+            Answer::Later(answering) => answering.as_mut().poll(cx),
+        }
+    }
+}
+
+/// Whether an emulated server, or the processor itself, is asked to work.
+fn is_work(path: &str) -> bool {
+    path == "/work" || path.starts_with("/work/")
+}
+
+/// The answer to a request that cannot be meant so.
+fn wrong(why: String) -> Reply {
+    text(StatusCode::BAD_REQUEST, format!("{why}\n"))
+}
+
+fn not_served(why: NotServed) -> Reply {
+    match why {
+        NotServed::Full => text(StatusCode::SERVICE_UNAVAILABLE, "the server is full\n"),
+        NotServed::NotFetched(why) => text(StatusCode::BAD_GATEWAY, format!("the node that owns the file {why}\n")),
+        NotServed::TooLong(service) => {
+            let words = format!("the model makes this a service of {service}; at most {DEMAND_MAX} are served\n");
+            text(StatusCode::INTERNAL_SERVER_ERROR, words)
+        }
+    }
+}
+
+/// `waited=NS stayed=NS`: the request's own times on the virtual processor, free of the machine's lateness.
+fn service_value(Served { waited, stayed }: Served) -> HeaderValue {
+    HeaderValue::from_str(&format!("waited={} stayed={}", waited.0, stayed.0)).expect("digits are plain text")
+}
+
+/// The last reply of its connection: what else comes from such a client is not read.
+fn last(mut refusal: Reply) -> Reply {
+    refusal.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    refusal
+}

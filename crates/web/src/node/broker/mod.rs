@@ -1,0 +1,466 @@
+//! The broker of a node: whether it serves a request itself, or another node of its cluster does.
+//!
+//! What is asked for under the service's name may move, once: to a node's own name, under which it stays (`hosts`). The
+//! policy is the simulator's own object, one for all threads behind a lock, as the DNS has it; it is told what the
+//! simulator's nodes are told (`asked`), and hears of the peers by reports that all nodes send to each other (`telling`).
+//! What cannot be served elsewhere (an upload, a question for this node's load or health, a path that is said to be local)
+//! stays without a question. Andresen, Yang, Holmedahl, Ibarra, SWEB: towards a scalable World Wide Web server on
+//! multicomputers, IPPS 1996.
+//!
+//! A node that only dispatches is the same broker in front of others: it is no candidate itself.
+//!
+//! The price: a file's metadata is read before the choice, a decision takes the lock for microseconds, and a client that is
+//! sent elsewhere pays a round trip and a connection. A peer that has just died gets clients until it has been silent for
+//! three periods.
+
+mod asked;
+mod config;
+mod counts;
+mod file;
+mod gossiping;
+mod hosts;
+mod members;
+mod numbers;
+mod teller;
+mod telling;
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use hyper::body::Incoming;
+use hyper::header::{HOST, HeaderMap, HeaderValue};
+use hyper::{Method, Request};
+use serde_json::json;
+use sojourn_bed::Events;
+use sojourn_dispatch::record::Detail;
+use sojourn_dispatch::{Action, BackendId, Dispatcher, Event, Hardware, Information, Signals, State};
+use sojourn_part::caller::Caller;
+use sojourn_part::{Backend, ServeError, clock, headers};
+use sojourn_report::SIGNALS;
+
+use super::copies::{Copies, Copy};
+use super::files::{Files, percent_decoded};
+use super::oracle::{Oracle, Pattern};
+use super::{HEALTH, LOAD, NodeConfig};
+use crate::redirection::{RedirectStatus, location};
+pub use config::{ClusterConfig, HandOver, Membership, PeerConfig, hardware_of};
+use counts::Counters;
+pub use counts::{ClusterCounts, PeerCounts};
+pub(super) use file::RawCluster;
+use hosts::Hosts;
+use members::{Member, Members};
+pub(super) use numbers::Numbers;
+pub(super) use telling::{Door, Telling};
+
+/// The node itself; its peers follow.
+const OWN: BackendId = BackendId(0);
+
+/// What a node's policy can be told of requests and of nodes.
+const NODE: Signals = Signals::ADDRESS
+    .union(Signals::PATH)
+    .union(Signals::OBJECT)
+    .union(Signals::SIZE)
+    .union(Signals::WORK)
+    .union(Signals::HOPS)
+    .union(Signals::HARDWARE)
+    .union(Signals::OWNERS)
+    .union(Signals::CLIENT_ROUND_TRIP);
+
+/// The broker of one node, for all its threads.
+pub(crate) struct Broker {
+    config: ClusterConfig,
+    members: Members,
+    hosts: Hosts,
+    hardware: Hardware,
+    classes: Vec<String>,
+    requires: Signals,
+    /// Whether the emulated server has files that one node owns.
+    emulates_files: bool,
+    decider: Mutex<Decider>,
+    oracle: RwLock<Oracle>,
+    events: Events,
+    counters: Counters,
+    copies: Option<Arc<Copies>>,
+}
+
+struct Decider {
+    dispatcher: Dispatcher,
+    record_has_failed: bool,
+}
+
+/// What becomes of a request.
+pub(crate) struct Placed {
+    pub(crate) place: Place,
+    /// Why, and what each node had to offer, where replies say so.
+    why: Option<(String, String)>,
+}
+
+/// A copy that is served; equal where it is the same.
+pub(crate) struct KeptCopy(pub(crate) Arc<Copy>);
+
+/// Where a request is served.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Here.
+    Here,
+    /// Here, but the disk of the peer of this number reads the file: of what is emulated.
+    Fetches(u32),
+    /// Elsewhere; the client is told.
+    Elsewhere(RedirectStatus, HeaderValue),
+    /// At the peer of this number; the request is sent on, and its reply comes back through this node.
+    Through(u32),
+    /// At the peer of this number, which owns its file; the reply comes back through this node.
+    Owned(u32),
+    /// Here, though other nodes own the file: of this copy.
+    Copied(KeptCopy),
+    /// Nowhere: no node may be chosen.
+    Nowhere,
+}
+
+impl PartialEq for KeptCopy {
+    fn eq(&self, other: &KeptCopy) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for KeptCopy {}
+
+impl std::fmt::Debug for KeptCopy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a copy")
+    }
+}
+
+impl Broker {
+    /// The broker of a node that is at `address`. Its peers are out until they have been heard.
+    ///
+    /// # Errors
+    /// When a setting is impossible, the policy cannot be followed by a node, the oracle's table is wrong, or the record
+    /// cannot be made.
+    pub(crate) fn new(
+        cluster: ClusterConfig,
+        node: &NodeConfig,
+        address: SocketAddr,
+        events: Events,
+    ) -> Result<Broker, ServeError> {
+        cluster.check(&node.name)?;
+        let hosts = cluster.hosts(address)?;
+        let own_url = cluster.url.clone().unwrap_or_else(|| format!("http://{address}"));
+        let mut all = vec![Member::own(&node.name, &own_url, cluster.tls_url.as_deref())];
+        for peer in &cluster.peers {
+            all.push(Member::of(peer)?);
+        }
+        // An owner that has not been found by gossip yet.
+        for name in cluster.owners.iter().flat_map(|(_, nodes)| nodes) {
+            if all.iter().all(|member| member.name != *name) {
+                all.push(Member::named(name));
+            }
+        }
+        let oracle = read_oracle(&cluster, &node.classes)?;
+        let hardware = cluster.own_hardware(node.model.as_ref());
+        let backends: Vec<_> = all.iter().map(|member| (member.name.clone(), 1.0)).collect();
+        let stream = format!("node {}", node.name);
+        let mut dispatcher =
+            Dispatcher::new(&cluster.policy, &backends, Information::Immediate, signals(), node.seed, &stream)?;
+        if let Some(path) = &cluster.record {
+            let cannot = || format!("cannot record to {}", path.display());
+            let detail = if cluster.explain { Detail::Explained } else { Detail::Decisions };
+            let file = File::create(path).map_err(ServeError::system(cannot()))?;
+            let begun = dispatcher.record_to(Box::new(file), detail);
+            begun.map_err(|error| ServeError::Config(format!("{}: {error}", cannot())))?;
+        }
+        dispatcher.set_hardware(OWN, hardware);
+        let now = clock::now();
+        for (peer, id) in cluster.peers.iter().zip(1..).map(|(peer, number)| (peer, BackendId(number))) {
+            dispatcher.set_hardware(id, peer.hardware());
+        }
+        for number in 1..all.len() {
+            dispatcher.observe(Event::Down { backend: BackendId(number as u32) }, now);
+        }
+        if cluster.dispatch_only {
+            dispatcher.observe(Event::Down { backend: OWN }, now);
+        }
+        for ((_, nodes), object) in cluster.owners.iter().zip(1..) {
+            let number = |node: &String| all.iter().position(|member| member.name == *node).expect("it was added");
+            let owners: Vec<BackendId> = nodes.iter().map(|node| BackendId(number(node) as u32)).collect();
+            dispatcher.set_owners(object, &owners);
+            if cluster.copies.is_some() {
+                // The same files once there is a copy here.
+                let here: Vec<BackendId> = owners.into_iter().chain([OWN]).collect();
+                dispatcher.set_owners(object + cluster.owners.len() as u32, &here);
+            }
+        }
+        let copies = cluster.copies.clone().map(Copies::new).transpose()?.map(Arc::new);
+        Ok(Broker {
+            members: Members::new(all),
+            hosts,
+            hardware,
+            classes: node.classes.clone(),
+            requires: dispatcher.requires(),
+            emulates_files: node
+                .model
+                .as_ref()
+                .is_some_and(|model| model.machine.as_ref().is_some_and(|of| of.files.is_some())),
+            decider: Mutex::new(Decider { dispatcher, record_has_failed: false }),
+            oracle: RwLock::new(oracle),
+            events,
+            counters: Counters::default(),
+            copies,
+            config: cluster,
+        })
+    }
+
+    /// Where a request is served.
+    pub(crate) fn place(&self, caller: &Caller, request: &Request<Incoming>, files: Option<&Files>) -> Placed {
+        if let Some(why) = self.must_stay(request) {
+            self.counters.unasked.fetch_add(1, Ordering::Relaxed);
+            return Placed {
+                place: self.here(request, files, &[]),
+                why: self.config.explain.then(|| (why.into(), String::new())),
+            };
+        }
+        let asked = self.asked(caller, request, files);
+        let is_secure = caller.is_secure;
+        // What came over TLS is sent to nowhere without it.
+        let unfit = match self.config.hand_over {
+            HandOver::Redirect(_) if is_secure => self.members.without_tls(),
+            _ => Vec::new(),
+        };
+        let (decision, candidates) = {
+            let mut decider = self.lock();
+            // Read under the lock, so that the dispatcher sees time in order.
+            let now = clock::now();
+            let dispatcher = &mut decider.dispatcher;
+            let explanation = self.config.explain.then(|| dispatcher.explain(&asked, &unfit, now));
+            let candidates = explanation.map(|explanation| explanation.in_words(dispatcher.table()));
+            (dispatcher.choose(&asked, &unfit, now), candidates)
+        };
+        self.counters.decisions.fetch_add(1, Ordering::Relaxed);
+        let place = match decision.action {
+            Action::Forward(OWN) | Action::Redirect(OWN) | Action::ServeHere => self.stays(request, files),
+            Action::Forward(peer) | Action::Redirect(peer) => self.sends_to(peer, is_secure, request, files),
+            Action::Answer(_) | Action::Queue | Action::Refuse => self.refuses(),
+        };
+        Placed { place, why: candidates.map(|candidates| (decision.reason.to_string(), candidates)) }
+    }
+
+    /// Reads the oracle's table anew.
+    ///
+    /// # Errors
+    /// In one line; the old table stays then.
+    pub(crate) fn reload(&self) -> Result<(), String> {
+        let oracle = read_oracle(&self.config, &self.classes).map_err(|error| error.to_string())?;
+        *self.oracle.write().unwrap_or_else(PoisonError::into_inner) = oracle;
+        Ok(())
+    }
+
+    /// Operations per second of this node.
+    pub(crate) fn speed(&self) -> f64 {
+        self.hardware.speed
+    }
+
+    /// Bytes per second of this node's network; 0 where that is not known.
+    pub(crate) fn net_rate(&self) -> f64 {
+        self.hardware.net_rate
+    }
+
+    /// Ends the record.
+    pub(crate) fn finish(&self) {
+        let mut decider = self.lock();
+        let ended = decider.dispatcher.finish_record().map_err(|error| error.to_string());
+        self.notice_record(&mut decider, ended.err());
+    }
+
+    /// Why a request is not asked about: it stays.
+    fn must_stay(&self, request: &Request<Incoming>) -> Option<&'static str> {
+        let (path, method) = (request.uri().path(), request.method());
+        let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+        if !host.is_some_and(|host| self.hosts.is_service(host)) {
+            return Some("it was asked for under this node's own name");
+        }
+        let may_move = matches!(*method, Method::GET | Method::HEAD)
+            || *method == Method::POST && self.config.moves_post
+            || self.config.dispatch_only;
+        if !may_move
+            || matches!(path, LOAD | HEALTH)
+            || self.config.local.iter().any(|local| local.matches(&plain(path)))
+        {
+            return Some("it cannot be served elsewhere");
+        }
+        None
+    }
+
+    fn stays(&self, request: &Request<Incoming>, files: Option<&Files>) -> Place {
+        if self.config.dispatch_only {
+            return self.refuses();
+        }
+        self.counters.stayed.fetch_add(1, Ordering::Relaxed);
+        self.here(request, files, &[])
+    }
+
+    /// Here; a file that other nodes own and this one does not have is fetched from one of them that has not been tried. An owner
+    /// fetches nothing, and what it is asked for is asked under its own name, so that no request goes round.
+    fn here(&self, request: &Request<Incoming>, files: Option<&Files>, tried: &[u32]) -> Place {
+        let path = request.uri().path();
+        let object = if self.config.owners.is_empty() { 0 } else { object_of(&self.config.owners, &plain(path)) };
+        if object == 0 || !matches!(*request.method(), Method::GET | Method::HEAD) {
+            return Place::Here;
+        }
+        let decider = self.lock();
+        let table = decider.dispatcher.table();
+        let owners = table.owners(object);
+        if owners.contains(&OWN) {
+            return Place::Here;
+        }
+        let mut others = owners.iter().filter(|owner| table.state(**owner) == State::Up).map(|owner| owner.0 - 1);
+        let other = others.find(|peer| !tried.contains(peer));
+        drop(decider);
+        if files.is_some_and(|files| files.size(path).is_some()) {
+            return Place::Here;
+        }
+        if let Some((copy, true)) = self.copy_of(request) {
+            self.counters.from_copies.fetch_add(1, Ordering::Relaxed);
+            return Place::Copied(KeptCopy(copy));
+        }
+        let Some(other) = other else {
+            // Whether there is such a file only those know who are out.
+            return self.refuses();
+        };
+        if self.emulates_files && path.starts_with("/work/") {
+            return Place::Fetches(other);
+        }
+        self.count_fetched();
+        Place::Owned(other)
+    }
+
+    /// The copy of a request's file that is here, and whether its owner need not be asked first.
+    pub(crate) fn copy_of<B>(&self, request: &Request<B>) -> Option<(Arc<Copy>, bool)> {
+        let copies = self.copies.as_ref()?;
+        copies.find(&Copies::key(request)?, clock::now())
+    }
+
+    /// The copies of this node, where it makes some.
+    pub(crate) fn copies(&self) -> Option<&Arc<Copies>> {
+        self.copies.as_ref()
+    }
+
+    /// A file was copied.
+    pub(crate) fn count_copied(&self) {
+        self.counters.copied.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A request was served from a copy that its owner was asked about.
+    pub(crate) fn count_from_copy(&self) {
+        self.counters.from_copies.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn refuses(&self) -> Place {
+        self.counters.refused.fetch_add(1, Ordering::Relaxed);
+        Place::Nowhere
+    }
+
+    /// A request that was sent on to the peer of this number was not served there. One that cannot be reached is out until it
+    /// reports again; what else fails may be the request's own doing.
+    pub(crate) fn not_served(&self, peer: u32, is_unreachable: bool) {
+        self.counters.failed.fetch_add(1, Ordering::Relaxed);
+        if is_unreachable {
+            self.set(&mut self.lock(), BackendId(peer + 1), false, "it cannot be reached", clock::now());
+        }
+    }
+
+    /// Where a request is served that these peers have not served.
+    pub(crate) fn instead(&self, request: &Request<Incoming>, files: Option<&Files>, tried: &[u32]) -> Place {
+        if self.config.dispatch_only {
+            return Place::Nowhere;
+        }
+        let place = self.here(request, files, tried);
+        if place != Place::Nowhere {
+            self.counters.saved.fetch_add(1, Ordering::Relaxed);
+        }
+        place
+    }
+
+    /// A file of another node's emulated disk is fetched.
+    pub(crate) fn count_fetched(&self) {
+        self.counters.fetched.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What the peer of this number is called.
+    pub(crate) fn peer_name(&self, peer: u32) -> String {
+        self.members.get(BackendId(peer + 1)).name.clone()
+    }
+
+    fn sends_to(&self, peer: BackendId, is_secure: bool, request: &Request<Incoming>, files: Option<&Files>) -> Place {
+        let HandOver::Redirect(status) = self.config.hand_over else {
+            self.counters.forwarded.fetch_add(1, Ordering::Relaxed);
+            return Place::Through(peer.0 - 1);
+        };
+        // What cannot stand in a header is served where it came.
+        let member = self.members.get(peer);
+        let url = if is_secure { member.tls_url.as_ref() } else { Some(&member.url) };
+        let Some(Ok(location)) = url.map(|url| location(url, request.uri())) else {
+            return self.stays(request, files);
+        };
+        member.redirected.fetch_add(1, Ordering::Relaxed);
+        Place::Elsewhere(status, location)
+    }
+
+    /// The peer of this number as this node reaches it now, to forward requests to.
+    pub(crate) fn inside(&self, peer: u32) -> Option<Backend> {
+        let member = self.members.get(BackendId(peer + 1));
+        member.inside.map(|address| Backend::new(member.name.clone(), address))
+    }
+
+    /// Makes a request one that asks the peer of this number under its own name.
+    pub(crate) fn name_peer(&self, peer: u32, headers: &mut HeaderMap) {
+        let host = self.members.get(BackendId(peer + 1)).host.clone();
+        if let Some(asked) = headers.insert(HOST, host) {
+            headers.insert(sojourn_part::headers::FORWARDED_HOST, asked);
+        }
+    }
+
+    fn notice_record(&self, decider: &mut Decider, failed: Option<String>) {
+        if let Some(why) = failed.filter(|_| !std::mem::replace(&mut decider.record_has_failed, true)) {
+            self.counters.records_failed.fetch_add(1, Ordering::Relaxed);
+            self.events.emit(&json!({"event": "record_failed", "why": why}));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Decider> {
+        self.decider.lock().expect("no thread panics while it decides")
+    }
+}
+
+impl Placed {
+    /// Says in the reply why its node was chosen, where replies say so.
+    pub(crate) fn annotate(self, reply: &mut HeaderMap) {
+        if let Some((reason, candidates)) = self.why {
+            headers::explain(reply, &reason, candidates);
+        }
+    }
+}
+
+/// What a node's policy can be told, reports of the peers included.
+fn signals() -> Signals {
+    NODE | SIGNALS.difference(Signals::CLIENT_RATES)
+}
+
+fn read_oracle(cluster: &ClusterConfig, classes: &[String]) -> Result<Oracle, ServeError> {
+    let read = |path: &std::path::PathBuf| Oracle::read(path, classes).map_err(ServeError::Config);
+    Ok(cluster.oracle.as_ref().map(read).transpose()?.unwrap_or_default())
+}
+
+/// The path that is meant, where it is written with escapes.
+fn plain(path: &str) -> Cow<'_, str> {
+    let decoded = path.contains('%').then(|| percent_decoded(path)).flatten();
+    decoded.map_or(Cow::Borrowed(path), Cow::Owned)
+}
+
+/// The place of the rule that says who owns the file of a path, as the number of its object; 0: all nodes have it.
+fn object_of(owners: &[(Pattern, Vec<String>)], path: &str) -> u32 {
+    let rule = super::oracle::pattern::best(owners.iter().map(|(pattern, _)| pattern), path);
+    rule.map_or(0, |place| place as u32 + 1)
+}

@@ -1,0 +1,180 @@
+//! What one client can take from others: time, connections and descriptors.
+
+use std::process::Command;
+
+use sojourn_bed::{Child, Events};
+use sojourn_model::{Discipline, Server};
+use sojourn_part::now;
+use sojourn_stats::Span;
+use sojourn_web::node::DEMAND_MAX;
+use sojourn_web::{Gateway, GatewayConfig, Node, NodeConfig};
+
+use crate::support::{Client, Origin, backends, gateway, get, ms, node, ok, server, until};
+use crate::support::{PATIENCE, address};
+
+const HALF: &str = "GET /bytes/1 HTTP/1.1\r\nhost: ";
+
+#[test]
+fn a_head_must_be_complete_in_time() {
+    let head_timeout = ms(200);
+    let node = Node::start(NodeConfig { head_timeout, ..NodeConfig::new("n") }).expect("a node starts");
+    let config = GatewayConfig::new("random", backends(&[node.address()]));
+    let gateway = gateway(GatewayConfig { head_timeout, ..config });
+    for address in [node.address(), gateway.address()] {
+        for served_before in [false, true] {
+            let asked = now();
+            let mut client = Client::new(address);
+            if served_before {
+                assert_eq!(client.get("/bytes/1").status, 200);
+            }
+            client.send(HALF);
+            assert_eq!(client.reply(true).expect("an answer").status, 408);
+            assert!(now() - asked >= head_timeout, "and not before its time: {}", now() - asked);
+            assert!(client.reply(true).is_none(), "it is closed");
+        }
+    }
+}
+
+/// Neither time is that of the other: an idle connection outlives the time of a head and is closed without an answer.
+#[test]
+fn an_idle_connection_is_closed_without_a_word() {
+    let (head_timeout, keep_alive) = (ms(100), ms(300));
+    let node = Node::start(NodeConfig { head_timeout, keep_alive, ..NodeConfig::new("n") }).expect("a node starts");
+    let config = GatewayConfig::new("random", backends(&[node.address()]));
+    let gateway = gateway(GatewayConfig { head_timeout, keep_alive, ..config });
+    for address in [node.address(), gateway.address()] {
+        for served_before in [false, true] {
+            let mut client = Client::new(address);
+            let mut idle = now();
+            if served_before {
+                assert_eq!(client.get("/bytes/1").status, 200);
+                idle = now();
+            }
+            assert!(client.reply(true).is_none(), "it is closed");
+            // The other side's time began a little before the reply was here.
+            assert!(now() - idle >= ms(200), "and not when a head would be late: {}", now() - idle);
+        }
+    }
+}
+
+#[test]
+fn half_sent_heads_shut_others_out_for_a_time_only() {
+    let origin = Origin::new(|_, stream| ok(stream, "ok"));
+    let config = GatewayConfig::new("random", backends(&[origin.address]));
+    let gateway = gateway(GatewayConfig { head_timeout: ms(200), connections: Some(20), ..config });
+    let mut crowd: Vec<_> = (0..20).map(|_| Client::new(gateway.address())).collect();
+    for client in &mut crowd {
+        client.send(HALF);
+    }
+    assert_eq!(get(gateway.address(), "/").status, 200);
+    assert!(gateway.counts().held >= 1, "it had to wait for one of them to be closed");
+}
+
+#[test]
+fn connections_beyond_the_limit_wait() {
+    for threads in [1, 2] {
+        let start = || Node::start(NodeConfig { threads, connections: Some(2), ..NodeConfig::new("n") });
+        let (node, behind) = (start().expect("a node starts"), start().expect("a node starts"));
+        let config = GatewayConfig::new("random", backends(&[behind.address()]));
+        let gateway = gateway(GatewayConfig { threads, connections: Some(2), ..config });
+        let held_by: [(_, &dyn Fn() -> u64); 2] =
+            [(node.address(), &|| node.counts().connections.held), (gateway.address(), &|| gateway.counts().held)];
+        for (address, held) in held_by {
+            let mut open: Vec<_> = (0..2).map(|_| Client::new(address)).collect();
+            for client in &mut open {
+                assert_eq!(client.get("/bytes/1").status, 200);
+            }
+            let mut third = Client::new(address);
+            third.send("GET /bytes/3 HTTP/1.1\r\nhost: t\r\n\r\n");
+            until("the third waits", || held() == 1);
+            assert_eq!(open[0].get("/bytes/1").status, 200, "those inside are served");
+            drop(open.pop());
+            assert_eq!(third.reply(true).expect("a reply").body.len(), 3);
+        }
+    }
+}
+
+#[test]
+fn impossible_counts_are_refused() {
+    let node = |config: NodeConfig| Node::start(config).err().expect("it cannot start").to_string();
+    for (said, expected) in [
+        (node(NodeConfig { connections: Some(0), ..NodeConfig::new("n") }), "0 connections"),
+        (node(NodeConfig { connections: Some(usize::MAX), ..NodeConfig::new("n") }), "ulimit"),
+        (node(NodeConfig { threads: 0, ..NodeConfig::new("n") }), "0 threads"),
+        (node(NodeConfig { workers: 0, ..NodeConfig::new("n") }), "0 workers"),
+    ] {
+        assert!(said.contains(expected) && said.lines().count() == 1, "{said}");
+    }
+    let good = GatewayConfig::new("random", backends(&[([127, 0, 0, 1], 9).into()]));
+    let gateway = |config| Gateway::start(config, Events::nowhere()).err().expect("it cannot start").to_string();
+    let mut watched = good.clone();
+    watched.health.fall = 0;
+    for (said, expected) in [
+        (gateway(GatewayConfig { connections: Some(0), ..good.clone() }), "0 connections"),
+        (gateway(GatewayConfig { connections: Some(1 << 40), ..good.clone() }), "ulimit"),
+        (gateway(GatewayConfig { threads: 0, ..good }), "0 threads"),
+        (gateway(watched), "0 failures"),
+    ] {
+        assert!(said.contains(expected) && said.lines().count() == 1, "{said}");
+    }
+}
+
+/// A child under a shell's limit of descriptors.
+fn limited(limit: &str, test: &str, environment: &[(&str, &str)]) -> Child {
+    let mut shell = Command::new("bash");
+    let script = format!("{limit}; exec \"$0\" {test} --exact --ignored --nocapture");
+    shell.args(["-c", &script]).arg(std::env::current_exe().expect("this binary")).envs(environment.iter().copied());
+    Child::start(shell, PATIENCE).expect("a child starts")
+}
+
+#[test]
+fn the_limit_of_descriptors_is_raised_as_far_as_allowed() {
+    let node = limited("ulimit -Hn 400; ulimit -Sn 40", "child::as_node", &[]);
+    let mut crowd: Vec<_> = (0..200).map(|_| Client::new(address(&node))).collect();
+    for client in &mut crowd {
+        assert_eq!(client.get("/bytes/1").status, 200);
+    }
+}
+
+#[test]
+fn a_probe_that_cannot_be_made_says_nothing_of_its_backend() {
+    let origin = Origin::new(|_, stream| ok(stream, "ok"));
+    let backend = origin.address.to_string();
+    // Most descriptors are taken from the start, by what the gateway does not know of.
+    let limit = "ulimit -n 100; for ((i = 0; i < 62; i++)); do exec {fd}</dev/null; done";
+    let gateway = limited(limit, "child::as_gateway", &[("BACKEND", &backend), ("PROBE_MS", "2")]);
+    assert_eq!(get(address(&gateway), "/").status, 200);
+    let crowd: Vec<_> = (0..60).map(|_| Client::new(address(&gateway))).collect();
+    let said = |what: &str| gateway.events().iter().filter(|event| event["event"] == what).count();
+    until("a probe lacks a descriptor", || said("probe_not_made") > 0);
+    drop(crowd);
+    assert_eq!(get(address(&gateway), "/").status, 200);
+    assert_eq!((said("backend_down"), said("backend_up")), (0, 0), "{:?}", gateway.events());
+}
+
+#[test]
+fn a_node_serves_no_request_for_longer_than_it_says() {
+    let node = node("n", Discipline::Fcfs);
+    let mut client = Client::new(node.address());
+    for headers in ["x-sojourn-demand: 18446744073709551615\r\n", "x-sojourn-demand: 86400000000001\r\n"] {
+        let reply = client.ask("GET", "/work", headers);
+        assert_eq!(reply.status, 400, "{headers}: {}", reply.text());
+        assert!(reply.text().contains("86400 s"), "{}", reply.text());
+    }
+    for path in ["/work?demand=25h", "/work?demand=1e300s", "/work?bytes=18446744073709551615"] {
+        // Of a reply that is served after all, no byte is waited for.
+        assert_eq!(client.ask("HEAD", path, "").status, 400, "{path}");
+    }
+    assert_eq!(client.ask("HEAD", "/bytes/18446744073709551615", "").status, 400);
+    assert_eq!(client.ask("HEAD", "/bytes/1000000000000001", "").status, 400);
+    // The longest is taken, and takes its time.
+    client.send(&format!("GET /work HTTP/1.1\r\nhost: t\r\nx-sojourn-demand: {}\r\n\r\n", DEMAND_MAX.0));
+    until("it is inside", || node.counts().in_flight == 1);
+    drop(client);
+    until("it is out", || node.counts().in_flight == 0);
+
+    // A slow server makes a long service of a short demand.
+    let model = Some(Server { speed: 1e-9, ..server(Discipline::Ps, "1 ms", None) });
+    let node = Node::start(NodeConfig { model, grace: Span::ZERO, ..NodeConfig::new("n") }).expect("a node starts");
+    assert_eq!(get(node.address(), "/work?demand=1h").status, 500);
+}

@@ -1,0 +1,127 @@
+//! Static files and bytes.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+use sojourn_bed::Child;
+use sojourn_part::now;
+use sojourn_web::node::FileSettings;
+use sojourn_web::{Node, NodeConfig};
+
+use crate::support::{Client, get, ms};
+use crate::support::{PATIENCE, address, command};
+
+#[test]
+fn files_below_the_root_and_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("root");
+    fs::create_dir_all(root.join("sub")).expect("a folder");
+    fs::write(folder.path().join("secret.txt"), "secret").expect("a file");
+    fs::write(root.join("index.html"), "<p>home").expect("a file");
+    fs::write(root.join("sub/index.html"), "<p>sub").expect("a file");
+    fs::write(root.join("a b.css"), "p{}").expect("a file");
+    fs::write(root.join("empty.txt"), "").expect("a file");
+    let large: Vec<u8> = (0..3_000_001_u32).map(|byte| (byte % 251) as u8).collect();
+    fs::write(root.join("large.bin"), &large).expect("a file");
+    symlink(folder.path().join("secret.txt"), root.join("link.txt")).expect("a link");
+    let config = NodeConfig { files: Some(FileSettings::new(root)), ..NodeConfig::new("n") };
+    let node = Node::start(config).expect("a node starts");
+    let mut client = Client::new(node.address());
+
+    let cases = [
+        ("/", "text/html; charset=utf-8", b"<p>home".as_slice()),
+        ("/index.html?x=1", "text/html; charset=utf-8", b"<p>home"),
+        ("/sub/", "text/html; charset=utf-8", b"<p>sub"),
+        ("/a%20b.css", "text/css; charset=utf-8", b"p{}"),
+        ("/empty.txt", "text/plain; charset=utf-8", b""),
+        ("/large.bin", "application/octet-stream", &large),
+    ];
+    for (path, media_type, body) in cases {
+        let reply = client.get(path);
+        assert_eq!((reply.status, reply.header("content-type")), (200, Some(media_type)), "{path}");
+        assert!(reply.whole && reply.body == body, "{path}: {} bytes", reply.body.len());
+        let head = client.ask("HEAD", path, "");
+        assert_eq!(head.header("content-length"), Some(body.len().to_string().as_str()), "HEAD {path}");
+    }
+    let outside = [
+        "/../secret.txt",
+        "/sub/../../secret.txt",
+        "/%2e%2e/secret.txt",
+        "/..%2fsecret.txt",
+        "/link.txt",
+        "//etc/passwd",
+    ];
+    for path in outside.into_iter().chain(["/none.html", "/large.bin/x", "/%zz", "/%00"]) {
+        let reply = client.get(path);
+        assert_eq!(reply.status, 404, "{path}: {}", reply.text());
+    }
+    assert_eq!(client.ask("DELETE", "/index.html", "").status, 405);
+    drop(client);
+    assert_eq!(node.stop().in_flight, 0);
+}
+
+/// Opened for reading, a FIFO waits for its other end: the node would hang, and every request with it.
+#[test]
+fn what_is_no_file_is_not_opened() {
+    let root = tempfile::tempdir().expect("a folder");
+    fs::create_dir(root.path().join("sub")).expect("a folder");
+    for name in ["pipe", "sub/index.html"] {
+        mkfifo(&root.path().join(name), Mode::S_IRWXU).expect("a FIFO");
+    }
+    symlink(root.path().join("pipe"), root.path().join("link")).expect("a link");
+    let _socket = UnixListener::bind(root.path().join("socket")).expect("a socket");
+    fs::write(root.path().join("a.txt"), "a").expect("a file");
+    let mut node = command("child::as_node");
+    node.env("FILES", root.path());
+    // A child of its own: in this process a thread that hangs would be there to the end.
+    let node = Child::start(node, PATIENCE).expect("a node starts");
+    for path in ["/pipe", "/sub/", "/sub/index.html", "/link", "/socket"] {
+        assert_eq!(get(address(&node), path).status, 404, "{path}");
+    }
+    assert_eq!(get(address(&node), "/a.txt").text(), "a");
+}
+
+#[test]
+fn a_root_that_is_no_folder_is_said() {
+    let error = Node::start(NodeConfig { files: Some(FileSettings::new("/no/such/folder")), ..NodeConfig::new("n") });
+    let error = error.err().expect("there is no such folder").to_string();
+    assert!(error.contains("/no/such/folder"), "{error}");
+}
+
+#[test]
+fn an_idle_connection_stays_open_as_long_as_it_was_told_to() {
+    let keep_alive = ms(200);
+    let config = NodeConfig { keep_alive, ..NodeConfig::new("n") };
+    let node = Node::start(config).expect("a node starts");
+    let mut client = Client::new(node.address());
+    // A reply may take longer than an idle connection stays open. Counted from before the request, because the node's
+    // own count begins before its reply is read here.
+    for _ in 0..2 {
+        let asked = now();
+        assert_eq!(client.get("/work?demand=400ms").status, 200);
+        assert!(now() - asked >= keep_alive * 2);
+    }
+    let asked = now();
+    assert_eq!(client.get("/bytes/1").status, 200);
+    assert!(client.reply(true).is_none(), "it is closed without a word");
+    assert!(now() - asked >= keep_alive, "and not before its time: {}", now() - asked);
+
+    let config = NodeConfig { keep_alive: ms(0), ..NodeConfig::new("n") };
+    let node = Node::start(config).expect("a node starts");
+    let mut client = Client::new(node.address());
+    assert_eq!(client.get("/bytes/1").header("connection"), Some("close"));
+    assert!(client.reply(true).is_none(), "a connection per request");
+}
+
+#[test]
+fn as_many_bytes_as_asked_for() {
+    let node = Node::start(NodeConfig::new("n")).expect("a node starts");
+    let mut client = Client::new(node.address());
+    for size in [0, 1, 65_536, 65_537, 5_000_000] {
+        let reply = client.get(&format!("/bytes/{size}"));
+        assert!(reply.whole && reply.status == 200 && reply.body.len() == size, "{size}");
+    }
+}
