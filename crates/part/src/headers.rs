@@ -68,26 +68,26 @@ pub fn is_plain_or_chunked(headers: &HeaderMap) -> bool {
 }
 
 /// Makes the head of a backend's reply fit to be passed on: without what concerns its connection only, and with one
-/// length at most, the one that its body has (RFC 9112, section 6.3).
-pub fn settle_reply<B>(reply: &mut Response<B>) -> Result<(), ()> {
+/// length at most, the one that its body has (RFC 9112, section 6.3). False where it cannot be made fit.
+pub fn settle_reply<B>(reply: &mut Response<B>) -> bool {
     // An upgrade was not asked for, and a coding other than chunks would be lost with its name.
     if reply.status() == StatusCode::SWITCHING_PROTOCOLS || !is_plain_or_chunked(reply.headers()) {
-        return Err(());
+        return false;
     }
     let is_chunked = reply.headers().contains_key(TRANSFER_ENCODING);
     let headers = reply.headers_mut();
     strip_hop_by_hop(headers);
     if is_chunked {
         headers.remove(CONTENT_LENGTH);
-        return Ok(());
+        return true;
     }
     let mut lines = headers.get_all(CONTENT_LENGTH).iter();
     let is_plain = lines.next().is_none_or(|line| line.as_bytes().iter().all(u8::is_ascii_digit));
     if !(is_plain && lines.next().is_none()) {
-        let length = only_length(headers).ok_or(())?;
+        let Some(length) = only_length(headers) else { return false };
         headers.insert(CONTENT_LENGTH, length);
     }
-    Ok(())
+    true
 }
 
 /// The one length that all lines and all items of a list name.

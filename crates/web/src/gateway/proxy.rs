@@ -126,7 +126,9 @@ async fn attempt(flight: &mut Flight, message: &mut Message) -> Result<(Response
         .await;
         match outcome {
             Ok(Ok(mut reply)) => {
-                headers::settle_reply(&mut reply).map_err(|()| Failure::Malformed)?;
+                if !headers::settle_reply(&mut reply) {
+                    return Err(Failure::Malformed);
+                }
                 flight.first_byte();
                 return Ok((reply, link));
             }
