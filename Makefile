@@ -52,12 +52,12 @@ docs: ## The API documentation, in target/doc.
 bench: setup setup-bench ## Speed, as ratios to peers in the same run. Leave the machine alone meanwhile.
 	@benches/run
 
-reproductions: ## Published experiments run again, and their pages in docs/reproductions written anew (a few minutes).
+reproductions: ## Published experiments run again, and their pages in studies/pages written anew (a few minutes).
 	@$(CARGO) build --quiet -p sojourn-cli -p sojourn-reproduce
 	@rm -rf runs/zhang-2002
 	@target/debug/sojourn run experiments/zhang-2002 --out runs/zhang-2002
 	@target/debug/sojourn-reproduce zhang-2002 runs/zhang-2002 experiments/zhang-2002/published \
-		docs/reproductions/zhang-2002.md
+		studies/pages/zhang-2002.md
 	@$(MAKE) --no-print-directory fujita-models
 
 fujita-models: ## Fujita's models by formula and simulation (minutes), and their page.
@@ -67,7 +67,7 @@ fujita-models: ## Fujita's models by formula and simulation (minutes), and their
 	@target/debug/sojourn run experiments/fujita-2000/system.toml --out runs/fujita-2000-models/system
 	@target/debug/sojourn plan experiments/fujita-2000/plan/line.toml --out runs/fujita-2000-models/plan
 	@target/debug/sojourn-reproduce fujita-2000-models runs/fujita-2000-models experiments/fujita-2000/published \
-		docs/reproductions/fujita-2000-models.md
+		studies/pages/fujita-2000-models.md
 
 # Exit code 1 means SUSPECT, which the page says.
 stress: setup ## Zhang's stress test on the Apache of this machine (a quarter of an hour), its fitted models and its page.
@@ -77,7 +77,7 @@ stress: setup ## Zhang's stress test on the Apache of this machine (a quarter of
 	@target/debug/sojourn-reproduce zhang-2002-fit runs/zhang-2002-live/stress experiments/zhang-2002/live/servers
 	@target/debug/sojourn run experiments/zhang-2002/live/fitted.toml --out runs/zhang-2002-live/fitted
 	@target/debug/sojourn-reproduce zhang-2002-live runs/zhang-2002-live experiments/zhang-2002/published \
-		docs/reproductions/zhang-2002-live.md
+		studies/pages/zhang-2002-live.md
 
 # Exit code 1 means SUSPECT, which the page says.
 fujita: setup ## Fujita's experiments on the servers of this machine (a quarter of an hour; leave it alone), and their page.
@@ -85,7 +85,7 @@ fujita: setup ## Fujita's experiments on the servers of this machine (a quarter 
 	@rm -rf runs/fujita-2000
 	@target/debug/sojourn run experiments/fujita-2000 --out runs/fujita-2000 || [ $$? -eq 1 ]
 	@target/debug/sojourn-reproduce fujita-2000 runs/fujita-2000 experiments/fujita-2000/published \
-		docs/reproductions/fujita-2000.md
+		studies/pages/fujita-2000.md
 
 # Of each of the 90 measured cells so many seconds; of the long run so many requests (10^9 take some three minutes).
 BJORNSTAD_SECONDS ?= 15
@@ -97,12 +97,12 @@ bjornstad: setup ## Bjornstad's tables by formula, simulation and two servers of
 	@target/debug/sojourn-reproduce bjornstad-2006-live runs/bjornstad-2006/live $(BJORNSTAD_SECONDS)
 	@target/debug/sojourn-reproduce bjornstad-2006-sim runs/bjornstad-2006/sim $(BJORNSTAD_JOBS)
 	@target/debug/sojourn-reproduce bjornstad-2006 runs/bjornstad-2006 experiments/bjornstad-2006/published \
-		docs/reproductions/bjornstad-2006.md
+		studies/pages/bjornstad-2006.md
 
 # Of the live part: which loads (the whole grid takes two hours), and how many beds side by side.
 AGARWAL_LOADS ?= 20-even 50-uneven 60-even 110-uneven 120-even site-dies overload
 AGARWAL_BEDS ?= 3
-AGARWAL_PAGE := docs/reproductions/agarwal-2001
+AGARWAL_PAGE := studies/pages/agarwal-2001
 
 agarwal: agarwal-live agarwal-sim ## Agarwal's clusters in several regions, simulated and live (three quarters of an hour; leave it alone), and their pages.
 
@@ -112,7 +112,7 @@ agarwal-sim: ## The simulated part, every arrangement that he surveys (minutes),
 	@target/debug/sojourn run experiments/agarwal-2001 --by sim --out runs/agarwal-2001
 	@target/debug/sojourn run experiments/arrangements --out runs/arrangements
 	@target/debug/sojourn-reproduce agarwal-2001 runs/agarwal-2001 experiments/agarwal-2001/published $(AGARWAL_PAGE).md
-	@target/debug/sojourn-reproduce arrangements runs/arrangements docs/arrangements.md
+	@target/debug/sojourn-reproduce arrangements runs/arrangements studies/pages/arrangements.md
 
 agarwal-live: setup ## The live part alone, kept beside the page.
 	@$(CARGO) build --quiet -p sojourn-cli -p sojourn-reproduce
@@ -124,7 +124,7 @@ agarwal-live: setup ## The live part alone, kept beside the page.
 SWEB_SEEDS ?= 11 12 13 14 15
 # And for which of them the most requests per second are measured, each alone on the machine, six minutes.
 SWEB_MAXIMA ?= 11
-SWEB_PAGE := docs/reproductions/sweb-1996
+SWEB_PAGE := studies/pages/sweb-1996
 
 sweb: ## SWEB, a web server on many nodes, by simulation (a minute), and its page, with what was measured live last.
 	@$(CARGO) build --quiet -p sojourn-cli -p sojourn-reproduce

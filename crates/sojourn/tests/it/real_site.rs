@@ -65,7 +65,10 @@ fn shell(folder: &Path, order: &str) -> String {
 
 /// Writes the documentation as HTML below `to`; gives the paths of the pages.
 fn write_site(to: &Path) -> Vec<String> {
-    let listed = Command::new("git").args(["ls-files", "*.md", "experiments", "docs"]).current_dir(root()).output();
+    let listed = Command::new("git")
+        .args(["ls-files", "*.md", "experiments", "docs", "studies/pages"])
+        .current_dir(root())
+        .output();
     let listed = stdout(&listed.unwrap());
     let files: Vec<&str> = listed.lines().collect();
     let mut pages = Vec::new();

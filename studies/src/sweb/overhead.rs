@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn each_phase_is_shown_and_judged() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/sweb-1996/published");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/sweb-1996/published");
         let published = Published::read(&folder).unwrap();
         let verdict = |rows: &[Row]| findings(rows, &published)[0].verdict();
         assert_eq!(verdict(&world(0.7, 49.0)), Verdict::Holds);

@@ -222,7 +222,7 @@ const FRONT_HEAD: &str = "\
 ## What a front node does with reports
 
 One site with two equal servers that report every half second at most
-([front-nodes](../experiments/arrangements/front-nodes.toml)). Mean response time by the utilisation of the servers.
+([front-nodes](../../experiments/arrangements/front-nodes.toml)). Mean response time by the utilisation of the servers.
 `free-capacity` takes turns and `remaining-capacity` draws, both in proportion to what a server had free at its last report
 (Agarwal 2001, sections 4.4.2 and 3.5.2).
 
@@ -236,7 +236,7 @@ const DNS_HEAD: &str = "
 ## What a DNS is told
 
 DNS over front nodes, 120 ms between regions, a TTL of 60 s, by what the DNS goes by
-([what-the-dns-knows](../experiments/arrangements/what-the-dns-knows.toml)). 30 % of each region's clients are behind one
+([what-the-dns-knows](../../experiments/arrangements/what-the-dns-knows.toml)). 30 % of each region's clients are behind one
 resolver: a single answer moves up to 14 % of all load, and the rate of that resolver is known only with hidden load. Mean
 response time by the utilisation of all servers; at 0.8 Europe's clients alone would need 1.08 of their site.
 
@@ -247,7 +247,7 @@ response time by the utilisation of all servers; at 0.8 Europe's clients alone w
 const TTL_HEAD: &str = "
 ## Constant, variable and adaptive TTL
 
-The same, with hidden load told, by the TTL of an answer ([ttl](../experiments/arrangements/ttl.toml)): constant; times the
+The same, with hidden load told, by the TTL of an answer ([ttl](../../experiments/arrangements/ttl.toml)): constant; times the
 share of the sites that are not overloaded (variable); or times how seldom the asker asks and how much the site can take,
 both against the mean (adaptive; Cardellini, Colajanni and Yu 1999). Mean response time; the second column is the
 utilisation of all servers. What a short TTL costs is queries: who asks comes back once a TTL at most.

@@ -101,7 +101,7 @@ mod tests {
     /// Every change finds what it changes in some experiment, and what it makes of each can be read.
     #[test]
     fn every_reading_changes_experiments_that_can_be_read() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/sweb-1996");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/sweb-1996");
         let files: Vec<_> = RUNS.iter().chain(&MAXIMA).map(|name| folder.join(format!("{name}.toml"))).collect();
         for reading in all(300) {
             let mut changed = 0;

@@ -87,7 +87,7 @@ fn rows(folder: &Path, name: &str) -> Result<Vec<Vec<String>>, ReproduceError> {
 /// The published folder of this project, for tests.
 #[cfg(test)]
 pub(super) fn for_tests() -> Published {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/bjornstad-2006/published");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/bjornstad-2006/published");
     Published::read(&folder).expect("the published tables are in the repository")
 }
 

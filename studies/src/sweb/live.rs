@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn each_case_is_on_the_page_with_its_doubts() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/sweb-1996/published");
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/sweb-1996/published");
         let published = Published::read(&folder).unwrap();
         let text = super::text(&world([1.0, 2.0, 0.5], 1.1, "SUSPECT"), &published);
         assert_eq!(text.matches("| 1.10 | 5, 5 |").count(), 12, "{text}");

@@ -266,7 +266,7 @@ mod tests {
     /// The fit that the experiments carry: one connection fewer and a request of the burst fails, by the simulator.
     #[test]
     fn the_experiments_carry_the_fitted_connections() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/sweb-1996");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/sweb-1996");
         let text = ethernet(LARGE, 30).text(&read(&folder, "maxima-ethernet").unwrap());
         let set = [format!("workload.arrivals={}", together(FITTED_TO))];
         assert!(!fails(&text, &set).unwrap());
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_cell_is_one_variant_of_its_file() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/sweb-1996");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/sweb-1996");
         for cell in Cell::all() {
             let text = cell.text(&read(&folder, cell.file).unwrap());
             let variants = Source::new(Path::new("x.toml"), text, &[]).unwrap().variants().unwrap();

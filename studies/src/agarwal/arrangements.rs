@@ -176,7 +176,7 @@ fn text(all: &[Answered]) -> String {
         let errors = interval(scaled(one.1.number(&[BASE], "error_ratio"), 100.0), 1);
         let _ = writeln!(
             text,
-            "| [{name}](../experiments/arrangements/{file}.toml) | {trips} | {busiest} | {errors} % | {needs} |"
+            "| [{name}](../../experiments/arrangements/{file}.toml) | {trips} | {busiest} | {errors} % | {needs} |"
         );
     }
     let three = |of: &dyn Fn(&Answered, usize) -> String| {
@@ -238,7 +238,7 @@ const HEAD: &str = "\
 # What each way to distribute requests costs and gains
 
 Agarwal (2001, chapter 2) and Zhang (2002) survey ways to bring a request to one of many servers. Here each is [an
-experiment](../experiments/arrangements) that the simulator answers, over the same system: three regions with 45, 35
+experiment](../../experiments/arrangements) that the simulator answers, over the same system: three regions with 45, 35
 and 20 % of the clients, a site with two servers in each (or all six in Europe, where an arrangement cannot leave one
 place), 20 ms inside a region and 120 ms between regions, requests of 7.5 ms mean work, paths without loss. What shares
 a site's requests between its servers goes by least connections. In each region 30 % of the clients are behind one
@@ -329,7 +329,7 @@ mod tests {
             assert!(rows[..2].iter().all(|row| !row.contains("| -")), "{file}: {rows:?}");
             assert_eq!(rows[2].contains("| -"), held.is_none(), "{file}: {rows:?}");
         }
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/arrangements");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/arrangements");
         let files = std::fs::read_dir(folder).unwrap().count();
         assert_eq!(files, ARRANGEMENTS.len() + studies::STUDIES.len(), "an experiment that is not on the page");
     }

@@ -76,7 +76,7 @@ fn study(world: impl Fn(&str, f64) -> f64) -> Study {
         };
         (run, Answers::made_up(&format!("zhang-2002/{run}.toml"), made, sampled))
     };
-    let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/zhang-2002/published");
+    let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/zhang-2002/published");
     Study::of(EXPERIMENTS.map(of).into(), &published).unwrap()
 }
 
@@ -176,7 +176,7 @@ fn a_stress_test_is_judged_on_all_that_is_said_of_it() {
 
 #[test]
 fn the_timeouts_of_the_page_are_those_of_the_experiment() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/zhang-2002/9-causes.toml");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/zhang-2002/9-causes.toml");
     let text = std::fs::read_to_string(file).unwrap();
     for setting in [format!("timeouts = {TIMEOUTS} "), format!("timeout = \"{TIMEOUT_S} s\" ")] {
         assert!(text.contains(&setting), "no `{setting}`");

@@ -192,7 +192,7 @@ impl Answers {
     /// Answers to every variant of this file of `experiments` as `world` has them, each as `estimate` of its value and in
     /// three replications nearby.
     pub(crate) fn made_up(file: &str, world: World<'_>, estimate: fn(f64) -> Estimate) -> Answers {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments").join(file);
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments").join(file);
         let variants = sojourn_lab::Source::read(&file, &[]).unwrap().variants().unwrap();
         let variants = variants.into_iter().map(|variant| {
             let settings: Vec<_> = variant.settings.into_iter().map(|of| (of.key, of.value)).collect();

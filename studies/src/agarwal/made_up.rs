@@ -61,7 +61,7 @@ fn runs_where(world: impl Fn(&Settings<'_>, &str, f64) -> f64) -> Runs {
         };
         Answers::made_up(&format!("agarwal-2001/{run}.toml"), made, sampled)
     };
-    let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/agarwal-2001/published");
+    let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/agarwal-2001/published");
     Runs { answers: RUNS.iter().map(of).collect(), grid: grid::read(&published).unwrap() }
 }
 

@@ -120,7 +120,7 @@ const HEAD: &str = "\
 # Fujita's measurements, on today's servers
 
 Chapters 2 and 3 of Y. Fujita (2000) again: WebStone clients, a connection per document, on real servers of this machine
-over loopback ([how they are started](../real-servers.md)). He had Apache 1.2.4 and Squid 1.1.20 on workstations of 75
+over loopback ([how they are started](../../docs/real-servers.md)). He had Apache 1.2.4 and Squid 1.1.20 on workstations of 75
 and 250 MHz, a machine each for clients, server and proxy; here they share one, the server pinned to a core of its own.
 Points take seconds instead of his ten minutes, and every figure has an interval (95 %, from batch means inside the
 run). **His fork and inetd** were ways to start Apache, which knows them no more: another server (busybox httpd) stands

@@ -153,7 +153,7 @@ mod tests {
     fn the_page_concludes_from_the_files() {
         let folder = tempfile::tempdir().unwrap();
         runs(folder.path(), "");
-        let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/bjornstad-2006/published");
+        let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/bjornstad-2006/published");
         let page = folder.path().join("page.md");
         super::write(folder.path(), &published, &page).unwrap();
         let text = fs::read_to_string(&page).unwrap();
@@ -178,7 +178,7 @@ mod tests {
     fn what_was_measured_in_a_suspect_run_is_not_judged() {
         let folder = tempfile::tempdir().unwrap();
         runs(folder.path(), "apache-php");
-        let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/bjornstad-2006/published");
+        let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/bjornstad-2006/published");
         let page = folder.path().join("page.md");
         super::write(folder.path(), &published, &page).unwrap();
         let text = fs::read_to_string(&page).unwrap();

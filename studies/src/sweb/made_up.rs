@@ -81,7 +81,7 @@ fn study(world: &dyn Fn(&str, &Settings<'_>, &str, f64) -> f64, most: &dyn Fn(Ce
         };
         Answers::made_up(&format!("sweb-1996/{file}.toml"), made, sampled)
     };
-    let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/sweb-1996/published");
+    let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/sweb-1996/published");
     Study {
         answers: RUNS.iter().map(|run| of(run, run)).collect(),
         bounds: ["sustained", "maxima"].map(|run| of(run, run)),
