@@ -16,6 +16,7 @@ pub mod network;
 pub mod place;
 pub mod program;
 pub mod prometheus;
+pub mod settings;
 pub mod threads;
 
 pub use backend::{Backend, Health, Probe};

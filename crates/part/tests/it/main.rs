@@ -1,7 +1,8 @@
-//! Real programs on free loopback ports.
+//! Settings, and real programs on free loopback ports.
 
 mod apache;
 mod program;
+mod settings;
 mod skip;
 #[allow(dead_code, reason = "the tests of other crates use it too")]
 mod support;
