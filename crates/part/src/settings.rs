@@ -202,7 +202,6 @@ pub mod seed {
     }
 
     /// Writes it.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
     pub fn serialize<S: Serializer>(seed: &u64, serializer: S) -> Result<S::Ok, S::Error> {
         match i64::try_from(*seed) {
             Ok(number) => serializer.serialize_i64(number),
