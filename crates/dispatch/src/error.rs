@@ -21,6 +21,9 @@ pub enum DispatchError {
     /// The information model is impossible.
     #[error("{0}")]
     Information(String),
+    /// The message says which setting of a decider is impossible.
+    #[error("{0}")]
+    Settings(String),
     /// The message says what is wrong with the limit of each backend.
     #[error("{0}")]
     Limit(String),

@@ -115,6 +115,7 @@ mod decision;
 mod dispatcher;
 mod error;
 mod event;
+mod front;
 mod index;
 mod nearness;
 mod origin;
@@ -136,6 +137,7 @@ pub use decision::{Action, Candidate, Code, Decision, Explanation, Hold, Reason,
 pub use dispatcher::Dispatcher;
 pub use error::DispatchError;
 pub use event::{Event, Report};
+pub use front::{Change, Front, FrontSettings, Heed, News, Standing};
 pub use index::{Index, Ties};
 pub use origin::{Location, Origin};
 pub use policy::{Command, Policy};

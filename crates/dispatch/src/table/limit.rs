@@ -5,6 +5,9 @@
 //! not full again with the next request. The price: each turn moves the list of those that can be chosen, and a policy
 //! that keeps weights over them builds its structure anew. `maxconn` of HAProxy is such a count, without the lower mark.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use super::Table;
@@ -50,6 +53,26 @@ impl Limit {
     /// With no more than these a backend that was full can be chosen again.
     pub fn returns(self) -> u32 {
         self.returns
+    }
+}
+
+impl FromStr for Limit {
+    type Err = DispatchError;
+
+    /// Reads `N` or `N,RETURN`; the lower mark is the usual one where none is named.
+    fn from_str(text: &str) -> Result<Limit, DispatchError> {
+        let numbers: Option<Vec<u32>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
+        match numbers.as_deref() {
+            Some(&[most]) => Limit::new(most, Limit::usual_return(most)),
+            Some(&[most, returns]) => Limit::new(most, returns),
+            _ => Err(DispatchError::Limit("a number, or two with a comma, e.g. `20` or `20,15`".into())),
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{}", self.connections, self.returns)
     }
 }
 

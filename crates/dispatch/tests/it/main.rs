@@ -12,6 +12,7 @@ mod counting;
 mod drawn;
 mod explanations;
 mod failures;
+mod front;
 mod holds;
 mod information;
 mod lard;

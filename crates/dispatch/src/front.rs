@@ -1,0 +1,340 @@
+//! The core of every decider: a [`Dispatcher`], and what is known of the health of its backends.
+//!
+//! A face (gateway, switch, DNS, node, simulator) translates what it sees into [`News`] and does what it gets back. Who
+//! may be chosen follows from one rule, the same at every face: **the worst source counts**.
+//!
+//! | source | news | worst that it can say |
+//! |---|---|---|
+//! | membership | [`News::Left`]; [`Front::join`] | left |
+//! | health checks, and requests that fail | [`News::Answered`], [`News::Failed`], [`News::Struck`], [`News::Refused`] | down |
+//! | reports | [`News::Reported`], [`News::Empty`], [`News::Silent`] | down; aside where checks are answered |
+//! | by hand | [`News::Drained`] | drained |
+//! | alarms | [`News::Overloaded`] | aside |
+//!
+//! Left is worse than down, that than drained, that than aside, and that than up. A backend that is *aside* keeps what it
+//! has and gets nothing new, unless no backend is up: then those that are aside are chosen all the same, since one that is
+//! overloaded or of which nothing is heard is better than none. What a source says stays until the source itself takes it
+//! back: a check that is answered does not end a drain.
+//!
+//! **A backend that answers its checks and has ceased to report** is aside where its reports decide who is chosen: where the
+//! policy reads reports, or room is needed ([`Front::need_room`]). A choice by old reports would be a choice by chance. Where
+//! nothing reads reports, its silence says only that its load daemon is gone, and it stays up. Where no checks run, silence is
+//! all that is known of it, and it is down. Overload is judged in the same way: an overloaded backend is aside until its load
+//! is moderate again (P. Agarwal, A test bed for performance evaluation of load balancing strategies for web server systems,
+//! 2001, section 4.3.3: "depending on policy used"). [`FrontSettings::heed_reports`] sets it otherwise.
+//!
+//! The table of the dispatcher is told what follows from this, as drained where a backend is aside, so that policies, counts,
+//! records and replays know nothing of sources. A choice costs what it costs a dispatcher: news are rare, choices are not.
+//! The price: where all backends that are up are full, those that are aside are not asked.
+//!
+//! ```
+//! use sojourn_dispatch::{Catalogue, Front, FrontSettings, News, Request, Signals, Standing};
+//! use sojourn_stats::Time;
+//!
+//! let backends = [("s1".to_string(), 1.0), ("s2".to_string(), 1.0)];
+//! let settings = FrontSettings { fall: 2, ..FrontSettings::new("round-robin") };
+//! let mut front = Front::new(&settings, &backends, &Catalogue::default(), Signals::GATEWAY, "dispatcher 0")?;
+//! let (s1, s2) = (front.table().id("s1").unwrap(), front.table().id("s2").unwrap());
+//! assert_eq!(front.learn(s1, News::Failed, Time(1)), None);
+//! let change = front.learn(s1, News::Failed, Time(2)).expect("two checks in a row failed");
+//! assert_eq!((change.was, change.is), (Standing::Up, Standing::Down));
+//! assert_eq!(front.choose(&Request::default(), &[], Time(3)).forwarded_to(), Some(s2));
+//! front.learn(s1, News::Drained(true), Time(4));
+//! let change = front.learn(s1, News::Answered, Time(5)).expect("one answer is enough");
+//! assert_eq!((change.was, change.is), (Standing::Down, Standing::Drained));
+//! # Ok::<(), sojourn_dispatch::DispatchError>(())
+//! ```
+
+mod health;
+mod settings;
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+use sojourn_stats::Time;
+
+use crate::{BackendId, Catalogue, Command, DispatchError, Dispatcher, Event, Report, Signals, State};
+use health::Health;
+pub use health::{News, Standing};
+pub use settings::{FrontSettings, Heed};
+
+/// One decider; see the module. What a face tells of requests, clients and places goes to the [`Dispatcher`], to which it
+/// dereferences; what it learns of backends goes through [`Front::learn`].
+pub struct Front {
+    dispatcher: Dispatcher,
+    fall: u32,
+    rise: u32,
+    heed_reports: Heed,
+    needs_room: bool,
+    /// By backend, as far as there were news.
+    health: Vec<Health>,
+    /// How many are in a row of failed requests, which the next request that is served ends.
+    struck: u32,
+    /// How many are not up by themselves, and how many of these are aside.
+    out: usize,
+    aside: usize,
+    /// The face knows that the record has failed.
+    has_failed: bool,
+}
+
+/// What news have changed of a backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Which one.
+    pub backend: BackendId,
+    /// What it was.
+    pub was: Standing,
+    /// What it is.
+    pub is: Standing,
+}
+
+impl Front {
+    /// A decider as `settings` say, over backends of these names and weights, all up, at a face that provides `signals`.
+    /// `name` names its random stream.
+    ///
+    /// # Errors
+    /// As [`Dispatcher::new`] and [`Dispatcher::limit`], and where no policy is named, or `fall` or `rise` is 0.
+    pub fn new(
+        settings: &FrontSettings,
+        backends: &[(String, f64)],
+        catalogue: &Catalogue,
+        signals: Signals,
+        name: &str,
+    ) -> Result<Front, DispatchError> {
+        settings.check()?;
+        let (policy, information, seed) = (settings.policy()?, settings.information(), settings.seed);
+        let mut dispatcher = Dispatcher::from_catalogue(catalogue, policy, backends, information, signals, seed, name)?;
+        if let Some(limit) = settings.limit {
+            dispatcher.limit(limit)?;
+        }
+        let FrontSettings { fall, rise, heed_reports, .. } = *settings;
+        let health = Vec::new();
+        let (needs_room, has_failed) = (false, false);
+        Ok(Front { dispatcher, fall, rise, heed_reports, needs_room, health, struck: 0, out: 0, aside: 0, has_failed })
+    }
+
+    /// Takes news of a backend; says what they change of it. Others may change with it: those that are aside are chosen where
+    /// none is up.
+    ///
+    /// # Panics
+    /// When the backend's number was never given.
+    pub fn learn(&mut self, backend: BackendId, news: News<'_>, now: Time) -> Option<Change> {
+        if let News::Reported(report) = news {
+            self.dispatcher.report(backend, report, now);
+        }
+        let (fall, rise) = (self.fall, self.rise);
+        self.change(backend, |health| health.take(news, fall, rise), now)
+    }
+
+    /// Takes a report of a backend: news, too.
+    ///
+    /// # Panics
+    /// As [`Front::learn`].
+    pub fn report(&mut self, backend: BackendId, report: &Report, now: Time) -> Option<Change> {
+        self.learn(backend, News::Reported(report), now)
+    }
+
+    /// Says whether health checks of a backend run, and whether it reports by itself; both, unless this is called. News of
+    /// what does not are passed over, and what they said before is forgotten.
+    pub fn watch(&mut self, backend: BackendId, checks: bool, reports: bool, now: Time) -> Option<Change> {
+        self.change(backend, |health| health.watch(checks, reports), now)
+    }
+
+    /// Makes a backend of this name known, or known again after it left, with this weight. What else is known of it stays.
+    ///
+    /// # Errors
+    /// As [`Dispatcher::join`].
+    pub fn join(&mut self, name: &str, weight: f64, now: Time) -> Result<BackendId, DispatchError> {
+        let backend = self.dispatcher.join(name, weight, now)?;
+        self.change(backend, Health::join, now);
+        // The dispatcher takes what joins for up.
+        self.settle(backend, now);
+        self.settle_aside(now);
+        Ok(backend)
+    }
+
+    /// Takes over what another decider knows of the backends of the same names: their health, and their last reports.
+    pub fn take_over(&mut self, before: &Front, now: Time) {
+        for backend in self.backends() {
+            let Some(known) = before.table().id(self.table().name(backend)) else { continue };
+            if let Some(report) = before.table().report(known) {
+                self.dispatcher.report(backend, report, now);
+            }
+            if let Some(other) = before.health.get(known.0 as usize) {
+                self.change(backend, |health| health.take_over(other), now);
+            }
+        }
+        self.struck = self.health.iter().map(|health| u32::from(health.is_struck())).sum();
+    }
+
+    /// Tells the dispatcher what happened to a request or a connection. What is served whole ends a row of failed requests.
+    ///
+    /// # Panics
+    /// As [`Dispatcher::observe`]; and on an event that says who may be chosen: that is learned.
+    #[inline]
+    pub fn observe(&mut self, event: Event, now: Time) {
+        match event {
+            Event::Completed { backend, .. } if self.struck > 0 => self.served(backend),
+            Event::Joined { .. } | Event::Draining { .. } | Event::Down { .. } | Event::Left { .. } => {
+                panic!("{event:?} is news of a backend: a front learns it")
+            }
+            _ => {}
+        }
+        self.dispatcher.observe(event, now);
+    }
+
+    /// Does what is due by `now` and says what the face must do.
+    ///
+    /// # Panics
+    /// As [`Dispatcher::poll`].
+    pub fn due(&mut self, now: Time) -> Vec<Command> {
+        self.dispatcher.poll(now)
+    }
+
+    /// When [`Front::due`] is next due.
+    #[inline]
+    pub fn deadline(&self) -> Option<Time> {
+        self.dispatcher.next_deadline()
+    }
+
+    /// As [`Dispatcher::need_room`]. Where room is needed, reports decide who is chosen.
+    pub fn need_room(&mut self, needs: bool, now: Time) {
+        self.dispatcher.need_room(needs);
+        let before: Vec<Standing> = self.backends().map(|backend| self.standing(backend)).collect();
+        self.needs_room = needs;
+        for (backend, was) in self.backends().zip(before) {
+            self.settle_from(backend, was, now);
+        }
+    }
+
+    /// What a backend is by itself, whether or not others are up.
+    pub fn standing(&self, backend: BackendId) -> Standing {
+        let heeds = self.do_reports_count();
+        self.health.get(backend.0 as usize).map_or(Standing::Up, |health| health.standing(heeds))
+    }
+
+    /// Whether a backend is drained by hand, whatever else is known of it.
+    pub fn is_drained(&self, backend: BackendId) -> bool {
+        self.health.get(backend.0 as usize).is_some_and(Health::is_drained)
+    }
+
+    /// All backends that were ever known.
+    pub fn backends(&self) -> impl Iterator<Item = BackendId> + use<> {
+        (0..self.dispatcher.table().len() as u32).map(BackendId)
+    }
+
+    /// Why the record lacks something, once: at the first call after writing has failed.
+    pub fn record_failure(&mut self) -> Option<String> {
+        let why = self.dispatcher.record_error()?.to_string();
+        (!std::mem::replace(&mut self.has_failed, true)).then_some(why)
+    }
+
+    /// Ends the record, if there is one, with its last lines; gives why it lacks something, if that was not said before.
+    pub fn finish_record(&mut self) -> Option<String> {
+        let error = self.dispatcher.finish_record().err()?;
+        (!std::mem::replace(&mut self.has_failed, true)).then(|| error.to_string())
+    }
+
+    /// Whether it was said that the record lacks something.
+    pub fn record_has_failed(&self) -> bool {
+        self.has_failed
+    }
+
+    fn do_reports_count(&self) -> bool {
+        let reads = || self.dispatcher.requires().intersects(Signals::REPORTS | Signals::UTILIZATION | Signals::ROOM);
+        match self.heed_reports {
+            Heed::IfRead => self.needs_room || reads(),
+            Heed::Always => true,
+            Heed::Never => false,
+        }
+    }
+
+    fn change(&mut self, backend: BackendId, change: impl FnOnce(&mut Health), now: Time) -> Option<Change> {
+        let was = self.standing(backend);
+        let place = backend.0 as usize;
+        if self.health.len() <= place {
+            assert!(place < self.dispatcher.table().len(), "{backend:?} was never given");
+            self.health.resize_with(place + 1, Health::default);
+        }
+        let health = &mut self.health[place];
+        let was_struck = health.is_struck();
+        change(health);
+        self.struck = self.struck + u32::from(health.is_struck()) - u32::from(was_struck);
+        self.settle_from(backend, was, now)
+    }
+
+    /// Lets the dispatcher know what a backend has become.
+    fn settle_from(&mut self, backend: BackendId, was: Standing, now: Time) -> Option<Change> {
+        let is = self.standing(backend);
+        if was == is {
+            return None;
+        }
+        let count =
+            |standing: Standing| (usize::from(standing != Standing::Up), usize::from(standing == Standing::Aside));
+        let ((out, aside), (no_more_out, no_more_aside)) = (count(is), count(was));
+        self.out = self.out + out - no_more_out;
+        self.aside = self.aside + aside - no_more_aside;
+        self.settle(backend, now);
+        self.settle_aside(now);
+        Some(Change { backend, was, is })
+    }
+
+    /// Whether others are up now is a matter to those that are aside.
+    fn settle_aside(&mut self, now: Time) {
+        if self.aside == 0 {
+            return;
+        }
+        for backend in self.backends() {
+            if self.standing(backend) == Standing::Aside {
+                self.settle(backend, now);
+            }
+        }
+    }
+
+    /// Lets the dispatcher know whether a backend may be chosen, if it does not.
+    fn settle(&mut self, backend: BackendId, now: Time) {
+        let none_is_up = self.out == self.dispatcher.table().len();
+        let (state, event) = match self.standing(backend) {
+            Standing::Up => (State::Up, Event::Joined { backend }),
+            Standing::Aside if none_is_up => (State::Up, Event::Joined { backend }),
+            Standing::Aside | Standing::Drained => (State::Draining, Event::Draining { backend }),
+            Standing::Down => (State::Down, Event::Down { backend }),
+            Standing::Left => (State::Left, Event::Left { backend }),
+        };
+        if self.dispatcher.table().state(backend) != state {
+            self.dispatcher.observe(event, now);
+        }
+    }
+
+    #[cold]
+    fn served(&mut self, backend: BackendId) {
+        if let Some(health) = self.health.get_mut(backend.0 as usize)
+            && health.is_struck()
+        {
+            health.serve();
+            self.struck -= 1;
+        }
+    }
+}
+
+impl Deref for Front {
+    type Target = Dispatcher;
+
+    #[inline]
+    fn deref(&self) -> &Dispatcher {
+        &self.dispatcher
+    }
+}
+
+impl DerefMut for Front {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Dispatcher {
+        &mut self.dispatcher
+    }
+}
+
+impl fmt::Debug for Front {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Front").field("dispatcher", &self.dispatcher).field("health", &self.health).finish()
+    }
+}

@@ -1,0 +1,161 @@
+//! How a decider decides, as plain data: what a file holds, what flags fill, and what `--check` shows.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sojourn_stats::{Dimension, Span, quantity};
+
+use crate::{DispatchError, Information, Limit};
+
+/// How a decider decides. Flags have no defaults of their own: they fill in for what `Default` or a file says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[serde(deny_unknown_fields, default)]
+pub struct FrontSettings {
+    /// Policy, e.g. `least-connections` or `round-trip(window = 1 s)`
+    #[cfg_attr(feature = "clap", arg(long))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
+    /// Seed of the policy's random numbers
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = 1))]
+    pub seed: u64,
+    /// Ask the backends for their load this often instead of counting, e.g. `100 ms`
+    #[cfg_attr(feature = "clap", arg(long, value_name = "EVERY", value_parser = span))]
+    #[serde(with = "text", skip_serializing_if = "Option::is_none")]
+    pub poll: Option<Span>,
+    /// Most requests at each backend at once, and how few it must come down to before it gets more: `20` or `20,15`
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N[,RETURN]"))]
+    #[serde(with = "limit", skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
+    /// Failures in a row, of requests or of health checks, that take a backend out
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    pub fall: u32,
+    /// Health checks in a row that bring back a backend that is out
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    pub rise: u32,
+    /// Whether what backends report decides who is chosen, where their health is checked too: `if-read`, `always` or `never`
+    #[cfg_attr(feature = "clap", arg(long, value_name = "WHEN"))]
+    pub heed_reports: Heed,
+}
+
+/// Whether a backend that is overloaded, or silent, is left out where others are up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Heed {
+    /// Where the policy reads reports, or room is needed.
+    #[default]
+    IfRead,
+    /// Whatever the policy reads.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+/// Failures in a row that take a backend out, where nothing is said.
+const FALL: u32 = 3;
+
+/// Answers in a row that bring it back, where nothing is said.
+const RISE: u32 = 1;
+
+const HEEDS: [(Heed, &str); 3] = [(Heed::IfRead, "if-read"), (Heed::Always, "always"), (Heed::Never, "never")];
+
+impl Default for FrontSettings {
+    fn default() -> FrontSettings {
+        let (policy, poll, limit) = (None, None, None);
+        FrontSettings { policy, seed: 1, poll, limit, fall: FALL, rise: RISE, heed_reports: Heed::IfRead }
+    }
+}
+
+impl FrontSettings {
+    /// Those of a decider that follows `policy`, and has its own counts.
+    pub fn new(policy: impl Into<String>) -> FrontSettings {
+        FrontSettings { policy: Some(policy.into()), ..FrontSettings::default() }
+    }
+
+    /// The policy's text.
+    ///
+    /// # Errors
+    /// Where none is named.
+    pub fn policy(&self) -> Result<&str, DispatchError> {
+        let none = || DispatchError::Policy("a decider follows a policy: name one, e.g. `least-connections`".into());
+        self.policy.as_deref().ok_or_else(none)
+    }
+
+    /// How fresh the counts are that the policy sees.
+    pub fn information(&self) -> Information {
+        self.poll.map_or(Information::Immediate, |every| Information::Polled { every })
+    }
+
+    /// What cannot be, whatever the backends are.
+    ///
+    /// # Errors
+    /// Where `fall` or `rise` is 0.
+    pub fn check(&self) -> Result<(), DispatchError> {
+        for (count, what) in
+            [(self.fall, "fall = 0: failures that take"), (self.rise, "rise = 0: answers that bring back")]
+        {
+            if count == 0 {
+                return Err(DispatchError::Settings(format!("{what} a backend are at least 1")));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Heed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = HEEDS.iter().find(|(heed, _)| heed == self).map_or("", |(_, name)| name);
+        f.write_str(name)
+    }
+}
+
+impl FromStr for Heed {
+    type Err = DispatchError;
+
+    fn from_str(text: &str) -> Result<Heed, DispatchError> {
+        let known = HEEDS.iter().find(|(_, name)| *name == text).map(|(heed, _)| *heed);
+        known.ok_or_else(|| DispatchError::Settings(format!("`{text}`: write `if-read`, `always` or `never`")))
+    }
+}
+
+/// Reads a time with its unit.
+fn span(text: &str) -> Result<Span, quantity::QuantityError> {
+    quantity::parse(text, Dimension::Time).map(Span::from_secs_f64)
+}
+
+/// A time as text with its unit.
+mod text {
+    use super::*;
+
+    pub(super) fn serialize<S: Serializer>(of: &Option<Span>, to: S) -> Result<S::Ok, S::Error> {
+        of.map(|of| quantity::format(of.as_secs_f64(), Dimension::Time)).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Span>, D::Error> {
+        span(&String::deserialize(from)?).map(Some).map_err(serde::de::Error::custom)
+    }
+}
+
+/// A limit as a number, or as text with its return.
+mod limit {
+    use super::*;
+
+    pub(super) fn serialize<S: Serializer>(of: &Option<Limit>, to: S) -> Result<S::Ok, S::Error> {
+        of.map(|of| of.to_string()).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Limit>, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "a limit is a number, or two in a text: `20` or `\"20,15\"`")]
+        enum Written {
+            Number(u32),
+            Text(String),
+        }
+        let read = match Written::deserialize(from)? {
+            Written::Number(most) => Limit::new(most, Limit::usual_return(most)),
+            Written::Text(text) => text.parse(),
+        };
+        read.map(Some).map_err(serde::de::Error::custom)
+    }
+}
