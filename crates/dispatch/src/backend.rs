@@ -18,6 +18,7 @@ pub enum Information {
     /// counts as idle. Windows (round trips, bytes) are the dispatcher's own and stay fresh.
     Polled {
         /// Time between polls.
+        #[serde(with = "sojourn_stats::nanoseconds")]
         every: Span,
     },
 }

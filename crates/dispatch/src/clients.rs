@@ -29,10 +29,12 @@ pub struct ClientRules {
     /// How many clients are kept at most.
     pub at_most: NonZeroUsize,
     /// How long a rate counts after it was told; `None`: until another is told.
+    #[serde(default, with = "sojourn_stats::nanoseconds")]
     pub rates_expire: Option<Span>,
     /// To how many backends the round trip of one client is measured, and how many of its round trips are kept.
     pub sites_probed: u32,
     /// When round trips are measured anew.
+    #[serde(with = "sojourn_stats::nanoseconds")]
     pub refresh: Span,
 }
 

@@ -196,11 +196,11 @@ impl fmt::Display for Reason {
             Code::LeastInFlight => write!(f, "fewest requests in flight ({value})"),
             Code::LeastWeighted => write!(f, "fewest requests in flight for its weight ({value:.4})"),
             Code::LeastRoundTrip => {
-                write!(f, "shortest mean round trip in the window ({})", Span::from_secs_f64(value))
+                write!(f, "shortest mean round trip in the window ({:.3})", Span::from_secs_f64(value))
             }
             Code::LeastTransmitted => write!(f, "fewest bytes in the window ({value} B)"),
-            Code::LeastPredicted => write!(f, "shortest predicted response time ({})", Span::from_secs_f64(value)),
-            Code::LeastDistance => write!(f, "shortest round trip to the client ({})", Span::from_secs_f64(value)),
+            Code::LeastPredicted => write!(f, "shortest predicted response time ({:.3})", Span::from_secs_f64(value)),
+            Code::LeastDistance => write!(f, "shortest round trip to the client ({:.3})", Span::from_secs_f64(value)),
             Code::LeastKilometres => write!(f, "shortest great-circle distance to the client ({value:.0} km)"),
             Code::LongestPrefix => write!(f, "most leading bits in common with the client's address ({value})"),
             Code::SameRegion => write!(f, "it is in the client's region"),
@@ -210,7 +210,7 @@ impl fmt::Display for Reason {
             Code::PathHash => write!(f, "the hash of the path falls to it"),
             Code::PathHome => write!(f, "the path's own ({value} in flight)"),
             Code::Cookie => write!(f, "the client's cookie names it"),
-            Code::LeastCost => write!(f, "shortest estimate of what it takes ({})", Span::from_secs_f64(value)),
+            Code::LeastCost => write!(f, "shortest estimate of what it takes ({:.3})", Span::from_secs_f64(value)),
             Code::Owner => write!(f, "it owns what is asked for"),
             Code::Here if value > 0.0 => write!(f, "the request came to it"),
             Code::Here => write!(f, "the request could not stay where it came"),

@@ -21,14 +21,28 @@ pub enum Event {
     Sent { backend: BackendId },
     /// The first byte of its reply came back, this long after it was sent (or, at a face that provides only
     /// [`crate::Signals::CLIENT_FIRST_BYTE`], reached the client).
-    FirstByte { backend: BackendId, round_trip: Span },
+    FirstByte {
+        backend: BackendId,
+        #[serde(with = "sojourn_stats::nanoseconds")]
+        round_trip: Span,
+    },
     /// Bytes of a reply passed.
     Transmitted { backend: BackendId, bytes: u64 },
     /// The reply is complete. Those of its `bytes` that no `Transmitted` told count as transmitted now. A status of 429
     /// or from 500 up is a failure to the policies that judge by speed.
-    Completed { backend: BackendId, status: u16, bytes: u64, latency: Span },
+    Completed {
+        backend: BackendId,
+        status: u16,
+        bytes: u64,
+        #[serde(with = "sojourn_stats::nanoseconds")]
+        latency: Span,
+    },
     /// No reply, or a broken one, after this long.
-    Failed { backend: BackendId, after: Span },
+    Failed {
+        backend: BackendId,
+        #[serde(with = "sojourn_stats::nanoseconds")]
+        after: Span,
+    },
     /// The client went away first.
     Cancelled { backend: BackendId },
     /// A request is in flight there that another dispatcher forwarded, before this one took its place.
@@ -38,7 +52,11 @@ pub enum Event {
     /// A connection to the backend was closed.
     Closed { backend: BackendId },
     /// So long would the request that is chosen for next take there (see [`crate::Signals::PREDICTED_RESPONSE`]).
-    Predicted { backend: BackendId, response: Span },
+    Predicted {
+        backend: BackendId,
+        #[serde(with = "sojourn_stats::nanoseconds")]
+        response: Span,
+    },
     /// The backend can be chosen (again). A backend of a new name joins by [`crate::Dispatcher::join`].
     Joined { backend: BackendId },
     /// The backend takes no new requests but ends what it has.
@@ -60,6 +78,7 @@ pub struct Report {
     /// Requests that the backend has.
     pub in_flight: u32,
     /// Mean time that its requests take.
+    #[serde(with = "sojourn_stats::nanoseconds")]
     pub latency: Option<Span>,
     /// Busy share of the processor; above 1 where work waits.
     #[serde(with = "crate::record::exact")]

@@ -106,6 +106,7 @@ enum Line<D> {
         now: Time,
         client: u64,
         from: BackendId,
+        #[serde(with = "sojourn_stats::nanoseconds")]
         span: Span,
         measured: Time,
         #[serde(default, skip_serializing_if = "crate::request::is_default")]

@@ -35,7 +35,7 @@ pub struct Request {
     #[serde(skip_serializing_if = "is_default")]
     pub origin: Origin,
     /// The round trip between its client and the decider, where the face knows: TCP's own estimate.
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(skip_serializing_if = "is_default", with = "sojourn_stats::nanoseconds")]
     pub round_trip: Option<Span>,
     /// How often it was redirected already.
     #[serde(skip_serializing_if = "is_default")]
@@ -44,7 +44,7 @@ pub struct Request {
     #[serde(skip_serializing_if = "is_default")]
     pub here: Option<BackendId>,
     /// How long the choice will be kept by those who ask, where the face knows: the TTL of an answer.
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(skip_serializing_if = "is_default", with = "sojourn_stats::nanoseconds")]
     pub lease: Option<Span>,
     /// The key of who says that the request is of `client`, where nothing but its word does: of a resolver that tells for which
     /// network it asks. What such a request takes of a backend's room is bounded.

@@ -134,7 +134,7 @@ impl Measured {
         let (low, value) = (estimate.interval().map(|ends| ends.0).or(estimate.value())?, estimate.value()?);
         objective.met(low - self.lateness_s).then(|| {
             format!(
-                "up to {} of the {} are the generator's own lateness",
+                "up to {:.3} of the {:.3} are the generator's own lateness",
                 Span::from_secs_f64(self.lateness_s),
                 Span::from_secs_f64(value)
             )

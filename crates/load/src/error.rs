@@ -77,7 +77,7 @@ pub enum LoadError {
         limit: u64,
     },
     /// The instant at which all shares were to start has passed.
-    #[error("the common start was {late} ago: begin the shares earlier, or start later")]
+    #[error("the common start was {late:.3} ago: begin the shares earlier, or start later")]
     Late {
         /// How long ago.
         late: Span,

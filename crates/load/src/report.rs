@@ -349,7 +349,7 @@ fn incomplete(shares: &[ShareReport]) -> Option<String> {
         return Some(format!("of {of} shares there are {there:?}, counted from 0"));
     }
     let first = shares.iter().filter(|share| share.cancelled).map(|share| share.ended).min()?;
-    Some(format!("stopped after {first}"))
+    Some(format!("stopped after {first:.3}"))
 }
 
 fn text(name: &[u8]) -> String {

@@ -48,7 +48,7 @@ pub enum Resolves {
     #[default]
     Ttl,
     /// So long after the last answer, whatever its TTL is (WebStone: once a minute).
-    Every(Span),
+    Every(#[serde(with = "sojourn_stats::nanoseconds")] Span),
     /// At once: every connection is preceded by a question.
     EachConnection,
 }

@@ -50,11 +50,15 @@
 //! ```
 //!
 //! Besides: fits of laws to numbers ([`fit`]) and tests of their goodness ([`goodness`]), long memory ([`hurst`], and
-//! [`Fgn`] to draw it), histograms ([`Histogram`]), integer time ([`Time`], [`Span`]), and the numerics that these
+//! [`Fgn`] to draw it), histograms ([`Histogram`]), integer time ([`Time`], [`Span`]),
+//! amounts that read and print themselves ([`Span`], [`Bytes`], [`PerSecond`], [`Bandwidth`]), files of settings and where a
+//! mistake in one is ([`config`]), and the numerics that these
 //! share ([`root`], [`quadrature`]).
 
+mod amount;
 mod batches;
 mod cache;
+pub mod config;
 pub mod fgn;
 pub mod fit;
 pub mod goodness;
@@ -75,6 +79,7 @@ mod stream;
 mod time;
 pub mod warm_up;
 
+pub use amount::{Bandwidth, Bytes, PerSecond, nanoseconds};
 pub use batches::Batches;
 pub use cache::prefetch;
 pub use fgn::Fgn;
@@ -83,7 +88,7 @@ pub use law::{Law, LawError};
 pub use line::Line;
 pub use measure::{Estimate, Measure};
 pub use moments::Moments;
-pub use nearest::nearest;
+pub use nearest::{nearest, suggestion, unknown};
 pub use quantity::Dimension;
 pub use stream::Stream;
 pub use time::{Span, Time};

@@ -1,4 +1,4 @@
-//! The name that a misspelt word was probably meant to be.
+//! The name that a misspelt word was probably meant to be, and the sentence that says so.
 
 /// The candidate nearest to `word`, where one is near enough to be offered: within a third of its length in edits
 /// (insert, delete, replace, swap neighbours; a change of case is free), or the only one that `word` begins.
@@ -22,6 +22,21 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         Some((_, candidate)) => Some(candidate),
         None if begun_count == 1 => begun,
         None => None,
+    }
+}
+
+/// One line about a word that is none of the `known` ones: "unknown policy `rnd`; " and the [`suggestion`].
+pub fn unknown<'a>(what: &str, word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    format!("unknown {what} `{word}`; {}", suggestion(word, known))
+}
+
+/// What would be right in place of `word`: "did you mean `random`?", or where none is near, "known are a, b".
+pub fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.into_iter().filter(|known| !known.is_empty()).collect();
+    match nearest(word, known.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None if known.is_empty() => "none is known".into(),
+        None => format!("known are {}", known.join(", ")),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use thiserror::Error;
 
-use crate::nearest::nearest;
+use crate::nearest::{nearest, suggestion};
 
 /// What a number measures; the SI unit it is kept in is in the variant's doc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,8 +58,7 @@ pub fn parse_any(text: &str) -> Result<(f64, Dimension), QuantityError> {
     let unit = split(text).1;
     let dimension = dimension_of(unit).ok_or_else(|| {
         let all = DIMENSIONS.iter().flat_map(|dimension| dimension.units().iter().map(|unit| unit.name));
-        let meant = nearest(unit, all).map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
-        QuantityError(format!("`{text}`: `{unit}` is not a unit{meant}"))
+        QuantityError(format!("`{text}`: `{unit}` is not a unit; {}", suggestion(unit, all)))
     })?;
     Ok((parse(text, dimension)?, dimension))
 }
@@ -121,7 +120,8 @@ impl Dimension {
         }
     }
 
-    fn examples(self) -> &'static str {
+    /// How one is written, for messages.
+    pub(crate) fn examples(self) -> &'static str {
         match self {
             Dimension::Time => "`10 s` or `10 ms`",
             Dimension::Size => "`10 B` or `10 kB`",

@@ -5,15 +5,19 @@
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+use crate::quantity::{self, Dimension, QuantityError};
 
 /// An instant: nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Time(pub u64);
 
-/// A length of time in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// A length of time in nanoseconds. Its text has a unit, `250 ms`; where a file has it as a number, see
+/// [`nanoseconds`](crate::nanoseconds).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span(pub u64);
 
 impl Time {
@@ -143,25 +147,39 @@ impl Sum for Span {
 }
 
 impl fmt::Display for Span {
-    /// In the largest unit that keeps three digits: `1.5 s`, `20 ms`, `3 us`, `7 ns`.
+    /// Exactly, in the largest unit that keeps a digit before the point: `1.5 s`, `20 ms`, `3 us`, `7 ns`. What is
+    /// shorter than 13 days reads back as the very same span. With a precision, `{span:.3}`, for people to read: of so
+    /// many digits at most.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (divisor, unit) = match self.0 {
-            0..1_000 => (1.0, "ns"),
-            1_000..1_000_000 => (1e3, "us"),
-            1_000_000..1_000_000_000 => (1e6, "ms"),
-            _ => (1e9, "s"),
+        let (unit, divisor, decimals) = match self.0 {
+            1..1_000 => ("ns", 1, 0),
+            1_000..1_000_000 => ("us", 1_000, 3),
+            1_000_000..1_000_000_000 => ("ms", 1_000_000, 6),
+            _ => ("s", 1_000_000_000, 9),
         };
-        let value = self.0 as f64 / divisor;
-        let digits = if value >= 100.0 {
-            0
-        } else if value >= 10.0 {
-            1
-        } else {
-            2
+        let whole = self.0 / divisor;
+        let text = match f.precision() {
+            Some(digits) => {
+                let decimals = digits.saturating_sub(whole.to_string().len()).min(decimals);
+                format!("{:.decimals$}", self.0 as f64 / divisor as f64)
+            }
+            None if decimals == 0 => whole.to_string(),
+            None => format!("{whole}.{:0decimals$}", self.0 % divisor),
         };
-        let text = format!("{value:.digits$}");
         let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
         write!(f, "{text} {unit}")
+    }
+}
+
+impl FromStr for Span {
+    type Err = QuantityError;
+
+    /// A time with its unit, rounded to the nanosecond.
+    ///
+    /// # Errors
+    /// As [`quantity::parse`].
+    fn from_str(text: &str) -> Result<Span, QuantityError> {
+        quantity::parse(text, Dimension::Time).map(Span::from_secs_f64)
     }
 }
 

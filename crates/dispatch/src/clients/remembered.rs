@@ -16,10 +16,10 @@ pub struct Remembered {
     #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::record::exact::option")]
     pub rate: Option<f64>,
     /// How long ago the rate was told.
-    #[serde(default, skip_serializing_if = "crate::request::is_default")]
+    #[serde(default, skip_serializing_if = "crate::request::is_default", with = "sojourn_stats::nanoseconds")]
     pub rate_age: Span,
     /// How long ago its round trips were asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "sojourn_stats::nanoseconds")]
     pub probed_age: Option<Span>,
     /// Its round trips, the shortest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -32,8 +32,10 @@ pub struct RememberedTrip {
     /// The backend at the other end.
     pub from: BackendId,
     /// How long it took.
+    #[serde(with = "sojourn_stats::nanoseconds")]
     pub span: Span,
     /// How long ago it was measured.
+    #[serde(with = "sojourn_stats::nanoseconds")]
     pub age: Span,
     /// How many echoes came back.
     pub answers: u32,

@@ -170,7 +170,7 @@ pub(super) fn answer(
         live.reasons.push(doubt);
     }
     let held_up = run_queue::per_request(waited_before, waited, &report);
-    live.facts.push(("wait of the parts for a core, per request".into(), held_up.to_string()));
+    live.facts.push(("wait of the parts for a core, per request".into(), format!("{held_up:.3}")));
     if let Some(doubt) = run_queue::doubt(held_up, report.response.mean(), &report.limits) {
         live.verdict = live.verdict.max(Verdict::Suspect);
         live.reasons.push(doubt);
@@ -195,8 +195,8 @@ pub(super) fn answer(
         live.facts.push(("TCP, of live and its twin".into(), "this kernel's, whatever the file says of it".into()));
     }
     if let Some(path) = &path {
-        live.facts.push(("path delay, client to gateway and back".into(), path.client.to_string()));
-        live.facts.push(("path delay, gateway to server and back".into(), path.cluster.to_string()));
+        live.facts.push(("path delay, client to gateway and back".into(), format!("{:.3}", path.client)));
+        live.facts.push(("path delay, gateway to server and back".into(), format!("{:.3}", path.cluster)));
     }
     Ok(Answer {
         measures: report
@@ -567,7 +567,7 @@ pub fn facts(report: &sojourn_load::Report) -> Vec<(String, String)> {
         |shares: &[f64]| shares.iter().map(|share| format!("{:.0} %", share * 100.0)).collect::<Vec<_>>().join(", ");
     let lateness = |metric: &str| match report.measures.iter().find(|measure| measure.metric == metric) {
         Some(Measure { estimate, .. }) => {
-            estimate.value().map_or("too few samples".into(), |s| Span::from_secs_f64(s).to_string())
+            estimate.value().map_or("too few samples".into(), |s| format!("{:.3}", Span::from_secs_f64(s)))
         }
         None => "not paced".into(),
     };

@@ -337,7 +337,7 @@ fn doubts(clocks: &[AgentClock]) -> Vec<Doubt> {
     let vague = clocks.iter().filter(|clock| clock.within_ns > WITHIN_MAX_NS);
     let doubt = |clock: &AgentClock| {
         let (within, limit) = (Span(clock.within_ns), Span(WITHIN_MAX_NS));
-        let text = format!("{}: its start is known only within {within} (limit {limit})", clock.name);
+        let text = format!("{}: its start is known only within {within:.3} (limit {limit})", clock.name);
         Cause::Start.doubt(text)
     };
     vague.map(doubt).collect()

@@ -10,6 +10,7 @@ use crate::recorder::watch::Recent;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// Time since the start.
+    #[serde(with = "sojourn_stats::nanoseconds")]
     pub elapsed: Span,
     /// Share of the run that is done, from 0 to 1.
     pub share: f64,

@@ -20,6 +20,7 @@ pub struct Interval {
     /// When it began.
     pub start: Time,
     /// How long it was.
+    #[serde(with = "sojourn_stats::nanoseconds")]
     pub length: Span,
     /// Response times (ns) of the good replies that came in it, warm-up included; of whole objects where users browse.
     pub response: Sparse,

@@ -29,6 +29,7 @@ pub struct Record {
     /// When it should have been sent: of an embedded file, when its connection was free and its OFF time over.
     pub planned: Time,
     /// Service demand as planned; 0 where none was.
+    #[serde(with = "sojourn_stats::nanoseconds")]
     pub demand: Span,
     /// When the generator acted on it: wrote it, or began to open a connection for it. None when it never did.
     pub begun: Option<Time>,

@@ -40,6 +40,7 @@ pub struct ShareReport {
 /// What is the same for all shares.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Facts {
+    #[serde(with = "sojourn_stats::nanoseconds")]
     pub(crate) warm_up: Span,
     /// When the last request was to be planned, where that was known by the end.
     pub(crate) end: Option<Time>,
@@ -56,6 +57,7 @@ pub(crate) struct Facts {
 /// One thread of the generator.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct ThreadFacts {
+    #[serde(with = "sojourn_stats::nanoseconds")]
     pub(crate) cpu: Span,
     /// Share of the run that it was on a core.
     pub(crate) busy: f64,

@@ -115,7 +115,9 @@ fn lateness(report: &Report, evidence: &Evidence, doubts: &mut Vec<Doubt>) {
     let late_s = report.lateness.quantile(0.99).unwrap_or(0) as f64 * 1e-9;
     if late_s > limit_s {
         let (late, limit) = (Span::from_secs_f64(late_s), Span::from_secs_f64(limit_s));
-        doubts.push(Cause::Late.doubt(format!("1 % of the requests went out more than {late} late (limit {limit})")));
+        doubts.push(
+            Cause::Late.doubt(format!("1 % of the requests went out more than {late:.3} late (limit {limit:.3})")),
+        );
     }
     let (seen, said) = evidence.inside;
     // Little's law: the mean number inside is the rate times the time inside. Seen by the generator it lacks the time

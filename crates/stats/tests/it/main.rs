@@ -1,6 +1,8 @@
 //! What the crate promises, one file per behaviour. Statistical tests are seeded and state how often a correct
 //! program would fail them over all seeds: at most one in a million each.
 
+mod amounts;
+mod config;
 mod coverage;
 mod fgn;
 mod fits;

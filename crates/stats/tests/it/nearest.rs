@@ -1,6 +1,6 @@
 //! The name a misspelt word was meant to be.
 
-use sojourn_stats::nearest;
+use sojourn_stats::{nearest, suggestion, unknown};
 
 #[test]
 fn misspellings_find_their_name() {
@@ -19,4 +19,12 @@ fn misspellings_find_their_name() {
         assert_eq!(nearest(word, policies), meant, "{word}");
     }
     assert_eq!(nearest("men", ["max", "mean"]), Some("mean"));
+}
+
+#[test]
+fn a_line_offers_the_nearest_name_or_all_of_them() {
+    let known = ["random", "round-robin"];
+    assert_eq!(unknown("policy", "randm", known), "unknown policy `randm`; did you mean `random`?");
+    assert_eq!(unknown("policy", "fastest", known), "unknown policy `fastest`; known are random, round-robin");
+    assert_eq!(suggestion("x", []), "none is known");
 }

@@ -115,7 +115,7 @@ pub enum LogError {
     },
     /// It steps back in time by more than a slow request can explain.
     #[error(
-        "{name}: line {line} is {} earlier than line {than_line}: not in order of time; sort it, \
+        "{name}: line {line} is {:.3} earlier than line {than_line}: not in order of time; sort it, \
          or put its parts together oldest first",
         Span((*.back_s as u64).saturating_mul(1_000_000_000))
     )]

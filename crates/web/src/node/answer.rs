@@ -529,7 +529,7 @@ fn not_served(why: NotServed) -> Reply {
         NotServed::Full => text(StatusCode::SERVICE_UNAVAILABLE, "the server is full\n"),
         NotServed::NotFetched(why) => text(StatusCode::BAD_GATEWAY, format!("the node that owns the file {why}\n")),
         NotServed::TooLong(service) => {
-            let words = format!("the model makes this a service of {service}; at most {DEMAND_MAX} are served\n");
+            let words = format!("the model makes this a service of {service:.3}; at most {DEMAND_MAX} are served\n");
             text(StatusCode::INTERNAL_SERVER_ERROR, words)
         }
     }

@@ -45,7 +45,7 @@ impl Asked {
             asked.demand = Some(Span(ns.ok_or_else(wrong)?));
         }
         if let Some(demand) = asked.demand.filter(|demand| *demand > DEMAND_MAX) {
-            return Err(format!("a demand of {demand} is too long: at most {DEMAND_MAX} are served"));
+            return Err(format!("a demand of {demand:.3} is too long: at most {DEMAND_MAX} are served"));
         }
         if asked.size > BYTES_MAX {
             return Err(format!("{} bytes are too many: at most {BYTES_MAX} are served", asked.size));

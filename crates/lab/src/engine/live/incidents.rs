@@ -18,7 +18,7 @@ pub(super) fn of(part: &str, child: &Child, is_planned: impl Fn(Time) -> bool) -
     let mut found = Vec::new();
     for pause in child.pauses().into_iter().filter(|pause| !is_planned(pause.from)) {
         let what = match pause.until {
-            Some(until) => format!("stood still for {}, stopped by a signal", until - pause.from),
+            Some(until) => format!("stood still for {:.3}, stopped by a signal", until - pause.from),
             None => "stood still from then on, stopped by a signal".into(),
         };
         found.push(incident(pause.from, what));

@@ -95,13 +95,13 @@ impl Measured {
         let whole = self.delay.client + self.delay.cluster;
         if whole.0 as f64 > mean_ns {
             return Some(format!(
-                "the path that the twin takes was measured at {whole}, longer than the mean response time over it: the \
+                "the path that the twin takes was measured at {whole:.3}, longer than the mean response time over it: the \
                  machine was slower then"
             ));
         }
         (self.spread.0 as f64 > UNCERTAIN_MOST * mean_ns).then(|| {
             format!(
-                "the path that the twin takes was uncertain by {} while it was measured, which is {:.0} % of the mean \
+                "the path that the twin takes was uncertain by {:.3} while it was measured, which is {:.0} % of the mean \
                  response time (limit {:.0} %): leave the machine alone",
                 self.spread,
                 100.0 * self.spread.0 as f64 / mean_ns,

@@ -1,0 +1,210 @@
+//! Files of settings in TOML, and where a mistake in one is: `FILE:LINE: key: what is wrong and would be right`.
+//!
+//! Settings are plain data (no `Spanned`): they are read ([`ConfigFile::read`]), merged with flags, and checked afterwards.
+//! A check returns a [`Wrong`], which names a key as a path, `backends[2].weight`. Where that stands is found then, in the
+//! text ([`ConfigFile::line`]). The price is a second look at the text, which only a mistake pays.
+
+use std::fmt::Display;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::nearest::unknown;
+
+/// A file in TOML that a user wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigFile {
+    file: PathBuf,
+    text: String,
+}
+
+/// One line that says where, what is wrong and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct ConfigError(pub String);
+
+/// What is wrong with a setting, wherever it was written.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{key}: {message}")]
+pub struct Wrong {
+    /// The path of its key: `limits.body`, `backends[2].weight` (the third).
+    pub key: String,
+    /// What is wrong, and what would be right.
+    pub message: String,
+}
+
+impl Wrong {
+    /// What is wrong with `key`.
+    pub fn new(key: impl Into<String>, message: impl Display) -> Wrong {
+        Wrong { key: key.into(), message: message.to_string() }
+    }
+
+    /// The same as a setting of the table `table`, such as `limits` or `backends[2]`.
+    #[must_use]
+    pub fn inside(self, table: impl Display) -> Wrong {
+        Wrong { key: format!("{table}.{}", self.key), ..self }
+    }
+
+    /// The line that tells a user. A setting that was given by a flag, or that no file has, is told as that flag.
+    ///
+    /// `flags`: those of the command line that were given, as `max-body`. A setting's flag is the path of its key with `-`
+    /// for what is no letter and no digit, or the last part of that path.
+    pub fn explain(&self, file: Option<&ConfigFile>, flags: &[&str]) -> ConfigError {
+        let kebab = |key: &str| key.replace(|c: char| !c.is_alphanumeric(), "-").replace("--", "-");
+        let (all, last) = (kebab(&self.key), kebab(self.key.rsplit('.').next().unwrap_or_default()));
+        let flag = [&all, &last].into_iter().find(|flag| flags.contains(&flag.as_str()));
+        match (flag, file) {
+            (None, Some(file)) => file.error(&self.key, &self.message),
+            (flag, _) => ConfigError(one_line(&format!("--{}: {}", flag.unwrap_or(&all), self.message))),
+        }
+    }
+}
+
+impl ConfigFile {
+    /// The file's text, not yet looked at.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn open(file: &Path) -> Result<ConfigFile, ConfigError> {
+        match std::fs::read_to_string(file) {
+            Ok(text) => Ok(ConfigFile::new(file, text)),
+            Err(error) => Err(ConfigError(format!("cannot read {}: {error}", file.display()))),
+        }
+    }
+
+    /// A text that came from elsewhere; messages name `file`.
+    pub fn new(file: impl Into<PathBuf>, text: impl Into<String>) -> ConfigFile {
+        ConfigFile { file: file.into(), text: text.into() }
+    }
+
+    /// The settings that it says.
+    ///
+    /// # Errors
+    /// On what is no TOML, a key that `T` does not know, a value of the wrong type.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
+        toml::from_str(&self.text).map_err(|error| self.not_toml(&error))
+    }
+
+    /// A mistake in the value of `key`, with its line, or that of the innermost table around it that the file has.
+    pub fn error(&self, key: &str, message: &str) -> ConfigError {
+        let line = self.offset(key).map_or(String::new(), |at| format!(":{}", self.line_at(at)));
+        ConfigError(one_line(&format!("{}{line}: {key}: {message}", self.file.display())))
+    }
+
+    /// The line of `key`, as `backends[2].weight`, counted from 1. Where the file does not say that key, the line of the
+    /// innermost table around it; `None` where there is none but the file itself.
+    pub fn line(&self, key: &str) -> Option<usize> {
+        self.offset(key).map(|at| self.line_at(at))
+    }
+
+    /// A path that the file says: seen from the folder of the file.
+    pub fn path(&self, path: &Path) -> PathBuf {
+        self.file.parent().map_or_else(|| path.to_owned(), |folder| folder.join(path))
+    }
+
+    /// Where the file is.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Its text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    fn line_at(&self, offset: usize) -> usize {
+        self.text[..offset.min(self.text.len())].matches('\n').count() + 1
+    }
+
+    fn offset(&self, key: &str) -> Option<usize> {
+        let document = DeTable::parse(&self.text).ok()?;
+        find(document.get_ref(), key)
+    }
+
+    fn not_toml(&self, error: &toml::de::Error) -> ConfigError {
+        let at = error.span().unwrap_or(0..0);
+        let key = DeTable::parse(&self.text).ok().and_then(|document| key_around(document.get_ref(), &at));
+        let message = error.message().lines().next().unwrap_or("it is not TOML");
+        let mut ticked = message.split('`').skip(1).step_by(2);
+        let name = if message.starts_with("unknown field") { ticked.next() } else { None };
+        let message = match (name, key) {
+            (Some(word), _) => unknown("key", word, ticked),
+            (None, Some(key)) => format!("{key}: {}", with_remedy(message)),
+            (None, None) => with_remedy(message),
+        };
+        ConfigError(one_line(&format!("{}:{}: {message}", self.file.display(), self.line_at(at.start))))
+    }
+}
+
+/// Whatever the user's text has that a message repeats.
+fn one_line(message: &str) -> String {
+    message.replace('\n', " ")
+}
+
+/// What serde says of a value, in the words of who writes files.
+fn with_remedy(message: &str) -> String {
+    if message.starts_with("unknown variant") {
+        let mut ticked = message.split('`').skip(1).step_by(2);
+        return unknown("value", ticked.next().unwrap_or_default(), ticked);
+    }
+    let Some((wrong, expected)) = message.rsplit_once(", expected ").filter(|_| message.starts_with("invalid")) else {
+        return message.into();
+    };
+    let right = match expected {
+        "a string" => "it is a text in quotes, with its unit where it has one, e.g. \"1.6 ms\"",
+        "u8" | "u16" | "u32" | "u64" | "usize" if wrong.contains("integer `-") => "it is not negative",
+        "u8" | "u16" | "u32" | "u64" | "usize" if wrong.contains("integer `") => "it is too large",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "it is a whole number, without quotes",
+        "f64" => "it is a number, without quotes",
+        "a boolean" => "it is `true` or `false`, without quotes",
+        other => return format!("{wrong}: it is {other}"),
+    };
+    format!("{wrong}: {right}")
+}
+
+/// Where the value of `path` begins, or the innermost that holds it. A key may have dots of its own.
+fn find(table: &DeTable<'_>, path: &str) -> Option<usize> {
+    let inside = |key: &str| {
+        let rest = path.strip_prefix(key)?;
+        (rest.is_empty() || rest.starts_with(['.', '['])).then_some(rest)
+    };
+    let found = table.iter().filter_map(|(key, value)| Some((key, value, inside(key.get_ref())?)));
+    let (key, value, rest) = found.max_by_key(|(key, ..)| key.get_ref().len())?;
+    Some(find_in(value, rest).unwrap_or(key.span().start))
+}
+
+fn find_in(value: &Spanned<DeValue<'_>>, rest: &str) -> Option<usize> {
+    match value.get_ref() {
+        DeValue::Table(table) => find(table, rest.strip_prefix('.')?),
+        DeValue::Array(list) => {
+            let (index, rest) = rest.strip_prefix('[')?.split_once(']')?;
+            let item = list.get(index.parse::<usize>().ok()?)?;
+            Some(find_in(item, rest).unwrap_or(item.span().start))
+        }
+        _ => None,
+    }
+}
+
+/// The path of the innermost key whose value has `at` inside.
+fn key_around(table: &DeTable<'_>, at: &Range<usize>) -> Option<String> {
+    table.iter().find_map(|(key, value)| {
+        let rest = path_around(value, at)?;
+        Some(format!("{}{rest}", key.get_ref()))
+    })
+}
+
+fn path_around(value: &Spanned<DeValue<'_>>, at: &Range<usize>) -> Option<String> {
+    let deeper = match value.get_ref() {
+        DeValue::Table(table) => key_around(table, at).map(|rest| format!(".{rest}")),
+        DeValue::Array(list) => {
+            list.iter().enumerate().find_map(|(index, item)| Some(format!("[{index}]{}", path_around(item, at)?)))
+        }
+        _ => None,
+    };
+    let span = value.span();
+    deeper.or_else(|| (span.start <= at.start && at.end <= span.end && !at.is_empty()).then(String::new))
+}
