@@ -1,17 +1,17 @@
-//! The balancer as a fabric sees it: the dispatchers of one seat of a tier, told what its face would see.
+//! The balancer as a fabric sees it: the fronts of one seat of a tier, told what its face would see.
 
 use sojourn_dispatch::{
-    Action, BackendId, Catalogue, ClientRules, Clients, Command, DispatchError, Dispatcher, Event, Hardware,
-    Information, Limit, Origin, Report, Request, RoundTrip, Signals, Table, key,
+    Action, BackendId, Catalogue, ClientRules, Clients, Command, DispatchError, Event, Front, FrontSettings, Hardware,
+    Information, Limit, News, Origin, Report, Request, RoundTrip, Signals, Table, key,
 };
 use sojourn_model::system::{self as model, Face, Region, Tier, Told, server_name};
 use sojourn_stats::{Span, Stream, Time};
 
 use crate::control::SimError;
 
-/// One or more dispatchers over the targets of a seat.
+/// One or more deciders over the targets of a seat.
 pub(crate) struct Balancer {
-    dispatchers: Vec<Dispatcher>,
+    fronts: Vec<Front>,
     /// Which of them gets a request.
     draws: Stream,
     /// What the policy reads; the rest need not be told.
@@ -140,21 +140,20 @@ impl Balancer {
     ) -> Result<Balancer, SimError> {
         let weight = |index: usize| tier.weights.get(index).copied().unwrap_or(1.0);
         let backends: Vec<_> = targets.enumerate().map(|(index, name)| (name, weight(index))).collect();
-        let dispatchers = (0..tier.dispatchers)
-            .map(|number| {
-                let name = format!("{seat}{}", dispatcher_name(number));
-                let (policy, information) = (&tier.policy, information(tier));
-                let mut one =
-                    Dispatcher::from_catalogue(catalogue, policy, &backends, information, signals, seed, &name)?;
-                if let Some(model::Limit { connections, returns }) = tier.limit {
-                    one.limit(Limit::new(connections, returns)?)?;
-                }
-                Ok::<_, DispatchError>(one)
-            })
-            .collect::<Result<Vec<_>, _>>()?;
+        let limit = tier.limit.map(|model::Limit { connections, returns }| Limit::new(connections, returns));
+        let settings = FrontSettings {
+            seed,
+            poll: tier.polled,
+            limit: limit.transpose()?,
+            ..FrontSettings::new(tier.policy.as_str())
+        };
+        let front = |number| {
+            Front::new(&settings, &backends, catalogue, signals, &format!("{seat}{}", dispatcher_name(number)))
+        };
+        let fronts = (0..tier.dispatchers).map(front).collect::<Result<Vec<_>, DispatchError>>()?;
         let mut balancer = Balancer {
-            requires: dispatchers[0].requires(),
-            dispatchers,
+            requires: fronts[0].requires(),
+            fronts,
             draws: Stream::new(seed, &format!("{seat}clients"), "dispatcher"),
             lease: (tier.face == Face::Dns).then_some(tier.ttl),
             deadline: Time::NEVER,
@@ -179,7 +178,7 @@ impl Balancer {
     #[inline]
     pub(crate) fn choose(&mut self, asked: Asked, tried: &[BackendId], now: Time) -> Option<Choice> {
         let Asked { client, class, object, size, origin, at_node } = asked;
-        let dispatcher = if self.dispatchers.len() == 1 { 0 } else { self.draws.below(self.dispatchers.len()) };
+        let dispatcher = if self.fronts.len() == 1 { 0 } else { self.draws.below(self.fronts.len()) };
         let cookies = self.requires.contains(Signals::COOKIE);
         let cookie = if cookies { self.cookies.get(client as usize).copied().flatten() } else { None };
         let address = if self.requires.intersects(OF_CLIENTS) { client_key(client) } else { 0 };
@@ -192,7 +191,7 @@ impl Balancer {
             (request.here, request.hops) = (here.map(BackendId), hops);
             (request.work, request.round_trip) = (Some(work), Some(round_trip));
         }
-        let decision = self.dispatchers[dispatcher].choose(&request, tried, now);
+        let decision = self.fronts[dispatcher].choose(&request, tried, now);
         self.heed(dispatcher);
         let (Action::Forward(backend) | Action::Answer(backend)) = decision.action else { return None };
         if cookies {
@@ -208,8 +207,8 @@ impl Balancer {
     /// Asks for the cache line in which a target's requests are counted.
     #[inline(always)]
     pub(crate) fn prefetch(&self, target: u32) {
-        for dispatcher in &self.dispatchers {
-            dispatcher.table().prefetch(BackendId(target));
+        for front in &self.fronts {
+            front.table().prefetch(BackendId(target));
         }
     }
 
@@ -233,18 +232,18 @@ impl Balancer {
 
     /// What a target is made of.
     pub(crate) fn set_hardware(&mut self, target: u32, hardware: Hardware) {
-        self.dispatchers.iter_mut().for_each(|one| one.set_hardware(BackendId(target), hardware));
+        self.fronts.iter_mut().for_each(|one| one.set_hardware(BackendId(target), hardware));
     }
 
     /// The targets that own a file.
     pub(crate) fn set_owners(&mut self, file: u32, owners: &[BackendId]) {
-        self.dispatchers.iter_mut().for_each(|one| one.set_owners(file, owners));
+        self.fronts.iter_mut().for_each(|one| one.set_owners(file, owners));
     }
 
     /// So long would the request that is chosen for next take at a server.
     pub(crate) fn predicted(&mut self, server: u32, response: Span, now: Time) {
         let backend = BackendId(server);
-        self.dispatchers.iter_mut().for_each(|one| one.observe(Event::Predicted { backend, response }, now));
+        self.fronts.iter_mut().for_each(|one| one.observe(Event::Predicted { backend, response }, now));
     }
 
     /// The reply's first byte is here, this long after the request was sent.
@@ -283,33 +282,33 @@ impl Balancer {
 
     /// A target does not answer.
     pub(crate) fn lost(&mut self, target: u32, now: Time) {
-        self.dispatchers.iter_mut().for_each(|one| one.observe(Event::Down { backend: BackendId(target) }, now));
+        self.learn(target, News::Refused, now);
     }
 
     /// A target answers again.
     pub(crate) fn found(&mut self, target: u32, now: Time) {
-        self.dispatchers.iter_mut().for_each(|one| one.observe(Event::Joined { backend: BackendId(target) }, now));
+        self.learn(target, News::Answered, now);
     }
 
     /// Requests that were sent on and have not ended.
     pub(crate) fn in_flight(&self) -> u32 {
         let of = |table: &Table| (0..table.len() as u32).map(|id| table.in_flight(BackendId(id))).sum::<u32>();
-        self.dispatchers.iter().map(|dispatcher| of(dispatcher.table())).sum()
+        self.fronts.iter().map(|front| of(front.table())).sum()
     }
 
     /// Does what is due; `ask` tells how many requests a server has, or nothing if [`Balancer::reported`] will. What else
     /// is wanted is for the caller to do.
     pub(crate) fn poll(&mut self, now: Time, mut ask: impl FnMut(usize) -> Option<u32>) -> Vec<Command> {
         let mut wanted = Vec::new();
-        for dispatcher in &mut self.dispatchers {
-            if dispatcher.next_deadline().is_none_or(|deadline| deadline > now) {
+        for front in &mut self.fronts {
+            if front.deadline().is_none_or(|deadline| deadline > now) {
                 continue;
             }
-            for command in dispatcher.poll(now) {
+            for command in front.due(now) {
                 match command {
                     Command::Poll(backend) => {
                         if let Some(in_flight) = ask(backend.0 as usize) {
-                            dispatcher.report(backend, &Report::of_in_flight(in_flight, now), now);
+                            front.report(backend, &Report::of_in_flight(in_flight, now), now);
                         }
                     }
                     other => wanted.push(other),
@@ -323,17 +322,17 @@ impl Balancer {
 
     /// How long to keep what is known of how many clients.
     pub(crate) fn keep_clients(&mut self, rules: ClientRules) {
-        self.dispatchers.iter_mut().for_each(|one| one.keep_clients(rules));
+        self.fronts.iter_mut().for_each(|one| one.keep_clients(rules));
     }
 
     /// Where a target is.
     pub(crate) fn set_origin(&mut self, target: u32, origin: Origin) {
-        self.dispatchers.iter_mut().for_each(|one| one.set_origin(BackendId(target), origin));
+        self.fronts.iter_mut().for_each(|one| one.set_origin(BackendId(target), origin));
     }
 
     /// What the first dispatcher knows of clients; all of them are told the same.
     pub(crate) fn clients(&self) -> &Clients {
-        self.dispatchers[0].clients()
+        self.fronts[0].clients()
     }
 
     /// A target's report of itself.
@@ -355,36 +354,40 @@ impl Balancer {
 
     /// What the first dispatcher knows of the targets; all of them are told the same reports.
     pub(crate) fn table(&self) -> &Table {
-        self.dispatchers[0].table()
+        self.fronts[0].table()
     }
 
     /// The only dispatcher's answer from a server that it polled: how many requests it had at `measured`.
     pub(crate) fn reported(&mut self, server: u32, in_flight: u32, measured: Time, now: Time) {
-        self.dispatchers[0].report(BackendId(server), &Report::of_in_flight(in_flight, measured), now);
+        self.fronts[0].report(BackendId(server), &Report::of_in_flight(in_flight, measured), now);
         self.heed(0);
     }
 
-    fn tell_all(&mut self, tell: impl FnMut(&mut Dispatcher)) {
-        self.dispatchers.iter_mut().for_each(tell);
-        (0..self.dispatchers.len()).for_each(|dispatcher| self.heed(dispatcher));
+    fn learn(&mut self, target: u32, news: News<'_>, now: Time) {
+        self.fronts.iter_mut().for_each(|front| _ = front.learn(BackendId(target), news, now));
+    }
+
+    fn tell_all(&mut self, tell: impl FnMut(&mut Front)) {
+        self.fronts.iter_mut().for_each(tell);
+        (0..self.fronts.len()).for_each(|dispatcher| self.heed(dispatcher));
     }
 
     #[inline]
     fn tell(&mut self, choice: Choice, event: Event, now: Time) {
-        self.dispatchers[choice.dispatcher as usize].observe(event, now);
+        self.fronts[choice.dispatcher as usize].observe(event, now);
         self.heed(choice.dispatcher as usize);
     }
 
     /// A dispatcher may have set itself an earlier deadline.
     #[inline]
     fn heed(&mut self, dispatcher: usize) {
-        if let Some(deadline) = self.dispatchers[dispatcher].next_deadline() {
+        if let Some(deadline) = self.fronts[dispatcher].deadline() {
             self.deadline = self.deadline.min(deadline);
         }
     }
 
     fn find_deadline(&mut self) {
-        let deadlines = self.dispatchers.iter().filter_map(Dispatcher::next_deadline);
+        let deadlines = self.fronts.iter().filter_map(Front::deadline);
         self.deadline = deadlines.min().unwrap_or(Time::NEVER);
     }
 }
