@@ -39,7 +39,7 @@ impl Backend {
 /// a row that failed there, and `fall` probes in a row; each is counted on its own, so that a backend is taken out that
 /// answers probes and breaks its replies off, and also one that serves requests and calls itself unfit. What a client
 /// breaks (it leaves, or its upload is malformed or too slow) and what this side lacks is no failure of a backend. A
-/// backend that is out is probed until it answers, and is then chosen again.
+/// backend that is out is probed until it has answered `rise` probes in a row, and is then chosen again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Health {
     /// What is tried.
@@ -50,6 +50,8 @@ pub struct Health {
     pub timeout: Span,
     /// Failures in a row, of requests or of probes, that take a backend out; at least 1.
     pub fall: u32,
+    /// Probes in a row that bring a backend back; at least 1.
+    pub rise: u32,
 }
 
 /// A health probe.

@@ -16,9 +16,11 @@ pub mod network;
 pub mod place;
 pub mod program;
 pub mod prometheus;
+mod record;
 pub mod settings;
 pub mod threads;
 
 pub use backend::{Backend, Health, Probe};
 pub use clock::now;
 pub use error::ServeError;
+pub use record::record;

@@ -1,6 +1,6 @@
 //! What a dispatcher is told of what reports say.
 
-use sojourn_dispatch::{BackendId, Dispatcher, Event, Origin, Report, RoundTrip, key};
+use sojourn_dispatch::{BackendId, Change, Dispatcher, Event, Front, News, Origin, Report, RoundTrip, key};
 use sojourn_stats::Time;
 
 use super::named::Named;
@@ -57,6 +57,24 @@ impl Told {
             Told::Found { backend } => Some(("reports_heard", *backend)),
             Told::Report { .. } | Told::Rate { .. } | Told::Echoes { .. } => None,
         }
+    }
+
+    /// Lets a decider learn it; says what that changes of a backend. Where a client is is not known; of a client that has not
+    /// answered there is nothing to say. That a backend is heard again its report says, which follows.
+    pub fn learn(&self, front: &mut Front, now: Time) -> Option<Change> {
+        match self {
+            Told::Report { backend, report, .. } => return front.report(*backend, report, now),
+            Told::Lost { backend, is_empty: true } => return front.learn(*backend, News::Empty, now),
+            Told::Lost { backend, is_empty: false } => return front.learn(*backend, News::Silent, now),
+            Told::Rate { client, rate } => drop(front.tell_rate(key(client), Origin::default(), *rate, now)),
+            Told::Echoes { backend, client, probed: Probed::Measured { round_trip, .. }, .. }
+                if round_trip.answers > 0 =>
+            {
+                front.tell_round_trip(key(client), *backend, *round_trip, now);
+            }
+            Told::Found { .. } | Told::Echoes { .. } => {}
+        }
+        None
     }
 
     /// Tells it. Where a client is is not known; of a client that has not answered there is nothing to tell.

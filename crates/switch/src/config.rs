@@ -98,7 +98,7 @@ impl SwitchConfig {
             policy: policy.into(),
             catalogue: Catalogue::default(),
             seed: 1,
-            health: Health { probe: Probe::Connect, every: second, timeout: second, fall: 3 },
+            health: Health { probe: Probe::Connect, every: second, timeout: second, fall: 3, rise: 1 },
             lifetimes: Lifetimes { opening: second * 10, open: second * 900, closing: second * 20 },
             connections: 1 << 18,
             limit: None,

@@ -95,7 +95,7 @@ impl Cluster {
         let nodes: Vec<Node> = ["s1", "s2"].map(|name| node(name, Discipline::Ps)).into();
         let addresses: Vec<_> = nodes.iter().map(Node::address).collect();
         let reports = ReportsConfig::new("127.0.0.1:0".parse().expect("an address"), key());
-        let health = Health { probe: Probe::Connect, every: ms(20), timeout: ms(5000), fall: 3 };
+        let health = Health { probe: Probe::Connect, every: ms(20), timeout: ms(5000), fall: 3, rise: 1 };
         let config = GatewayConfig {
             reports: times.is_some().then_some(reports),
             upstream: Some(upstream),

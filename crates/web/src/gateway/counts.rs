@@ -127,12 +127,8 @@ pub(super) struct PerBackend {
 pub(super) struct Seen {
     /// Requests in flight, as the table has it.
     pub(super) in_flight: Count,
-    /// Requests that failed in a row.
-    pub(super) strikes: Count,
-    /// Probes that failed in a row.
-    pub(super) failed_probes: Count,
-    /// 1 when it does not answer.
-    pub(super) down: Count,
+    /// 1 when it is down or drained.
+    pub(super) out: Count,
 }
 
 impl Counts {
@@ -162,7 +158,7 @@ pub(super) fn total(names: &[String], threads: &[Arc<Counts>], deciders: &[Arc<[
             in_flight_table: deciders.iter().map(|seen| seen[index].in_flight.now()).sum(),
             connections: sum(|backend| &backend.connections),
             bytes: sum(|backend| &backend.bytes),
-            up: deciders.iter().all(|seen| seen[index].down.now() == 0),
+            up: deciders.iter().all(|seen| seen[index].out.now() == 0),
         }
     };
     let backends: Vec<_> = names.iter().enumerate().map(backend).collect();

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use sojourn_dispatch::{BackendId, Event, Signals};
+use sojourn_dispatch::{BackendId, Event, News, Signals};
 use sojourn_part::clock;
 use sojourn_stats::{Span, Time};
 
@@ -104,7 +104,6 @@ impl Flight {
             |count| &count.completed,
             |now| Event::Completed { backend, status, bytes, latency: now.saturating_since(chosen) },
         );
-        self.worker.board.served(backend);
     }
 
     /// It failed. What its client did is not the backend's failure: then it is cancelled.
@@ -130,7 +129,7 @@ impl Flight {
         if let Some(why) = why
             && !refuses
         {
-            board.strike(backend, why);
+            board.learn(backend, News::Struck, why);
         }
     }
 

@@ -4,7 +4,7 @@
 use std::io;
 use std::rc::Rc;
 
-use sojourn_dispatch::BackendId;
+use sojourn_dispatch::{BackendId, News};
 use sojourn_part::{Probe, headers};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -42,11 +42,11 @@ pub(super) async fn watch(worker: Rc<Worker>, backend: BackendId) {
         }
         was_made = true;
         match outcome {
-            Ok(Ok(true)) => worker.board.probed(backend),
-            Ok(Ok(false)) => worker.board.probe_failed(backend, "it answers its health check with an error"),
+            Ok(Ok(true)) => worker.board.learn(backend, News::Answered, ""),
+            Ok(Ok(false)) => worker.board.learn(backend, News::Failed, "it answers its health check with an error"),
             Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => worker.board.refused(backend),
-            Ok(Err(_)) => worker.board.probe_failed(backend, "its health check fails"),
-            Err(_) => worker.board.probe_failed(backend, "it does not answer its health check in time"),
+            Ok(Err(_)) => worker.board.learn(backend, News::Failed, "its health check fails"),
+            Err(_) => worker.board.learn(backend, News::Failed, "it does not answer its health check in time"),
         }
     }
 }

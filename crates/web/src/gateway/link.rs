@@ -13,7 +13,7 @@ use std::task::Context;
 use hyper::client::conn::http1::{self, Connection, SendRequest};
 use hyper_util::rt::TokioIo;
 use nix::errno::Errno;
-use sojourn_dispatch::{BackendId, Event};
+use sojourn_dispatch::{BackendId, Event, News};
 use sojourn_stats::Span;
 use tokio::net::TcpStream;
 
@@ -46,12 +46,12 @@ impl Link {
                 if error.kind() == io::ErrorKind::ConnectionRefused {
                     board.refused(backend);
                 } else if !is_own(&error) {
-                    board.strike(backend, "it cannot be reached");
+                    board.learn(backend, News::Struck, "it cannot be reached");
                 }
                 return Err(error);
             }
             Err(_) => {
-                board.strike(backend, "it does not accept connections in time");
+                board.learn(backend, News::Struck, "it does not accept connections in time");
                 return Err(io::ErrorKind::TimedOut.into());
             }
         };

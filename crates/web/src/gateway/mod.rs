@@ -181,7 +181,7 @@ impl GatewayConfig {
             cookie: "SOJOURN".into(),
             classes: ["static", "dynamic", "secure"].map(Into::into).into(),
             retries: 1,
-            health: Health { probe: Probe::Get("/health".into()), every: second, timeout: second, fall: 3 },
+            health: Health { probe: Probe::Get("/health".into()), every: second, timeout: second, fall: 3, rise: 1 },
             timeouts: Timeouts { connect: second * 2, reply: second * 60, idle: second * 60 },
             keep_alive: KEEP_ALIVE,
             head_timeout: HEAD_TIMEOUT,
@@ -340,9 +340,11 @@ impl Gateway {
 }
 
 fn check(config: &GatewayConfig) -> Result<(), ServeError> {
-    for (count, what) in
-        [(config.threads, "threads"), (config.health.fall as usize, "failures that take a backend out")]
-    {
+    for (count, what) in [
+        (config.threads, "threads"),
+        (config.health.fall as usize, "failures that take a backend out"),
+        (config.health.rise as usize, "probes that bring a backend back"),
+    ] {
         if count == 0 {
             return Err(ServeError::Config(format!("0 {what}: at least 1 is needed")));
         }

@@ -14,7 +14,7 @@ use std::task::{Context, Poll, Waker};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sojourn_bed::Events;
-use sojourn_dispatch::{BackendId, Command, Event, Information, Report, Request};
+use sojourn_dispatch::{BackendId, Command, Event, Information, News, Report, Request};
 use sojourn_part::clock;
 use sojourn_report::Told;
 use sojourn_stats::{Span, Time};
@@ -148,6 +148,12 @@ fn upload(stage: Stage) -> Rc<Upload> {
     let upload = Upload::default();
     upload.note(stage);
     Rc::new(upload)
+}
+
+/// A request is served whole.
+fn serve(board: &Board, backend: BackendId) {
+    board.tell(|_| Event::Inherited { backend });
+    board.tell(|_| Event::Completed { backend, status: 200, bytes: 1, latency: Span(1) });
 }
 
 /// requests, completed, failed, cancelled, in flight, bytes.
@@ -313,16 +319,16 @@ fn a_flight_waits_for_so_long_and_not_for_the_client() {
 fn a_backend_falls_by_failures_in_a_row() {
     let desk = Desk::that_falls_by(3);
     let board = desk.board();
-    let fail = |times| (0..times).for_each(|_| board.strike(B, "requests"));
-    let fail_probes = |times| (0..times).for_each(|_| board.probe_failed(B, "probes"));
+    let fail = |times| (0..times).for_each(|_| board.learn(B, News::Struck, "requests"));
+    let fail_probes = |times| (0..times).for_each(|_| board.learn(B, News::Failed, "probes"));
     assert_eq!((board.name(B), board.id("b"), board.id("d")), ("b", Some(B), None));
     assert!(board.backends().eq([A, B, C]));
     fail(2);
-    board.served(B);
-    board.served(B);
+    serve(board, B);
+    serve(board, B);
     fail(2);
     fail_probes(2);
-    board.probed(B);
+    board.learn(B, News::Answered, "");
     fail_probes(2);
     assert_eq!((board.down(), desk.up(), desk.emitted()), (0, vec![A, B, C], vec![]));
     fail(1);
@@ -333,8 +339,8 @@ fn a_backend_falls_by_failures_in_a_row() {
     board.refused(B);
     assert_eq!((board.down(), desk.emitted()), (1, vec![down("b", "requests")]));
     // What failed before it came back is forgotten.
-    board.probed(B);
-    board.probed(B);
+    board.learn(B, News::Answered, "");
+    board.learn(B, News::Answered, "");
     assert_eq!((board.down(), desk.up()), (0, vec![A, B, C]));
     fail(2);
     fail_probes(3);
@@ -348,7 +354,9 @@ fn a_backend_falls_by_failures_in_a_row() {
     let said = [down("b", "requests"), up("b"), down("b", "probes"), refused, not_made, json!({"event": "other"})];
     assert_eq!(desk.emitted(), said);
     desk.close();
-    let told: Vec<Event> = desk.told().into_iter().map(|(_, event)| event).collect();
+    let of_requests = |event: &Event| matches!(event, Event::Inherited { .. } | Event::Completed { .. });
+    let told: Vec<Event> =
+        desk.told().into_iter().map(|(_, event)| event).filter(|event| !of_requests(event)).collect();
     let (fell, rose) = (Event::Down { backend: B }, Event::Joined { backend: B });
     assert_eq!(told, [fell, rose, fell, Event::Down { backend: C }]);
 }
@@ -367,10 +375,10 @@ fn where_backends_are_probed_probes_say_who_is_up() {
     let unprobed = Desk::new("round-robin", |config| config.health.probe = Probe::Off);
     let board = unprobed.board();
     board.refused(A);
-    board.strike(A, "requests");
-    board.take(&[lost, report]);
+    board.learn(A, News::Struck, "requests");
+    board.take(&[report.clone(), lost]);
     assert_eq!((board.down(), unprobed.up(), reported(&unprobed)), (1, vec![A, C], Some(4)));
-    board.take(&[Told::Found { backend: B }]);
+    board.take(&[Told::Found { backend: B }, report]);
     assert_eq!((board.down(), unprobed.up()), (0, vec![A, B, C]));
     board.report(C, &Report::of_in_flight(7, Time(1)));
     assert_eq!(board.look(|table| table.report(C).map(|report| report.in_flight)), Some(7));
@@ -384,10 +392,10 @@ fn a_thread_that_has_closed_tells_nothing() {
     board.refused(B);
     desk.close();
     let before = clock::now();
-    let at = board.tell(|_| Event::Down { backend: A });
+    let at = board.tell(|_| Event::Opened { backend: A });
     assert!(before <= at && at <= clock::now(), "it is told all the same when that was");
-    board.strike(A, "requests");
-    board.probed(B);
+    board.learn(A, News::Struck, "requests");
+    board.learn(B, News::Answered, "");
     board.report(A, &Report::of_in_flight(4, Time(1)));
     assert_eq!((board.down(), desk.up(), desk.emitted().len()), (1, vec![A, C], 1));
     assert_eq!(board.look(|table| table.report(A).cloned()), None);
@@ -415,11 +423,11 @@ fn threads_share_a_dispatcher_and_its_record() {
     assert_eq!([first, second].map(|worker| worker.board.in_flight_of_all()), [0, 0]);
     first.close();
     assert_eq!(desk.recorded("observe").len(), 0, "it is in memory still");
-    second.board.tell(|_| Event::Draining { backend: C });
+    second.board.tell(|_| Event::Opened { backend: C });
     second.close();
     let told: Vec<Event> = desk.told().into_iter().map(|(_, event)| event).collect();
     let [a, b] = [A, B].map(|backend| Event::Cancelled { backend });
-    assert_eq!(told, [a, b, a, Event::Draining { backend: C }]);
+    assert_eq!(told, [a, b, a, Event::Opened { backend: C }]);
     assert_eq!([A, B, C].map(|backend| desk.seen[backend.0 as usize].in_flight.now()), [0, 0, 0], "it is published");
 }
 

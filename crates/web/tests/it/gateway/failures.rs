@@ -18,7 +18,7 @@ use crate::support::{
 };
 
 fn config(addresses: &[std::net::SocketAddr]) -> GatewayConfig {
-    let health = Health { probe: Probe::Off, every: ms(5), timeout: ms(1000), fall: 3 };
+    let health = Health { probe: Probe::Off, every: ms(5), timeout: ms(1000), fall: 3, rise: 1 };
     GatewayConfig { health, ..GatewayConfig::new("round-robin", backends(addresses)) }
 }
 
@@ -232,7 +232,7 @@ impl Policy for Hanging {
 #[test]
 fn a_dead_backend_costs_no_request() {
     let (dead, alive) = (silent_port(), node("n", Discipline::Ps));
-    let health = Health { probe: Probe::Connect, every: ms(60_000), timeout: ms(1000), fall: 3 };
+    let health = Health { probe: Probe::Connect, every: ms(60_000), timeout: ms(1000), fall: 3, rise: 1 };
     let gateway = gateway(GatewayConfig { health, ..config(&[address_of(&dead), alive.address()]) });
     let mut client = Client::new(gateway.address());
     for turn in 0..50 {
@@ -277,7 +277,7 @@ fn a_backend_goes_down_and_comes_back() {
         let threads = if shared { 2 } else { 1 };
         let lines = Lines::default();
         let socket = silent_port();
-        let health = Health { probe, every: ms(5), timeout: ms(1000), fall: 3 };
+        let health = Health { probe, every: ms(5), timeout: ms(1000), fall: 3, rise: 1 };
         let config = GatewayConfig { health, threads, shared, ..config(&[address_of(&socket)]) };
         let gateway = Gateway::start(config, Events::to(lines.clone())).expect("a gateway starts");
         until("it is seen to be down", || !gateway.counts().backends[0].up);
@@ -300,7 +300,7 @@ fn a_backend_goes_down_and_comes_back() {
 fn killing_one_of_four_nodes_loses_no_request() {
     let nodes: Vec<_> = ["n1", "n2", "n3", "n4"].iter().map(|name| node(name, Discipline::Ps)).collect();
     let addresses: Vec<_> = nodes.iter().map(|node| node.address()).collect();
-    let health = Health { probe: Probe::Get("/health".into()), every: ms(20), timeout: ms(1000), fall: 3 };
+    let health = Health { probe: Probe::Get("/health".into()), every: ms(20), timeout: ms(1000), fall: 3, rise: 1 };
     let gateway = gateway(GatewayConfig { health, ..config(&addresses) });
     let address = gateway.address();
     let done = Arc::new(AtomicUsize::new(0));

@@ -50,7 +50,7 @@ fn a_request_that_finds_all_full_is_answered_at_once() {
 fn only_a_full_system_says_when_to_ask_again() {
     for limit in [None, Limit::new(2, 0).ok()] {
         let origin = Origin::new(|_, _| false);
-        let health = Health { probe: Probe::Connect, every: ms(600_000), timeout: ms(20_000), fall: 1 };
+        let health = Health { probe: Probe::Connect, every: ms(600_000), timeout: ms(20_000), fall: 1, rise: 1 };
         let config = GatewayConfig { limit, health, ..GatewayConfig::new("round-robin", backends(&[origin.address])) };
         let gateway = Gateway::start(config, Events::nowhere()).expect("a gateway");
         assert_eq!(get(gateway.address(), "/").status, 502);

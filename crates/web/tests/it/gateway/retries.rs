@@ -25,7 +25,7 @@ fn failing(count: usize, retries: u32, hangs: bool) -> (Gateway, Vec<Origin>, Ar
         })
         .collect();
     let addresses: Vec<_> = origins.iter().map(|origin| origin.address).collect();
-    let health = Health { probe: Probe::Off, every: ms(1000), timeout: ms(1000), fall: 3 };
+    let health = Health { probe: Probe::Off, every: ms(1000), timeout: ms(1000), fall: 3, rise: 1 };
     let timeouts = Timeouts { connect: ms(1000), reply: ms(if hangs { 100 } else { 20_000 }), idle: ms(20_000) };
     let config = GatewayConfig { retries, health, timeouts, ..GatewayConfig::new("round-robin", backends(&addresses)) };
     (gateway(config), origins, attempts)
@@ -78,7 +78,7 @@ fn what_is_not_idempotent_is_not_tried_again() {
 #[test]
 fn a_retry_that_is_served_is_a_reply_like_any_other() {
     let (breaking, alive) = (Origin::new(|_, _| false), Origin::new(|_, stream| ok(stream, "ok")));
-    let health = Health { probe: Probe::Off, every: ms(1000), timeout: ms(1000), fall: 3 };
+    let health = Health { probe: Probe::Off, every: ms(1000), timeout: ms(1000), fall: 3, rise: 1 };
     let addresses = [breaking.address, alive.address];
     let config = GatewayConfig { health, ..GatewayConfig::new("round-robin", backends(&addresses)) };
     let gateway = gateway(config);

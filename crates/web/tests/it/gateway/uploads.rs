@@ -15,7 +15,7 @@ const HEAD: &str = "POST /x HTTP/1.1\r\nhost: t\r\ntransfer-encoding: chunked\r\
 
 /// One failure would take the backend out, and no probe would bring it back.
 fn strict(origin: &Origin, idle_ms: u64) -> Gateway {
-    let health = Health { probe: Probe::Connect, every: ms(600_000), timeout: ms(1000), fall: 1 };
+    let health = Health { probe: Probe::Connect, every: ms(600_000), timeout: ms(1000), fall: 1, rise: 1 };
     let timeouts = Timeouts { connect: ms(1000), reply: ms(20_000), idle: ms(idle_ms) };
     gateway(GatewayConfig { health, timeouts, ..GatewayConfig::new("round-robin", backends(&[origin.address])) })
 }
@@ -96,7 +96,7 @@ fn an_upload_that_stalls_is_the_clients_failure() {
 #[test]
 fn a_slow_upload_takes_as_long_as_it_takes() {
     let origin = Origin::new(|got, stream| ok(stream, &format!("{} bytes", got.body.len())));
-    let health = Health { probe: Probe::Connect, every: ms(600_000), timeout: ms(1000), fall: 1 };
+    let health = Health { probe: Probe::Connect, every: ms(600_000), timeout: ms(1000), fall: 1, rise: 1 };
     let timeouts = Timeouts { connect: ms(1000), reply: ms(50), idle: ms(20_000) };
     let config = GatewayConfig { health, timeouts, ..GatewayConfig::new("round-robin", backends(&[origin.address])) };
     let gateway = gateway(config);
@@ -116,7 +116,7 @@ fn a_backend_that_takes_no_upload_is_late() {
     let origin = Origin::new(|_, stream| ok(stream, "ok"));
     // It accepts, and reads nothing.
     let deaf = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let health = Health { probe: Probe::Connect, every: ms(600_000), timeout: ms(1000), fall: 1 };
+    let health = Health { probe: Probe::Connect, every: ms(600_000), timeout: ms(1000), fall: 1, rise: 1 };
     let timeouts = Timeouts { connect: ms(1000), reply: ms(20_000), idle: ms(200) };
     let addresses = [deaf.local_addr().expect("an address"), origin.address];
     let config = GatewayConfig { health, timeouts, ..GatewayConfig::new("round-robin", backends(&addresses)) };
@@ -149,7 +149,7 @@ fn a_connection_that_breaks_within_an_upload_takes_no_backend_out() {
         }
         listener
     });
-    let health = Health { probe: Probe::Connect, every: ms(600_000), timeout: ms(1000), fall: 1 };
+    let health = Health { probe: Probe::Connect, every: ms(600_000), timeout: ms(1000), fall: 1, rise: 1 };
     let config = GatewayConfig { health, ..GatewayConfig::new("round-robin", backends(&[address])) };
     let gateway = gateway(config);
     for _ in 0..3 {
@@ -169,7 +169,7 @@ fn an_upload_that_the_server_does_not_want_is_refused_by_the_server() {
     let large = "x".repeat(20 << 20);
     for text in ["nginx(workers = 2)", "apache-prefork(workers = 3)"] {
         let Some(running) = start(&Program::parse(text, site.path()).expect(text)) else { continue };
-        let health = Health { probe: Probe::Connect, every: ms(600_000), timeout: ms(1000), fall: 1 };
+        let health = Health { probe: Probe::Connect, every: ms(600_000), timeout: ms(1000), fall: 1, rise: 1 };
         let config = GatewayConfig::new("round-robin", backends(&[running.address()]));
         let gateway = gateway(GatewayConfig { health, ..config });
         for _ in 0..5 {
