@@ -83,11 +83,11 @@ impl Broker {
     pub(crate) fn counts(&self) -> ClusterCounts {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let traffic = &self.counters.traffic;
-        let decider = self.lock();
+        let front = self.lock();
         let peers = self.members.others().into_iter().map(|(id, peer)| PeerCounts {
             name: peer.name.clone(),
             redirected: of(&peer.redirected),
-            is_up: decider.dispatcher.table().state(id) == State::Up,
+            is_up: front.table().state(id) == State::Up,
         });
         let peers: Vec<PeerCounts> = peers.collect();
         ClusterCounts {

@@ -12,16 +12,16 @@ use std::time::Duration;
 
 use serde_json::json;
 use sojourn_dispatch::reports::{Account, Totals, earliest};
-use sojourn_dispatch::{BackendId, Hardware};
+use sojourn_dispatch::{BackendId, Front, Hardware, News};
 use sojourn_part::clock;
 use sojourn_report::membership::{Card, Gossip, Member, Settings};
 use sojourn_stats::{Span, Time};
 use tokio::sync::watch;
 
+use super::Broker;
 use super::config::{Membership, PeerConfig};
 use super::members::Member as Known;
 use super::teller::Teller;
-use super::{Broker, Decider};
 
 /// Members at most; more are not listened to.
 const MEMBERS_MAX: usize = 1024;
@@ -110,7 +110,7 @@ async fn begin(broker: &Broker, socket: UdpSocket) -> Result<(Gossip, u64), Stri
 impl Broker {
     /// Hears what is known of the members of a cluster; this node has `started` then (ns since 1970).
     fn hear_members(&self, heard: &mut HashMap<String, Heard>, members: Vec<Member>, started: u64) {
-        let mut decider = self.lock();
+        let mut front = self.lock();
         let now = clock::now();
         for member in members {
             if member.name == self.members.get(super::OWN).name {
@@ -129,7 +129,7 @@ impl Broker {
                 *known = Heard { generation: member.generation, is_in: known.is_in, ..Heard::default() };
             }
             if member.generation == known.generation && member.word.count > known.count {
-                self.hear_word(&mut decider, known, member, now);
+                self.hear_word(&mut front, known, member, now);
             }
         }
         // Words come round n members in log4(n) rounds; the first is among those that silence may last.
@@ -139,16 +139,16 @@ impl Broker {
             if now.saturating_since(known.at) > known.period * patience {
                 known.is_in = false;
                 if let Some(id) = self.members.find(name) {
-                    self.set(&mut decider, id, false, "its words have ceased", now);
+                    self.learn(&mut front, id, News::Silent, "its words have ceased", now);
                 }
             }
         }
-        let failed = decider.dispatcher.record_error().map(ToString::to_string);
-        self.notice_record(&mut decider, failed);
+        let failure = front.record_failure();
+        self.record_failed(failure);
     }
 
     /// Hears a new word of a member.
-    fn hear_word(&self, decider: &mut Decider, known: &mut Heard, member: Member, now: Time) {
+    fn hear_word(&self, front: &mut Front, known: &mut Heard, member: Member, now: Time) {
         let Member { name, card, word, .. } = member;
         known.count = word.count;
         let totals = word.metrics.totals();
@@ -161,7 +161,7 @@ impl Broker {
         }
         (known.at, known.period, known.totals) = (now, Span(card.every_ms.max(10) * 1_000_000), totals);
         if known.card.as_ref() != Some(&card) {
-            if let Err(why) = self.admit(decider, &name, &card, now) {
+            if let Err(why) = self.admit(front, &name, &card, now) {
                 self.events.emit(&json!({"event": "peer_refused", "peer": name, "why": why}));
             }
             known.card = Some(card.clone());
@@ -171,21 +171,19 @@ impl Broker {
             return;
         }
         known.is_in = !word.leaves;
-        let why = if word.leaves { "it says that it leaves" } else { "it reports" };
-        self.set(decider, id, known.is_in, why, now);
         if word.leaves {
-            return;
+            return self.learn(front, id, News::Empty, "it says that it leaves", now);
         }
         let mut report = word.metrics.report(now);
         if let Some(totals) = totals {
             let account = known.account.get_or_insert_with(|| Account::new(now, totals));
             account.understand(&mut report, &totals, earliest(known.period));
         }
-        decider.dispatcher.report(id, &report, now);
+        self.learn(front, id, News::Reported(&report), "it reports", now);
     }
 
     /// Makes a member known by its card, or known anew.
-    fn admit(&self, decider: &mut Decider, name: &str, card: &Card, now: Time) -> Result<(), String> {
+    fn admit(&self, front: &mut Front, name: &str, card: &Card, now: Time) -> Result<(), String> {
         if !card.serves {
             return Ok(());
         }
@@ -199,18 +197,19 @@ impl Broker {
         }
         let id = match self.members.find(name) {
             Some(id) => id,
-            None => self.join(decider, name, now).map_err(|error| error.to_string())?,
+            None => self.join(front, name, now).map_err(|error| error.to_string())?,
         };
         self.members.put(id, member);
         let hardware = Hardware { speed: card.speed, disk_rate: card.disk_rate, net_rate: card.net_rate };
-        decider.dispatcher.set_hardware(id, hardware);
+        front.set_hardware(id, hardware);
         Ok(())
     }
 
     /// A number for a node of this name, which is out.
-    fn join(&self, decider: &mut Decider, name: &str, now: Time) -> Result<BackendId, sojourn_dispatch::DispatchError> {
-        let id = decider.dispatcher.join(name, 1.0, now)?;
-        decider.dispatcher.observe(sojourn_dispatch::Event::Down { backend: id }, now);
+    fn join(&self, front: &mut Front, name: &str, now: Time) -> Result<BackendId, sojourn_dispatch::DispatchError> {
+        let id = front.join(name, 1.0, now)?;
+        front.watch(id, false, true, now);
+        front.learn(id, News::Silent, now);
         Ok(id)
     }
 }

@@ -25,7 +25,6 @@ mod teller;
 mod telling;
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -35,10 +34,9 @@ use hyper::header::{HOST, HeaderMap, HeaderValue};
 use hyper::{Method, Request};
 use serde_json::json;
 use sojourn_bed::Events;
-use sojourn_dispatch::record::Detail;
-use sojourn_dispatch::{Action, BackendId, Dispatcher, Event, Hardware, Information, Signals, State};
+use sojourn_dispatch::{Action, BackendId, Catalogue, Front, FrontSettings, Hardware, News, Signals, State};
 use sojourn_part::caller::Caller;
-use sojourn_part::{Backend, ServeError, clock, headers};
+use sojourn_part::{Backend, ServeError, clock, headers, record};
 use sojourn_report::SIGNALS;
 
 use super::copies::{Copies, Copy};
@@ -79,16 +77,11 @@ pub(crate) struct Broker {
     requires: Signals,
     /// Whether the emulated server has files that one node owns.
     emulates_files: bool,
-    decider: Mutex<Decider>,
+    front: Mutex<Front>,
     oracle: RwLock<Oracle>,
     events: Events,
     counters: Counters,
     copies: Option<Arc<Copies>>,
-}
-
-struct Decider {
-    dispatcher: Dispatcher,
-    record_has_failed: bool,
 }
 
 /// What becomes of a request.
@@ -163,34 +156,30 @@ impl Broker {
         let hardware = cluster.own_hardware(node.model.as_ref());
         let backends: Vec<_> = all.iter().map(|member| (member.name.clone(), 1.0)).collect();
         let stream = format!("node {}", node.name);
-        let mut dispatcher =
-            Dispatcher::new(&cluster.policy, &backends, Information::Immediate, signals(), node.seed, &stream)?;
-        if let Some(path) = &cluster.record {
-            let cannot = || format!("cannot record to {}", path.display());
-            let detail = if cluster.explain { Detail::Explained } else { Detail::Decisions };
-            let file = File::create(path).map_err(ServeError::system(cannot()))?;
-            let begun = dispatcher.record_to(Box::new(file), detail);
-            begun.map_err(|error| ServeError::Config(format!("{}: {error}", cannot())))?;
-        }
-        dispatcher.set_hardware(OWN, hardware);
+        let settings = FrontSettings { seed: node.seed, ..FrontSettings::new(cluster.policy.as_str()) };
+        let mut front = Front::new(&settings, &backends, &Catalogue::default(), signals(), &stream)?;
+        record(&mut front, cluster.record.as_deref(), cluster.explain)?;
+        front.set_hardware(OWN, hardware);
         let now = clock::now();
         for (peer, id) in cluster.peers.iter().zip(1..).map(|(peer, number)| (peer, BackendId(number))) {
-            dispatcher.set_hardware(id, peer.hardware());
+            front.set_hardware(id, peer.hardware());
         }
-        for number in 1..all.len() {
-            dispatcher.observe(Event::Down { backend: BackendId(number as u32) }, now);
+        // Reports are all that is known of them.
+        for id in front.backends() {
+            front.watch(id, false, true, now);
+            if id != OWN {
+                front.learn(id, News::Silent, now);
+            }
         }
-        if cluster.dispatch_only {
-            dispatcher.observe(Event::Down { backend: OWN }, now);
-        }
+        front.learn(OWN, News::Drained(cluster.dispatch_only), now);
         for ((_, nodes), object) in cluster.owners.iter().zip(1..) {
             let number = |node: &String| all.iter().position(|member| member.name == *node).expect("it was added");
             let owners: Vec<BackendId> = nodes.iter().map(|node| BackendId(number(node) as u32)).collect();
-            dispatcher.set_owners(object, &owners);
+            front.set_owners(object, &owners);
             if cluster.copies.is_some() {
                 // The same files once there is a copy here.
                 let here: Vec<BackendId> = owners.into_iter().chain([OWN]).collect();
-                dispatcher.set_owners(object + cluster.owners.len() as u32, &here);
+                front.set_owners(object + cluster.owners.len() as u32, &here);
             }
         }
         let copies = cluster.copies.clone().map(Copies::new).transpose()?.map(Arc::new);
@@ -199,12 +188,12 @@ impl Broker {
             hosts,
             hardware,
             classes: node.classes.clone(),
-            requires: dispatcher.requires(),
+            requires: front.requires(),
             emulates_files: node
                 .model
                 .as_ref()
                 .is_some_and(|model| model.machine.as_ref().is_some_and(|of| of.files.is_some())),
-            decider: Mutex::new(Decider { dispatcher, record_has_failed: false }),
+            front: Mutex::new(front),
             oracle: RwLock::new(oracle),
             events,
             counters: Counters::default(),
@@ -230,13 +219,12 @@ impl Broker {
             _ => Vec::new(),
         };
         let (decision, candidates) = {
-            let mut decider = self.lock();
-            // Read under the lock, so that the dispatcher sees time in order.
+            let mut front = self.lock();
+            // Read under the lock, so that the front sees time in order.
             let now = clock::now();
-            let dispatcher = &mut decider.dispatcher;
-            let explanation = self.config.explain.then(|| dispatcher.explain(&asked, &unfit, now));
-            let candidates = explanation.map(|explanation| explanation.in_words(dispatcher.table()));
-            (dispatcher.choose(&asked, &unfit, now), candidates)
+            let explanation = self.config.explain.then(|| front.explain(&asked, &unfit, now));
+            let candidates = explanation.map(|explanation| explanation.in_words(front.table()));
+            (front.choose(&asked, &unfit, now), candidates)
         };
         self.counters.decisions.fetch_add(1, Ordering::Relaxed);
         let place = match decision.action {
@@ -269,9 +257,8 @@ impl Broker {
 
     /// Ends the record.
     pub(crate) fn finish(&self) {
-        let mut decider = self.lock();
-        let ended = decider.dispatcher.finish_record().map_err(|error| error.to_string());
-        self.notice_record(&mut decider, ended.err());
+        let failure = self.lock().finish_record();
+        self.record_failed(failure);
     }
 
     /// Why a request is not asked about: it stays.
@@ -309,15 +296,15 @@ impl Broker {
         if object == 0 || !matches!(*request.method(), Method::GET | Method::HEAD) {
             return Place::Here;
         }
-        let decider = self.lock();
-        let table = decider.dispatcher.table();
+        let front = self.lock();
+        let table = front.table();
         let owners = table.owners(object);
         if owners.contains(&OWN) {
             return Place::Here;
         }
         let mut others = owners.iter().filter(|owner| table.state(**owner) == State::Up).map(|owner| owner.0 - 1);
         let other = others.find(|peer| !tried.contains(peer));
-        drop(decider);
+        drop(front);
         if files.is_some_and(|files| files.size(path).is_some()) {
             return Place::Here;
         }
@@ -367,7 +354,7 @@ impl Broker {
     pub(crate) fn not_served(&self, peer: u32, is_unreachable: bool) {
         self.counters.failed.fetch_add(1, Ordering::Relaxed);
         if is_unreachable {
-            self.set(&mut self.lock(), BackendId(peer + 1), false, "it cannot be reached", clock::now());
+            self.learn(&mut self.lock(), BackendId(peer + 1), News::Silent, "it cannot be reached", clock::now());
         }
     }
 
@@ -422,15 +409,16 @@ impl Broker {
         }
     }
 
-    fn notice_record(&self, decider: &mut Decider, failed: Option<String>) {
-        if let Some(why) = failed.filter(|_| !std::mem::replace(&mut decider.record_has_failed, true)) {
+    /// Says that a record lacks something.
+    fn record_failed(&self, failure: Option<String>) {
+        if let Some(why) = failure {
             self.counters.records_failed.fetch_add(1, Ordering::Relaxed);
             self.events.emit(&json!({"event": "record_failed", "why": why}));
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Decider> {
-        self.decider.lock().expect("no thread panics while it decides")
+    fn lock(&self) -> MutexGuard<'_, Front> {
+        self.front.lock().expect("no thread panics while it decides")
     }
 }
 

@@ -39,7 +39,7 @@ impl Teller {
             let account = self.account.get_or_insert_with(|| Account::new(now, totals));
             account.understand(&mut report, &totals, earliest(every));
         }
-        broker.lock().dispatcher.report(OWN, &report, clock::now());
+        broker.lock().report(OWN, &report, clock::now());
         broker.counters.reports.fetch_add(1, Ordering::Relaxed);
         let load = Load { every, heartbeat: every, metrics: metrics.clone(), ..Load::default() };
         self.outbox.tell(now, load);

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::{Arc, PoisonError};
 
 use serde_json::json;
-use sojourn_dispatch::{BackendId, Event, State};
+use sojourn_dispatch::{BackendId, Front, News, Standing};
 use sojourn_part::{ServeError, clock};
 use sojourn_report::{Inbox, Outbox, ReportsConfig, Told};
 use sojourn_stats::Time;
@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 
 use super::config::Membership;
 use super::teller::Teller;
-use super::{Broker, ClusterConfig, Decider, Numbers, OWN, gossiping};
+use super::{Broker, ClusterConfig, Numbers, OWN, gossiping};
 
 /// What tells and hears, on one thread of a node.
 pub(in crate::node) struct Telling {
@@ -119,7 +119,7 @@ impl Telling {
 impl Broker {
     /// Hears what reports of peers tell.
     fn hear(&self, told: &[Told]) {
-        let mut decider = self.lock();
+        let mut front = self.lock();
         for told in told {
             let now = clock::now();
             match (told.backend(), told) {
@@ -129,31 +129,28 @@ impl Broker {
                         .emit(&json!({"event": "name_taken", "name": name, "why": "another node reports under it"}));
                 }
                 (Some(OWN) | None, _) => {}
-                (Some(peer), Told::Report { .. }) => {
-                    self.set(&mut decider, peer, true, "it reports", now);
-                    told.tell(&mut decider.dispatcher, now);
+                (Some(peer), Told::Report { report, .. }) => {
+                    self.learn(&mut front, peer, News::Reported(report), "it reports", now);
                 }
-                (Some(peer), Told::Found { .. }) => self.set(&mut decider, peer, true, "it reports", now),
-                (Some(peer), Told::Lost { is_empty, .. }) => {
-                    let why = if *is_empty { "it says that it leaves" } else { "its reports have ceased" };
-                    self.set(&mut decider, peer, false, why, now);
+                (Some(peer), Told::Lost { is_empty: true, .. }) => {
+                    self.learn(&mut front, peer, News::Empty, "it says that it leaves", now);
+                }
+                (Some(peer), Told::Lost { is_empty: false, .. }) => {
+                    self.learn(&mut front, peer, News::Silent, "its reports have ceased", now);
                 }
                 (Some(_), _) => {}
             }
         }
-        let failed = decider.dispatcher.record_error().map(ToString::to_string);
-        self.notice_record(&mut decider, failed);
+        let failure = front.record_failure();
+        self.record_failed(failure);
     }
 
-    /// A peer may be chosen from now on, or not.
-    pub(super) fn set(&self, decider: &mut Decider, peer: BackendId, is_up: bool, why: &str, now: Time) {
-        if (decider.dispatcher.table().state(peer) == State::Up) == is_up {
-            return;
+    /// Learns of a peer, and says so where it may be chosen from now on, or not any more.
+    pub(super) fn learn(&self, front: &mut Front, peer: BackendId, news: News<'_>, why: &str, now: Time) {
+        if let Some(change) = front.learn(peer, news, now) {
+            let event = if change.is == Standing::Up { "peer_up" } else { "peer_down" };
+            self.events.emit(&json!({"event": event, "peer": self.members.get(peer).name, "why": why}));
         }
-        let event = if is_up { Event::Joined { backend: peer } } else { Event::Down { backend: peer } };
-        decider.dispatcher.observe(event, now);
-        let event = if is_up { "peer_up" } else { "peer_down" };
-        self.events.emit(&json!({"event": event, "peer": self.members.get(peer).name, "why": why}));
     }
 }
 
