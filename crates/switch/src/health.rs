@@ -6,7 +6,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use sojourn_dispatch::BackendId;
+use sojourn_dispatch::{BackendId, News};
 use sojourn_part::{Probe, clock};
 use tokio::net::TcpStream;
 
@@ -24,14 +24,14 @@ pub(super) async fn watch(decider: Arc<Mutex<Decider>>, config: Arc<SwitchConfig
     loop {
         let outcome = tokio::time::timeout(health.timeout.as_std(), TcpStream::connect(address)).await;
         let now = clock::now();
-        let struck = |times, why| lock(&decider).struck(backend, times, health.fall, why, now);
+        let learn = |news, why| lock(&decider).learn(backend, news, why, now);
         let changed = match outcome {
-            Ok(Ok(_)) => lock(&decider).probed(backend, now).map(|mark| (mark, false)),
+            Ok(Ok(_)) => learn(News::Answered, ""),
             Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                struck(health.fall, "no program listens there").map(|mark| (mark, true))
+                learn(News::Refused, "no program listens there")
             }
-            Ok(Err(_)) => struck(1, "it cannot be reached").map(|mark| (mark, true)),
-            Err(_) => struck(1, "it does not answer in time").map(|mark| (mark, true)),
+            Ok(Err(_)) => learn(News::Failed, "it cannot be reached"),
+            Err(_) => learn(News::Failed, "it does not answer in time"),
         };
         // Where each packet is spliced, no rule knows servers.
         if let Some((mark, is_down)) = changed.filter(|_| !config.mode.is_spliced()) {

@@ -29,7 +29,6 @@ mod kernel;
 mod mode;
 mod overflow;
 mod packet;
-mod record;
 mod server;
 mod splice;
 mod tunnel;

@@ -1,28 +1,27 @@
 //! Other sites: what a switch knows of those to which it passes on connections that no server here can take: front nodes of other
 //! sites, by tunnel, or servers here that redirect clients there, as they are given any server's connections.
 //!
-//! They have a dispatcher of their own, which counts what was passed on and is not over yet, and gives each connection to the
+//! They have a front of their own, which counts what was passed on and is not over yet, and gives each connection to the
 //! site with the fewest. A site that cannot take one either refuses it, so no connection is passed on twice. The price: a site
 //! is not asked before whether it has room; the limit for other sites says how much is lent there.
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
-use sojourn_dispatch::{BackendId, Dispatcher, Event, Information, Request, Signals};
-use sojourn_part::ServeError;
+use sojourn_dispatch::{BackendId, Catalogue, Event, Front, FrontSettings, Request, Signals};
+use sojourn_part::{ServeError, record};
 use sojourn_stats::Time;
 
 use super::config::{SwitchConfig, address};
 use super::counts::SiteCounts;
 use super::kernel::rules::Mark;
-use super::record::record;
 
 /// How a site is chosen.
 const POLICY: &str = "least-connections";
 
 /// The other sites.
 pub(super) struct Sites {
-    dispatcher: Dispatcher,
+    front: Front,
     /// By number.
     known: Vec<Site>,
 }
@@ -42,17 +41,12 @@ impl Sites {
         if names.is_empty() {
             return Ok(None);
         }
-        let (fresh, seed) = (Information::Immediate, config.seed);
-        let mut dispatcher = Dispatcher::new(POLICY, &names, fresh, Signals::SWITCH, seed, "overflow")?;
-        if let Some(path) = &config.record {
-            record(&mut dispatcher, &record_path(path), config.explain)?;
-        }
-        if let Some(limit) = config.overflow_limit {
-            dispatcher.limit(limit)?;
-        }
+        let settings = FrontSettings { seed: config.seed, limit: config.overflow_limit, ..FrontSettings::new(POLICY) };
+        let mut front = Front::new(&settings, &names, &Catalogue::default(), Signals::SWITCH, "overflow")?;
+        record(&mut front, config.record.as_deref().map(record_path).as_deref(), config.explain)?;
         let site = |(name, address): (String, Ipv4Addr)| Site { name, address, mark: Mark(0), connections: 0, open: 0 };
         let places = config.others().map(|site| (site.name.clone(), address(site)));
-        Ok(Some(Sites { dispatcher, known: places.map(site).collect() }))
+        Ok(Some(Sites { front, known: places.map(site).collect() }))
     }
 
     /// Learns the marks of the sites; gives them with their numbers.
@@ -63,13 +57,13 @@ impl Sites {
 
     /// A connection was passed on by an earlier switch.
     pub(super) fn inherit(&mut self, site: BackendId, now: Time) {
-        self.dispatcher.observe(Event::Inherited { backend: site }, now);
+        self.front.observe(Event::Inherited { backend: site }, now);
         self.known[site.0 as usize].open += 1;
     }
 
     /// Where a connection is passed on to, with the mark of that site; none where none has room.
     pub(super) fn choose(&mut self, request: &Request, now: Time) -> Option<(BackendId, Mark)> {
-        let id = self.dispatcher.choose(request, &[], now).forwarded_to()?;
+        let id = self.front.choose(request, &[], now).forwarded_to()?;
         let site = &mut self.known[id.0 as usize];
         site.connections += 1;
         site.open += 1;
@@ -79,7 +73,7 @@ impl Sites {
     /// A connection that was passed on has ended.
     pub(super) fn end(&mut self, event: Event, now: Time) {
         self.known[event.backend().0 as usize].open -= 1;
-        self.dispatcher.observe(event, now);
+        self.front.observe(event, now);
     }
 
     /// What each was given.
@@ -89,14 +83,14 @@ impl Sites {
         self.known.iter().map(counts).collect()
     }
 
-    /// Why its record is not written any more, if it is not.
-    pub(super) fn record_error(&self) -> Option<String> {
-        self.dispatcher.record_error().map(ToString::to_string)
+    /// Why its record lacks something, once.
+    pub(super) fn record_failure(&mut self) -> Option<String> {
+        self.front.record_failure()
     }
 
-    /// Ends its record.
-    pub(super) fn finish(&mut self) -> std::io::Result<()> {
-        self.dispatcher.finish_record()
+    /// Ends its record; gives why it lacks something, if that was not said before.
+    pub(super) fn finish(&mut self) -> Option<String> {
+        self.front.finish_record()
     }
 }
 

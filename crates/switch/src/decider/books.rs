@@ -95,26 +95,22 @@ impl Decider {
         for (client, end) in ended {
             self.end(client, end, now);
         }
-        let of_sites = self.sites.as_ref().and_then(Sites::record_error);
-        if let Some(why) = self.dispatcher.record_error().map(ToString::to_string).or(of_sites)
-            && self.counts.records_failed == 0
-        {
-            self.record_failed(&why);
-        }
+        let of_sites = self.sites.as_mut().and_then(Sites::record_failure);
+        let failure = self.front.record_failure().or(of_sites);
+        self.record_failed(failure);
     }
 
     /// Ends the record, with what ended before.
     pub(crate) fn finish(&mut self) {
         self.hear_ends(clock::now());
-        let of_sites = self.sites.as_mut().map_or(Ok(()), Sites::finish);
-        if let Err(error) = self.dispatcher.finish_record().and(of_sites)
-            && self.counts.records_failed == 0
-        {
-            self.record_failed(&error.to_string());
-        }
+        let of_sites = self.sites.as_mut().and_then(Sites::finish);
+        let failure = self.front.finish_record().or(of_sites);
+        self.record_failed(failure);
     }
 
-    fn record_failed(&mut self, why: &str) {
+    /// Says the first failure of a record.
+    fn record_failed(&mut self, failure: Option<String>) {
+        let Some(why) = failure.filter(|_| self.counts.records_failed == 0) else { return };
         self.counts.records_failed += 1;
         self.events.emit(&json!({"event": "record_failed", "why": why}));
     }

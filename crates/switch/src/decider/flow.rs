@@ -2,7 +2,7 @@
 
 use std::net::SocketAddrV4;
 
-use sojourn_dispatch::{BackendId, Event};
+use sojourn_dispatch::{BackendId, Event, News};
 use sojourn_stats::Time;
 
 use super::super::kernel::rules::Mark;
@@ -48,9 +48,8 @@ impl Decider {
         self.end(client, End::Failed, now);
         if let Some(To::Server(backend)) = to
             && is_refused
-            && self.probes
         {
-            self.struck(backend, 1, 1, "no program listens there", now);
+            self.learn(backend, News::Refused, "no program listens there", now);
         }
     }
 
@@ -85,8 +84,8 @@ impl Decider {
         };
         match to {
             To::Server(_) => {
-                self.dispatcher.observe(event, now);
-                self.dispatcher.observe(Event::Closed { backend }, now);
+                self.front.observe(event, now);
+                self.front.observe(Event::Closed { backend }, now);
                 let server = &mut self.servers[backend.0 as usize];
                 server.open -= 1;
                 server.connections -= u64::from(matches!(end, End::Failed));

@@ -1,4 +1,4 @@
-//! What a switch knows besides the rules: the dispatcher, the connections that count at it, and the state of each server.
+//! What a switch knows besides the rules: the front, the connections that count at it, and the state of each server.
 //!
 //! The kernel's map is the truth about which connections there are; this one is what the dispatcher was told. They are
 //! compared from time to time ([`books`]), so that what was idle for too long, or never came to be, is told as well.
@@ -15,9 +15,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_json::Value;
 use sojourn_bed::Events;
-use sojourn_dispatch::{BackendId, Code, Dispatcher, Event, Information, Request, Signals, State, key};
-use sojourn_part::{Probe, ServeError};
-use sojourn_report as report;
+use sojourn_dispatch::{BackendId, Code, Event, Front, FrontSettings, News, Request, Signals, State, key};
+use sojourn_part::{Probe, ServeError, record};
 use sojourn_report::Dropped;
 use sojourn_report::upstream::Upstream;
 use sojourn_stats::Time;
@@ -29,13 +28,12 @@ use super::kernel::rules::{Mark, REFUSED, UNDECIDED};
 use super::mode::Mode;
 use super::overflow::Sites;
 use super::packet::{Kind, Packet};
-use super::record::record;
 use flow::{End, Flow, To};
 use servers::Known;
 
-/// The dispatcher and its books.
+/// The front and its books.
 pub(super) struct Decider {
-    dispatcher: Dispatcher,
+    front: Front,
     /// By backend.
     servers: Vec<Known>,
     sites: Option<Sites>,
@@ -78,30 +76,35 @@ impl Decider {
         events: Events,
     ) -> Result<Decider, ServeError> {
         let backends: Vec<_> = config.backends.iter().map(|backend| (backend.name.clone(), backend.weight)).collect();
-        let SwitchConfig { catalogue, policy, seed, .. } = config;
-        // The simulator's dispatchers bear the same name, so that both draw the same numbers.
-        let (fresh, name) = (Information::Immediate, "dispatcher 0");
-        let reports = if config.reports.is_some() { report::SIGNALS } else { Signals::empty() };
+        let settings = FrontSettings {
+            seed: config.seed,
+            limit: config.limit,
+            fall: config.health.fall,
+            rise: config.health.rise,
+            ..FrontSettings::new(config.policy.as_str())
+        };
+        let reports = if config.reports.is_some() { sojourn_report::SIGNALS } else { Signals::empty() };
         let signals = signals(config.mode) | reports;
-        let mut dispatcher = Dispatcher::from_catalogue(catalogue, policy, &backends, fresh, signals, *seed, name)?;
-        if let Some(path) = &config.record {
-            record(&mut dispatcher, path, config.explain)?;
-        }
-        if let Some(limit) = config.limit {
-            dispatcher.limit(limit)?;
+        // The simulator's dispatchers bear the same name, so that both draw the same numbers.
+        let mut front = Front::new(&settings, &backends, &config.catalogue, signals, "dispatcher 0")?;
+        record(&mut front, config.record.as_deref(), config.explain)?;
+        let probes = config.health.probe != Probe::Off;
+        for (backend, of) in front.backends().zip(&config.backends) {
+            front.watch(backend, probes, true, Time::ZERO);
+            front.learn(backend, News::Drained(config.drained.contains(&of.name)), Time::ZERO);
         }
         let reports_dropped = config.reports.as_ref().map(|_| Dropped::default());
         let spliced = config.mode.is_spliced().then(SpliceCounts::default);
         Ok(Decider {
-            dispatcher,
-            servers: config.backends.iter().map(|backend| Known::new(backend, config)).collect(),
+            front,
+            servers: config.backends.iter().map(Known::new).collect(),
             sites: Sites::new(config)?,
             service: *config.service.ip(),
             accepted: config.accepts.iter().map(|accepted| accepted.service).collect(),
             flows: HashMap::new(),
             ends,
             lifetimes: config.lifetimes,
-            probes: config.health.probe != Probe::Off,
+            probes,
             connections_max: config.connections as usize,
             counts: SwitchCounts { reports_dropped, spliced, ..SwitchCounts::default() },
             upstream,
@@ -116,9 +119,6 @@ impl Decider {
             let backend = BackendId(index as u32);
             server.mark = marks[&server.address];
             known.insert(server.mark, To::Server(backend));
-            if server.is_drained {
-                self.dispatcher.observe(Event::Draining { backend }, now);
-            }
         }
         if let Some(sites) = &mut self.sites {
             known.extend(sites.begin(|place| marks[&place]).into_iter().map(|(mark, site)| (mark, To::Site(site))));
@@ -131,8 +131,8 @@ impl Decider {
             let to = known.get(&mark).copied();
             match to {
                 Some(To::Server(backend)) => {
-                    self.dispatcher.observe(Event::Inherited { backend }, now);
-                    self.dispatcher.observe(Event::Opened { backend }, now);
+                    self.front.observe(Event::Inherited { backend }, now);
+                    self.front.observe(Event::Opened { backend }, now);
                     self.servers[backend.0 as usize].open += 1;
                 }
                 Some(To::Site(site)) => self.sites_mut().inherit(site, now),
@@ -192,7 +192,7 @@ impl Decider {
     fn stands(&self, to: To) -> bool {
         match to {
             // One that is full now may be so by this very connection.
-            To::Server(backend) => self.dispatcher.table().state(backend) == State::Up,
+            To::Server(backend) => self.front.table().state(backend) == State::Up,
             To::Site(_) => true,
         }
     }
@@ -220,10 +220,10 @@ impl Decider {
         tried: &[BackendId],
         now: Time,
     ) -> Result<BackendId, Code> {
-        let decision = self.dispatcher.choose(request, tried, now);
+        let decision = self.front.choose(request, tried, now);
         let backend = decision.forwarded_to().ok_or(decision.reason.code)?;
-        self.dispatcher.observe(Event::Sent { backend }, now);
-        self.dispatcher.observe(Event::Opened { backend }, now);
+        self.front.observe(Event::Sent { backend }, now);
+        self.front.observe(Event::Opened { backend }, now);
         let server = &mut self.servers[backend.0 as usize];
         server.connections += 1;
         server.open += 1;
@@ -234,7 +234,7 @@ impl Decider {
 
     /// What replies tell, where they pass.
     pub(super) fn tell(&mut self, event: Event, now: Time) {
-        self.dispatcher.observe(event, now);
+        self.front.observe(event, now);
     }
 
     /// What is counted where packets are spliced.

@@ -3,12 +3,12 @@
 use std::net::Ipv4Addr;
 
 use serde_json::json;
-use sojourn_dispatch::{BackendId, Event, Table};
+use sojourn_dispatch::{BackendId, Change, News, Standing, Table};
 use sojourn_part::Backend;
 use sojourn_report::{Dropped, Told};
 use sojourn_stats::Time;
 
-use super::super::config::{SwitchConfig, address};
+use super::super::config::address;
 use super::super::counts::{ServerCounts, ServerLoad, SwitchCounts};
 use super::super::kernel::rules::Mark;
 use super::super::overflow::Sites;
@@ -19,56 +19,33 @@ pub(super) struct Known {
     pub(super) name: String,
     pub(super) address: Ipv4Addr,
     pub(super) mark: Mark,
-    pub(super) is_drained: bool,
-    pub(super) is_down: bool,
-    /// Probes that failed in a row.
-    failed: u32,
     pub(super) connections: u64,
     pub(super) open: u64,
 }
 
 impl Known {
     /// A server without connections.
-    pub(super) fn new(backend: &Backend, config: &SwitchConfig) -> Known {
-        Known {
-            name: backend.name.clone(),
-            address: address(backend),
-            mark: Mark(0),
-            is_drained: config.drained.contains(&backend.name),
-            is_down: false,
-            failed: 0,
-            connections: 0,
-            open: 0,
-        }
+    pub(super) fn new(backend: &Backend) -> Known {
+        Known { name: backend.name.clone(), address: address(backend), mark: Mark(0), connections: 0, open: 0 }
     }
 }
 
 impl Decider {
-    /// A server has answered a probe; gives its mark where that brings it back.
-    pub(crate) fn probed(&mut self, backend: BackendId, now: Time) -> Option<Mark> {
-        let server = &mut self.servers[backend.0 as usize];
-        server.failed = 0;
-        if !std::mem::replace(&mut server.is_down, false) {
+    /// Learns of a server what a probe or a connection has met there, and `why` it may be down by that; gives its mark, and
+    /// whether it is down, where that has changed.
+    pub(crate) fn learn(&mut self, backend: BackendId, news: News<'_>, why: &str, now: Time) -> Option<(Mark, bool)> {
+        let Change { was, is, .. } = self.front.learn(backend, news, now)?;
+        let is_down = is == Standing::Down;
+        if is_down == (was == Standing::Down) {
             return None;
         }
-        let event = if server.is_drained { Event::Draining { backend } } else { Event::Joined { backend } };
-        self.dispatcher.observe(event, now);
-        self.events.emit(&json!({"event": "backend_up", "backend": server.name}));
+        let server = &self.servers[backend.0 as usize];
+        self.events.emit(&match is_down {
+            true => json!({"event": "backend_down", "backend": server.name, "why": why}),
+            false => json!({"event": "backend_up", "backend": server.name}),
+        });
         self.upstream.iter().for_each(|upstream| upstream.changed());
-        Some(server.mark)
-    }
-
-    /// So many more probes failed; gives the mark of a server that is taken out by them, after `fall` in a row.
-    pub(crate) fn struck(&mut self, backend: BackendId, times: u32, fall: u32, why: &str, now: Time) -> Option<Mark> {
-        let server = &mut self.servers[backend.0 as usize];
-        server.failed = server.failed.saturating_add(times);
-        if server.failed < fall || std::mem::replace(&mut server.is_down, true) {
-            return None;
-        }
-        self.dispatcher.observe(Event::Down { backend }, now);
-        self.events.emit(&json!({"event": "backend_down", "backend": server.name, "why": why}));
-        self.upstream.iter().for_each(|upstream| upstream.changed());
-        Some(server.mark)
+        Some((server.mark, is_down))
     }
 
     /// A server is to end what it has and get nothing new, or is to be chosen again.
@@ -80,15 +57,11 @@ impl Decider {
             let known: Vec<&str> = self.servers.iter().map(|server| server.name.as_str()).collect();
             return Err(format!("server {name}: there is no such backend; they are {}", known.join(", ")));
         };
-        let (backend, server) = (BackendId(index as u32), &mut self.servers[index]);
-        if std::mem::replace(&mut server.is_drained, is_drained) == is_drained {
+        let backend = BackendId(index as u32);
+        if self.front.is_drained(backend) == is_drained {
             return Ok(());
         }
-        // One that is down is told of when it is back.
-        if !server.is_down {
-            let event = if is_drained { Event::Draining { backend } } else { Event::Joined { backend } };
-            self.dispatcher.observe(event, now);
-        }
+        self.front.learn(backend, News::Drained(is_drained), now);
         let event = if is_drained { "backend_drained" } else { "backend_undrained" };
         self.events.emit(&json!({"event": event, "backend": name}));
         self.upstream.iter().for_each(|upstream| upstream.changed());
@@ -101,7 +74,7 @@ impl Decider {
             name: server.name.clone(),
             connections: server.connections,
             open: server.open,
-            up: !server.is_down && !server.is_drained,
+            up: self.front.standing(BackendId(index as u32)) <= Standing::Aside,
             load: self.load(BackendId(index as u32), now),
         });
         let upstream = self.upstream.as_ref().map(|upstream| upstream.counts());
@@ -116,11 +89,11 @@ impl Decider {
 
     /// What is known of its servers.
     pub(crate) fn table(&self) -> &Table {
-        self.dispatcher.table()
+        self.front.table()
     }
 
     fn load(&self, backend: BackendId, now: Time) -> Option<ServerLoad> {
-        let table = self.dispatcher.table();
+        let table = self.front.table();
         let (report, age) = table.report(backend).zip(table.report_age(backend, now))?;
         Some(ServerLoad {
             age_s: age.as_secs_f64(),
@@ -140,13 +113,7 @@ impl Decider {
                 self.events.emit(&json!({"event": event, "backend": self.servers[backend.0 as usize].name}));
             }
             if news.is_none() || !self.probes {
-                told.tell(&mut self.dispatcher, now);
-                // One that is heard again is still drained.
-                if let Told::Found { backend } = *told
-                    && self.servers[backend.0 as usize].is_drained
-                {
-                    self.dispatcher.observe(Event::Draining { backend }, now);
-                }
+                told.learn(&mut self.front, now);
             }
         }
         self.upstream.iter().for_each(|upstream| upstream.hear(told));
