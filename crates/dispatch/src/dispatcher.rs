@@ -305,7 +305,6 @@ impl Dispatcher {
                 Signals::IN_FLIGHT.in_words()
             )));
         }
-        self.fresh = false;
         if let Some(recorder) = &mut self.recorder {
             recorder.limit(limit);
         }
@@ -450,7 +449,10 @@ impl Dispatcher {
         if !self.fresh {
             return Err(RecordError::Late);
         }
-        self.recorder = Some(Recorder::new(out, &self.header, detail)?);
+        let mut recorder = Recorder::new(out, &self.header, detail)?;
+        // A limit may be set before; it is no part of the header.
+        self.table.limit().into_iter().for_each(|limit| recorder.limit(limit));
+        self.recorder = Some(recorder);
         Ok(())
     }
 

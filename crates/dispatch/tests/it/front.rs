@@ -326,13 +326,16 @@ fn news_of_a_number_that_was_never_given_break_the_books() {
 #[test]
 fn a_record_of_a_front_replays() {
     let record = Shared::default();
-    let mut front = reading(3);
+    let limit = Some("2,1".parse().unwrap());
+    let mut front = front(FrontSettings { fall: 2, limit, ..FrontSettings::new("least-load") }, 3);
     front.record_to(Box::new(record.clone()), Detail::Decisions).unwrap();
     let mut draws = Stream::new(1, "front", "record");
     for now in 1..500 {
         let next = STEPS[draws.below(STEPS.len())].1;
         step(&mut front, BackendId(draws.below(3) as u32), next, Time(now));
-        if let Some(backend) = front.choose(&REQUEST, &[], Time(now)).forwarded_to() {
+        if let Some(backend) = front.choose(&REQUEST, &[], Time(now)).forwarded_to()
+            && now % 3 > 0
+        {
             front.observe(Event::Cancelled { backend }, Time(now));
         }
     }
