@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use sojourn_lab::plan::plan;
-use sojourn_lab::{Context, Source};
+use sojourn_lab::{Context, Experiment};
 
 const LIMIT_S: f64 = 180.0;
 const CANDIDATES: usize = 1000;
@@ -61,7 +61,7 @@ precision = "5% at 95%"
 )]
 fn main() {
     let folder = tempfile::tempdir().expect("there is room for a run folder");
-    let source = Source::new(Path::new("plan.toml"), FILE.into(), &[]).expect("the experiment is right");
+    let source = Experiment::new(Path::new("plan.toml"), FILE.into(), &[]).expect("the experiment is right");
     let context = Context {
         program: "sojourn".into(),
         out: Some(folder.path().join("plan")),

@@ -9,7 +9,7 @@ use sojourn_model::system::Fault;
 use sojourn_traffic::Workload;
 
 use crate::answer::{Answer, PathDelay};
-use crate::spec::{Engine, Experiment, Question, SystemQuestion};
+use crate::spec::{Engine, Question, Spec, SystemQuestion};
 
 pub(crate) mod live;
 mod over_time;
@@ -40,7 +40,7 @@ pub(crate) struct Conditions<'a> {
 pub(crate) type OnProgress<'a> = dyn Fn(f64, &str) + Sync + 'a;
 
 /// Refuses, before anything starts, what an engine asked cannot do.
-pub(crate) fn check(experiment: &Experiment, by: &[Engine]) -> Result<(), String> {
+pub(crate) fn check(experiment: &Spec, by: &[Engine]) -> Result<(), String> {
     let Question::System(asked) = &experiment.question else {
         return match by.contains(&Engine::Live) {
             true => Err("live has no networks of queues: leave `live` out of `by`".into()),
@@ -81,7 +81,7 @@ fn is_endless(asked: &SystemQuestion) -> bool {
 }
 
 /// Asks `engine`.
-pub(crate) fn ask(engine: Engine, experiment: &Experiment, conditions: &Conditions<'_>) -> Result<Answer, String> {
+pub(crate) fn ask(engine: Engine, experiment: &Spec, conditions: &Conditions<'_>) -> Result<Answer, String> {
     match (engine, &experiment.question) {
         (Engine::Theory, question) => Ok(theory::answer(question)),
         (Engine::Sim, _) => sim::long_run(experiment, conditions),

@@ -1,6 +1,6 @@
 //! An experiment from file to answer: the same question by theory, simulation and real sockets, in one table.
 //!
-//! [`Source`] is an experiment file with the command line's changes; its [`Variant`]s are read and checked by [`spec`];
+//! [`Experiment`] is an experiment file with the command line's changes; its [`Variant`]s are read and checked by [`spec`];
 //! [`run`] asks each engine about each variant and writes a run [`folder`], whose [`report`] is for people. The crate
 //! connects the others and contains none of their logic. The price: it depends on all of them.
 //!
@@ -10,7 +10,7 @@
 //!
 //! ```
 //! use std::path::Path;
-//! use sojourn_lab::Source;
+//! use sojourn_lab::Experiment;
 //!
 //! let text = r#"
 //! name = "two servers"
@@ -27,13 +27,13 @@
 //! [vary]
 //! policy = ["random", "least-connections"]
 //! "#;
-//! let variants = Source::new(Path::new("two.toml"), text.into(), &["servers=3".into()])?.variants()?;
+//! let variants = Experiment::new(Path::new("two.toml"), text.into(), &["servers=3".into()])?.variants()?;
 //! let labels: Vec<String> = variants.iter().map(|variant| variant.label()).collect();
 //! assert_eq!(labels, ["random", "least-connections"]);
 //! assert_eq!(variants[0].experiment.system().expect("it has servers").system.hosts.len(), 3);
 //!
 //! let wrong = text.replace("targets", "target");
-//! let refused = Source::new(Path::new("two.toml"), wrong, &[])?.variants().unwrap_err().to_string();
+//! let refused = Experiment::new(Path::new("two.toml"), wrong, &[])?.variants().unwrap_err().to_string();
 //! assert!(refused.starts_with("two.toml:9: ") && refused.contains("did you mean `targets`?"), "{refused}");
 //! # Ok::<(), sojourn_lab::SpecError>(())
 //! ```
@@ -47,7 +47,7 @@
 //! use std::path::Path;
 //! use std::sync::Arc;
 //! use std::sync::atomic::AtomicBool;
-//! use sojourn_lab::{Context, Engine, Folder, Source, run};
+//! use sojourn_lab::{Context, Engine, Folder, Experiment, run};
 //!
 //! # let text = r#"
 //! # name = "two servers"
@@ -71,7 +71,7 @@
 //!     command: "an example".into(),
 //!     progress: &|_| {},
 //! };
-//! let source = Source::new(Path::new("two.toml"), text.into(), &[])?;
+//! let source = Experiment::new(Path::new("two.toml"), text.into(), &[])?;
 //! let (path, answered) = run(&source, Some(&[Engine::Theory, Engine::Sim]), &context)?;
 //! let mean = |engine| answered.rows(0, engine).find(|row| row.measure.metric == "response_time_mean");
 //! let [theory, sim] = ["theory", "sim"].map(|engine| mean(engine).expect("it answers").measure.estimate.clone());
@@ -122,9 +122,9 @@ pub use engine::live::bed::needs_bed;
 pub use engine::live::facts as load_facts;
 pub use folder::{Folder, Verdict};
 pub use run::{Context, Progress, RunError, run};
-pub use spec::{Engine, Experiment, SpecError};
+pub use spec::{Engine, Spec, SpecError};
 pub use topology::topology;
-pub use variants::{Source, Variant};
+pub use variants::{Experiment, Variant};
 
 /// The README's example, tested with those above.
 #[cfg(doctest)]

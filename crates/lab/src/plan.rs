@@ -32,8 +32,8 @@ use crate::folder::{Writer, write_whole};
 use crate::host;
 use crate::objective::{Judgement, Objective};
 use crate::run::{Context, Progress, RunError};
-use crate::spec::{Engine, Experiment, SpecError};
-use crate::variants::{Source, label};
+use crate::spec::{Engine, Spec, SpecError};
+use crate::variants::{Experiment, label};
 use advice::{Growth, Relief, Traffic, Utilization};
 use bound::Bound;
 use choice::Choices;
@@ -188,7 +188,7 @@ pub struct Plan {
 /// # Errors
 /// As [`crate::run()`]; also without `[plan]`, without objectives, and where the traffic is given as a utilisation, which would
 /// grow with the system.
-pub fn plan(source: &Source, context: &Context<'_>) -> Result<(PathBuf, Plan), RunError> {
+pub fn plan(source: &Experiment, context: &Context<'_>) -> Result<(PathBuf, Plan), RunError> {
     let choices = Choices::read(source)?;
     let mut candidates = choices.candidates();
     let mut planner = Planner { source, choices: &choices, context, done: 0, of: 0, impossible: Vec::new() };
@@ -209,7 +209,7 @@ pub fn plan(source: &Source, context: &Context<'_>) -> Result<(PathBuf, Plan), R
 
 /// Asks the engines about candidates.
 pub(crate) struct Planner<'a> {
-    pub(crate) source: &'a Source,
+    pub(crate) source: &'a Experiment,
     pub(crate) choices: &'a Choices,
     context: &'a Context<'a>,
     /// Simulations so far, and how many candidates were open at the start.
@@ -259,7 +259,7 @@ impl Planner<'_> {
         Ok(bounds.iter().filter_map(|(objective, best)| best.as_ref()?.against(objective)).collect())
     }
 
-    pub(crate) fn experiment(&self, candidate: &Candidate) -> Result<Experiment, RunError> {
+    pub(crate) fn experiment(&self, candidate: &Candidate) -> Result<Spec, RunError> {
         Ok(self.source.candidate(&self.choices.settings(candidate))?)
     }
 
@@ -342,7 +342,7 @@ impl Planner<'_> {
 
     /// What the simulator says of every objective; none where it was interrupted. First a glance, then as precisely as the file
     /// asks, then once more for longer where that does not decide.
-    pub(crate) fn judge(&self, experiment: &Experiment, label: &str) -> Result<Option<Simulated>, RunError> {
+    pub(crate) fn judge(&self, experiment: &Spec, label: &str) -> Result<Option<Simulated>, RunError> {
         let mut glance = experiment.clone();
         (glance.run.precision, glance.run.max_jobs) = (Some(GLANCE.0), GLANCE.1.min(experiment.run.max_jobs));
         let mut longer = experiment.clone();
@@ -373,7 +373,7 @@ impl Planner<'_> {
     fn ask(
         &self,
         engine: Engine,
-        experiment: &Experiment,
+        experiment: &Spec,
         progress: &(dyn Fn(f64, &str) + Sync),
     ) -> Result<Answer, RunError> {
         let conditions = Conditions {
@@ -476,7 +476,7 @@ fn tally(candidates: &[Candidate]) -> Tally {
     tally
 }
 
-fn write(writer: &Writer, source: &Source, plan: &Plan) -> io::Result<()> {
+fn write(writer: &Writer, source: &Experiment, plan: &Plan) -> io::Result<()> {
     let json = serde_json::to_string_pretty(plan).map_err(io::Error::other)?;
     write_whole(&writer.path().join("plan.json"), json.as_bytes())?;
     write_whole(&writer.path().join("report.html"), page::render(plan, &source.text()).as_bytes())

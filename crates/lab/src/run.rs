@@ -21,7 +21,7 @@ use crate::host;
 use crate::objective::Judgement;
 use crate::outcome::Outcome;
 use crate::spec::{Engine, SpecError};
-use crate::variants::{Source, Variant};
+use crate::variants::{Experiment, Variant};
 
 /// What a run needs from outside.
 pub struct Context<'a> {
@@ -80,7 +80,11 @@ pub enum RunError {
 ///
 /// # Errors
 /// When the experiment is wrong (nothing is written then), an engine fails, or the folder cannot be written.
-pub fn run(source: &Source, engines: Option<&[Engine]>, context: &Context<'_>) -> Result<(PathBuf, Folder), RunError> {
+pub fn run(
+    source: &Experiment,
+    engines: Option<&[Engine]>,
+    context: &Context<'_>,
+) -> Result<(PathBuf, Folder), RunError> {
     let variants = source.variants()?;
     let first = &variants[0].experiment;
     let by = engines.unwrap_or(&first.run.by).to_vec();

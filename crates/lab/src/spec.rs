@@ -40,7 +40,7 @@ pub(crate) use workload::Sites;
 
 /// An experiment without its variations: one workload, one system, and how to run it.
 #[derive(Clone, Debug)]
-pub struct Experiment {
+pub struct Spec {
     /// The question it answers.
     pub name: String,
     /// Why one would ask it.
@@ -176,22 +176,17 @@ impl Engine {
     }
 }
 
-impl Experiment {
+impl Spec {
     /// Reads an experiment from `text`; `file` names it in messages and is where relative paths start.
     ///
     /// # Errors
     /// One line that names the file, the line, the key and what would be right.
-    pub fn parse(text: &str, file: &Path) -> Result<Experiment, SpecError> {
-        Experiment::parse_with(text, file, &Sites::default(), Overload::Refused)
+    pub fn parse(text: &str, file: &Path) -> Result<Spec, SpecError> {
+        Spec::parse_with(text, file, &Sites::default(), Overload::Refused)
     }
 
     /// The same with the sites of other variants at hand: a site is drawn once, and shared.
-    pub(crate) fn parse_with(
-        text: &str,
-        file: &Path,
-        sites: &Sites,
-        overload: Overload,
-    ) -> Result<Experiment, SpecError> {
+    pub(crate) fn parse_with(text: &str, file: &Path, sites: &Sites, overload: Overload) -> Result<Spec, SpecError> {
         let raw: RawExperiment = toml::from_str(text).map_err(|error| located(&error, text, file))?;
         let browses = raw.workload.as_ref().is_some_and(RawWorkload::is_sessions);
         let reader = Reader { text, file, sites, overload, browses };
@@ -210,7 +205,7 @@ impl Experiment {
             }
             _ => return Err(reader.neither(written)),
         };
-        let mut experiment = Experiment {
+        let mut experiment = Spec {
             name: raw.name,
             description: raw.description,
             seed: raw.seed,

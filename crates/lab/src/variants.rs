@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value};
 
-use crate::spec::{Experiment, Overload, Sites, SpecError};
+use crate::spec::{Engine, Overload, Sites, Spec, SpecError};
 
 /// Short names of what is varied most.
 pub const SHORT_NAMES: &[(&str, &str)] = &[
@@ -56,7 +56,7 @@ pub struct Variant {
     /// What it sets, one per column of the outcomes; empty where it leaves the file's value.
     pub settings: Vec<Setting>,
     /// What it is.
-    pub experiment: Experiment,
+    pub experiment: Spec,
 }
 
 impl Variant {
@@ -80,7 +80,7 @@ pub(crate) fn label<'a>(settings: impl Iterator<Item = (&'a str, &'a str)>) -> S
 
 /// An experiment file with the command line's changes in it.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct Experiment {
     /// Where it came from.
     pub file: PathBuf,
     /// The file's own text.
@@ -91,43 +91,68 @@ pub struct Source {
     set: Vec<(String, Value)>,
 }
 
-impl Source {
+impl Experiment {
+    /// Reads the experiment at `path`.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is not TOML.
+    pub fn read(path: impl AsRef<Path>) -> Result<Experiment, SpecError> {
+        Experiment::read_with(path.as_ref(), &[])
+    }
+
     /// Reads `file` and makes the changes of `--set key=value`.
     ///
     /// # Errors
     /// When the file cannot be read or is not TOML, or a change is not `key=value` or has nowhere to go.
-    pub fn read(file: &Path, set: &[String]) -> Result<Source, SpecError> {
+    pub fn read_with(file: &Path, set: &[String]) -> Result<Experiment, SpecError> {
         let original = std::fs::read_to_string(file)
             .map_err(|e| SpecError(format!("cannot read the experiment {}: {e}", file.display())))?;
-        Source::new(file, original, set)
+        Experiment::new(file, original, set)
     }
 
-    /// As [`Source::read`], of a text in hand.
+    /// As [`Experiment::read_with`], of a text in hand.
     ///
     /// # Errors
-    /// As [`Source::read`].
-    pub fn new(file: &Path, original: String, set: &[String]) -> Result<Source, SpecError> {
-        let mut document: DocumentMut = original.parse().map_err(|error: toml_edit::TomlError| {
+    /// As [`Experiment::read_with`].
+    pub fn new(file: &Path, original: String, set: &[String]) -> Result<Experiment, SpecError> {
+        let document: DocumentMut = original.parse().map_err(|error: toml_edit::TomlError| {
             let line =
                 error.span().map_or(1, |span| original[..span.start.min(original.len())].matches('\n').count() + 1);
             let message = error.message().lines().next().unwrap_or("not TOML").to_string();
             let message = original.lines().nth(line - 1).and_then(crate::spec::unquoted).unwrap_or(message);
             SpecError(format!("{}:{line}: {message}", file.display()))
         })?;
-        let mut made = Vec::new();
+        let mut experiment = Experiment { file: file.into(), original, document, set: Vec::new() };
         for change in set {
             let Some((key, value)) = change.split_once('=') else {
                 return Err(SpecError(format!(
                     "--set {change}: write it as key=value, e.g. `--set workload.log=access.log`"
                 )));
             };
-            let (key, value) = (key.trim(), value.trim());
-            // Whatever reads as a number, a list or a table is one; the rest is text and needs no quotes on a shell.
-            let value: Value = value.parse().unwrap_or_else(|_| Value::from(value));
-            change_to(&mut document, key, &value).map_err(|e| SpecError(format!("--set {change}: {e}")))?;
-            made.push((key.to_owned(), value));
+            experiment = experiment.set(key, value)?;
         }
-        Ok(Source { file: file.into(), original, document, set: made })
+        Ok(experiment)
+    }
+
+    /// The same with another value at `key`, as by `--set key=value`: a dotted path or one of [`SHORT_NAMES`], and a value
+    /// as the file writes it, where a text needs no quotes. What is set is not varied any more.
+    ///
+    /// # Errors
+    /// When the change has nowhere to go. Whether the value makes sense there is seen when the variants are read.
+    pub fn set(mut self, key: &str, value: &str) -> Result<Experiment, SpecError> {
+        let (key, value) = (key.trim(), value.trim());
+        // Whatever reads as a number, a list or a table is one; the rest is text and needs no quotes on a shell.
+        let read: Value = value.parse().unwrap_or_else(|_| Value::from(value));
+        change_to(&mut self.document, key, &read).map_err(|e| SpecError(format!("--set {key}={value}: {e}")))?;
+        self.set.push((key.to_owned(), read));
+        Ok(self)
+    }
+
+    /// The command that asks `by` about it.
+    pub(crate) fn command(&self, by: &[Engine]) -> String {
+        let by: Vec<&str> = by.iter().map(|engine| engine.name()).collect();
+        let set = self.set.iter().map(|(key, value)| format!(" --set '{key}={}'", show(value)));
+        format!("sojourn run {} --by {}{}", self.file.display(), by.join(","), set.collect::<String>())
     }
 
     /// What only the command line can name, where the file leaves it empty and nothing has named it: the key.
@@ -137,7 +162,7 @@ impl Source {
     }
 
     /// What `--set` says of `key`, by whichever of its names; the last word counts.
-    pub(crate) fn set(&self, key: &str) -> Option<&Value> {
+    pub(crate) fn set_by_hand(&self, key: &str) -> Option<&Value> {
         self.set.iter().rev().find(|(set, _)| long_name(set) == long_name(key)).map(|(_, value)| value)
     }
 
@@ -200,7 +225,7 @@ impl Source {
     }
 
     /// The experiment with these settings, whatever varies besides; one that is overloaded is none the worse for it.
-    pub(crate) fn candidate(&self, settings: &[(String, Value)]) -> Result<Experiment, SpecError> {
+    pub(crate) fn candidate(&self, settings: &[(String, Value)]) -> Result<Spec, SpecError> {
         self.experiment(settings, &Sites::default(), Overload::Taken)
     }
 
@@ -217,19 +242,14 @@ impl Source {
         Ok(Variant { settings, experiment })
     }
 
-    fn experiment(
-        &self,
-        settings: &[(String, Value)],
-        sites: &Sites,
-        overload: Overload,
-    ) -> Result<Experiment, SpecError> {
+    fn experiment(&self, settings: &[(String, Value)], sites: &Sites, overload: Overload) -> Result<Spec, SpecError> {
         let mut document = self.document.clone();
         for (key, value) in settings {
             put(&mut document, key, value.clone()).map_err(|e| SpecError(format!("{}: {e}", self.file.display())))?;
             drop_others_keys(&mut document, key, value);
         }
         let text = document.to_string();
-        Experiment::parse_with(&text, &self.file, sites, overload)
+        Spec::parse_with(&text, &self.file, sites, overload)
             .map_err(|e| self.blame(&e, settings, sites, overload).unwrap_or_else(|| self.relocate(e, &text, settings)))
     }
 
@@ -249,7 +269,7 @@ impl Source {
                     put(&mut document, key, value.clone()).map(|()| drop_others_keys(&mut document, key, value))
                 })
             });
-            changed.is_ok() && Experiment::parse_with(&document.to_string(), &self.file, sites, overload).is_ok()
+            changed.is_ok() && Spec::parse_with(&document.to_string(), &self.file, sites, overload).is_ok()
         };
         if self.set.is_empty() || !read(&[]) {
             return None;

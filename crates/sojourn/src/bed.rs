@@ -12,7 +12,7 @@ use std::path::Path;
 
 use sojourn_bed::namespace::NamespaceError;
 use sojourn_bed::{GroundError, Topology};
-use sojourn_lab::Source;
+use sojourn_lab::Experiment;
 
 use crate::exit::{Exit, Failure, bad_input, failed};
 
@@ -120,7 +120,7 @@ impl Wanted {
             let known = Topology::PRESETS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
             return Err(bad_input(format!("`{}` is neither a file nor a preset; the presets are {known}", self.what)));
         }
-        let source = Source::read(Path::new(&self.what), &self.set).map_err(bad_input)?;
+        let source = Experiment::read_with(Path::new(&self.what), &self.set).map_err(bad_input)?;
         let variants = source.variants().map_err(bad_input)?;
         let experiment = &variants.first().expect("an experiment has a variant").experiment;
         let asked = experiment.system().ok_or_else(|| {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use sojourn_lab::{Context, Progress, RunError, Source};
+use sojourn_lab::{Context, Experiment, Progress, RunError};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::value::count;
@@ -28,11 +28,11 @@ pub(crate) struct Flags {
 
 impl Flags {
     /// The file with these changes, and `more` of the same kind.
-    pub(crate) fn source(&self, file: &Path, more: &[String]) -> Result<Source, Failure> {
+    pub(crate) fn source(&self, file: &Path, more: &[String]) -> Result<Experiment, Failure> {
         let mut set = self.set.clone();
         set.extend(self.seed.map(|seed| format!("seed={seed}")));
         set.extend_from_slice(more);
-        Source::read(file, &set).map_err(bad_input)
+        Experiment::read_with(file, &set).map_err(bad_input)
     }
 
     /// How it is answered; `command` is what repeats it.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Subcommand;
-use sojourn_lab::Source;
+use sojourn_lab::Experiment;
 use sojourn_stats::{Dimension, Law, Measure, Span, Stream, Time, quantity};
 use sojourn_traffic::generate::{GenerateError, Until};
 use sojourn_traffic::{Arrivals, Open, Site, SiteLaw, Sizes, Workload, generate};
@@ -165,7 +165,7 @@ fn generate_plan(arguments: &Generate) -> Result<Exit, Failure> {
     };
     let (workload, seed, demand): (_, _, Arc<dyn sojourn_traffic::Demand>) = match &arguments.experiment {
         Some(file) => {
-            let source = Source::read(file, &arguments.set).map_err(bad_input)?;
+            let source = Experiment::read_with(file, &arguments.set).map_err(bad_input)?;
             let experiment = source.variants().map_err(bad_input)?.swap_remove(0).experiment;
             let Some(asked) = experiment.system() else {
                 return Err(bad_input(format!("{}: a network of queues has no plan of requests", file.display())));

@@ -112,7 +112,7 @@ mod tests {
             for file in &files {
                 let Some(text) = reading.of(&std::fs::read_to_string(file).unwrap()) else { continue };
                 changed += 1;
-                let source = sojourn_lab::Source::new(file, text, &[]).unwrap();
+                let source = sojourn_lab::Experiment::new(file, text, &[]).unwrap();
                 source.variants().unwrap_or_else(|e| panic!("reading {}: {e}", reading.number));
             }
             assert!(changed > 0, "reading {} changes nothing", reading.number);

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 
 use sojourn_lab::folder::write_whole;
 use sojourn_lab::spec::{Engine, Question};
-use sojourn_lab::{Context, Source};
+use sojourn_lab::{Context, Experiment};
 use sojourn_sim::{Control, WarmUp};
 use sojourn_stats::Span;
 
@@ -169,7 +169,7 @@ fn run_under(reading: &Reading, experiments: &Path, runs: &Path) -> Result<(), R
     for name in READ_ANEW {
         let Some(text) = reading.of(&read(experiments, name)?) else { continue };
         let failed = |what: String| ReproduceError(format!("reading {}: {what}", reading.number));
-        let source = Source::new(&experiments.join(format!("{name}.toml")), text, &[]);
+        let source = Experiment::new(&experiments.join(format!("{name}.toml")), text, &[]);
         let source = source.map_err(|e| failed(e.to_string()))?;
         let out = runs.join("readings").join(reading.number).join(name);
         let context = Context {
@@ -210,7 +210,7 @@ fn least(mut is_enough: impl FnMut(u32) -> Result<bool, ReproduceError>) -> Resu
 /// Whether a request of the experiment fails, or is given up, in any replication.
 fn fails(text: &str, set: &[String]) -> Result<bool, ReproduceError> {
     let failed = |what: String| ReproduceError(format!("{}: {what}", set.join(", ")));
-    let source = Source::new(Path::new("maxima.toml"), text.to_owned(), set).map_err(|e| failed(e.to_string()))?;
+    let source = Experiment::new(Path::new("maxima.toml"), text.to_owned(), set).map_err(|e| failed(e.to_string()))?;
     let variants = source.variants().map_err(|e| failed(e.to_string()))?;
     let experiment = &variants[0].experiment;
     let Question::System(asked) = &experiment.question else { return Err(failed("no system of servers".into())) };
@@ -283,7 +283,7 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/sweb-1996");
         for cell in Cell::all() {
             let text = cell.text(&read(&folder, cell.file).unwrap());
-            let variants = Source::new(Path::new("x.toml"), text, &[]).unwrap().variants().unwrap();
+            let variants = Experiment::new(Path::new("x.toml"), text, &[]).unwrap().variants().unwrap();
             assert_eq!(variants.len(), 1);
             let Question::System(asked) = &variants[0].experiment.question else { panic!("a system") };
             assert_eq!(asked.system.hosts.len(), cell.nodes as usize);

@@ -42,7 +42,7 @@ use self::report_traffic::Traffic;
 use super::Conditions;
 use crate::answer::Answer;
 use crate::folder::{LiveFile, Verdict};
-use crate::spec::{Experiment, Program, SystemQuestion};
+use crate::spec::{Program, Spec, SystemQuestion};
 use crate::topology::{ClientHosts, as_host, topology};
 
 /// Redirections that a request follows at most: one for each tier that a sane system has, and some.
@@ -53,7 +53,7 @@ const GRACE_LEAST: Span = Span(10_000_000_000);
 const GRACE_MOST: Span = Span(30_000_000_000);
 
 /// Refuses, before anything starts, what live cannot do.
-pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(), String> {
+pub(super) fn check(experiment: &Spec, asked: &SystemQuestion) -> Result<(), String> {
     let SystemQuestion { system, workload, .. } = asked;
     let not_yet = |what: &str| Err(format!("not there yet: live has no {what}; leave `live` out of `by`"));
     let browses = matches!(workload, Workload::Sessions(_));
@@ -124,11 +124,7 @@ fn check_tier(tier: &Tier, browses: bool) -> Result<(), String> {
     Ok(())
 }
 
-pub(super) fn answer(
-    experiment: &Experiment,
-    asked: &SystemQuestion,
-    conditions: &Conditions<'_>,
-) -> Result<Answer, String> {
+pub(super) fn answer(experiment: &Spec, asked: &SystemQuestion, conditions: &Conditions<'_>) -> Result<Answer, String> {
     let in_bed = bed::is_needed(asked);
     let mut ground: Box<dyn Ground> = match in_bed {
         true => {
@@ -287,7 +283,7 @@ impl Drop for Served {
 }
 
 fn start_servers(
-    experiment: &Experiment,
+    experiment: &Spec,
     asked: &SystemQuestion,
     ground: &mut dyn Ground,
     conditions: &Conditions<'_>,
@@ -357,7 +353,7 @@ fn files_of(sizes: &Sizes) -> Arc<Site> {
 static SITES: AtomicU32 = AtomicU32::new(0);
 
 fn start_nodes(
-    experiment: &Experiment,
+    experiment: &Spec,
     asked: &SystemQuestion,
     ground: &mut dyn Ground,
     conditions: &Conditions<'_>,
@@ -401,12 +397,7 @@ fn probe_targets(asked: &SystemQuestion) -> Targets {
 }
 
 /// The load of the clients of one host, by its number among those of clients, or of all.
-fn load(
-    experiment: &Experiment,
-    asked: &SystemQuestion,
-    entrances: &Entrances,
-    host: Option<usize>,
-) -> Result<Load, String> {
+fn load(experiment: &Spec, asked: &SystemQuestion, entrances: &Entrances, host: Option<usize>) -> Result<Load, String> {
     let live = &experiment.run.live;
     let ClientHosts { homes, .. } = ClientHosts::of(&asked.system);
     let is_here = move |client: u32| host.is_none() || homes.get(client as usize).copied().or(Some(0)) == host;
@@ -512,7 +503,7 @@ fn targets(asked: &SystemQuestion) -> Targets {
     }
 }
 
-fn pacing(experiment: &Experiment) -> Pacing {
+fn pacing(experiment: &Spec) -> Pacing {
     if experiment.run.live.spin { Pacing::Spin } else { Pacing::Timer }
 }
 
@@ -656,7 +647,7 @@ fn counted_files(asked: &SystemQuestion) -> Option<Vec<u64>> {
 }
 
 /// The mean response time of each file, in the order of the file list.
-fn file_means(experiment: &Experiment, asked: &SystemQuestion, report: &sojourn_load::Report) -> Vec<Measure> {
+fn file_means(experiment: &Spec, asked: &SystemQuestion, report: &sojourn_load::Report) -> Vec<Measure> {
     let Some(sizes) = counted_files(asked) else { return Vec::new() };
     let mean = |(index, size): (usize, &u64)| {
         let mean = mean_of(experiment, report, |record| record.bytes == *size)?;
@@ -671,7 +662,7 @@ fn counted_classes(asked: &SystemQuestion) -> Vec<String> {
 }
 
 /// The mean response time of each class of requests, where there are several.
-fn class_means(experiment: &Experiment, asked: &SystemQuestion, report: &sojourn_load::Report) -> Vec<Measure> {
+fn class_means(experiment: &Spec, asked: &SystemQuestion, report: &sojourn_load::Report) -> Vec<Measure> {
     let mean = |(number, name): (usize, &String)| {
         let mean = mean_of(experiment, report, |record| usize::from(record.class) == number)?;
         Some(Measure::new(format!("response_time_mean_{name}"), "s", mean))
@@ -681,7 +672,7 @@ fn class_means(experiment: &Experiment, asked: &SystemQuestion, report: &sojourn
 
 /// The mean response time (s) of those requests that `are_meant`; none where no record was kept.
 fn mean_of(
-    experiment: &Experiment,
+    experiment: &Spec,
     report: &sojourn_load::Report,
     are_meant: impl Fn(&sojourn_load::Record) -> bool,
 ) -> Option<Estimate> {

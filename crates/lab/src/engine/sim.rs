@@ -11,10 +11,10 @@ use sojourn_traffic::{Open, Workload};
 use super::{Conditions, over_time};
 use crate::answer::Answer;
 use crate::host;
-use crate::spec::{Experiment, Question, SystemQuestion};
+use crate::spec::{Question, Spec, SystemQuestion};
 
 /// What would happen in the long run.
-pub(super) fn long_run(experiment: &Experiment, conditions: &Conditions<'_>) -> Result<Answer, String> {
+pub(super) fn long_run(experiment: &Spec, conditions: &Conditions<'_>) -> Result<Answer, String> {
     let run = &experiment.run;
     let control = Control {
         seed: experiment.seed,
@@ -111,11 +111,7 @@ fn overload(asked: &SystemQuestion) -> Option<String> {
 
 /// What would have happened to exactly the requests that live sent, over links as slow as live's were and with the faults as
 /// they happened.
-pub(super) fn twin(
-    experiment: &Experiment,
-    asked: &SystemQuestion,
-    conditions: &Conditions<'_>,
-) -> Result<Answer, String> {
+pub(super) fn twin(experiment: &Spec, asked: &SystemQuestion, conditions: &Conditions<'_>) -> Result<Answer, String> {
     let faults = conditions.faults.unwrap_or_default().to_vec();
     let asked = &as_live(experiment, asked);
     let Some(path) = conditions.path else {
@@ -131,7 +127,7 @@ pub(super) fn twin(
 }
 
 /// What was asked, with the TCP that live had.
-fn as_live(experiment: &Experiment, asked: &SystemQuestion) -> SystemQuestion {
+fn as_live(experiment: &Spec, asked: &SystemQuestion) -> SystemQuestion {
     let mut asked = asked.clone();
     if let Some(transport) = asked.system.transport.as_mut().filter(|_| experiment.run.live.kernel_tcp) {
         transport.stack = TcpStack::LINUX_6;
@@ -139,7 +135,7 @@ fn as_live(experiment: &Experiment, asked: &SystemQuestion) -> SystemQuestion {
     asked
 }
 
-fn run_twin(system: &System, experiment: &Experiment, asked: &SystemQuestion) -> Result<Answer, String> {
+fn run_twin(system: &System, experiment: &Spec, asked: &SystemQuestion) -> Result<Answer, String> {
     let live = &experiment.run.live;
     let control = Control {
         seed: experiment.seed,

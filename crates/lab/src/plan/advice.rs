@@ -12,7 +12,7 @@ use sojourn_traffic::Workload;
 use super::search::Candidate;
 use super::{Answered, Planner};
 use crate::run::RunError;
-use crate::spec::{Experiment, Question};
+use crate::spec::{Question, Spec};
 
 /// How narrow the bracket of the growth becomes.
 const GROWTH_WITHIN: f64 = 0.05;
@@ -138,7 +138,7 @@ fn growth(planner: &Planner<'_>, best: &Candidate) -> Result<Option<Option<Growt
 }
 
 /// How busy each part is, the busiest first.
-pub(super) fn parts(experiment: &Experiment, measures: &[Measure]) -> Vec<Utilization> {
+pub(super) fn parts(experiment: &Spec, measures: &[Measure]) -> Vec<Utilization> {
     let value = |metric: &str| measures.iter().find(|measure| measure.metric == metric)?.estimate.value();
     let mut parts = Vec::new();
     match &experiment.question {
@@ -163,7 +163,7 @@ pub(super) fn parts(experiment: &Experiment, measures: &[Measure]) -> Vec<Utiliz
     parts
 }
 
-impl Experiment {
+impl Spec {
     /// Where more work comes than can be done: the utilisation that this would be, of a network that of the station that is
     /// asked too much.
     pub(crate) fn overload(&self) -> Option<f64> {
@@ -184,7 +184,7 @@ impl Experiment {
 
     /// The same with `factor` times the traffic: requests come so much faster, or so many more users ask; none where that cannot
     /// be said.
-    pub(crate) fn grown(&self, factor: f64) -> Option<Experiment> {
+    pub(crate) fn grown(&self, factor: f64) -> Option<Spec> {
         let mut grown = self.clone();
         let more = |users: u32| (f64::from(users) * factor).round() as u32;
         let asked = match &mut grown.question {

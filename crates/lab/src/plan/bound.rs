@@ -17,7 +17,7 @@ use sojourn_traffic::Workload;
 use crate::engine::theory::size_law;
 use crate::objective::Objective;
 use crate::report::number::{quantity, significant};
-use crate::spec::{Experiment, Question, SystemQuestion};
+use crate::spec::{Question, Spec, SystemQuestion};
 
 /// The best value of a metric, and what keeps it from being better.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,7 +44,7 @@ pub(super) enum Reason {
 
 impl Bound {
     /// The bound of `objective` in the system of `experiment`; none where nothing is known.
-    pub(super) fn of(objective: &Objective, experiment: &Experiment) -> Option<Bound> {
+    pub(super) fn of(objective: &Objective, experiment: &Spec) -> Option<Bound> {
         let asked = match &experiment.question {
             Question::Network(network) => return in_network(objective, network),
             Question::System(asked) => &**asked,

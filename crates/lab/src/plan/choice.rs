@@ -24,7 +24,7 @@ use toml_edit::Value;
 
 use super::candidate::{Candidate, Fate};
 use crate::spec::{SpecError, located, unknown};
-use crate::variants::{Source, long_name, show};
+use crate::variants::{Experiment, long_name, show};
 
 /// Keys whose values, from the first to the last, only ever make a system better. Their suffix suffices.
 const STRONGER: [&str; 4] = ["servers", "cores", "_rate", ".rate"];
@@ -95,7 +95,7 @@ impl Choices {
     ///
     /// # Errors
     /// One line: what is wrong, where, and what would be right.
-    pub fn read(source: &Source) -> Result<Choices, SpecError> {
+    pub fn read(source: &Experiment) -> Result<Choices, SpecError> {
         let (text, file) = (source.text(), &source.file);
         let raw: RawFile = toml::from_str(&text).map_err(|error| located(&error, &text, file))?;
         let at = |line: usize, message: String| SpecError(format!("{}:{line}: {message}", file.display()));
@@ -112,7 +112,7 @@ impl Choices {
                 return Err(fail("it is chosen twice".into()));
             }
             let mut choice = Choice::read(raw.get_ref(), number, &keys).map_err(fail)?;
-            if let Some(value) = source.set(&choice.key) {
+            if let Some(value) = source.set_by_hand(&choice.key) {
                 choice.narrow(value, raw.get_ref()).map_err(SpecError)?;
             }
             choices.push(choice);

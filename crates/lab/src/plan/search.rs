@@ -72,7 +72,7 @@ mod tests {
 
     use super::*;
     use crate::plan::Simulated;
-    use crate::variants::Source;
+    use crate::variants::Experiment;
 
     /// Up to twelve servers of three kinds, of which `kind` k costs more and does more.
     const FILE: &str = "[plan]\noffers = 2\n[[plan.choice]]\nkey = \"servers\"\nvalues = \"1..12\"\ncost = 10\n\
@@ -80,7 +80,7 @@ mod tests {
                         stronger = false\n";
 
     fn choices() -> Choices {
-        Choices::read(&Source::new(Path::new("plan.toml"), FILE.into(), &[]).unwrap()).unwrap()
+        Choices::read(&Experiment::new(Path::new("plan.toml"), FILE.into(), &[]).unwrap()).unwrap()
     }
 
     /// Whether a candidate does the work of ten cores of which the second of a server is worth two thirds.

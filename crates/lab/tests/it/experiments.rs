@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sojourn_lab::spec::{Engine, Question};
-use sojourn_lab::{Context, Source};
+use sojourn_lab::{Context, Experiment};
 use sojourn_sim::{Control, WarmUp};
 use sojourn_stats::Span;
 use sojourn_traffic::Workload;
@@ -38,7 +38,7 @@ fn every_experiment_can_be_read() {
         if file.ends_with("replay-a-day.toml") {
             continue;
         }
-        let source = Source::read(&file, &[]).unwrap_or_else(|e| panic!("{e}"));
+        let source = Experiment::read(&file).unwrap_or_else(|e| panic!("{e}"));
         let variants = source.variants().unwrap_or_else(|e| panic!("{e}"));
         assert!(!variants.is_empty());
     }
@@ -57,7 +57,7 @@ fn the_bound_of_sweb_is_theorys_answer() {
         command: String::new(),
         progress: &|_| {},
     };
-    let source = Source::read(&file, &[]).unwrap();
+    let source = Experiment::read(&file).unwrap();
     let (_, answered) = sojourn_lab::run(&source, Some(&[Engine::Theory]), &context).unwrap();
     for (policy, printed) in [("stay", "17.3"), ("file-locality", "17.8"), ("sweb", "17.8")] {
         let of_policy =
@@ -74,7 +74,7 @@ fn the_bound_of_sweb_is_theorys_answer() {
     // Servers that break have no such bound.
     let text = std::fs::read_to_string(&file).unwrap();
     let broken = text.replace("[run]", "[[fault]]\nat = \"1 s\"\nserver = 1\nwhat = \"down\"\n\n[run]");
-    let source = Source::new(&file, broken, &[]).unwrap();
+    let source = Experiment::new(&file, broken, &[]).unwrap();
     let out = Some(folder.path().join("broken"));
     let (_, answered) = sojourn_lab::run(&source, Some(&[Engine::Theory]), &Context { out, ..context }).unwrap();
     assert!(answered.outcomes.is_empty());
@@ -89,7 +89,7 @@ fn the_routed_fabric_gives_the_direct_fabrics_answers() {
     let is_whole = std::env::var_os("SOJOURN_WHOLE").is_some();
     let mut compared = 0;
     for file in files().into_iter().filter(|file| !file.ends_with("replay-a-day.toml")) {
-        for variant in Source::read(&file, &[]).unwrap().variants().unwrap() {
+        for variant in Experiment::read(&file).unwrap().variants().unwrap() {
             let Question::System(asked) = &variant.experiment.question else { continue };
             let is_played = !matches!(asked.workload, Workload::Trace(_));
             let is_simulated = variant.experiment.run.by.contains(&Engine::Sim);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sojourn_lab::Source;
+use sojourn_lab::Experiment;
 use sojourn_lab::spec::Question;
 use sojourn_model::system::{Limit, Overflow, Tier};
 
@@ -46,7 +46,7 @@ fn read(limits: &str) -> Result<Tier, String> {
 }
 
 fn read_text(text: &str) -> Result<Tier, String> {
-    let variants = Source::new(Path::new("x.toml"), text.into(), &[]).and_then(|source| source.variants());
+    let variants = Experiment::new(Path::new("x.toml"), text.into(), &[]).and_then(|source| source.variants());
     let experiment = variants.map_err(|e| e.to_string())?.remove(0).experiment;
     let Question::System(asked) = experiment.question else { panic!("it is a system") };
     Ok(asked.system.tiers.last().expect("it has tiers").clone())

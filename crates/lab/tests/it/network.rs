@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sojourn_lab::spec::Question;
-use sojourn_lab::{Experiment, Source, Variant};
+use sojourn_lab::{Experiment, Spec, Variant};
 use sojourn_model::network::Network;
 
 const GUIDE: &str = include_str!("../../../../docs/networks.md");
@@ -16,10 +16,12 @@ fn isp() -> &'static str {
 
 fn variants(text: &str, set: &[&str]) -> Result<Vec<Variant>, String> {
     let set: Vec<String> = set.iter().map(ToString::to_string).collect();
-    Source::new(Path::new("x.toml"), text.into(), &set).and_then(|source| source.variants()).map_err(|e| e.to_string())
+    Experiment::new(Path::new("x.toml"), text.into(), &set)
+        .and_then(|source| source.variants())
+        .map_err(|e| e.to_string())
 }
 
-fn network_of(experiment: &Experiment) -> Arc<Network> {
+fn network_of(experiment: &Spec) -> Arc<Network> {
     match &experiment.question {
         Question::Network(network) => Arc::clone(network),
         Question::System(_) => panic!("a network"),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sojourn_lab::Experiment;
+use sojourn_lab::Spec;
 use sojourn_model::system::{Directions, Line, LineQueue, Transport};
 use sojourn_model::{LossModel, System, TcpStack};
 use sojourn_stats::{Dimension, Law};
@@ -25,7 +25,7 @@ by = ["sim"]
 "#;
 
 fn read(text: &str) -> Result<System, String> {
-    let experiment = Experiment::parse(text, Path::new("x.toml")).map_err(|error| error.to_string())?;
+    let experiment = Spec::parse(text, Path::new("x.toml")).map_err(|error| error.to_string())?;
     Ok(experiment.system().expect("it has a system").system.clone())
 }
 

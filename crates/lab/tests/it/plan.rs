@@ -8,7 +8,7 @@ use sojourn_lab::objective::Judgement;
 use sojourn_lab::plan::choice::Choices;
 use sojourn_lab::plan::search::Fate;
 use sojourn_lab::plan::{Plan, plan};
-use sojourn_lab::{Context, RunError, Source};
+use sojourn_lab::{Context, Experiment, RunError};
 use sojourn_stats::Estimate;
 
 /// Processor sharing servers behind a random dispatcher: N queues M/M/1, whose mean is 1/(mu - lambda/N).
@@ -36,7 +36,7 @@ cost = 5
 
 fn planned(text: &str) -> Result<Plan, RunError> {
     let folder = tempfile::tempdir().unwrap();
-    let source = Source::new(Path::new("plan.toml"), text.into(), &[])?;
+    let source = Experiment::new(Path::new("plan.toml"), text.into(), &[])?;
     let context = Context {
         program: "sojourn".into(),
         out: Some(folder.path().join("plan")),
@@ -111,7 +111,7 @@ fn what_no_candidate_meets_is_said_with_how_close_and_why() {
 #[test]
 fn a_choice_that_is_set_is_no_choice_any_more() {
     let chosen = |set: &str| {
-        let source = Source::new(Path::new("plan.toml"), FILE.into(), &[set.to_owned()]).unwrap();
+        let source = Experiment::new(Path::new("plan.toml"), FILE.into(), &[set.to_owned()]).unwrap();
         Choices::read(&source).map(|choices| {
             let all = choices.candidates();
             all.iter().map(|one| (choices.told(one)[0].1.clone(), one.cost)).collect::<Vec<_>>()
@@ -122,7 +122,7 @@ fn a_choice_that_is_set_is_no_choice_any_more() {
     assert_eq!(chosen("system.tier.0.targets.servers=12").unwrap(), [("12".to_owned(), 60.0)]);
     assert_eq!(chosen("seed=3").unwrap().len(), 10);
     let listed = FILE.replace("cost = 5", "costs = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]");
-    let source = Source::new(Path::new("plan.toml"), listed, &["servers=12".to_owned()]).unwrap();
+    let source = Experiment::new(Path::new("plan.toml"), listed, &["servers=12".to_owned()]).unwrap();
     let error = Choices::read(&source).unwrap_err().to_string();
     assert!(error.contains("servers") && error.contains("12") && error.lines().count() == 1, "{error}");
 }
@@ -130,7 +130,7 @@ fn a_choice_that_is_set_is_no_choice_any_more() {
 #[test]
 fn a_percentile_with_a_dot_is_set_by_its_name() {
     let set = ["servers=4", "objective.p99.9=< 4 s", "objective.\"p99.9\"=< 3 s"].map(str::to_owned);
-    let source = Source::new(Path::new("plan.toml"), FILE.into(), &set).unwrap();
+    let source = Experiment::new(Path::new("plan.toml"), FILE.into(), &set).unwrap();
     let objectives = source.variants().unwrap().swap_remove(0).experiment.objectives;
     let texts: Vec<&str> = objectives.iter().map(|objective| objective.text.as_str()).collect();
     assert_eq!(texts, ["response_time_mean < 50 ms", "response_time_p99.9 < 3 s"]);

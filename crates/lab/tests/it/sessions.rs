@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sojourn_lab::{Source, Variant};
+use sojourn_lab::{Experiment, Variant};
 use sojourn_model::Mode;
 use sojourn_model::system::{Affinity, Face, Told};
 use sojourn_traffic::{Http, Workload};
@@ -34,7 +34,9 @@ precision = "none"
 "#;
 
 fn variants(text: &str) -> Result<Vec<Variant>, String> {
-    Source::new(Path::new("x.toml"), text.into(), &[]).and_then(|source| source.variants()).map_err(|e| e.to_string())
+    Experiment::new(Path::new("x.toml"), text.into(), &[])
+        .and_then(|source| source.variants())
+        .map_err(|e| e.to_string())
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sojourn_lab::{Source, Variant};
+use sojourn_lab::{Experiment, Variant};
 
 pub(crate) const FOUR_SERVERS: &str = r#"name = "four"
 seed = 1
@@ -24,7 +24,9 @@ by = ["theory", "sim"]
 
 fn variants(text: &str, set: &[&str]) -> Result<Vec<Variant>, String> {
     let set: Vec<String> = set.iter().map(ToString::to_string).collect();
-    Source::new(Path::new("x.toml"), text.into(), &set).and_then(|source| source.variants()).map_err(|e| e.to_string())
+    Experiment::new(Path::new("x.toml"), text.into(), &set)
+        .and_then(|source| source.variants())
+        .map_err(|e| e.to_string())
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sojourn_dispatch::policies::POLICIES;
-use sojourn_lab::{Context, Engine, RunError, Source, run};
+use sojourn_lab::{Context, Engine, Experiment, RunError, run};
 
 /// Two sites in two regions; a DNS, a gateway at each site, and a redirect on every server.
 const SITES: &str = r#"name = "sites"
@@ -107,7 +107,7 @@ by = ["sim"]
 
 /// Why an experiment is refused when it is read, in one line.
 fn complaint(text: &str) -> Option<String> {
-    let read = Source::new(Path::new("x.toml"), text.into(), &[]).and_then(|source| source.variants());
+    let read = Experiment::new(Path::new("x.toml"), text.into(), &[]).and_then(|source| source.variants());
     let message = read.err()?.to_string();
     assert_eq!(message.lines().count(), 1, "more than a line: {message}");
     Some(message)
@@ -808,7 +808,7 @@ fn refusal(text: &str, by: Engine) -> String {
 }
 
 fn answer(text: &str, by: Engine, out: &Path) -> Result<(), String> {
-    let source = Source::new(Path::new("x.toml"), text.into(), &[]).unwrap_or_else(|e| panic!("{e}"));
+    let source = Experiment::new(Path::new("x.toml"), text.into(), &[]).unwrap_or_else(|e| panic!("{e}"));
     let context = Context {
         program: PathBuf::new(),
         out: Some(out.into()),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sojourn_bed::Topology;
 use sojourn_bed::link::{LinkSpec, Queue, Rate};
-use sojourn_lab::{Experiment, topology};
+use sojourn_lab::{Spec, topology};
 use sojourn_model::System;
 use sojourn_model::system::one_way;
 use sojourn_stats::{Dimension, Law, Span};
@@ -18,7 +18,7 @@ fn nearest() -> String {
 }
 
 fn system(text: &str) -> System {
-    let experiment = Experiment::parse(text, Path::new("x.toml")).unwrap_or_else(|error| panic!("{error}"));
+    let experiment = Spec::parse(text, Path::new("x.toml")).unwrap_or_else(|error| panic!("{error}"));
     experiment.system().expect("it has a system").system.clone()
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use sojourn_lab::{Context, Source, Variant};
+use sojourn_lab::{Context, Experiment, Variant};
 use sojourn_traffic::Workload;
 
 use crate::spec::FOUR_SERVERS;
@@ -13,7 +13,7 @@ fn with(workload: &str) -> Result<Vec<Variant>, String> {
     let (head, rest) = FOUR_SERVERS.split_once("[workload]\n").unwrap();
     let (_, tail) = rest.split_once("[[system.tier]]").unwrap();
     let text = format!("{head}[workload]\n{workload}\n[[system.tier]]{tail}");
-    Source::new(Path::new("x.toml"), text, &[]).and_then(|source| source.variants()).map_err(|e| e.to_string())
+    Experiment::new(Path::new("x.toml"), text, &[]).and_then(|source| source.variants()).map_err(|e| e.to_string())
 }
 
 fn workload(text: &str) -> Workload {
@@ -117,7 +117,7 @@ fn with_demand(workload: &str, demand: &str) -> Result<Vec<Variant>, String> {
         "name = \"classes\"\n[workload]\n{workload}\n[system.server]\ndiscipline = \"fcfs\"\ndemand = {demand}\n\
          [run]\nby = [\"theory\"]\n"
     );
-    Source::new(Path::new("x.toml"), text, &[]).and_then(|source| source.variants()).map_err(|e| e.to_string())
+    Experiment::new(Path::new("x.toml"), text, &[]).and_then(|source| source.variants()).map_err(|e| e.to_string())
 }
 
 /// The classes stand in the order of the file, each with its sizes, and the utilization is that of the mixture.
@@ -209,7 +209,7 @@ fn response_time_mean(discipline: &str) -> Option<f64> {
          classes = {{ gold = 0.3, silver = 0.7 }}\n[system.server]\ndiscipline = \"{discipline}\"\n\
          demand = {{ gold = \"exponential(mean = 0.2 s)\", silver = \"1 s\" }}\n[run]\nby = [\"theory\"]\n"
     );
-    let source = Source::new(Path::new("x.toml"), text, &[]).unwrap();
+    let source = Experiment::new(Path::new("x.toml"), text, &[]).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let context = Context {
         program: "sojourn".into(),

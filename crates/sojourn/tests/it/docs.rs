@@ -81,7 +81,7 @@ fn every_experiment_of_the_project_can_be_read() {
         "experiments/fujita-2000/plan",
     ];
     for path in folders.into_iter().flat_map(in_folder) {
-        let variants = sojourn_lab::Source::read(&path, &[]).and_then(|source| source.variants());
+        let variants = sojourn_lab::Experiment::read(&path).and_then(|source| source.variants());
         let needs_a_log = Path::new("replay-a-day.toml");
         match path.file_name().map(Path::new) {
             Some(name) if name == needs_a_log => {

@@ -14,9 +14,9 @@ use sojourn_stats::Span;
 use sojourn_traffic::Workload;
 
 use super::Conditions;
-use crate::spec::{Engine, Experiment, SpecError, SystemQuestion};
+use crate::spec::{Engine, Spec, SpecError, SystemQuestion};
 use crate::topology::{ClientHosts, are_by_machine, as_host, check_clients};
-use crate::variants::{Source, Variant};
+use crate::variants::{Experiment, Variant};
 
 /// How far ahead the loads of several hosts agree to start: each first tries whether its servers can be reached.
 const START_AHEAD_NS: u64 = 5_000_000_000;
@@ -31,7 +31,7 @@ pub(super) fn start_at_ns() -> u64 {
 ///
 /// # Errors
 /// When a variant cannot be read.
-pub fn needs_bed(source: &Source, by: Option<&[Engine]>) -> Result<bool, SpecError> {
+pub fn needs_bed(source: &Experiment, by: Option<&[Engine]>) -> Result<bool, SpecError> {
     let needs = |variant: &Variant| {
         let Variant { experiment, .. } = variant;
         by.unwrap_or(&experiment.run.by).contains(&Engine::Live) && experiment.system().is_some_and(is_needed)
@@ -45,7 +45,7 @@ pub(super) fn is_needed(asked: &SystemQuestion) -> bool {
 }
 
 /// Refuses what a bed cannot do.
-pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(), String> {
+pub(super) fn check(experiment: &Spec, asked: &SystemQuestion) -> Result<(), String> {
     let system = &asked.system;
     let not_yet = |what: &str| Err(format!("not there yet: live has no {what}; leave `live` out of `by`"));
     check_clients(system)?;

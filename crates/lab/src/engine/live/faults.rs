@@ -29,10 +29,10 @@ use super::breaking::concerns;
 use super::part::Part;
 use super::parts::Parts;
 use super::{Serving, bed};
-use crate::spec::{Experiment, SystemQuestion};
+use crate::spec::{Spec, SystemQuestion};
 
 /// Refuses what cannot be done live, and what the twin does not have.
-pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(), String> {
+pub(super) fn check(experiment: &Spec, asked: &SystemQuestion) -> Result<(), String> {
     let (system, live) = (&asked.system, &experiment.run.live);
     let not_yet = |what: &str| Err(format!("not there yet: live has no {what}; leave `live` out of `by`"));
     for fault in &system.faults {
@@ -76,7 +76,7 @@ pub(super) fn limits(asked: &SystemQuestion, limits: Limits) -> Limits {
 
 /// Lets `load` run, which is told when to start (ns since 1970), and meanwhile does what the file plans.
 pub(super) fn run(
-    experiment: &Experiment,
+    experiment: &Spec,
     asked: &SystemQuestion,
     parts: &mut Parts,
     ground: &dyn Ground,

@@ -18,7 +18,7 @@ use super::incidents::Incident;
 use super::part::{Last, Part};
 use super::switch::{self, Beside, Switch};
 use super::{Conditions, Serving, bed, breaking, dns};
-use crate::spec::{Experiment, SystemQuestion};
+use crate::spec::{Spec, SystemQuestion};
 use crate::topology::name_of;
 
 /// The header by which a decider knows the clients of a plan, who all come from one address.
@@ -56,7 +56,7 @@ pub(super) struct Told {
 
 /// Starts deciders, the innermost first.
 struct Walk<'a> {
-    experiment: &'a Experiment,
+    experiment: &'a Spec,
     asked: &'a SystemQuestion,
     servers: Vec<SocketAddr>,
     ground: &'a mut dyn Ground,
@@ -68,7 +68,7 @@ struct Walk<'a> {
 impl Parts {
     /// Starts all deciders in front of `servers`.
     pub(super) fn start(
-        experiment: &Experiment,
+        experiment: &Spec,
         asked: &SystemQuestion,
         servers: Vec<Serving>,
         ground: &mut dyn Ground,

@@ -15,7 +15,7 @@ use sojourn_traffic::{Planned, Request};
 use super::part::Part;
 use super::{Conditions, REDIRECTS, Serving, pacing, probe_targets};
 use crate::answer::PathDelay;
-use crate::spec::{Experiment, SystemQuestion};
+use crate::spec::{Spec, SystemQuestion};
 
 /// Rounds, requests of a round, and the time between these: half a second in all.
 const ROUNDS: u64 = 5;
@@ -34,7 +34,7 @@ pub(super) struct Measured {
 
 /// Measures the path to the servers of `asked`.
 pub(super) fn measure(
-    experiment: &Experiment,
+    experiment: &Spec,
     asked: &SystemQuestion,
     servers: &[Serving],
     conditions: &Conditions<'_>,
@@ -61,7 +61,7 @@ pub(super) fn measure(
 
 /// The median of one round.
 fn round(
-    experiment: &Experiment,
+    experiment: &Spec,
     asked: &SystemQuestion,
     target: SocketAddr,
     conditions: &Conditions<'_>,

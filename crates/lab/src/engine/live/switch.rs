@@ -19,14 +19,14 @@ use sojourn_traffic::Workload;
 
 use super::part::Part;
 use super::{bed, dns, reports};
-use crate::spec::{Experiment, SystemQuestion};
+use crate::spec::{Spec, SystemQuestion};
 use crate::topology::{as_host, name_of, service, switches};
 
 /// The port of every service: each is alone on its Ethernet.
 const PORT: u16 = 80;
 
 /// Refuses what live's switches cannot do.
-pub(super) fn check(experiment: &Experiment, asked: &SystemQuestion) -> Result<(), String> {
+pub(super) fn check(experiment: &Spec, asked: &SystemQuestion) -> Result<(), String> {
     let system = &asked.system;
     let not_yet = |what: &str| Err(format!("not there yet: live has no {what}; leave `live` out of `by`"));
     if switches(system).next().is_none() {

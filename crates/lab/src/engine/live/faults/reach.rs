@@ -56,7 +56,7 @@ pub(super) fn is_momentary(fault: &Fault) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Experiment;
+    use crate::Spec;
 
     /// Two regions with a site each; two clients there and servers, one of the second site's alone.
     const PLACES: &str = r#"
@@ -126,7 +126,7 @@ demand = "1 ms"
 
     /// The names of those whose packets to one another meet a fault.
     fn met(subject: Subject) -> Vec<String> {
-        let experiment = Experiment::parse(PLACES, std::path::Path::new("x.toml")).unwrap();
+        let experiment = Spec::parse(PLACES, std::path::Path::new("x.toml")).unwrap();
         let system = &experiment.system().unwrap().system;
         let places = places(system);
         let ways = ways(system, &fault(at(1), None, subject, Trouble::Cut));
@@ -136,7 +136,7 @@ demand = "1 ms"
     #[test]
     fn a_fault_of_links_meets_those_whom_it_parts() {
         let all = {
-            let experiment = Experiment::parse(PLACES, std::path::Path::new("x.toml")).unwrap();
+            let experiment = Spec::parse(PLACES, std::path::Path::new("x.toml")).unwrap();
             places(&experiment.system().unwrap().system).into_iter().map(|(name, _)| name).collect::<Vec<_>>()
         };
         assert_eq!(all, ["east", "west", "dns", "front-1", "front-2", "server-1", "server-2", "server-3", "server-4"]);
