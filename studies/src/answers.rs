@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use sojourn_lab::{Folder, folder};
+use sojourn_lab::{VariantAnswers, Verdict};
 use sojourn_stats::{Estimate, Moments, measure};
 
 use crate::ReproduceError;
@@ -40,37 +40,32 @@ pub(crate) struct Replications<'a> {
 impl Answers {
     /// Reads the answers of `engine` in the run folder at `path`.
     pub(crate) fn read(path: &Path, engine: &str) -> Result<Answers, ReproduceError> {
-        Folder::read(path).map(|folder| Answers::of(folder, engine)).map_err(|e| ReproduceError(e.to_string()))
+        let all = sojourn_lab::Answers::open(path).map_err(|e| ReproduceError(e.to_string()))?;
+        Ok(Answers::by_engine(all, engine))
     }
 
-    fn of(folder: Folder, engine: &str) -> Answers {
-        let Folder { run, outcomes, replications, .. } = folder;
-        // The run is as good as its worst variant; the others are not doubted for it, unless it was interrupted.
-        let is_suspect = |variant: &folder::VariantFile| {
-            let live = variant.live.as_ref().filter(|_| engine == "live");
-            run.verdict == folder::Verdict::Incomplete
-                || live.is_some_and(|live| live.verdict != folder::Verdict::Valid)
-        };
-        let variant = |of: &folder::VariantFile| Variant {
-            settings: of.settings.clone(),
-            estimates: HashMap::new(),
-            replications: HashMap::new(),
-            is_suspect: is_suspect(of),
-        };
-        let mut variants: Vec<Variant> = run.variants.iter().map(variant).collect();
-        let index: HashMap<&[(String, String)], usize> =
-            run.variants.iter().enumerate().map(|(index, of)| (of.settings.as_slice(), index)).collect();
-        for row in outcomes.into_iter().filter(|row| row.engine == engine) {
-            let key: Vec<_> = row.settings.iter().map(|s| (s.key.clone(), s.value.clone())).collect();
-            if let Some(&variant) = index.get(key.as_slice()) {
-                variants[variant].estimates.insert(row.measure.metric, row.measure.estimate);
+    fn by_engine(all: sojourn_lab::Answers, engine: &str) -> Answers {
+        let is_interrupted = all.verdict == Verdict::Incomplete;
+        let of_variant = |of: VariantAnswers| {
+            // The run is as good as its worst variant; the others are not doubted for it, unless it was interrupted.
+            let is_suspect = is_interrupted || engine == "live" && of.is_suspect();
+            let answer = of.answers.into_iter().find(|answer| answer.engine.name() == engine);
+            let (measures, replications) =
+                answer.map_or_else(Default::default, |answer| (answer.measures, answer.replications));
+            Variant {
+                settings: of.settings,
+                estimates: measures.into_iter().map(|measure| (measure.metric, measure.estimate)).collect(),
+                replications: replications.into_iter().collect(),
+                is_suspect,
             }
+        };
+        Answers {
+            variants: all.variants.into_iter().map(of_variant).collect(),
+            elapsed_s: all.elapsed_s,
+            host: all.host,
+            verdict: all.verdict.word().to_owned(),
+            reasons: all.reasons,
         }
-        for replicated in replications.into_iter().filter(|of| of.engine == engine) {
-            variants[replicated.variant].replications.insert(replicated.metric, replicated.values);
-        }
-        let verdict = format!("{:?}", run.verdict).to_uppercase();
-        Answers { variants, elapsed_s: run.elapsed_s, host: run.host, verdict, reasons: run.reasons }
     }
 
     /// Why it is not VALID, as the end of a sentence.
@@ -193,7 +188,7 @@ impl Answers {
     /// three replications nearby.
     pub(crate) fn made_up(file: &str, world: World<'_>, estimate: fn(f64) -> Estimate) -> Answers {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments").join(file);
-        let variants = sojourn_lab::Source::read(&file, &[]).unwrap().variants().unwrap();
+        let variants = sojourn_lab::Experiment::read(&file).unwrap().variants().unwrap();
         let variants = variants.into_iter().map(|variant| {
             let settings: Vec<_> = variant.settings.into_iter().map(|of| (of.key, of.value)).collect();
             let of =
@@ -223,58 +218,33 @@ pub(crate) fn sampled(value: f64) -> Estimate {
 
 #[cfg(test)]
 mod tests {
-    use sojourn_lab::folder::{LiveFile, Replicated, RunFile, VariantFile, Verdict};
-    use sojourn_lab::outcome::Outcome;
-    use sojourn_lab::variants::Setting;
+    use sojourn_lab::{Answer, Engine, Trust};
     use sojourn_stats::Measure;
 
     use super::*;
     use crate::verdict::positive;
 
     /// A run of two variants, the second as trusted as said.
-    fn folder(second: Verdict, run: Verdict) -> Folder {
-        let settings = |value: &str| vec![("users".to_owned(), value.to_owned())];
-        let variant = |value: &str, verdict| VariantFile {
-            label: value.into(),
-            settings: settings(value),
-            notes: Vec::new(),
-            live: Some(LiveFile {
-                verdict,
-                reasons: Vec::new(),
-                facts: Vec::new(),
-                limits: Default::default(),
-                incidents: Vec::new(),
-            }),
+    fn run_of(second: Verdict, run: Verdict) -> sojourn_lab::Answers {
+        let variant = |value: &str, verdict, values: [f64; 3]| {
+            let sim = Answer { measures: vec![Measure::new("x", "s", sampled(1.0))], ..Answer::new(Engine::Sim) };
+            let live = Answer {
+                engine: Engine::Live,
+                replications: vec![("x".into(), values.map(Some).to_vec())],
+                trust: Some(Trust { verdict, ..Trust::default() }),
+                ..sim.clone()
+            };
+            let settings = vec![("users".to_owned(), value.to_owned())];
+            VariantAnswers { label: value.into(), settings, answers: vec![sim, live] }
         };
-        let outcomes = ["1", "2"].iter().flat_map(|value| {
-            ["live", "sim"].map(|engine| Outcome {
-                settings: vec![Setting { key: "users".into(), value: (*value).into() }],
-                engine: engine.into(),
-                measure: Measure::new("x", "s", sampled(1.0)),
-            })
-        });
-        let replicated = |variant, values: [f64; 3]| Replicated {
-            variant,
-            engine: "live".into(),
-            metric: "x".into(),
-            values: values.map(Some).to_vec(),
-        };
-        Folder {
-            outcomes: outcomes.collect(),
-            replications: vec![replicated(0, [1.0, 2.0, 3.0]), replicated(1, [0.9, 1.9, 2.88])],
-            run: RunFile {
-                variants: vec![variant("1", Verdict::Valid), variant("2", second)],
-                verdict: run,
-                ..RunFile::default()
-            },
-            ..Folder::default()
-        }
+        let variants = vec![variant("1", Verdict::Valid, [1.0, 2.0, 3.0]), variant("2", second, [0.9, 1.9, 2.88])];
+        sojourn_lab::Answers { variants, verdict: run, ..Default::default() }
     }
 
     #[test]
     fn a_number_is_suspect_if_its_own_variant_was() {
         let doubts = |second, run, engine| {
-            let answers = Answers::of(folder(second, run), engine);
+            let answers = Answers::by_engine(run_of(second, run), engine);
             ["1", "2"].map(|users| answers.number(&[("users", users)], "x").unwrap().is_suspect)
         };
         assert_eq!(doubts(Verdict::Valid, Verdict::Valid, "live"), [false, false]);
@@ -291,7 +261,7 @@ mod tests {
     #[test]
     fn differences_are_paired_and_suspect_if_one_side_is() {
         let (one, two) = ([("users", "1")], [("users", "2")]);
-        let answers = Answers::of(folder(Verdict::Valid, Verdict::Valid), "live");
+        let answers = Answers::by_engine(run_of(Verdict::Valid, Verdict::Valid), "live");
         // 0.1, 0.1 and 0.12: clear of zero although the two overlap by far.
         let difference = answers.paired("x", &one, &two);
         assert_eq!(positive(difference).holds, Some(true));
@@ -299,7 +269,7 @@ mod tests {
         assert!((difference.unwrap().value - 0.32 / 3.0).abs() < 1e-12);
         let ratio = answers.ratio("x", &one, &two).unwrap();
         assert!(ratio.value > 1.0 && !ratio.is_suspect);
-        let answers = Answers::of(folder(Verdict::Suspect, Verdict::Suspect), "live");
+        let answers = Answers::by_engine(run_of(Verdict::Suspect, Verdict::Suspect), "live");
         assert!(
             answers.paired("x", &one, &two).unwrap().is_suspect && answers.ratio("x", &two, &one).unwrap().is_suspect
         );

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use sojourn_lab::folder::{self, Verdict};
+use sojourn_lab::{Verdict, folder};
 
 use crate::ReproduceError;
 
@@ -27,5 +27,5 @@ pub(crate) fn write<R: Serialize>(file: &Path, rows: &[R]) -> Result<(), Reprodu
 
 /// A verdict as tables and pages have it.
 pub(crate) fn word(verdict: Verdict) -> String {
-    format!("{verdict:?}").to_uppercase()
+    verdict.word().to_owned()
 }

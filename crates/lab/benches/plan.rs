@@ -6,12 +6,10 @@
 //! besides of the cheapest (the next choices, growth, other traffic) is in the time.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use sojourn_lab::plan::plan;
-use sojourn_lab::{Context, Experiment};
+use sojourn_lab::{Context, Experiment, Progress};
 
 const LIMIT_S: f64 = 180.0;
 const CANDIDATES: usize = 1000;
@@ -66,9 +64,8 @@ fn main() {
         program: "sojourn".into(),
         out: Some(folder.path().join("plan")),
         threads: 2,
-        cancel: Arc::new(AtomicBool::new(false)),
         command: "sojourn plan".into(),
-        progress: &|_| {},
+        progress: &Progress::none(),
     };
     let start = Instant::now();
     let (_, found) = plan(&source, &context).expect("there is a plan");

@@ -1,14 +1,77 @@
-//! What an engine answers.
+//! What a run answers: one shape from the engine over memory and the run folder to the report.
+//!
+//! [`Answers`] has a [`VariantAnswers`] for each variant, and that an [`Answer`] for each engine that said something. A
+//! run folder is written from it and opens into it again ([`Answers::write`], [`Answers::open`]); tables, reports and
+//! comparisons read nothing else. The price: an opened folder is in memory as a whole.
 
-use sojourn_load::Second;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sojourn_load::{Limits, Second};
 use sojourn_model::system::Fault;
-use sojourn_stats::{Measure, Span};
+use sojourn_stats::{Estimate, Measure, Span};
+use thiserror::Error;
 
-use crate::folder::LiveFile;
+use crate::spec::Engine;
+
+/// Everything that a run found. As JSON it is `run.json`: all but the numbers, which stand in tables beside it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Answers {
+    /// Version of the run folder's layout ([`crate::folder::SCHEMA`]).
+    pub schema: u32,
+    /// The question.
+    pub name: String,
+    /// Why one would ask it.
+    pub description: Option<String>,
+    /// Version of the program.
+    pub version: String,
+    /// Run seed.
+    pub seed: u64,
+    /// The experiment as it was run, changes included.
+    pub spec: String,
+    /// The command that repeats it.
+    pub command: String,
+    /// When it began, RFC 3339 in UTC.
+    pub started: String,
+    /// How long it took (s).
+    pub elapsed_s: f64,
+    /// The machine, as names and values.
+    pub host: Vec<(String, String)>,
+    /// Keys of the varied settings: the first columns of the outcomes.
+    pub settings: Vec<String>,
+    /// What was compared, in the order of the experiment file.
+    pub variants: Vec<VariantAnswers>,
+    /// What must hold, and whether it does.
+    pub objectives: Vec<ObjectiveAnswer>,
+    /// The worst of the live runs' verdicts, or that the run was interrupted.
+    pub verdict: Verdict,
+    /// Why it is not VALID.
+    pub reasons: Vec<String>,
+    /// What happened when, in order.
+    #[serde(skip)]
+    pub events: Vec<Value>,
+}
+
+/// What was found of one combination of the varied settings.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(from = "VariantFile")]
+pub struct VariantAnswers {
+    /// What tells it from the others in a few words.
+    pub label: String,
+    /// The varied settings and their values.
+    pub settings: Vec<(String, String)>,
+    /// What each engine said that has something to say, in the order of [`Engine::ALL`].
+    pub answers: Vec<Answer>,
+}
 
 /// What one engine says of one variant.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
+    /// The variant's label.
+    pub variant: String,
+    /// The engine that answers.
+    pub engine: Engine,
     /// Its numbers; none where it cannot answer.
     pub measures: Vec<Measure>,
     /// The distribution of the response time: (seconds, share that took no longer).
@@ -18,40 +81,345 @@ pub struct Answer {
     pub replications: Vec<(String, Vec<Option<f64>>)>,
     /// Open connections at a server and the share of the time that servers had so many; sessions only.
     pub connections: Vec<(u32, f64)>,
-    /// The run second by second, where it is live.
+    /// The run second by second, warm-up included, where it is live.
     pub seconds: Vec<Second>,
     /// Where requests went over time; only where faults are planned.
-    pub over_time: Vec<Place>,
+    pub flows: Vec<Flow>,
     /// Why it cannot answer, or what to beware of.
     pub notes: Vec<String>,
-    /// What happened meanwhile, for the run folder's events.
-    pub events: Vec<serde_json::Value>,
     /// How far it can be trusted, where it is live.
-    pub live: Option<LiveFile>,
-    /// What the way to the servers and back took by itself, where it is live.
-    pub path: Option<PathDelay>,
-    /// The faults as they really happened, where it is live and some were planned.
-    pub faults: Option<Vec<Fault>>,
+    pub trust: Option<Trust>,
 }
 
 /// How many requests a part of the system got over time, by the instants at which they were planned.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Place {
+pub struct Flow {
     /// A site, or a server where there are no sites; or [`FAILED`].
-    pub name: String,
+    pub to: String,
     /// Beginnings of intervals (s) and requests per second in them.
     pub points: Vec<(f64, f64)>,
 }
 
-/// The place of requests that no server has answered well.
+/// Where the requests are that no server has answered well.
 pub const FAILED: &str = "failed";
+
+/// How far a live run can be trusted, and on what that rests.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Trust {
+    /// Whether it can be trusted.
+    pub verdict: Verdict,
+    /// Why not.
+    pub reasons: Vec<String>,
+    /// Facts as names and texts: lateness of the generator, busy share of each core, retries, causes of failures.
+    pub facts: Vec<(String, String)>,
+    /// What its verdict was judged by.
+    #[serde(default)]
+    pub limits: Limits,
+    /// What its parts did although nothing asked for it: seconds after the start, and what.
+    #[serde(default)]
+    pub incidents: Vec<(f64, String)>,
+}
+
+/// Whether a run can be trusted, from best to worst.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Verdict {
+    /// Yes.
+    #[default]
+    Valid,
+    /// The measurement may have measured something else.
+    Suspect,
+    /// It was interrupted; what was measured is kept.
+    Incomplete,
+}
+
+impl Verdict {
+    /// As tables and pages have it: `VALID`, `SUSPECT` or `INCOMPLETE`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Valid => "VALID",
+            Verdict::Suspect => "SUSPECT",
+            Verdict::Incomplete => "INCOMPLETE",
+        }
+    }
+}
+
+/// Whether a variant meets an objective, by one engine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ObjectiveAnswer {
+    /// The objective as written, with its metric: `response_time_p90 < 500 ms`.
+    pub text: String,
+    /// Number of the variant.
+    pub variant: usize,
+    /// The engine that answers.
+    pub engine: Engine,
+    /// Whether it holds; none where that engine has no number, or one that does not decide.
+    pub met: Option<bool>,
+    /// There is a number, and its interval does not decide, or it has none.
+    #[serde(default)]
+    pub undecided: bool,
+}
+
+/// The name of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric(pub &'static str);
+
+impl Metric {
+    /// Mean time from the planned instant of a request to its last byte (s).
+    pub const RESPONSE_TIME_MEAN: Metric = Metric("response_time_mean");
+    /// The time within which half of the requests were answered (s).
+    pub const RESPONSE_TIME_P50: Metric = Metric("response_time_p50");
+    /// The time within which nine in ten requests were answered (s).
+    pub const RESPONSE_TIME_P90: Metric = Metric("response_time_p90");
+    /// The time within which all but one in a hundred requests were answered (s).
+    pub const RESPONSE_TIME_P99: Metric = Metric("response_time_p99");
+    /// Good replies per second (1/s).
+    pub const THROUGHPUT: Metric = Metric("throughput");
+    /// Busy share of the servers (1).
+    pub const UTILIZATION: Metric = Metric("utilization");
+    /// Share of the requests that failed (1).
+    pub const ERROR_RATIO: Metric = Metric("error_ratio");
+}
+
+impl AsRef<str> for Metric {
+    fn as_ref(&self) -> &str {
+        self.0
+    }
+}
+
+/// A number of an answer with the ends of its interval, all in its SI unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    value: f64,
+    ends: (f64, f64),
+}
+
+impl Bounds {
+    /// The best single number.
+    pub fn value(self) -> f64 {
+        self.value
+    }
+
+    /// Lower end of its interval: of a formula the number itself, and without an interval minus infinity.
+    pub fn low(self) -> f64 {
+        self.ends.0
+    }
+
+    /// Upper end of its interval: of a formula the number itself, and without an interval infinity.
+    pub fn high(self) -> f64 {
+        self.ends.1
+    }
+}
+
+/// Why an answer has no such number.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{engine}, {variant}: no `{metric}`{why}")]
+pub struct NoMetric {
+    engine: Engine,
+    variant: String,
+    metric: String,
+    why: String,
+}
+
+impl Answers {
+    /// Every answer with numbers: variant by variant, engine by engine. Of an engine that could not answer, `variants` has
+    /// the notes that say why.
+    pub fn iter(&self) -> impl Iterator<Item = &Answer> {
+        self.all().filter(|answer| !answer.measures.is_empty())
+    }
+
+    /// Every answer, those without numbers too.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Answer> {
+        self.variants.iter().flat_map(|variant| &variant.answers)
+    }
+
+    /// Every number with its variant and answer: the rows of `outcomes.csv`, in their order.
+    pub fn rows(&self) -> impl Iterator<Item = (&VariantAnswers, &Answer, &Measure)> {
+        let answers =
+            self.variants.iter().flat_map(|variant| variant.answers.iter().map(move |answer| (variant, answer)));
+        answers.flat_map(|(variant, answer)| answer.measures.iter().map(move |measure| (variant, answer, measure)))
+    }
+
+    /// Whether `engine` has a number of any variant.
+    pub fn has(&self, engine: Engine) -> bool {
+        self.iter().any(|answer| answer.engine == engine)
+    }
+
+    /// Whether no engine has a number.
+    pub fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
+    }
+
+    /// Whether at least one variant was seen to meet every objective, by each engine that has a number; true without
+    /// objectives.
+    pub fn objectives_met(&self) -> bool {
+        let fails = |variant: usize| {
+            self.objectives.iter().any(|o| o.variant == variant && (o.met == Some(false) || o.undecided))
+        };
+        self.objectives.is_empty() || (0..self.variants.len()).any(|variant| !fails(variant))
+    }
+
+    /// Why the run as a whole is not VALID, beside what its live runs say of themselves.
+    pub fn own_reasons(&self) -> Vec<&str> {
+        let is_own = |reason: &&String| {
+            !self.variants.iter().any(|variant| {
+                let mut said = variant.trust().into_iter().flat_map(|trust| &trust.reasons);
+                said.any(|own| **reason == format!("{}: {own}", variant.label))
+            })
+        };
+        self.reasons.iter().filter(is_own).map(String::as_str).collect()
+    }
+}
+
+impl<'a> IntoIterator for &'a Answers {
+    type Item = &'a Answer;
+    type IntoIter = Box<dyn Iterator<Item = &'a Answer> + 'a>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        Box::new(self.iter())
+    }
+}
+
+impl VariantAnswers {
+    /// What `engine` said, if it said anything.
+    pub fn answer(&self, engine: Engine) -> Option<&Answer> {
+        self.answers.iter().find(|answer| answer.engine == engine)
+    }
+
+    /// The answer of `engine`, which is made where there is none yet.
+    pub(crate) fn answer_mut(&mut self, engine: Engine) -> &mut Answer {
+        let at = self.answers.partition_point(|answer| answer.engine < engine);
+        if self.answers.get(at).is_none_or(|answer| answer.engine != engine) {
+            self.answers.insert(at, Answer { variant: self.label.clone(), ..Answer::new(engine) });
+        }
+        &mut self.answers[at]
+    }
+
+    /// How `engine` knows `metric`, where it says something of it.
+    pub fn estimate(&self, engine: Engine, metric: &str) -> Option<&Estimate> {
+        self.answer(engine)?.estimate(metric)
+    }
+
+    /// How far its live run can be trusted, where there is one.
+    pub fn trust(&self) -> Option<&Trust> {
+        self.answers.iter().find_map(|answer| answer.trust.as_ref())
+    }
+
+    /// Whether its live run is not VALID.
+    pub fn is_suspect(&self) -> bool {
+        self.trust().is_some_and(|trust| trust.verdict != Verdict::Valid)
+    }
+
+    /// The value of the varied setting `key`.
+    pub fn setting(&self, key: &str) -> Option<&str> {
+        self.settings.iter().find(|(of, _)| of == key).map(|(_, value)| value.as_str())
+    }
+}
+
+impl Answer {
+    /// An answer of `engine` with nothing in it yet.
+    pub fn new(engine: Engine) -> Answer {
+        Answer {
+            variant: String::new(),
+            engine,
+            measures: Vec::new(),
+            curve: Vec::new(),
+            replications: Vec::new(),
+            connections: Vec::new(),
+            seconds: Vec::new(),
+            flows: Vec::new(),
+            notes: Vec::new(),
+            trust: None,
+        }
+    }
+
+    /// Whether it has no number, no remark and no verdict.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.measures.is_empty() && self.notes.is_empty() && self.trust.is_none()
+    }
+
+    /// How `metric` is known, where something is said of it.
+    pub fn estimate(&self, metric: &str) -> Option<&Estimate> {
+        self.measures.iter().find(|measure| measure.metric == metric).map(|measure| &measure.estimate)
+    }
+
+    /// A number with its interval; `metric` is a [`Metric`] or the name of any other.
+    ///
+    /// # Errors
+    /// When the engine has no such number, with what it says of that.
+    pub fn metric(&self, metric: impl AsRef<str>) -> Result<Bounds, NoMetric> {
+        let none = |why: String| NoMetric {
+            engine: self.engine,
+            variant: self.variant.clone(),
+            metric: metric.as_ref().to_owned(),
+            why,
+        };
+        let noted = || self.notes.first().map_or(String::new(), |note| format!(": {note}"));
+        let estimate = self.estimate(metric.as_ref()).ok_or_else(|| none(noted()))?;
+        let value = estimate.value().ok_or_else(|| none(": too few samples".into()))?;
+        Ok(Bounds { value, ends: estimate.ends().unwrap_or((f64::NEG_INFINITY, f64::INFINITY)) })
+    }
+
+    /// `metric` in each replication, where there are any.
+    pub fn replications(&self, metric: &str) -> Option<&[Option<f64>]> {
+        self.replications.iter().find(|(of, _)| of == metric).map(|(_, values)| values.as_slice())
+    }
+}
+
+/// What a run leaves beside its answer.
+#[derive(Default)]
+pub(crate) struct Traces {
+    /// What happened meanwhile.
+    pub(crate) events: Vec<Value>,
+    /// What the way to the servers and back took by itself, where it is live.
+    pub(crate) path: Option<PathDelay>,
+    /// The faults as they really happened, where it is live and some were planned.
+    pub(crate) faults: Option<Vec<Fault>>,
+}
 
 /// What the way to the servers and back takes when they have nothing to do: sockets, wake-ups and the gateway's work.
 /// Measured live before each run, and given to the twin, whose servers would else be nearer than live's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PathDelay {
+pub(crate) struct PathDelay {
     /// From a client to the balancer and back; zero without a balancer.
-    pub client: Span,
+    pub(crate) client: Span,
     /// From the balancer (or the client, without one) to a server and back.
-    pub cluster: Span,
+    pub(crate) cluster: Span,
+}
+
+/// A variant in `run.json`.
+#[derive(Serialize, Deserialize)]
+struct VariantFile {
+    label: String,
+    settings: Vec<(String, String)>,
+    /// Remarks by engine: why there is no answer, what to beware of.
+    notes: Vec<(Engine, String)>,
+    /// How far its live run can be trusted; none where live was not asked.
+    live: Option<Trust>,
+}
+
+impl From<VariantFile> for VariantAnswers {
+    fn from(file: VariantFile) -> VariantAnswers {
+        let VariantFile { label, settings, notes, live } = file;
+        let mut variant = VariantAnswers { label, settings, answers: Vec::new() };
+        notes.into_iter().for_each(|(engine, note)| variant.answer_mut(engine).notes.push(note));
+        if live.is_some() {
+            variant.answer_mut(Engine::Live).trust = live;
+        }
+        variant
+    }
+}
+
+impl Serialize for VariantAnswers {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let notes = self.answers.iter().flat_map(|of| of.notes.iter().map(|note| (of.engine, note.clone())));
+        let (label, settings, live) = (self.label.clone(), self.settings.clone(), self.trust().cloned());
+        VariantFile { label, settings, notes: notes.collect(), live }.serialize(serializer)
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
 }

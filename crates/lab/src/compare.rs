@@ -10,11 +10,11 @@
 use std::fmt;
 
 use sojourn_stats::interval::t_quantile;
-use sojourn_stats::{Dimension, Estimate, Moments};
+use sojourn_stats::{Dimension, Estimate, Measure, Moments};
 
-use crate::folder::Folder;
+use crate::answer::{Answer, Answers};
 use crate::objective::dimension;
-use crate::spec::SpecError;
+use crate::spec::{Engine, SpecError};
 
 /// Half the chance that an interval misses.
 const UPPER: f64 = 0.975;
@@ -220,78 +220,66 @@ fn welch(a: impl Iterator<Item = f64>, b: impl Iterator<Item = f64>) -> Option<(
     Some((Between::within(b.mean() - a.mean(), t_quantile(UPPER, degrees) * error), power(degrees) * error))
 }
 
-/// What two run folders say about one variant, by one engine.
+/// What two runs say about one variant, by one engine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VariantComparison {
     /// The variant's name.
     pub label: String,
     /// The engine that answers in both.
-    pub engine: String,
+    pub engine: Engine,
     /// Metric by metric, in A's order.
     pub metrics: Vec<Comparison>,
 }
 
-/// Sets two run folders beside each other: variants of the same name (or the only ones), engine by engine. Replications
-/// are paired where both runs have the same seed and as many of them. A metric that has no interval in one of them is left
-/// out.
+/// Sets two runs beside each other: variants of the same name (or the only ones), engine by engine. Replications are paired
+/// where both runs have the same seed and as many of them. A metric that has no interval in one of them is left out.
 ///
 /// # Errors
 /// When they have no variant in common.
-pub fn folders(a: &Folder, b: &Folder) -> Result<Vec<VariantComparison>, SpecError> {
-    let alone = a.run.variants.len() == 1 && b.run.variants.len() == 1;
+pub fn runs(a: &Answers, b: &Answers) -> Result<Vec<VariantComparison>, SpecError> {
+    let alone = a.variants.len() == 1 && b.variants.len() == 1;
     let mut all = Vec::new();
     let mut matched = false;
-    for (in_a, variant) in a.run.variants.iter().enumerate() {
-        let same = |other: &crate::folder::VariantFile| alone || other.label == variant.label;
-        let Some(in_b) = b.run.variants.iter().position(same) else { continue };
+    for variant in &a.variants {
+        let Some(other) = b.variants.iter().find(|other| alone || other.label == variant.label) else { continue };
         matched = true;
-        for engine in ["theory", "sim", "live", "twin"] {
-            let metrics: Vec<Comparison> =
-                a.rows(in_a, engine).filter_map(|row| metric(a, b, (in_a, in_b), engine, row)).collect();
+        for of_a in &variant.answers {
+            let Some(of_b) = other.answer(of_a.engine) else { continue };
+            let compared = of_a.measures.iter().filter_map(|measure| metric(measure, of_a, of_b, a.seed == b.seed));
+            let metrics: Vec<Comparison> = compared.collect();
             if !metrics.is_empty() {
-                all.push(VariantComparison { label: variant.label.clone(), engine: engine.into(), metrics });
+                all.push(VariantComparison { label: variant.label.clone(), engine: of_a.engine, metrics });
             }
         }
     }
     if matched {
         return Ok(all);
     }
-    let names = |folder: &Folder| {
-        let names: Vec<&str> = folder.run.variants.iter().map(|variant| variant.label.as_str()).collect();
+    let names = |answers: &Answers| {
+        let names: Vec<&str> = answers.variants.iter().map(|variant| variant.label.as_str()).collect();
         names.join("; ")
     };
     Err(SpecError(format!("the two runs have no variant in common: A has [{}], B has [{}]", names(a), names(b))))
 }
 
-fn metric(
-    a: &Folder,
-    b: &Folder,
-    (in_a, in_b): (usize, usize),
-    engine: &str,
-    row: &crate::outcome::Outcome,
-) -> Option<Comparison> {
-    let (metric, unit) = (row.measure.metric.as_str(), row.measure.unit.as_str());
-    let other = b.rows(in_b, engine).find(|other| other.measure.metric == metric)?;
+fn metric(measure: &Measure, a: &Answer, b: &Answer, same_seed: bool) -> Option<Comparison> {
+    let Measure { metric, unit, estimate } = measure;
+    let other = b.estimate(metric)?;
     // Where the run was too short for an interval its replications say no more.
-    row.measure.estimate.ends().and(other.measure.estimate.ends())?;
-    let replications = |folder: &Folder, variant| -> Option<Vec<Option<f64>>> {
-        let same = |r: &&crate::folder::Replicated| r.variant == variant && r.engine == engine && r.metric == metric;
-        folder.replications.iter().find(same).map(|found| found.values.clone())
-    };
-    if let (Some(of_a), Some(of_b)) = (replications(a, in_a), replications(b, in_b)) {
-        let paired = a.run.seed == b.run.seed && of_a.len() == of_b.len();
-        let compared = if paired {
-            let pairs: Vec<(f64, f64)> = of_a.iter().zip(&of_b).filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect();
+    estimate.ends().and(other.ends())?;
+    if let (Some(of_a), Some(of_b)) = (a.replications(metric), b.replications(metric)) {
+        let compared = if same_seed && of_a.len() == of_b.len() {
+            let pairs: Vec<(f64, f64)> = of_a.iter().zip(of_b).filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect();
             Comparison::of_pairs(metric, unit, &pairs)
         } else {
             let known = |values: &[Option<f64>]| values.iter().flatten().copied().collect::<Vec<f64>>();
-            Comparison::of_samples(metric, unit, &known(&of_a), &known(&of_b))
+            Comparison::of_samples(metric, unit, &known(of_a), &known(of_b))
         };
         if compared.is_some() {
             return compared;
         }
     }
-    Comparison::of_estimates(metric, unit, &row.measure.estimate, &other.measure.estimate)
+    Comparison::of_estimates(metric, unit, estimate, other)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::time::Instant;
 use sojourn_model::system::Fault;
 use sojourn_traffic::Workload;
 
-use crate::answer::{Answer, PathDelay};
+use crate::answer::{Answer, PathDelay, Traces};
 use crate::spec::{Engine, Question, Spec, SystemQuestion};
 
 pub(crate) mod live;
@@ -81,14 +81,17 @@ fn is_endless(asked: &SystemQuestion) -> bool {
 }
 
 /// Asks `engine`.
-pub(crate) fn ask(engine: Engine, experiment: &Spec, conditions: &Conditions<'_>) -> Result<Answer, String> {
-    match (engine, &experiment.question) {
-        (Engine::Theory, question) => Ok(theory::answer(question)),
-        (Engine::Sim, _) => sim::long_run(experiment, conditions),
+pub(crate) fn ask(engine: Engine, experiment: &Spec, conditions: &Conditions<'_>) -> Result<(Answer, Traces), String> {
+    let alone = |answer| (answer, Traces::default());
+    let (answer, traces) = match (engine, &experiment.question) {
+        (Engine::Theory, question) => Ok(alone(theory::answer(question))),
+        (Engine::Sim, _) => sim::long_run(experiment, conditions).map(alone),
         (Engine::Live, Question::System(asked)) => live::answer(experiment, asked, conditions),
-        (Engine::Twin, Question::System(asked)) => sim::twin(experiment, asked, conditions),
+        (Engine::Twin, Question::System(asked)) => sim::twin(experiment, asked, conditions).map(alone),
         (Engine::Live | Engine::Twin, Question::Network(_)) => unreachable!("refused before the run"),
-    }
+    }?;
+    // The simulator does not know that it is the twin.
+    Ok((Answer { engine, ..answer }, traces))
 }
 
 /// How long ago it was made, in seconds.

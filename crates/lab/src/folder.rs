@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `run.json` | what was run, where, by which command, and how far it can be trusted ([`RunFile`]) |
+//! | `run.json` | what was run, where, by which command, and how far it can be trusted ([`Answers`]) |
 //! | `outcomes.csv` | the answers ([`crate::outcome`]) |
 //! | `curves.csv` | response-time distributions: `variant,engine,time_s,fraction` |
 //! | `replications.csv` | each replication's value of every metric: `variant,engine,replication,metric,value` |
@@ -13,194 +13,23 @@
 //! | `decisions-N.jsonl` | every decision of variant N's gateway, when asked for |
 //! | `report.html` | all of it for people |
 //!
-//! Every file is written under another name first and renamed when it is whole.
+//! All of it but the decisions and the page is what [`Answers`] holds. Every file is written under another name first and
+//! renamed when it is whole.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use sojourn_load::{Limits, Second};
+use sojourn_load::Second;
 
-use crate::outcome::{self, Outcome};
-use crate::spec::SpecError;
-use crate::variants::Setting;
+use crate::answer::{Answer, Answers, Flow};
+use crate::outcome;
+use crate::spec::{Engine, SpecError};
 
 /// The version of the layout above. Version 1, in which every estimate had an interval, is read too.
 pub const SCHEMA: u32 = 2;
-
-/// `run.json`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct RunFile {
-    /// Version of this layout.
-    pub schema: u32,
-    /// The question.
-    pub name: String,
-    /// Why one would ask it.
-    pub description: Option<String>,
-    /// Version of the program.
-    pub version: String,
-    /// Run seed.
-    pub seed: u64,
-    /// The experiment as it was run, changes of the command line included.
-    pub spec: String,
-    /// The command that repeats it.
-    pub command: String,
-    /// When it began, RFC 3339 in UTC.
-    pub started: String,
-    /// How long it took.
-    pub elapsed_s: f64,
-    /// The machine.
-    pub host: Vec<(String, String)>,
-    /// Keys of the varied settings.
-    pub settings: Vec<String>,
-    /// The variants in order.
-    pub variants: Vec<VariantFile>,
-    /// What must hold, and whether it does.
-    pub objectives: Vec<ObjectiveFile>,
-    /// The worst of the variants' verdicts.
-    pub verdict: Verdict,
-    /// Why it is not VALID.
-    pub reasons: Vec<String>,
-}
-
-/// A variant in `run.json`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct VariantFile {
-    /// Its short name.
-    pub label: String,
-    /// What it sets.
-    pub settings: Vec<(String, String)>,
-    /// Remarks by engine: why there is no answer, what to beware of.
-    pub notes: Vec<(String, String)>,
-    /// How far its live run can be trusted; none where live was not asked.
-    pub live: Option<LiveFile>,
-}
-
-/// What is known of a live run besides its outcomes.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct LiveFile {
-    /// Whether it can be trusted.
-    pub verdict: Verdict,
-    /// Why not.
-    pub reasons: Vec<String>,
-    /// Facts as names and texts: lateness of the generator, busy share of each core, retries, causes of failures.
-    pub facts: Vec<(String, String)>,
-    /// What its verdict was judged by.
-    #[serde(default)]
-    pub limits: Limits,
-    /// What its parts did although nothing asked for it: seconds after the start, and what.
-    #[serde(default)]
-    pub incidents: Vec<(f64, String)>,
-}
-
-/// Whether a run can be trusted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum Verdict {
-    /// Yes.
-    #[default]
-    Valid,
-    /// The measurement may have measured something else.
-    Suspect,
-    /// It was interrupted; what was measured is kept.
-    Incomplete,
-}
-
-/// An objective in `run.json`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ObjectiveFile {
-    /// As written, with its metric.
-    pub text: String,
-    /// Number of the variant.
-    pub variant: usize,
-    /// The engine that answers.
-    pub engine: String,
-    /// Whether it holds; none where that engine has no number, or one that does not decide.
-    pub met: Option<bool>,
-    /// There is a number, and its interval does not decide, or it has none.
-    #[serde(default)]
-    pub undecided: bool,
-}
-
-/// One response-time distribution.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Curve {
-    /// Number of the variant.
-    pub variant: usize,
-    /// The engine that answers.
-    pub engine: String,
-    /// (seconds, share of requests that took no longer).
-    pub points: Vec<(f64, f64)>,
-}
-
-/// A metric of one variant, replication by replication. Replication k of every variant has the same users (common random
-/// numbers), so differences are taken pair by pair.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Replicated {
-    /// Number of the variant.
-    pub variant: usize,
-    /// The engine that answers.
-    pub engine: String,
-    /// The metric.
-    pub metric: String,
-    /// Its value in each replication, in the unit that `outcomes.csv` says; none where a replication has none.
-    pub values: Vec<Option<f64>>,
-}
-
-/// How the open connections at a server were distributed over time.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Connections {
-    /// Number of the variant.
-    pub variant: usize,
-    /// The engine that answers.
-    pub engine: String,
-    /// (connections, share of the time of all servers with so many).
-    pub points: Vec<(u32, f64)>,
-}
-
-/// How many requests a part of the system got over time.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Places {
-    /// Number of the variant.
-    pub variant: usize,
-    /// The engine that answers.
-    pub engine: String,
-    /// The site, or the server; or [`crate::FAILED`].
-    pub place: String,
-    /// Beginnings of intervals (s), and requests per second that were planned in them.
-    pub points: Vec<(f64, f64)>,
-}
-
-/// A live run second by second.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Seconds {
-    /// Number of the variant.
-    pub variant: usize,
-    /// The engine that answers.
-    pub engine: String,
-    /// From its beginning, warm-up included.
-    pub seconds: Vec<Second>,
-}
-
-/// Everything in a run folder, in memory.
-#[derive(Clone, Debug, Default)]
-pub struct Folder {
-    /// `run.json`.
-    pub run: RunFile,
-    /// `outcomes.csv`.
-    pub outcomes: Vec<Outcome>,
-    /// `curves.csv`.
-    pub curves: Vec<Curve>,
-    /// `replications.csv`.
-    pub replications: Vec<Replicated>,
-    /// `seconds.csv`.
-    pub seconds: Vec<Seconds>,
-    /// `connections.csv`.
-    pub connections: Vec<Connections>,
-    /// `places.csv`.
-    pub places: Vec<Places>,
-}
 
 /// The next free `runs/NAME-N`.
 pub fn free(name: &str) -> PathBuf {
@@ -270,62 +99,73 @@ impl Writer {
     ///
     /// # Errors
     /// When the disk is full or the folder went away.
-    pub fn finish(&self, folder: &Folder) -> io::Result<()> {
-        let json = serde_json::to_string_pretty(&folder.run).map_err(io::Error::other)?;
-        write_whole(&self.path.join("run.json"), json.as_bytes())?;
-        let mut csv = Vec::new();
-        outcome::write_csv(&folder.outcomes, &folder.run.settings, &mut csv)?;
-        write_whole(&self.path.join("outcomes.csv"), &csv)?;
-        write_whole(&self.path.join("curves.csv"), &curves_to_csv(&folder.curves)?)?;
-        if !folder.replications.is_empty() {
-            write_whole(&self.path.join("replications.csv"), &replications_to_csv(&folder.replications)?)?;
+    pub(crate) fn finish(&self, answers: &Answers) -> io::Result<()> {
+        let json = serde_json::to_string_pretty(answers).map_err(io::Error::other)?;
+        let file = |name: &str, bytes: &[u8]| write_whole(&self.path.join(name), bytes);
+        file("run.json", json.as_bytes())?;
+        file("outcomes.csv", &outcome::to_csv(answers)?)?;
+        file("curves.csv", &curves_to_csv(answers)?)?;
+        let all = || answers.all();
+        if all().any(|answer| !answer.replications.is_empty()) {
+            file("replications.csv", &replications_to_csv(answers)?)?;
         }
-        if !folder.seconds.is_empty() {
-            write_whole(&self.path.join("seconds.csv"), &seconds_to_csv(&folder.seconds)?)?;
+        if all().any(|answer| !answer.seconds.is_empty()) {
+            file("seconds.csv", &seconds_to_csv(answers)?)?;
         }
-        if !folder.connections.is_empty() {
-            write_whole(&self.path.join("connections.csv"), &connections_to_csv(&folder.connections)?)?;
+        if all().any(|answer| !answer.connections.is_empty()) {
+            file("connections.csv", &connections_to_csv(answers)?)?;
         }
-        if !folder.places.is_empty() {
-            write_whole(&self.path.join("places.csv"), &places_to_csv(&folder.places)?)?;
+        if all().any(|answer| !answer.flows.is_empty()) {
+            file("places.csv", &flows_to_csv(answers)?)?;
         }
-        write_report(&self.path, folder)
+        write_report(&self.path, answers)
     }
 }
 
-impl Folder {
-    /// Reads the run folder at `path`.
+impl Answers {
+    /// Writes them as a run folder at `path`, with its report.
+    ///
+    /// # Errors
+    /// When there is something at `path` already, or it cannot be written.
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<(), SpecError> {
+        let path = path.as_ref();
+        let mut writer = Writer::create(Some(path), &self.name)?;
+        self.events.iter().for_each(|event| writer.event(event));
+        writer.finish(self).map_err(|e| SpecError(format!("cannot write the run folder {}: {e}", path.display())))
+    }
+
+    /// Opens the run folder at `path`.
     ///
     /// # Errors
     /// One line: which file is missing or wrong, and how.
-    pub fn read(path: &Path) -> Result<Folder, SpecError> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Answers, SpecError> {
+        let path = path.as_ref();
         let text = |name: &str| {
             let file = path.join(name);
             fs::read_to_string(&file).map_err(|e| {
                 SpecError(format!("{} is not a run folder (cannot read {}: {e})", path.display(), file.display()))
             })
         };
-        let inside = |message: String| SpecError(format!("{}: {message}", path.display()));
-        let run: RunFile = serde_json::from_str(&text("run.json")?).map_err(|e| inside(format!("run.json: {e}")))?;
-        if !(1..=SCHEMA).contains(&run.schema) {
-            return Err(inside(format!("run.json: schema {} is none of the known 1 to {SCHEMA}", run.schema)));
-        }
-        let (_, outcomes) = outcome::read_csv(&text("outcomes.csv")?).map_err(inside)?;
-        let curves = curves_from_csv(&text("curves.csv")?).map_err(inside)?;
         // Only runs that have them write these.
         let optional = |name: &str| if path.join(name).exists() { text(name) } else { Ok(String::new()) };
-        let replications = replications_from_csv(&optional("replications.csv")?).map_err(inside)?;
-        let seconds = seconds_from_csv(&optional("seconds.csv")?).map_err(inside)?;
-        let connections = connections_from_csv(&optional("connections.csv")?).map_err(inside)?;
-        let places = places_from_csv(&optional("places.csv")?).map_err(inside)?;
-        Ok(Folder { run, outcomes, curves, replications, seconds, connections, places })
-    }
-
-    /// The rows of variant number `variant` by `engine`.
-    pub fn rows(&self, variant: usize, engine: &str) -> impl Iterator<Item = &Outcome> {
-        let settings: &[(String, String)] = &self.run.variants[variant].settings;
-        let same = move |s: &[Setting]| s.iter().map(|s| (&s.key, &s.value)).eq(settings.iter().map(|(k, v)| (k, v)));
-        self.outcomes.iter().filter(move |row| row.engine == engine && same(&row.settings))
+        let inside = |message: String| SpecError(format!("{}: {message}", path.display()));
+        let mut answers: Answers =
+            serde_json::from_str(&text("run.json")?).map_err(|e| inside(format!("run.json: {e}")))?;
+        if !(1..=SCHEMA).contains(&answers.schema) {
+            return Err(inside(format!("run.json: schema {} is none of the known 1 to {SCHEMA}", answers.schema)));
+        }
+        outcome::from_csv(&text("outcomes.csv")?, &mut answers).map_err(inside)?;
+        let of = |name: &str, read: fn(&str, &mut Answers) -> Result<(), String>, answers: &mut Answers| {
+            let text = if name == "curves.csv" { text(name) } else { optional(name) };
+            read(&text?, answers).map_err(|e| inside(format!("{name}: {e}")))
+        };
+        of("curves.csv", curves_from_csv, &mut answers)?;
+        of("replications.csv", replications_from_csv, &mut answers)?;
+        of("seconds.csv", seconds_from_csv, &mut answers)?;
+        of("connections.csv", connections_from_csv, &mut answers)?;
+        of("places.csv", flows_from_csv, &mut answers)?;
+        of("events.jsonl", events_from_lines, &mut answers)?;
+        Ok(answers)
     }
 }
 
@@ -333,8 +173,8 @@ impl Folder {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write_report(path: &Path, folder: &Folder) -> io::Result<()> {
-    write_whole(&path.join("report.html"), crate::report::render(&crate::report::Report::new(folder)).as_bytes())
+pub fn write_report(path: &Path, answers: &Answers) -> io::Result<()> {
+    write_whole(&path.join("report.html"), crate::report::render(answers).as_bytes())
 }
 
 /// Writes a file so that a reader never sees half of it.
@@ -345,60 +185,82 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sojourn_load::whole::write(path, bytes)
 }
 
-fn curves_to_csv(curves: &[Curve]) -> io::Result<Vec<u8>> {
+/// A table with a row of `row` for each of what `of` gives of every answer, behind the answer's variant and engine.
+fn table<'a, T: 'a, I: IntoIterator<Item = T>, R: IntoIterator<Item = String>>(
+    answers: &'a Answers,
+    columns: &[&str],
+    of: impl Fn(&'a Answer) -> I,
+    row: impl Fn(T) -> R,
+) -> io::Result<Vec<u8>> {
     let mut csv = csv::Writer::from_writer(Vec::new());
-    csv.write_record(["variant", "engine", "time_s", "fraction"])?;
-    for curve in curves {
-        for (time_s, fraction) in &curve.points {
-            csv.write_record([
-                &curve.variant.to_string(),
-                &curve.engine,
-                &format!("{time_s:?}"),
-                &format!("{fraction:?}"),
-            ])?;
-        }
-    }
-    csv.into_inner().map_err(|e| io::Error::other(e.to_string()))
-}
-
-fn curves_from_csv(text: &str) -> Result<Vec<Curve>, String> {
-    let mut curves: Vec<Curve> = Vec::new();
-    for record in csv::Reader::from_reader(text.as_bytes()).deserialize() {
-        let (variant, engine, time_s, fraction): (usize, String, f64, f64) =
-            record.map_err(|e| format!("curves.csv: {e}"))?;
-        match curves.last_mut() {
-            Some(last) if last.variant == variant && last.engine == engine => last.points.push((time_s, fraction)),
-            _ => curves.push(Curve { variant, engine, points: vec![(time_s, fraction)] }),
-        }
-    }
-    Ok(curves)
-}
-
-fn replications_to_csv(all: &[Replicated]) -> io::Result<Vec<u8>> {
-    let mut csv = csv::Writer::from_writer(Vec::new());
-    csv.write_record(["variant", "engine", "replication", "metric", "value"])?;
-    for Replicated { variant, engine, metric, values } in all {
-        for (number, value) in values.iter().enumerate() {
-            let value = value.map_or(String::new(), |value| format!("{value:?}"));
-            csv.write_record([&variant.to_string(), engine, &number.to_string(), metric, &value])?;
-        }
-    }
-    csv.into_inner().map_err(|e| io::Error::other(e.to_string()))
-}
-
-fn replications_from_csv(text: &str) -> Result<Vec<Replicated>, String> {
-    let mut all: Vec<Replicated> = Vec::new();
-    for record in csv::Reader::from_reader(text.as_bytes()).deserialize() {
-        let (variant, engine, _, metric, value): (usize, String, usize, String, Option<f64>) =
-            record.map_err(|e| format!("replications.csv: {e}"))?;
-        match all.last_mut() {
-            Some(last) if last.variant == variant && last.engine == engine && last.metric == metric => {
-                last.values.push(value);
+    csv.write_record(["variant", "engine"].iter().chain(columns))?;
+    for (number, variant) in answers.variants.iter().enumerate() {
+        for answer in &variant.answers {
+            for item in of(answer) {
+                csv.write_record([number.to_string(), answer.engine.to_string()].into_iter().chain(row(item)))?;
             }
-            _ => all.push(Replicated { variant, engine, metric, values: vec![value] }),
         }
     }
-    Ok(all)
+    csv.into_inner().map_err(|e| io::Error::other(e.to_string()))
+}
+
+/// The rows of a table.
+fn records<R: DeserializeOwned>(text: &str) -> impl Iterator<Item = Result<R, String>> {
+    csv::Reader::from_reader(text.as_bytes()).into_deserialize().map(|record| record.map_err(|e| e.to_string()))
+}
+
+impl Answers {
+    /// The answer that a row of a table belongs to.
+    fn of_row(&mut self, variant: usize, engine: &str) -> Result<&mut Answer, String> {
+        let engine = Engine::named(engine).ok_or_else(|| format!("`{engine}` is no engine"))?;
+        let count = self.variants.len();
+        let variant = self.variants.get_mut(variant);
+        let variant = variant.ok_or_else(|| format!("run.json has {count} variants, numbered from 0"))?;
+        Ok(variant.answer_mut(engine))
+    }
+}
+
+fn exact(number: &f64) -> String {
+    format!("{number:?}")
+}
+
+fn curves_to_csv(answers: &Answers) -> io::Result<Vec<u8>> {
+    let row = |(time_s, fraction): &(f64, f64)| [exact(time_s), exact(fraction)];
+    table(answers, &["time_s", "fraction"], |answer| &answer.curve, row)
+}
+
+fn curves_from_csv(text: &str, answers: &mut Answers) -> Result<(), String> {
+    for record in records(text) {
+        let (variant, engine, time_s, fraction): (usize, String, f64, f64) = record?;
+        answers.of_row(variant, &engine)?.curve.push((time_s, fraction));
+    }
+    Ok(())
+}
+
+fn replications_to_csv(answers: &Answers) -> io::Result<Vec<u8>> {
+    let values = |answer: &Answer| {
+        let of = |(metric, values): &(String, Vec<Option<f64>>)| {
+            let row = |(number, value): (usize, &Option<f64>)| (number, metric.clone(), *value);
+            values.iter().enumerate().map(row).collect::<Vec<_>>()
+        };
+        answer.replications.iter().flat_map(of).collect::<Vec<_>>()
+    };
+    let row = |(number, metric, value): (usize, String, Option<f64>)| {
+        [number.to_string(), metric, value.as_ref().map_or(String::new(), exact)]
+    };
+    table(answers, &["replication", "metric", "value"], values, row)
+}
+
+fn replications_from_csv(text: &str, answers: &mut Answers) -> Result<(), String> {
+    for record in records(text) {
+        let (variant, engine, _, metric, value): (usize, String, usize, String, Option<f64>) = record?;
+        let replications = &mut answers.of_row(variant, &engine)?.replications;
+        match replications.last_mut() {
+            Some((last, values)) if *last == metric => values.push(value),
+            _ => replications.push((metric, vec![value])),
+        }
+    }
+    Ok(())
 }
 
 /// A line of `seconds.csv`.
@@ -420,13 +282,15 @@ struct SecondRow {
     lateness_mean_s: Option<f64>,
 }
 
-fn seconds_to_csv(all: &[Seconds]) -> io::Result<Vec<u8>> {
+fn seconds_to_csv(answers: &Answers) -> io::Result<Vec<u8>> {
     let mut csv = csv::Writer::from_writer(Vec::new());
-    for Seconds { variant, engine, seconds } in all {
-        for (second, of) in seconds.iter().enumerate() {
+    for (variant, answer) in
+        answers.variants.iter().enumerate().flat_map(|(n, of)| of.answers.iter().map(move |a| (n, a)))
+    {
+        for (second, of) in answer.seconds.iter().enumerate() {
             csv.serialize(SecondRow {
-                variant: *variant,
-                engine: engine.clone(),
+                variant,
+                engine: answer.engine.to_string(),
                 second,
                 planned: of.planned,
                 begun: of.begun,
@@ -444,11 +308,10 @@ fn seconds_to_csv(all: &[Seconds]) -> io::Result<Vec<u8>> {
     csv.into_inner().map_err(|e| io::Error::other(e.to_string()))
 }
 
-fn seconds_from_csv(text: &str) -> Result<Vec<Seconds>, String> {
-    let mut all: Vec<Seconds> = Vec::new();
-    for row in csv::Reader::from_reader(text.as_bytes()).deserialize() {
-        let row: SecondRow = row.map_err(|e| format!("seconds.csv: {e}"))?;
-        let second = Second {
+fn seconds_from_csv(text: &str, answers: &mut Answers) -> Result<(), String> {
+    for row in records(text) {
+        let row: SecondRow = row?;
+        answers.of_row(row.variant, &row.engine)?.seconds.push(Second {
             planned: row.planned,
             begun: row.begun,
             ok: row.ok,
@@ -459,63 +322,50 @@ fn seconds_from_csv(text: &str) -> Result<Vec<Seconds>, String> {
             response_time_p99_s: row.response_time_p99_s,
             lateness_p99_s: row.lateness_p99_s,
             lateness_mean_s: row.lateness_mean_s,
-        };
-        match all.last_mut() {
-            Some(last) if last.variant == row.variant && last.engine == row.engine => last.seconds.push(second),
-            _ => all.push(Seconds { variant: row.variant, engine: row.engine, seconds: vec![second] }),
-        }
+        });
     }
-    Ok(all)
+    Ok(())
 }
 
-fn connections_to_csv(all: &[Connections]) -> io::Result<Vec<u8>> {
-    let mut csv = csv::Writer::from_writer(Vec::new());
-    csv.write_record(["variant", "engine", "connections", "fraction"])?;
-    for Connections { variant, engine, points } in all {
-        for (connections, fraction) in points {
-            csv.write_record([&variant.to_string(), engine, &connections.to_string(), &format!("{fraction:?}")])?;
-        }
-    }
-    csv.into_inner().map_err(|e| io::Error::other(e.to_string()))
+fn connections_to_csv(answers: &Answers) -> io::Result<Vec<u8>> {
+    let row = |(connections, fraction): &(u32, f64)| [connections.to_string(), exact(fraction)];
+    table(answers, &["connections", "fraction"], |answer| &answer.connections, row)
 }
 
-fn connections_from_csv(text: &str) -> Result<Vec<Connections>, String> {
-    let mut all: Vec<Connections> = Vec::new();
-    for record in csv::Reader::from_reader(text.as_bytes()).deserialize() {
-        let (variant, engine, connections, fraction): (usize, String, u32, f64) =
-            record.map_err(|e| format!("connections.csv: {e}"))?;
-        match all.last_mut() {
-            Some(last) if last.variant == variant && last.engine == engine => last.points.push((connections, fraction)),
-            _ => all.push(Connections { variant, engine, points: vec![(connections, fraction)] }),
-        }
+fn connections_from_csv(text: &str, answers: &mut Answers) -> Result<(), String> {
+    for record in records(text) {
+        let (variant, engine, connections, fraction): (usize, String, u32, f64) = record?;
+        answers.of_row(variant, &engine)?.connections.push((connections, fraction));
     }
-    Ok(all)
+    Ok(())
 }
 
-fn places_to_csv(all: &[Places]) -> io::Result<Vec<u8>> {
-    let mut csv = csv::Writer::from_writer(Vec::new());
-    csv.write_record(["variant", "engine", "place", "second", "per_second"])?;
-    for Places { variant, engine, place, points } in all {
-        for (second, rate) in points {
-            csv.write_record([&variant.to_string(), engine, place, &format!("{second:?}"), &format!("{rate:?}")])?;
-        }
-    }
-    csv.into_inner().map_err(|e| io::Error::other(e.to_string()))
+fn flows_to_csv(answers: &Answers) -> io::Result<Vec<u8>> {
+    let points = |answer: &'_ Answer| {
+        let of = |flow: &Flow| flow.points.iter().map(|point| (flow.to.clone(), *point)).collect::<Vec<_>>();
+        answer.flows.iter().flat_map(of).collect::<Vec<_>>()
+    };
+    let row = |(to, (second, rate)): (String, (f64, f64))| [to, exact(&second), exact(&rate)];
+    table(answers, &["place", "second", "per_second"], points, row)
 }
 
-fn places_from_csv(text: &str) -> Result<Vec<Places>, String> {
-    let mut all: Vec<Places> = Vec::new();
-    for record in csv::Reader::from_reader(text.as_bytes()).deserialize() {
-        let (variant, engine, place, second, rate): (usize, String, String, f64, f64) =
-            record.map_err(|e| format!("places.csv: {e}"))?;
-        match all.last_mut() {
-            Some(last) if last.variant == variant && last.engine == engine && last.place == place => {
-                last.points.push((second, rate));
-            }
-            _ => all.push(Places { variant, engine, place, points: vec![(second, rate)] }),
+fn flows_from_csv(text: &str, answers: &mut Answers) -> Result<(), String> {
+    for record in records(text) {
+        let (variant, engine, to, second, rate): (usize, String, String, f64, f64) = record?;
+        let flows = &mut answers.of_row(variant, &engine)?.flows;
+        match flows.last_mut() {
+            Some(last) if last.to == to => last.points.push((second, rate)),
+            _ => flows.push(Flow { to, points: vec![(second, rate)] }),
         }
     }
-    Ok(all)
+    Ok(())
+}
+
+fn events_from_lines(text: &str, answers: &mut Answers) -> Result<(), String> {
+    let lines = text.lines().enumerate();
+    let event = |(number, line)| serde_json::from_str(line).map_err(|e| format!("line {}: {e}", number + 1));
+    answers.events = lines.map(event).collect::<Result<_, String>>()?;
+    Ok(())
 }
 
 /// A name as a folder's name: `Which dispatcher?` becomes `which-dispatcher`.

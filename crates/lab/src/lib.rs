@@ -1,8 +1,8 @@
 //! An experiment from file to answer: the same question by theory, simulation and real sockets, in one table.
 //!
-//! [`Experiment`] is an experiment file with the command line's changes; its [`Variant`]s are read and checked by [`spec`];
-//! [`run`] asks each engine about each variant and writes a run [`folder`], whose [`report`] is for people. The crate
-//! connects the others and contains none of their logic. The price: it depends on all of them.
+//! [`Experiment`] is an experiment file with changes; its [`Variant`]s are read and checked by [`spec`]. It asks the
+//! engines about each of them, and what they say is [`Answers`]: in memory, in a run [`folder`] and in a [`report`]. The
+//! crate connects the others and contains none of their logic. The price: it depends on all of them.
 //!
 //! # 1. An experiment and its variants
 //!
@@ -38,51 +38,46 @@
 //! # Ok::<(), sojourn_lab::SpecError>(())
 //! ```
 //!
-//! # 2. A run
+//! # 2. Answers
 //!
-//! Theory and simulation run in this process. The parts of a live run are children of the program that
-//! [`Context::program`] names, which is the command line's.
+//! Theory and simulation run in this process, without a folder and without children:
 //!
 //! ```
-//! use std::path::Path;
-//! use std::sync::Arc;
-//! use std::sync::atomic::AtomicBool;
-//! use sojourn_lab::{Context, Engine, Folder, Experiment, run};
-//!
-//! # let text = r#"
+//! # let file = tempfile::tempdir()?;
+//! # std::env::set_current_dir(&file)?;
+//! # std::fs::write("two.toml", r#"
 //! # name = "two servers"
 //! # [workload]
 //! # kind = "open"
 //! # arrivals = "exponential(utilization = 0.7)"
 //! # [[system.tier]]
 //! # face = "gateway"
-//! # policy = "random"
+//! # policy = "round-robin"
 //! # targets = { servers = 2 }
 //! # [system.server]
 //! # discipline = "ps"
 //! # demand = "exponential(mean = 10 ms)"
-//! # "#;
-//! let folder = tempfile::tempdir()?;
-//! let context = Context {
-//!     program: "sojourn".into(),
-//!     out: Some(folder.path().join("run")),
-//!     threads: 1,
-//!     cancel: Arc::new(AtomicBool::new(false)),
-//!     command: "an example".into(),
-//!     progress: &|_| {},
-//! };
-//! let source = Experiment::new(Path::new("two.toml"), text.into(), &[])?;
-//! let (path, answered) = run(&source, Some(&[Engine::Theory, Engine::Sim]), &context)?;
-//! let mean = |engine| answered.rows(0, engine).find(|row| row.measure.metric == "response_time_mean");
-//! let [theory, sim] = ["theory", "sim"].map(|engine| mean(engine).expect("it answers").measure.estimate.clone());
-//! assert!((theory.value().unwrap() - 0.01 / 0.3).abs() < 1e-9, "M/M/1: 10 ms over 1 - 0.7");
-//! assert!(sim.interval().is_some());
+//! # "#)?;
+//! use sojourn_lab::prelude::*;
 //!
-//! // The run folder is the interface: it is read back whole, and has a report that opens from disk.
-//! assert_eq!(Folder::read(&path)?.outcomes.len(), answered.outcomes.len());
-//! assert!(path.join("report.html").exists());
+//! let experiment = Experiment::read("two.toml")?.set("policy", "random")?;
+//! let answers = experiment.ask([Engine::Theory, Engine::Sim], &Progress::none())?;
+//! for answer in &answers {
+//!     let mean = answer.metric(Metric::RESPONSE_TIME_MEAN)?;
+//!     println!("{} {}: {:.1} to {:.1} ms", answer.variant, answer.engine, 1e3 * mean.low(), 1e3 * mean.high());
+//!     let known = 0.01 / 0.3; // M/M/1: 10 ms over 1 - 0.7
+//!     assert!((mean.value() / known - 1.0).abs() < 0.1);
+//! }
+//!
+//! // Only who wants it: a run folder, with tables and a report that opens from disk. It opens into the same shape.
+//! answers.write("runs/mine")?;
+//! assert_eq!(Answers::open("runs/mine")?, answers);
+//! assert!(std::path::Path::new("runs/mine/report.html").exists());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! [`run()`] does the same beside a run folder, and can ask live: its parts are children of the program that
+//! [`Context::program`] names, which is the command line's.
 //!
 //! # 3. What must hold
 //!
@@ -117,14 +112,20 @@ pub mod spec;
 mod topology;
 pub mod variants;
 
-pub use answer::{Answer, FAILED, PathDelay, Place};
+pub use answer::{
+    Answer, Answers, Bounds, FAILED, Flow, Metric, NoMetric, ObjectiveAnswer, Trust, VariantAnswers, Verdict,
+};
 pub use engine::live::bed::needs_bed;
 pub use engine::live::facts as load_facts;
-pub use folder::{Folder, Verdict};
-pub use run::{Context, Progress, RunError, run};
+pub use run::{Context, Progress, RunError, Step, run};
 pub use spec::{Engine, Spec, SpecError};
 pub use topology::topology;
 pub use variants::{Experiment, Variant};
+
+/// What a caller needs who asks about an experiment.
+pub mod prelude {
+    pub use crate::{Answer, Answers, Engine, Experiment, Metric, Progress};
+}
 
 /// The README's example, tested with those above.
 #[cfg(doctest)]

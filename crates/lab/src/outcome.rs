@@ -4,8 +4,8 @@
 //! Theory has no interval and no samples: its `samples` column says `exact` or `approximate` instead. A number that has no
 //! interval says why in `ci_low` and `ci_high`: `too-few` samples, or `too-short` a run. A quantile with no sample beyond it
 //! has no estimate: that column says `too-few`. (Schema 1 of the run folder had no estimate without an interval; it is read
-//! by the same rules.) Intervals of what cannot be negative end at 0 here, and only here: what is computed from them
-//! before, such as the stopping rule, has them whole.
+//! by the same rules.) Intervals of what cannot be negative end at 0 in all that is told ([`cut_at_zero`]): what is computed from
+//! them before, such as the stopping rule, has them whole.
 
 use std::io;
 
@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use sojourn_stats::measure::NoInterval;
 use sojourn_stats::{Estimate, Measure};
 
+use crate::answer::Answers;
 use crate::spec::Engine;
-use crate::variants::Setting;
 
 /// The columns behind the varied settings.
 pub const COLUMNS: [&str; 7] = ["engine", "metric", "unit", "estimate", "ci_low", "ci_high", "samples"];
@@ -22,53 +22,35 @@ pub const COLUMNS: [&str; 7] = ["engine", "metric", "unit", "estimate", "ci_low"
 /// The only metrics that can be negative: the bias of predictions.
 const SIGNED: [&str; 1] = ["prediction_error_mean"];
 
-/// One row.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
-    /// The varied settings of its variant.
-    pub settings: Vec<Setting>,
-    /// The engine that answers.
-    pub engine: String,
-    /// The answer.
-    pub measure: Measure,
-}
-
-impl Outcome {
-    /// `measures` of `engine` as rows.
-    pub fn rows(settings: &[Setting], engine: Engine, measures: &[Measure]) -> Vec<Outcome> {
-        let row = |measure: &Measure| Outcome {
-            settings: settings.to_vec(),
-            engine: engine.name().into(),
-            measure: told(measure),
+impl Answers {
+    /// The rows as JSON objects: the same names as the columns, numbers as numbers, and `method` where theory says it.
+    pub fn to_json(&self) -> Vec<Value> {
+        let row = |(variant, answer, measure): (&crate::VariantAnswers, &crate::Answer, &Measure)| {
+            let mut object = measure_to_json(measure);
+            object["engine"] = json!(answer.engine.name());
+            for (key, value) in &variant.settings {
+                object[key] = json!(value);
+            }
+            object
         };
-        measures.iter().map(row).collect()
-    }
-
-    /// The row as a JSON object: the same names as the columns, numbers as numbers, and `method` where theory says it.
-    pub fn to_json(&self) -> Value {
-        let mut object = measure_to_json(&self.measure);
-        object["engine"] = json!(self.engine);
-        for setting in &self.settings {
-            object[&setting.key] = json!(setting.value);
-        }
-        object
+        self.rows().map(row).collect()
     }
 }
 
-/// `measure` as it is told: what cannot be negative has an interval that ends at 0.
-pub fn told(measure: &Measure) -> Measure {
-    let mut told = measure.clone();
-    if let Estimate::Sampled { ci_low, .. } = &mut told.estimate
+/// `measure` as it stands in answers: what cannot be negative has an interval that ends at 0.
+pub fn cut_at_zero(measure: &Measure) -> Measure {
+    let mut cut = measure.clone();
+    if let Estimate::Sampled { ci_low, .. } = &mut cut.estimate
         && !SIGNED.contains(&measure.metric.as_str())
     {
         *ci_low = ci_low.max(0.0);
     }
-    told
+    cut
 }
 
 /// A measure as a JSON object, for every verb's `--json`.
 pub fn measure_to_json(measure: &Measure) -> Value {
-    let measure = told(measure);
+    let measure = cut_at_zero(measure);
     let mut object = json!({ "metric": measure.metric, "unit": measure.unit });
     match measure.estimate {
         Estimate::Sampled { value, ci_low, ci_high, samples } => {
@@ -102,15 +84,11 @@ fn method(estimate: &Estimate) -> &'static str {
     }
 }
 
-/// Writes rows as CSV. Numbers are printed so that they read back to the same bits.
-///
-/// # Errors
-/// When the writer fails.
-pub fn write_csv(rows: &[Outcome], keys: &[String], out: impl io::Write) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
-    csv.write_record(keys.iter().map(String::as_str).chain(COLUMNS))?;
-    for row in rows {
-        let Measure { metric, unit, estimate } = &row.measure;
+/// Rows as CSV. Numbers are printed so that they read back to the same bits.
+pub(crate) fn to_csv(answers: &Answers) -> io::Result<Vec<u8>> {
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    csv.write_record(answers.settings.iter().map(String::as_str).chain(COLUMNS))?;
+    for (variant, answer, Measure { metric, unit, estimate }) in answers.rows() {
         let (value, low, high, samples) = match *estimate {
             Estimate::Sampled { value, ci_low, ci_high, samples } => {
                 (number(value), number(ci_low), number(ci_high), samples.to_string())
@@ -123,25 +101,24 @@ pub fn write_csv(rows: &[Outcome], keys: &[String], out: impl io::Write) -> io::
             }
             Estimate::TooFew { samples } => ("too-few".into(), String::new(), String::new(), samples.to_string()),
         };
-        let settings = row.settings.iter().map(|setting| setting.value.as_str());
-        csv.write_record(settings.chain([row.engine.as_str(), metric, unit, &value, &low, &high, &samples]))?;
+        let settings = variant.settings.iter().map(|(_, value)| value.as_str());
+        csv.write_record(settings.chain([answer.engine.name(), metric, unit, &value, &low, &high, &samples]))?;
     }
-    csv.flush()
+    csv.into_inner().map_err(|e| io::Error::other(e.to_string()))
 }
 
-/// Reads rows back.
+/// Reads rows back into the answers of the variants whose settings they have.
 ///
 /// # Errors
 /// One line: what is wrong with which row.
-pub fn read_csv(text: &str) -> Result<(Vec<String>, Vec<Outcome>), String> {
+pub(crate) fn from_csv(text: &str, answers: &mut Answers) -> Result<(), String> {
     let mut csv = csv::Reader::from_reader(text.as_bytes());
     let header = csv.headers().map_err(|e| e.to_string())?.clone();
     let settings = header.len().checked_sub(COLUMNS.len()).ok_or("outcomes.csv: too few columns")?;
     if header.iter().skip(settings).ne(COLUMNS) {
         return Err(format!("outcomes.csv: the last columns should be {}", COLUMNS.join(",")));
     }
-    let keys: Vec<String> = header.iter().take(settings).map(String::from).collect();
-    let mut rows = Vec::new();
+    let mut at = 0;
     for (index, record) in csv.records().enumerate() {
         let record = record.map_err(|e| format!("outcomes.csv: {e}"))?;
         let bad = |what: &str| format!("outcomes.csv:{}: {what}", index + 2);
@@ -158,17 +135,20 @@ pub fn read_csv(text: &str) -> Result<(Vec<String>, Vec<Outcome>), String> {
             (.., "approximate") => Estimate::Approximate { value: float(3)? },
             _ => Estimate::Sampled { value: float(3)?, ci_low: float(4)?, ci_high: float(5)?, samples: count()? },
         };
-        rows.push(Outcome {
-            settings: keys
-                .iter()
-                .zip(record.iter())
-                .map(|(k, v)| Setting { key: k.clone(), value: v.into() })
-                .collect(),
-            engine: field(0).into(),
-            measure: Measure::new(field(1), field(2), estimate),
-        });
+        let engine = Engine::named(field(0)).ok_or_else(|| bad(&format!("`{}` is no engine", field(0))))?;
+        // Rows stand in the order of the variants; two of the same settings have a row of each metric each.
+        let is_of = |variant: &crate::VariantAnswers| {
+            let same = header.iter().zip(&record).take(settings).eq(variant.settings.iter().map(|(k, v)| (&**k, &**v)));
+            same && variant.estimate(engine, field(1)).is_none()
+        };
+        let count = answers.variants.len();
+        let mut order = (at..count).chain(0..at);
+        at =
+            order.find(|at| is_of(&answers.variants[*at])).ok_or_else(|| bad("no variant in run.json has this row"))?;
+        let measures = &mut answers.variants[at].answer_mut(engine).measures;
+        measures.push(Measure::new(field(1), field(2), estimate));
     }
-    Ok((keys, rows))
+    Ok(())
 }
 
 fn number(value: f64) -> String {

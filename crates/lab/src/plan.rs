@@ -19,7 +19,6 @@ pub mod search;
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 
 use serde::Serialize;
 use serde_json::json;
@@ -31,7 +30,7 @@ use crate::engine::{self, Conditions};
 use crate::folder::{Writer, write_whole};
 use crate::host;
 use crate::objective::{Judgement, Objective};
-use crate::run::{Context, Progress, RunError};
+use crate::run::{Context, RunError, Step};
 use crate::spec::{Engine, Spec, SpecError};
 use crate::variants::{Experiment, label};
 use advice::{Growth, Relief, Traffic, Utilization};
@@ -353,9 +352,9 @@ impl Planner<'_> {
         for (number, experiment) in [&glance, experiment, &longer].into_iter().enumerate() {
             let answer = self.ask(Engine::Sim, experiment, &|done, remark| {
                 let variant = (self.done.saturating_sub(1), self.of.max(self.done).max(1));
-                (self.context.progress)(Progress { variant, label, engine: Engine::Sim, done, remark });
+                self.context.progress.show(Step { variant, label, engine: Engine::Sim, done, remark });
             })?;
-            if self.context.cancel.load(Ordering::Relaxed) {
+            if self.context.progress.is_cancelled() {
                 return Ok(None);
             }
             let answers: Vec<Answered> =
@@ -381,17 +380,14 @@ impl Planner<'_> {
             folder: std::path::Path::new(""),
             index: 0,
             threads: self.context.threads,
-            cancel: &self.context.cancel,
+            cancel: self.context.progress.cancel(),
             path: None,
             faults: None,
             progress,
         };
         let label = experiment.name.clone();
-        engine::ask(engine, experiment, &conditions).map_err(|message| RunError::Engine {
-            engine: engine.name(),
-            label,
-            message,
-        })
+        let asked = engine::ask(engine, experiment, &conditions);
+        asked.map(|(answer, _)| answer).map_err(|message| RunError::Engine { engine: engine.name(), label, message })
     }
 
     /// The candidate that comes nearest, and why none can do, if that is known. Of those that theory left out, which is near to

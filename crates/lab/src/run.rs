@@ -1,25 +1,24 @@
-//! Asks every engine about every variant, and writes down what they say.
+//! Asks every engine about every variant.
 //!
 //! Theory and simulation come first, for all variants, with every core to themselves; then live runs, one variant after
 //! another on an otherwise idle machine, each followed by its twin: the simulation of the very requests that live sent.
+//! [`Experiment::ask`] hands the answers over in memory; [`run`] does the same beside a run folder, in which live parts
+//! record while they run.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use thiserror::Error;
 
-use crate::answer::{Answer, Place};
+use crate::answer::{Answer, Answers, ObjectiveAnswer, Traces, VariantAnswers, Verdict};
 use crate::engine;
-use crate::folder::{
-    Connections, Curve, Folder, ObjectiveFile, Places, Replicated, RunFile, SCHEMA, Seconds, VariantFile, Verdict,
-    Writer,
-};
+use crate::folder::{SCHEMA, Writer};
 use crate::host;
 use crate::objective::Judgement;
-use crate::outcome::Outcome;
+use crate::outcome::cut_at_zero;
 use crate::spec::{Engine, SpecError};
 use crate::variants::{Experiment, Variant};
 
@@ -31,17 +30,21 @@ pub struct Context<'a> {
     pub out: Option<PathBuf>,
     /// Threads of the simulator.
     pub threads: usize,
-    /// Set on Ctrl-C: what was measured is kept.
-    pub cancel: Arc<AtomicBool>,
     /// The command that repeats the run.
     pub command: String,
-    /// Told how far the run is.
-    pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
+    /// Who may stop it, and is shown how far it is.
+    pub progress: &'a Progress<'a>,
+}
+
+/// Who is shown how far a run is, and may stop it.
+pub struct Progress<'a> {
+    cancel: Arc<AtomicBool>,
+    show: &'a (dyn Fn(Step<'_>) + Sync),
 }
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress<'a> {
+pub struct Step<'a> {
     /// Number of the variant, and of how many.
     pub variant: (usize, usize),
     /// Its name.
@@ -52,6 +55,33 @@ pub struct Progress<'a> {
     pub done: f64,
     /// A remark, e.g. the precision reached.
     pub remark: &'a str,
+}
+
+impl Progress<'static> {
+    /// Nothing is shown, and the run goes on to its end.
+    pub fn none() -> Progress<'static> {
+        Progress { cancel: Arc::default(), show: &|_| {} }
+    }
+}
+
+impl<'a> Progress<'a> {
+    /// `show` is called as the run goes on, from any thread; when `cancel` is set, the run ends soon and keeps what it
+    /// has.
+    pub fn new(cancel: &Arc<AtomicBool>, show: &'a (dyn Fn(Step<'_>) + Sync)) -> Progress<'a> {
+        Progress { cancel: Arc::clone(cancel), show }
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn cancel(&self) -> &Arc<AtomicBool> {
+        &self.cancel
+    }
+
+    pub(crate) fn show(&self, step: Step<'_>) {
+        (self.show)(step);
+    }
 }
 
 /// Why a run failed.
@@ -71,213 +101,220 @@ pub enum RunError {
         /// What happened.
         message: String,
     },
+    /// It was stopped too early to have anything to say.
+    #[error("run, {0}: interrupted before anything was measured; nothing was written")]
+    Interrupted(String),
     /// The run folder could not be written.
     #[error("{0}")]
     Folder(#[from] io::Error),
 }
 
-/// Runs `source` by the engines it names, or by `engines`; gives the folder written and what is in it.
+impl Experiment {
+    /// Asks `engines` about every variant, in this process, and hands over what they say. The same seed gives the same
+    /// answers, on any number of cores. Once `progress` is cancelled it comes to its end soon, with what there is until
+    /// then and the verdict [`Verdict::Incomplete`].
+    ///
+    /// # Errors
+    /// When the experiment is wrong, an engine fails, or it was cancelled before there was any answer; and with
+    /// [`Engine::Live`], whose parts are children of the command line's program: that is what [`run`] is for.
+    pub fn ask(&self, engines: impl AsRef<[Engine]>, progress: &Progress<'_>) -> Result<Answers, RunError> {
+        let by = engines.as_ref();
+        if by.iter().any(|engine| matches!(engine, Engine::Live | Engine::Twin)) {
+            let why = "live starts children of the program: ask it with `sojourn run`, and leave it out here";
+            return Err(SpecError(format!("{}: {why}", self.file.display())).into());
+        }
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let surroundings = Surroundings { program: Path::new(""), folder: Path::new(""), threads, progress };
+        let mut inquiry = Inquiry::new(self, by)?;
+        inquiry.ask(&surroundings, &mut |_| {})?;
+        Ok(Answers { command: self.command(by), ..inquiry.answers })
+    }
+}
+
+/// Asks about `experiment` by the engines that it names, or by `engines`; gives the folder written and what is in it.
 ///
 /// # Errors
 /// When the experiment is wrong (nothing is written then), an engine fails, or the folder cannot be written.
 pub fn run(
-    source: &Experiment,
+    experiment: &Experiment,
     engines: Option<&[Engine]>,
     context: &Context<'_>,
-) -> Result<(PathBuf, Folder), RunError> {
-    let variants = source.variants()?;
-    let first = &variants[0].experiment;
-    let by = engines.unwrap_or(&first.run.by).to_vec();
-    for variant in &variants {
-        engine::check(&variant.experiment, &by)
-            .map_err(|message| SpecError(format!("{}: {}: {message}", source.file.display(), variant.label())))?;
-    }
-    let mut writer = Writer::create(context.out.as_deref(), &first.name)?;
-    let started = host::date();
-    let clock = engine::stopwatch();
-    let mut answers: Vec<Vec<(Engine, Answer)>> = variants.iter().map(|_| Vec::new()).collect();
-    let result = ask(&variants, &by, context, &mut writer, &mut answers);
-    let interrupted = context.cancel.load(Ordering::Relaxed);
-    if let Err(error) = result {
-        if answers.iter().all(Vec::is_empty) {
+) -> Result<(PathBuf, Answers), RunError> {
+    let variants = experiment.variants()?;
+    let by = engines.unwrap_or(&variants[0].experiment.run.by).to_vec();
+    let mut inquiry = Inquiry::of_variants(experiment, variants, &by)?;
+    let mut writer = Writer::create(context.out.as_deref(), &inquiry.answers.name)?;
+    let path = writer.path().to_path_buf();
+    let Context { program, threads, progress, .. } = context;
+    let surroundings = Surroundings { program, folder: &path, threads: *threads, progress };
+    if let Err(error) = inquiry.ask(&surroundings, &mut |event| writer.event(event)) {
+        if inquiry.answers.all().next().is_none() {
             writer.discard();
         }
         return Err(error);
     }
-    if interrupted && answers.iter().all(Vec::is_empty) {
-        writer.discard();
-        return Err(RunError::Engine {
-            engine: "run",
-            label: first.name.clone(),
-            message: "interrupted before anything was measured; nothing was written".into(),
-        });
+    let answers = Answers { command: context.command.clone(), ..inquiry.answers };
+    writer.finish(&answers)?;
+    Ok((path, answers))
+}
+
+/// Where engines are asked.
+struct Surroundings<'a> {
+    /// See [`Context::program`].
+    program: &'a Path,
+    /// Where live parts record.
+    folder: &'a Path,
+    threads: usize,
+    progress: &'a Progress<'a>,
+}
+
+/// What is asked of whom, and what is answered so far.
+struct Inquiry {
+    variants: Vec<Variant>,
+    by: Vec<Engine>,
+    answers: Answers,
+}
+
+impl Inquiry {
+    fn new(experiment: &Experiment, by: &[Engine]) -> Result<Inquiry, SpecError> {
+        Inquiry::of_variants(experiment, experiment.variants()?, by)
     }
-    let run = RunFile {
-        schema: SCHEMA,
-        name: first.name.clone(),
-        description: first.description.clone(),
-        version: env!("CARGO_PKG_VERSION").into(),
-        seed: first.seed,
-        spec: source.text(),
-        command: context.command.clone(),
-        started,
-        elapsed_s: clock(),
-        host: host::facts(),
-        settings: variants[0].settings.iter().map(|setting| setting.key.clone()).collect(),
-        variants: variants.iter().zip(&answers).map(|(variant, answers)| describe(variant, answers)).collect(),
-        objectives: judge(&variants, &answers),
-        verdict: Verdict::Valid,
-        reasons: Vec::new(),
-    };
-    let mut folder = Folder { run, ..Folder::default() };
-    for (index, (variant, answers)) in variants.iter().zip(answers).enumerate() {
-        for (engine, answer) in answers {
-            folder.outcomes.extend(Outcome::rows(&variant.settings, engine, &answer.measures));
-            if !answer.curve.is_empty() {
-                folder.curves.push(Curve { variant: index, engine: engine.name().into(), points: answer.curve });
-            }
-            if !answer.seconds.is_empty() {
-                folder.seconds.push(Seconds { variant: index, engine: engine.name().into(), seconds: answer.seconds });
-            }
-            folder.places.extend(answer.over_time.into_iter().map(|Place { name, points }| Places {
-                variant: index,
-                engine: engine.name().into(),
-                place: name,
-                points,
-            }));
-            folder.replications.extend(answer.replications.into_iter().map(|(metric, values)| Replicated {
-                variant: index,
-                engine: engine.name().into(),
-                metric,
-                values,
-            }));
-            if !answer.connections.is_empty() {
-                let (engine, points) = (engine.name().into(), answer.connections);
-                folder.connections.push(Connections { variant: index, engine, points });
-            }
+
+    /// Refuses, before anything starts, what an engine cannot do.
+    fn of_variants(experiment: &Experiment, variants: Vec<Variant>, by: &[Engine]) -> Result<Inquiry, SpecError> {
+        for variant in &variants {
+            engine::check(&variant.experiment, by).map_err(|message| {
+                SpecError(format!("{}: {}: {message}", experiment.file.display(), variant.label()))
+            })?;
         }
-    }
-    conclude(&mut folder.run, interrupted);
-    writer.finish(&folder)?;
-    Ok((writer.path().to_path_buf(), folder))
-}
-
-fn ask(
-    variants: &[Variant],
-    by: &[Engine],
-    context: &Context<'_>,
-    writer: &mut Writer,
-    answers: &mut [Vec<(Engine, Answer)>],
-) -> Result<(), RunError> {
-    let rounds = [&[Engine::Theory, Engine::Sim][..], &[Engine::Live, Engine::Twin][..]];
-    for round in rounds {
-        for (index, variant) in variants.iter().enumerate() {
-            let (mut path, mut faults) = (None, None);
-            for &engine in round {
-                let asked = if engine == Engine::Twin { Engine::Live } else { engine };
-                // A program without a model has no twin.
-                let known =
-                    engine != Engine::Twin || variant.experiment.system().is_some_and(|asked| asked.is_modelled);
-                if !by.contains(&asked) || !known || context.cancel.load(Ordering::Relaxed) {
-                    continue;
-                }
-                let label = variant.label();
-                let progress = |done: f64, remark: &str| {
-                    let variant = (index, variants.len());
-                    (context.progress)(Progress { variant, label: &label, engine, done, remark });
-                };
-                progress(0.0, "");
-                let date = host::date();
-                writer.event(&json!({"event": "asked", "variant": index, "engine": engine.name(), "date": date}));
-                let conditions = engine::Conditions {
-                    program: &context.program,
-                    folder: writer.path(),
-                    index,
-                    threads: context.threads,
-                    cancel: &context.cancel,
-                    path,
-                    faults: faults.as_deref(),
-                    progress: &progress,
-                };
-                let mut answer = engine::ask(engine, &variant.experiment, &conditions)
-                    .map_err(|message| RunError::Engine { engine: engine.name(), label: label.clone(), message })?;
-                path = path.or(answer.path);
-                faults = faults.or(answer.faults.take());
-                progress(1.0, "");
-                for event in &answer.events {
-                    writer.event(event);
-                }
-                let (date, notes) = (host::date(), &answer.notes);
-                writer.event(&json!({
-                    "event": "answered", "variant": index, "engine": engine.name(), "date": date, "notes": notes,
-                }));
-                // An engine that was stopped before it measured anything has no row, not an empty one.
-                let stopped = context.cancel.load(Ordering::Relaxed) && answer.measures.is_empty();
-                if !stopped {
-                    answers[index].push((engine, answer));
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-fn describe(variant: &Variant, answers: &[(Engine, Answer)]) -> VariantFile {
-    let notes = answers
-        .iter()
-        .flat_map(|(engine, answer)| answer.notes.iter().map(|note| (engine.name().into(), note.clone())));
-    VariantFile {
-        label: variant.label(),
-        settings: variant.settings.iter().map(|s| (s.key.clone(), s.value.clone())).collect(),
-        notes: notes.collect(),
-        live: answers.iter().find_map(|(_, answer)| answer.live.clone()),
-    }
-}
-
-fn judge(variants: &[Variant], answers: &[Vec<(Engine, Answer)>]) -> Vec<ObjectiveFile> {
-    let mut objectives = Vec::new();
-    for (index, (variant, answers)) in variants.iter().zip(answers).enumerate() {
-        for objective in &variant.experiment.objectives {
-            for (engine, answer) in answers {
-                let measure = answer.measures.iter().find(|measure| measure.metric == objective.metric);
-                let judgement = measure.map(|measure| objective.judge(&measure.estimate));
-                objectives.push(ObjectiveFile {
-                    text: objective.text.clone(),
-                    variant: index,
-                    engine: engine.name().into(),
-                    met: match judgement {
-                        Some(Judgement::Holds) => Some(true),
-                        Some(Judgement::Fails) => Some(false),
-                        _ => None,
-                    },
-                    undecided: matches!(judgement, Some(Judgement::Undecided | Judgement::NoInterval)),
-                });
-            }
-        }
-    }
-    objectives
-}
-
-/// The run is as good as its worst live run.
-fn conclude(run: &mut RunFile, interrupted: bool) {
-    for variant in &run.variants {
-        let Some(live) = &variant.live else { continue };
-        run.verdict = run.verdict.max(live.verdict);
-        run.reasons.extend(live.reasons.iter().map(|reason| format!("{}: {reason}", variant.label)));
-    }
-    if interrupted {
-        run.verdict = Verdict::Incomplete;
-        run.reasons.push("interrupted: what was measured until then is kept".into());
-    }
-}
-
-impl RunFile {
-    /// Whether at least one variant was seen to meet every objective, by each engine that has a number; true without
-    /// objectives.
-    pub fn objectives_met(&self) -> bool {
-        let fails = |variant: usize| {
-            self.objectives.iter().any(|o| o.variant == variant && (o.met == Some(false) || o.undecided))
+        let first = &variants[0].experiment;
+        let unanswered = |variant: &Variant| VariantAnswers {
+            label: variant.label(),
+            settings: variant.settings.iter().map(|s| (s.key.clone(), s.value.clone())).collect(),
+            answers: Vec::new(),
         };
-        self.objectives.is_empty() || (0..self.variants.len()).any(|variant| !fails(variant))
+        let answers = Answers {
+            schema: SCHEMA,
+            name: first.name.clone(),
+            description: first.description.clone(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            seed: first.seed,
+            spec: experiment.text(),
+            settings: variants[0].settings.iter().map(|setting| setting.key.clone()).collect(),
+            variants: variants.iter().map(unanswered).collect(),
+            host: host::facts(),
+            ..Answers::default()
+        };
+        Ok(Inquiry { variants, by: by.to_vec(), answers })
+    }
+
+    /// Asks everything, until it is cancelled; each event is handed to `log` as it happens.
+    fn ask(&mut self, surroundings: &Surroundings<'_>, log: &mut dyn FnMut(&Value)) -> Result<(), RunError> {
+        self.answers.started = host::date();
+        let clock = engine::stopwatch();
+        let rounds = [&[Engine::Theory, Engine::Sim][..], &[Engine::Live, Engine::Twin][..]];
+        for round in rounds {
+            for index in 0..self.variants.len() {
+                self.ask_about(index, round, surroundings, log)?;
+            }
+        }
+        let interrupted = surroundings.progress.is_cancelled();
+        if interrupted && self.answers.all().next().is_none() {
+            return Err(RunError::Interrupted(self.answers.name.clone()));
+        }
+        self.answers.elapsed_s = clock();
+        self.conclude(interrupted);
+        Ok(())
+    }
+
+    fn ask_about(
+        &mut self,
+        index: usize,
+        round: &[Engine],
+        surroundings: &Surroundings<'_>,
+        log: &mut dyn FnMut(&Value),
+    ) -> Result<(), RunError> {
+        let variant = &self.variants[index];
+        let count = self.variants.len();
+        let (mut path, mut faults) = (None, None);
+        for &engine in round {
+            let asked = if engine == Engine::Twin { Engine::Live } else { engine };
+            // A program without a model has no twin.
+            let known = engine != Engine::Twin || variant.experiment.system().is_some_and(|asked| asked.is_modelled);
+            if !self.by.contains(&asked) || !known || surroundings.progress.is_cancelled() {
+                continue;
+            }
+            let label = variant.label();
+            let progress = |done: f64, remark: &str| {
+                surroundings.progress.show(Step { variant: (index, count), label: &label, engine, done, remark });
+            };
+            let mut log = |event: Value| {
+                log(&event);
+                self.answers.events.push(event);
+            };
+            progress(0.0, "");
+            log(json!({"event": "asked", "variant": index, "engine": engine.name(), "date": host::date()}));
+            let conditions = engine::Conditions {
+                program: surroundings.program,
+                folder: surroundings.folder,
+                index,
+                threads: surroundings.threads,
+                cancel: surroundings.progress.cancel(),
+                path,
+                faults: faults.as_deref(),
+                progress: &progress,
+            };
+            let (answer, traces) = engine::ask(engine, &variant.experiment, &conditions)
+                .map_err(|message| RunError::Engine { engine: engine.name(), label: label.clone(), message })?;
+            let Traces { events, path: measured, faults: happened } = traces;
+            path = path.or(measured);
+            faults = faults.or(happened);
+            progress(1.0, "");
+            events.into_iter().for_each(&mut log);
+            let (date, notes) = (host::date(), &answer.notes);
+            log(json!({
+                "event": "answered", "variant": index, "engine": engine.name(), "date": date, "notes": notes,
+            }));
+            // An engine that was stopped before it measured anything has no row, not an empty one.
+            let stopped = surroundings.progress.is_cancelled() && answer.measures.is_empty();
+            if !stopped && !answer.is_silent() {
+                self.answers.variants[index].answers.push(Answer { variant: label, ..answer });
+            }
+        }
+        Ok(())
+    }
+
+    /// Judges the objectives. The run is as good as its worst live run.
+    fn conclude(&mut self, interrupted: bool) {
+        let answers = &mut self.answers;
+        for (index, (variant, answered)) in self.variants.iter().zip(&mut answers.variants).enumerate() {
+            for objective in &variant.experiment.objectives {
+                for answer in &answered.answers {
+                    let judgement = answer.estimate(&objective.metric).map(|estimate| objective.judge(estimate));
+                    answers.objectives.push(ObjectiveAnswer {
+                        text: objective.text.clone(),
+                        variant: index,
+                        engine: answer.engine,
+                        met: match judgement {
+                            Some(Judgement::Holds) => Some(true),
+                            Some(Judgement::Fails) => Some(false),
+                            _ => None,
+                        },
+                        undecided: matches!(judgement, Some(Judgement::Undecided | Judgement::NoInterval)),
+                    });
+                }
+            }
+            if let Some(trust) = answered.trust() {
+                answers.verdict = answers.verdict.max(trust.verdict);
+                answers.reasons.extend(trust.reasons.iter().map(|reason| format!("{}: {reason}", answered.label)));
+            }
+            // Judged by the whole interval, and told without the part of it that cannot be.
+            let measures = answered.answers.iter_mut().flat_map(|answer| &mut answer.measures);
+            measures.for_each(|measure| *measure = cut_at_zero(measure));
+        }
+        if interrupted {
+            answers.verdict = Verdict::Incomplete;
+            answers.reasons.push("interrupted: what was measured until then is kept".into());
+        }
     }
 }

@@ -16,10 +16,11 @@ mod tier;
 mod workload;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use sojourn_load::Limits;
 use sojourn_model::network::{ChainText, Network, StationText};
 use sojourn_model::{Knowledge, System};
@@ -134,8 +135,10 @@ pub struct Live {
     pub limits: Limits,
 }
 
-/// An engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// An engine. The order is that of tables and reports: live before its twin, by which it is judged, because a few seconds
+/// of heavy-tailed traffic differ from the long run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Engine {
     /// Formulas.
     Theory,
@@ -148,6 +151,14 @@ pub enum Engine {
 }
 
 impl Engine {
+    /// All of them, in order.
+    pub const ALL: [Engine; 4] = [Engine::Theory, Engine::Sim, Engine::Live, Engine::Twin];
+
+    /// The engine of this name in outcomes.
+    pub fn named(name: &str) -> Option<Engine> {
+        Engine::ALL.into_iter().find(|engine| engine.name() == name)
+    }
+
     /// Its name in outcomes.
     pub fn name(self) -> &'static str {
         match self {
@@ -173,6 +184,12 @@ impl Engine {
             "live" => Ok(Engine::Live),
             _ => Err(unknown("engine", word, &["theory", "sim", "live"])),
         }
+    }
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 

@@ -4,10 +4,9 @@
 //! `cargo bench --profile dev -p sojourn-cli --bench agreement [-- RUNS] [EXPERIMENT...]`. The demo takes about 90 s a run,
 //! the systems of several tiers as long again; leave the machine alone.
 
-use std::path::Path;
 use std::process::Command;
 
-use sojourn_lab::Folder;
+use sojourn_lab::{Answers, Engine, Metric};
 
 /// Experiments by their path below `experiments/`, and how many of their variants are judged: of the demo the policies.
 const EXPERIMENTS: [(&str, usize); 4] = [
@@ -57,18 +56,18 @@ fn agree(file: &str, variants: usize, runs: u64) -> (Vec<u64>, u64) {
             .status()
             .expect("the program runs");
         assert!(matches!(status.code(), Some(0 | 1)), "seed {seed}: {status}");
-        let folder = Folder::read(Path::new(&out)).expect("a run leaves its folder");
+        let answers = Answers::open(&out).expect("a run leaves its folder");
         let mut line = format!("{seed:>4}  ");
         for (at, agreed) in agreed.iter_mut().enumerate() {
             let mean = |engine| {
-                let mut rows = folder.rows(at, engine).filter(|row| row.measure.metric == "response_time_mean");
-                rows.next().and_then(|row| row.measure.estimate.value()).expect("both have a mean")
+                let answer = answers.variants[at].answer(engine).expect("both answer");
+                answer.metric(Metric::RESPONSE_TIME_MEAN).expect("both have a mean").value()
             };
-            let difference = mean("live") / mean("twin") - 1.0;
+            let difference = mean(Engine::Live) / mean(Engine::Twin) - 1.0;
             *agreed += u64::from(difference.abs() <= WITHIN);
             line += &format!("{:>+12.1}", difference * 100.0);
         }
-        let reasons = &folder.run.reasons;
+        let reasons = &answers.reasons;
         suspect += u64::from(!reasons.is_empty());
         let verdict = if reasons.is_empty() { "VALID".into() } else { format!("SUSPECT: {}", reasons.join("; ")) };
         println!("{line}  {verdict}");

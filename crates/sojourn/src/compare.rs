@@ -1,12 +1,11 @@
 //! `sojourn compare A B`: two servers measured in turns, or two run folders set beside each other.
 
-use std::path::Path;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sojourn_lab::compare::{Between, Comparison, folders};
-use sojourn_lab::{Folder, Verdict};
+use sojourn_lab::compare::{self, Between, Comparison};
+use sojourn_lab::{Answers, Verdict};
 use sojourn_load::Report;
 use sojourn_stats::{Span, Stream};
 
@@ -166,10 +165,10 @@ fn doubts(name: &str, reports: &Reports) -> Vec<String> {
 }
 
 fn runs(arguments: &Arguments) -> Result<Exit, Failure> {
-    let read = |path: &str| Folder::read(Path::new(path)).map_err(bad_input);
-    let (a, b) = (read(&arguments.a)?, read(&arguments.b)?);
-    let compared = folders(&a, &b).map_err(bad_input)?;
-    let verdict = a.run.verdict.max(b.run.verdict);
+    let open = |path: &str| Answers::open(path).map_err(bad_input);
+    let (a, b) = (open(&arguments.a)?, open(&arguments.b)?);
+    let compared = compare::runs(&a, &b).map_err(bad_input)?;
+    let verdict = a.verdict.max(b.verdict);
     if arguments.json {
         let rows: Vec<Value> = compared
             .iter()
@@ -182,7 +181,7 @@ fn runs(arguments: &Arguments) -> Result<Exit, Failure> {
                           "not_compared": alone(&a, &b)});
         table::outln(&serde_json::to_string_pretty(&told).expect("plain JSON"));
     } else {
-        table::outln(&format!("A  {} ({})\nB  {} ({})", arguments.a, a.run.name, arguments.b, b.run.name));
+        table::outln(&format!("A  {} ({})\nB  {} ({})", arguments.a, a.name, arguments.b, b.name));
         for variant in &compared {
             let of = table::paragraph("", &format!("{}, {}", variant.label, variant.engine));
             table::outln(&format!("\n{of}\n{}", rows(&variant.metrics)));
@@ -190,7 +189,7 @@ fn runs(arguments: &Arguments) -> Result<Exit, Failure> {
         for (name, label) in alone(&a, &b) {
             table::outln(&table::hanging("  ", "    ", &format!("only {name} has the variant {label}")));
         }
-        let reasons = [("A", &a), ("B", &b)].map(|(name, folder)| folder.run.reasons.iter().map(move |r| (name, r)));
+        let reasons = [("A", &a), ("B", &b)].map(|(name, answers)| answers.reasons.iter().map(move |r| (name, r)));
         for (name, reason) in reasons.into_iter().flatten() {
             table::outln(&table::hanging("  ", "    ", &format!("{name}: {reason}")));
         }
@@ -198,14 +197,14 @@ fn runs(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(if verdict == Verdict::Valid { Exit::Ok } else { Exit::Missed })
 }
 
-/// The variants that only one of two folders has, with its name.
-fn alone<'a>(a: &'a Folder, b: &'a Folder) -> Vec<(&'static str, &'a str)> {
-    if a.run.variants.len() == 1 && b.run.variants.len() == 1 {
+/// The variants that only one of two runs has, with its name.
+fn alone<'a>(a: &'a Answers, b: &'a Answers) -> Vec<(&'static str, &'a str)> {
+    if a.variants.len() == 1 && b.variants.len() == 1 {
         return Vec::new();
     }
-    let missing = |name, of: &'a Folder, other: &'a Folder| {
-        let unknown = move |label: &&str| other.run.variants.iter().all(|variant| variant.label != **label);
-        of.run.variants.iter().map(|variant| variant.label.as_str()).filter(unknown).map(move |label| (name, label))
+    let missing = |name, of: &'a Answers, other: &'a Answers| {
+        let unknown = move |label: &&str| other.variants.iter().all(|variant| variant.label != **label);
+        of.variants.iter().map(|variant| variant.label.as_str()).filter(unknown).map(move |label| (name, label))
     };
     missing("A", a, b).chain(missing("B", b, a)).collect()
 }

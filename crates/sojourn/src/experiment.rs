@@ -3,7 +3,6 @@
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -40,14 +39,12 @@ impl Flags {
         &self,
         out: Option<PathBuf>,
         command: String,
-        cancel: &Arc<AtomicBool>,
-        progress: &'a (dyn Fn(Progress<'_>) + Sync),
+        progress: &'a Progress<'a>,
     ) -> Result<Context<'a>, Failure> {
         Ok(Context {
             program: std::env::current_exe().map_err(failed)?,
             out,
             threads: self.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
-            cancel: Arc::clone(cancel),
             command,
             progress,
         })

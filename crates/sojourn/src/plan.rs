@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use sojourn_lab::objective::Judgement;
 use sojourn_lab::plan::advice::Traffic;
 use sojourn_lab::plan::{Answered, Plan};
-use sojourn_lab::{Context, Engine, Progress};
+use sojourn_lab::{Context, Engine, Progress, Step};
 
 use crate::exit::{Exit, Failure};
 use crate::experiment::{Flags, bar, failure};
@@ -38,12 +38,13 @@ pub(crate) fn plan(arguments: &Arguments) -> Result<Exit, Failure> {
     let cancel = interrupt::flag();
     let source = arguments.flags.source(&arguments.file, &[])?;
     let bar = bar(arguments.json);
-    let progress = |now: Progress<'_>| {
+    let show = |now: Step<'_>| {
         bar.set_prefix(format!("{} of at most {}", now.variant.0 + 1, now.variant.1));
         bar.set_position((now.done * 1000.0) as u64);
         bar.set_message(format!("{} {}", now.label, now.remark));
     };
-    let context = arguments.flags.context(arguments.out.clone(), command(arguments), &cancel, &progress)?;
+    let progress = Progress::new(&cancel, &show);
+    let context = arguments.flags.context(arguments.out.clone(), command(arguments), &progress)?;
     let result = sojourn_lab::plan::plan(&source, &context);
     bar.finish_and_clear();
     let (path, plan) = result.map_err(|error| failure(error, &cancel))?;
@@ -64,8 +65,8 @@ pub(crate) fn plan(arguments: &Arguments) -> Result<Exit, Failure> {
     let context = Context { out: Some(path.join("live")), ..context };
     let engines = [Engine::Theory, Engine::Sim, Engine::Live];
     let answered = sojourn_lab::run(&source, Some(&engines), &context);
-    let (path, folder) = answered.map_err(|error| failure(error, &cancel))?;
-    table::print(&folder, &path, false)
+    let (path, answers) = answered.map_err(|error| failure(error, &cancel))?;
+    table::print(&answers, &path, false)
 }
 
 /// The command that repeats this plan.

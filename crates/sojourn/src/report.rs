@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use sojourn_lab::folder::write_whole;
-use sojourn_lab::report::{Report, render, runs};
-use sojourn_lab::{Folder, folder};
+use sojourn_lab::report::{render, runs};
+use sojourn_lab::{Answers, folder};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::table;
@@ -27,32 +27,31 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn report(arguments: &Arguments) -> Result<Exit, Failure> {
-    let all = arguments.dirs.iter().map(|dir| Ok((dir.as_path(), Folder::read(dir).map_err(bad_input)?)));
-    let all: Vec<(&Path, Folder)> = all.collect::<Result<_, Failure>>()?;
+    let all = arguments.dirs.iter().map(|dir| Ok((dir.as_path(), Answers::open(dir).map_err(bad_input)?)));
+    let all: Vec<(&Path, Answers)> = all.collect::<Result<_, Failure>>()?;
     match (&all[..], &arguments.out) {
-        ([(dir, folder)], None) => folder::write_report(dir, folder).map_err(failed)?,
-        ([(_, folder)], Some(out)) => write(out, &render(&Report::new(folder)))?,
-        (several, Some(out)) => write(out, &beside(several)?)?,
+        ([(dir, answers)], None) => folder::write_report(dir, answers).map_err(failed)?,
+        ([(_, answers)], Some(out)) => write(out, &render(answers))?,
+        (_, Some(out)) => write(out, &beside(&all)?)?,
         (_, None) => {
             return Err(bad_input("report: several runs make one page; name it, e.g. --out runs.html"));
         }
     }
-    if let [(dir, folder)] = &all[..] {
-        return table::print(folder, dir, arguments.json);
+    if let [(dir, answers)] = &all[..] {
+        return table::print(answers, dir, arguments.json);
     }
     if arguments.json {
-        let rows = all.iter().flat_map(|(dir, folder)| folder.outcomes.iter().map(move |row| (dir, row)));
-        let rows = rows.map(|(dir, row)| {
-            let mut row = row.to_json();
+        let rows = all.iter().flat_map(|(dir, answers)| answers.to_json().into_iter().map(move |row| (dir, row)));
+        let rows = rows.map(|(dir, mut row)| {
             row["run"] = json!(dir);
             row
         });
         let rows: Vec<_> = rows.collect();
         table::outln(&serde_json::to_string_pretty(&rows).expect("outcome rows are plain JSON"));
     } else {
-        all.iter().for_each(|(dir, folder)| table::outln(&table::line(folder, dir)));
+        all.iter().for_each(|(dir, answers)| table::outln(&table::line(answers, dir)));
     }
-    Ok(all.iter().map(|(_, folder)| table::exit(folder)).max().unwrap_or(Exit::Ok))
+    Ok(all.iter().map(|(_, answers)| table::exit(answers)).max().unwrap_or(Exit::Ok))
 }
 
 fn write(out: &Path, page: &str) -> Result<(), Failure> {
@@ -62,14 +61,14 @@ fn write(out: &Path, page: &str) -> Result<(), Failure> {
 }
 
 /// The page of several runs, each named by its folder.
-fn beside(all: &[(&Path, Folder)]) -> Result<String, Failure> {
+fn beside(all: &[(&Path, Answers)]) -> Result<String, Failure> {
     let mut names = HashSet::new();
     for (dir, _) in all {
         if !names.insert(dir) {
             return Err(bad_input(format!("report: {} is named twice; name each run once", dir.display())));
         }
     }
-    let named: Vec<(String, Report)> =
-        all.iter().map(|(dir, folder)| (dir.display().to_string(), Report::new(folder))).collect();
+    let named: Vec<(String, &Answers)> =
+        all.iter().map(|(dir, answers)| (dir.display().to_string(), answers)).collect();
     Ok(runs::render(&named, env!("CARGO_PKG_VERSION")))
 }

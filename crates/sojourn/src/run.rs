@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use indicatif::ProgressBar;
 use serde_json::json;
-use sojourn_lab::{Engine, Folder, Progress};
+use sojourn_lab::{Answers, Engine, Progress, Step};
 
 use crate::exit::{Exit, Failure, bad_input};
 use crate::experiment::{self, Flags, failure};
@@ -42,8 +42,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.file.is_dir() {
         return run_all(arguments, &cancel);
     }
-    let (path, folder) = run_one(arguments, &arguments.file, arguments.out.clone(), &cancel)?;
-    table::print(&folder, &path, arguments.json)
+    let (path, answers) = run_one(arguments, &arguments.file, arguments.out.clone(), &cancel)?;
+    table::print(&answers, &path, arguments.json)
 }
 
 /// Whether a part of it is live over emulated paths. What cannot be read is refused later, as always.
@@ -109,8 +109,7 @@ fn run_all(arguments: &Arguments, cancel: &Arc<AtomicBool>) -> Result<Exit, Fail
         let (path, answers) = run_one(arguments, file, Some(out.join(stem)), cancel)?;
         if arguments.json {
             let name = stem.to_string_lossy();
-            rows.extend(answers.outcomes.iter().map(|row| {
-                let mut row = row.to_json();
+            rows.extend(answers.to_json().into_iter().map(|mut row| {
                 row["experiment"] = json!(name);
                 row
             }));
@@ -135,12 +134,13 @@ fn run_one(
     file: &Path,
     out: Option<PathBuf>,
     cancel: &Arc<AtomicBool>,
-) -> Result<(PathBuf, Folder), Failure> {
+) -> Result<(PathBuf, Answers), Failure> {
     let source = arguments.flags.source(file, &[])?;
     let engines = arguments.by.as_deref().map(Engine::parse_list).transpose().map_err(bad_input)?;
     let bar = Bar::new(arguments.json);
-    let progress = |progress: Progress<'_>| bar.show(progress);
-    let context = arguments.flags.context(out, command(arguments, file), cancel, &progress)?;
+    let show = |step: Step<'_>| bar.show(step);
+    let progress = Progress::new(cancel, &show);
+    let context = arguments.flags.context(out, command(arguments, file), &progress)?;
     let result = sojourn_lab::run(&source, engines.as_deref(), &context);
     bar.clear();
     result.map_err(|error| failure(error, cancel))
@@ -167,17 +167,17 @@ impl Bar {
         Bar { bar: experiment::bar(quiet), shown: Mutex::new(None) }
     }
 
-    fn show(&self, progress: Progress<'_>) {
-        let now = (progress.variant.0, progress.engine);
+    fn show(&self, step: Step<'_>) {
+        let now = (step.variant.0, step.engine);
         let mut shown = self.shown.lock().expect("no thread panics while holding it");
         if *shown != Some(now) {
             *shown = Some(now);
             self.bar.reset_elapsed();
         }
-        let (index, of) = progress.variant;
-        self.bar.set_prefix(format!("{}/{of} {}", index + 1, progress.engine.name()));
-        self.bar.set_position((progress.done * 1000.0) as u64);
-        self.bar.set_message(format!("{} {}", progress.label, progress.remark));
+        let (index, of) = step.variant;
+        self.bar.set_prefix(format!("{}/{of} {}", index + 1, step.engine));
+        self.bar.set_position((step.done * 1000.0) as u64);
+        self.bar.set_message(format!("{} {}", step.label, step.remark));
     }
 
     fn clear(&self) {

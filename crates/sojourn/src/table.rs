@@ -1,4 +1,4 @@
-//! The terminal's view of a run folder: theory, sim and live beside each other, and their differences.
+//! The terminal's view of a run's answers: theory, sim and live beside each other, and their differences.
 
 mod grid;
 mod text;
@@ -6,8 +6,7 @@ mod text;
 use std::path::Path;
 
 use serde_json::json;
-use sojourn_lab::folder::VariantFile;
-use sojourn_lab::{Folder, Verdict};
+use sojourn_lab::{Answers, Engine, VariantAnswers, Verdict};
 use sojourn_stats::{Estimate, Measure};
 
 use crate::exit::{Exit, Failure};
@@ -15,52 +14,51 @@ use crate::exit::{Exit, Failure};
 pub(crate) use grid::Grid;
 pub(crate) use text::{errln, hanging, outln, paragraph, width, wrote};
 
-/// Prints the answers of `folder` (or their rows as JSON) and says how the program should end.
+/// Prints `answers`, whose folder is `path` (or their rows as JSON), and says how the program should end.
 ///
 /// # Errors
 /// When there is none.
-pub(crate) fn print(folder: &Folder, path: &Path, as_json: bool) -> Result<Exit, Failure> {
+pub(crate) fn print(answers: &Answers, path: &Path, as_json: bool) -> Result<Exit, Failure> {
     if as_json {
-        let rows: Vec<_> = folder.outcomes.iter().map(|row| row.to_json()).collect();
-        outln(&serde_json::to_string_pretty(&rows).expect("outcome rows are plain JSON"));
+        outln(&serde_json::to_string_pretty(&answers.to_json()).expect("outcome rows are plain JSON"));
     } else {
-        outln(&text(folder, path));
+        outln(&text(answers, path));
     }
-    match exit(folder) {
-        exit @ Exit::Failed => Err(Failure { exit, message: unanswered(folder) }),
+    match exit(answers) {
+        exit @ Exit::Failed => Err(Failure { exit, message: unanswered(answers) }),
         exit => Ok(exit),
     }
 }
 
 /// How the program should end after this run. One that answered nothing has failed, however orderly it ended.
-pub(crate) fn exit(folder: &Folder) -> Exit {
-    match folder.run.verdict {
+pub(crate) fn exit(answers: &Answers) -> Exit {
+    match answers.verdict {
         Verdict::Incomplete => Exit::Interrupted,
-        _ if folder.outcomes.is_empty() => Exit::Failed,
+        _ if answers.is_empty() => Exit::Failed,
         Verdict::Suspect => Exit::Missed,
-        Verdict::Valid if !folder.run.objectives_met() => Exit::Missed,
+        Verdict::Valid if !answers.objectives_met() => Exit::Missed,
         Verdict::Valid => Exit::Ok,
     }
 }
 
 /// Why there is no answer, in a line.
-fn unanswered(folder: &Folder) -> String {
-    let why = folder.run.variants.iter().flat_map(|variant| &variant.notes).next();
+fn unanswered(answers: &Answers) -> String {
+    let noted = answers.variants.iter().flat_map(|variant| &variant.answers);
+    let why = noted.flat_map(|answer| answer.notes.iter().map(move |note| (answer.engine, note))).next();
     let why = why.map_or(String::new(), |(engine, note)| format!(": {engine}: {note}"));
     format!("no engine that was asked has an answer{why}")
 }
 
 /// A run in a line, for one of many.
-pub(crate) fn line(folder: &Folder, path: &Path) -> String {
-    let run = &folder.run;
-    let verdict = match run.verdict {
-        Verdict::Valid if folder.outcomes.is_empty() => format!(", {}", unanswered(folder)),
+pub(crate) fn line(answers: &Answers, path: &Path) -> String {
+    let verdict = match answers.verdict {
+        Verdict::Valid if answers.is_empty() => format!(", {}", unanswered(answers)),
         Verdict::Valid => String::new(),
-        other => format!(", {}", json!(other).as_str().unwrap_or_default()),
+        other => format!(", {}", other.word()),
     };
-    let s = if run.variants.len() == 1 { "" } else { "s" };
-    let (name, variants, path) = (&run.name, run.variants.len(), path.display());
-    let took = quantity(run.elapsed_s, "s");
+    let s = if answers.variants.len() == 1 { "" } else { "s" };
+    let (name, variants, path) = (&answers.name, answers.variants.len(), path.display());
+    let took = quantity(answers.elapsed_s, "s");
     hanging("", "  ", &format!("{name}: {variants} variant{s} in {took}{verdict}; {path}/report.html"))
 }
 
@@ -76,7 +74,7 @@ pub(crate) fn print_measures(measures: &[Measure], notes: &[String], as_json: bo
     let header: &[&str] =
         if sampled { &["metric", "estimate", "interval (95 %)", "from"] } else { &["metric", "estimate", "how"] };
     let mut table = Grid::new(header);
-    for measure in measures.iter().map(sojourn_lab::outcome::told) {
+    for measure in measures.iter().map(sojourn_lab::outcome::cut_at_zero) {
         let scale = Scale::of_estimate(&measure.unit, &measure.estimate);
         let value = measure.estimate.value().map_or("too few samples".into(), |value| scale.unit(value));
         let interval = match measure.estimate {
@@ -164,44 +162,45 @@ pub(crate) fn between((value, low, high): (f64, f64, f64), unit: &str) -> String
     format!("{} ({} to {})", scale.unit(value), scale.number(low), scale.unit(high))
 }
 
-fn text(folder: &Folder, path: &Path) -> String {
-    let run = &folder.run;
-    let mut lines =
-        vec![paragraph("", &format!("{} (seed {}, took {})", run.name, run.seed, quantity(run.elapsed_s, "s")))];
-    if folder.outcomes.is_empty() {
+fn text(answers: &Answers, path: &Path) -> String {
+    let mut lines = vec![paragraph(
+        "",
+        &format!("{} (seed {}, took {})", answers.name, answers.seed, quantity(answers.elapsed_s, "s")),
+    )];
+    if answers.is_empty() {
         lines.push("\nNo engine has an answer.".into());
     } else {
-        lines.push(mean_table(folder));
-        lines.extend(tail_table(folder));
-        if let Some(table) = network_table(folder) {
+        lines.push(mean_table(answers));
+        lines.extend(tail_table(answers));
+        if let Some(table) = network_table(answers) {
             lines.push("\nChains and stations".into());
             lines.push(table);
         }
         let said = lines.join("\n");
         lines.extend(meanings(&said).map(|meaning| paragraph("  ", meaning)));
     }
-    let notes = notes(&run.variants);
+    let notes = notes(&answers.variants);
     if !notes.is_empty() {
         lines.push("\nNotes".into());
-        let all = run.variants.len();
+        let all = answers.variants.len();
         lines.extend(notes.iter().map(|(text, labels)| match labels.len() {
             n if n == all => paragraph("  ", text),
             _ => paragraph("  ", &format!("[{}] {text}", labels.join("; "))),
         }));
     }
-    for objective in &run.objectives {
+    for objective in &answers.objectives {
         let met = match objective.met {
             Some(true) => "met",
             Some(false) => "MISSED",
             None if objective.undecided => "UNDECIDED: the interval does not tell; measure longer",
             None => "no number",
         };
-        let label = &run.variants[objective.variant].label;
+        let label = &answers.variants[objective.variant].label;
         lines.push(hanging("  ", "    ", &format!("{label}: {} by {}: {met}", objective.text, objective.engine)));
     }
-    if run.variants.iter().any(|variant| variant.live.is_some()) || run.verdict != Verdict::Valid {
-        lines.push(format!("\nLive: {}", json!(run.verdict).as_str().unwrap_or_default()));
-        lines.extend(run.reasons.iter().map(|reason| hanging("  ", "    ", reason)));
+    if answers.variants.iter().any(|variant| variant.trust().is_some()) || answers.verdict != Verdict::Valid {
+        lines.push(format!("\nLive: {}", answers.verdict.word()));
+        lines.extend(answers.reasons.iter().map(|reason| hanging("  ", "    ", reason)));
     }
     lines.push(format!("\n{}", paragraph("", &format!("Everything is in {0}; open {0}/report.html", path.display()))));
     lines.join("\n")
@@ -224,11 +223,12 @@ fn meanings(tables: &str) -> impl Iterator<Item = &'static str> + use<'_> {
 }
 
 /// What a reader of the table must know, once each, behind the engines that say it, with the variants of which they do.
-fn notes(variants: &[VariantFile]) -> Vec<(String, Vec<&str>)> {
+fn notes(variants: &[VariantAnswers]) -> Vec<(String, Vec<&str>)> {
     let mut of_engines: Vec<(&str, &str, Vec<&str>)> = Vec::new();
     for variant in variants {
-        for (engine, note) in variant.notes.iter().filter(|(_, note)| decides(note)) {
-            match of_engines.iter_mut().find(|(by, of, _)| by == engine && of == note) {
+        let noted = variant.answers.iter().flat_map(|of| of.notes.iter().map(move |note| (of.engine.name(), note)));
+        for (engine, note) in noted.filter(|(_, note)| decides(note)) {
+            match of_engines.iter_mut().find(|(by, of, _)| *by == engine && of == note) {
                 Some((_, _, labels)) => labels.push(&variant.label),
                 None => of_engines.push((engine, note, vec![&variant.label])),
             }
@@ -252,26 +252,25 @@ fn decides(note: &str) -> bool {
     !details.iter().any(|start| note.starts_with(start)) && !inside.iter().any(|part| note.contains(part))
 }
 
-fn mean_table(folder: &Folder) -> String {
-    let any = |engine| (0..folder.run.variants.len()).any(|v| folder.rows(v, engine).next().is_some());
-    let engines: Vec<&str> = ["theory", "sim", "live", "twin"].into_iter().filter(|engine| any(engine)).collect();
+fn mean_table(answers: &Answers) -> String {
+    const MEAN: &str = "response_time_mean";
+    let engines: Vec<Engine> = Engine::ALL.into_iter().filter(|engine| answers.has(*engine)).collect();
     let mut header = vec!["variant"];
-    header.extend(&engines);
-    let against = [("theory", "sim", "sim - theory"), ("twin", "live", "live - twin")];
+    header.extend(engines.iter().map(|engine| engine.name()));
+    let against = [(Engine::Theory, Engine::Sim, "sim - theory"), (Engine::Twin, Engine::Live, "live - twin")];
     let against: Vec<_> = against.into_iter().filter(|(a, b, _)| engines.contains(a) && engines.contains(b)).collect();
-    let variants = 0..folder.run.variants.len();
-    let all = variants.flat_map(|v| engines.iter().map(move |engine| find(folder, v, engine, "response_time_mean")));
+    let all = answers.variants.iter().flat_map(|of| engines.iter().map(|engine| of.estimate(*engine, MEAN)));
     let (title, scale) = titled("Mean response time", Scale::common("s", all.flatten()));
     header.extend(against.iter().map(|(_, _, title)| *title));
     // The twin is in its difference from live, which is what a reader wants of it.
     let spare = ["twin", "sim - theory", "live - twin", "theory", "live"];
     let spare: Vec<usize> = spare.iter().filter_map(|name| header.iter().position(|head| head == name)).collect();
     let mut table = Grid::new(&header).spare(&spare).elsewhere("report.html");
-    for (index, variant) in folder.run.variants.iter().enumerate() {
+    for variant in &answers.variants {
         let mut row = vec![variant.label.clone()];
-        row.extend(engines.iter().map(|engine| estimate(folder, index, engine, "response_time_mean", &scale)));
+        row.extend(engines.iter().map(|engine| estimate(variant, *engine, MEAN, &scale)));
         row.extend(against.iter().map(|(reference, of, _)| {
-            let value = |engine: &str| find(folder, index, engine, "response_time_mean").and_then(Estimate::value);
+            let value = |engine: &Engine| variant.estimate(*engine, MEAN).and_then(Estimate::value);
             match (value(reference), value(of)) {
                 (Some(reference), Some(of)) if reference > 0.0 => format!("{:+.1} %", (of / reference - 1.0) * 100.0),
                 _ => String::new(),
@@ -293,33 +292,30 @@ fn titled(title: &str, common: Option<Scale>) -> (String, Option<Scale>) {
 }
 
 /// None where no engine knows anything of it.
-fn tail_table(folder: &Folder) -> Option<String> {
-    let any = |engine| (0..folder.run.variants.len()).any(|v| folder.rows(v, engine).next().is_some());
-    let columns: Vec<(&str, &str)> = ["p90", "p99"]
+fn tail_table(answers: &Answers) -> Option<String> {
+    let metric = |p: &str| format!("response_time_{p}");
+    let columns: Vec<(&str, Engine)> = ["p90", "p99"]
         .into_iter()
-        .flat_map(|p| ["theory", "sim", "live"].map(|engine| (p, engine)))
-        .filter(|(p, engine)| {
-            let metric = format!("response_time_{p}");
-            any(engine) && (0..folder.run.variants.len()).any(|v| find(folder, v, engine, &metric).is_some())
-        })
+        .flat_map(|p| [Engine::Theory, Engine::Sim, Engine::Live].map(|engine| (p, engine)))
+        .filter(|(p, engine)| answers.variants.iter().any(|of| of.estimate(*engine, &metric(p)).is_some()))
         .collect();
     if columns.is_empty() {
         return None;
     }
-    let metric = |p: &str| format!("response_time_{p}");
-    let variants = 0..folder.run.variants.len();
-    let all = variants.flat_map(|v| columns.iter().filter_map(move |(p, engine)| find(folder, v, engine, &metric(p))));
-    let (title, scale) = titled("Tail of the response time", Scale::common("s", all));
+    let of_variant =
+        |of: &'_ VariantAnswers| columns.iter().map(|(p, engine)| of.estimate(*engine, &metric(p)).cloned()).collect();
+    let all: Vec<Vec<Option<Estimate>>> = answers.variants.iter().map(of_variant).collect();
+    let (title, scale) = titled("Tail of the response time", Scale::common("s", all.iter().flatten().flatten()));
     let mut header = vec!["variant".to_string()];
     header.extend(columns.iter().map(|(p, engine)| format!("{p} {engine}")));
-    let spare = ["theory", "sim"].iter().flat_map(|engine| {
-        columns.iter().enumerate().filter(move |(_, (_, of))| of == engine).map(|(index, _)| index + 1)
+    let spare = [Engine::Theory, Engine::Sim].into_iter().flat_map(|engine| {
+        columns.iter().enumerate().filter(move |(_, (_, of))| *of == engine).map(|(index, _)| index + 1)
     });
     let spare: Vec<usize> = spare.collect();
     let mut table = Grid::new(&header).spare(&spare).elsewhere("report.html");
-    for (index, variant) in folder.run.variants.iter().enumerate() {
+    for variant in &answers.variants {
         let mut row = vec![variant.label.clone()];
-        row.extend(columns.iter().map(|(p, engine)| estimate(folder, index, engine, &metric(p), &scale)));
+        row.extend(columns.iter().map(|(p, engine)| estimate(variant, *engine, &metric(p), &scale)));
         table.add_row(row);
     }
     Some(format!("\n{title}\n{table}"))
@@ -329,10 +325,10 @@ fn tail_table(folder: &Folder) -> Option<String> {
 const NETWORK_LINES: usize = 40;
 
 /// What is known of each chain and station of a network; none of any other system.
-fn network_table(folder: &Folder) -> Option<String> {
+fn network_table(answers: &Answers) -> Option<String> {
     let named = |prefix: &str| {
         let mut names: Vec<&str> = Vec::new();
-        for name in folder.outcomes.iter().filter_map(|row| row.measure.metric.strip_prefix(prefix)) {
+        for name in answers.rows().filter_map(|(_, _, measure)| measure.metric.strip_prefix(prefix)) {
             if !names.contains(&name) {
                 names.push(name);
             }
@@ -342,8 +338,7 @@ fn network_table(folder: &Folder) -> Option<String> {
     let stations = named("queue_length_mean_");
     let chains = named("throughput_").into_iter().filter(|name| !stations.contains(name));
     let names: Vec<&str> = chains.chain(stations.iter().copied()).collect();
-    let variants = folder.run.variants.len();
-    if stations.is_empty() || names.len() * variants > NETWORK_LINES {
+    if stations.is_empty() || names.len() * answers.variants.len() > NETWORK_LINES {
         return None;
     }
     let shown = [
@@ -352,41 +347,38 @@ fn network_table(folder: &Folder) -> Option<String> {
         ("utilization", "utilization", "1"),
         ("hit_ratio", "hit ratio", "1"),
     ];
-    let cell = |variant: usize, (metric, name): (&str, &str), unit: &str, engine| {
-        find(folder, variant, engine, &format!("{metric}_{name}")).map(|estimate| plus_minus(estimate, unit))
+    let cell = |variant: &VariantAnswers, (metric, name): (&str, &str), unit: &str, engine| {
+        variant.estimate(engine, &format!("{metric}_{name}")).map(|estimate| plus_minus(estimate, unit))
     };
     let columns: Vec<_> = shown
         .into_iter()
-        .flat_map(|(metric, title, unit)| ["theory", "sim"].map(|engine| (metric, title, unit, engine)))
+        .flat_map(|(metric, title, unit)| [Engine::Theory, Engine::Sim].map(|engine| (metric, title, unit, engine)))
         .filter(|(metric, _, unit, engine)| {
-            let known =
-                |variant: usize| names.iter().any(|name| cell(variant, (*metric, *name), unit, engine).is_some());
-            (0..variants).any(known)
+            let known = |variant: &VariantAnswers| {
+                names.iter().any(|name| cell(variant, (*metric, *name), unit, *engine).is_some())
+            };
+            answers.variants.iter().any(known)
         })
         .collect();
     let mut header = vec!["of".to_string()];
     header.extend(columns.iter().map(|(_, title, _, engine)| format!("{title} ({engine})")));
-    let of_variant = |(index, variant): (usize, &sojourn_lab::folder::VariantFile)| {
+    let of_variant = |variant: &VariantAnswers| {
         let mut table = Grid::new(&header).elsewhere("report.html");
         for name in &names {
             let cells = columns.iter().map(|(metric, _, unit, engine)| {
-                cell(index, (*metric, *name), unit, engine).unwrap_or_else(|| "-".into())
+                cell(variant, (*metric, *name), unit, *engine).unwrap_or_else(|| "-".into())
             });
             table.add_row([(*name).to_owned()].into_iter().chain(cells));
         }
-        if variants == 1 { table.to_string() } else { format!("{}\n{table}", variant.label) }
+        if answers.variants.len() == 1 { table.to_string() } else { format!("{}\n{table}", variant.label) }
     };
-    let tables: Vec<String> = folder.run.variants.iter().enumerate().map(of_variant).collect();
+    let tables: Vec<String> = answers.variants.iter().map(of_variant).collect();
     Some(tables.join("\n"))
 }
 
-fn find<'a>(folder: &'a Folder, variant: usize, engine: &'a str, metric: &str) -> Option<&'a Estimate> {
-    folder.rows(variant, engine).find(|row| row.measure.metric == metric).map(|row| &row.measure.estimate)
-}
-
 /// In the table's scale, or where it has none in the number's own.
-fn estimate(folder: &Folder, variant: usize, engine: &str, metric: &str, scale: &Option<Scale>) -> String {
-    match (find(folder, variant, engine, metric), scale) {
+fn estimate(variant: &VariantAnswers, engine: Engine, metric: &str, scale: &Option<Scale>) -> String {
+    match (variant.estimate(engine, metric), scale) {
         (None, _) => "-".into(),
         (Some(estimate), Some(scale)) => in_scale(estimate, scale),
         (Some(estimate), None) => plus_minus(estimate, "s"),
@@ -500,6 +492,8 @@ impl Scale {
 
 #[cfg(test)]
 mod tests {
+    use sojourn_lab::Answer;
+
     use super::*;
 
     #[test]
@@ -512,15 +506,19 @@ mod tests {
 
     #[test]
     fn a_note_is_said_once_for_all_who_say_it_of_the_same_variants() {
-        let variant = |label: &str, notes: &[(&str, &str)]| VariantFile {
+        let noted = |(engine, notes): &(Engine, &[&str])| {
+            let notes = notes.iter().map(|note| (*note).to_owned()).collect();
+            Answer { notes, ..Answer::new(*engine) }
+        };
+        let variant = |label: &str, notes: &[(Engine, &[&str])]| VariantAnswers {
             label: label.into(),
             settings: Vec::new(),
-            notes: notes.iter().map(|(engine, note)| ((*engine).into(), (*note).into())).collect(),
-            live: None,
+            answers: notes.iter().map(noted).collect(),
         };
+        let (theory, sim, twin) = (Engine::Theory, Engine::Sim, Engine::Twin);
         let variants = [
-            variant("a", &[("sim", "shared"), ("twin", "shared"), ("sim", "of a"), ("theory", "totals: left out")]),
-            variant("b", &[("sim", "shared"), ("twin", "shared"), ("twin", "of a")]),
+            variant("a", &[(theory, &["totals: left out"]), (sim, &["shared", "of a"]), (twin, &["shared"])]),
+            variant("b", &[(sim, &["shared"]), (twin, &["shared", "of a"])]),
         ];
         let told = notes(&variants);
         let told: Vec<(&str, &[&str])> = told.iter().map(|(text, labels)| (&text[..], &labels[..])).collect();

@@ -10,8 +10,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use sojourn_lab::folder::Verdict;
-use sojourn_lab::{Folder, folder};
+use sojourn_lab::{Engine, Verdict};
 
 use super::Setting;
 use crate::ReproduceError;
@@ -90,23 +89,24 @@ pub(super) fn condense(runs: &Path, kept: &Path) -> Result<bool, ReproduceError>
     if !path.exists() {
         return Ok(false);
     }
-    let folder = Folder::read(&path).map_err(|e| ReproduceError(e.to_string()))?;
-    kept::write(&kept.join("overload.csv"), &rows(&folder)).map(|()| true)
+    let run = sojourn_lab::Answers::open(&path).map_err(|e| ReproduceError(e.to_string()))?;
+    kept::write(&kept.join("overload.csv"), &rows(&run)).map(|()| true)
 }
 
-fn rows(folder: &Folder) -> Vec<Row> {
-    let of_variant = |(number, variant): (usize, &folder::VariantFile)| {
-        let live = variant.live.as_ref().map_or(Verdict::Valid, |live| live.verdict);
-        let verdict = if folder.run.verdict == Verdict::Incomplete { Verdict::Incomplete } else { live };
-        let of = |wanted: &str| variant.settings.iter().find(|(key, _)| key == wanted).map(|(_, value)| value.clone());
-        let kept = folder.rows(number, "live").filter(|row| [P95, SERVED].contains(&row.measure.metric.as_str()));
-        let row = |outcome: &sojourn_lab::outcome::Outcome| {
-            let (ci_low, ci_high) = outcome.measure.estimate.interval().unzip();
+fn rows(run: &sojourn_lab::Answers) -> Vec<Row> {
+    let of_variant = |variant: &sojourn_lab::VariantAnswers| {
+        let live = variant.trust().map_or(Verdict::Valid, |trust| trust.verdict);
+        let verdict = if run.verdict == Verdict::Incomplete { Verdict::Incomplete } else { live };
+        let of = |wanted: &str| variant.setting(wanted).unwrap_or_default().to_owned();
+        let measures = variant.answer(Engine::Live).into_iter().flat_map(|answer| &answer.measures);
+        let kept = measures.filter(|measure| [P95, SERVED].contains(&measure.metric.as_str()));
+        let row = |measure: &sojourn_stats::Measure| {
+            let (ci_low, ci_high) = measure.estimate.interval().unzip();
             Some(Row {
-                arrivals: of(ARRIVALS).unwrap_or_default(),
-                limit: of(LIMIT).unwrap_or_default(),
-                metric: outcome.measure.metric.clone(),
-                estimate: outcome.measure.estimate.value()?,
+                arrivals: of(ARRIVALS),
+                limit: of(LIMIT),
+                metric: measure.metric.clone(),
+                estimate: measure.estimate.value()?,
                 ci_low,
                 ci_high,
                 verdict: word(verdict),
@@ -114,7 +114,7 @@ fn rows(folder: &Folder) -> Vec<Row> {
         };
         kept.filter_map(row).collect::<Vec<_>>()
     };
-    folder.run.variants.iter().enumerate().flat_map(of_variant).collect()
+    run.variants.iter().flat_map(of_variant).collect()
 }
 
 fn of_sim(answers: &Answers) -> Figures {

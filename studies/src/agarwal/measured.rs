@@ -4,14 +4,11 @@
 //! requests went while a cluster died. Both are made of run folders ([`condense`]), never by hand. The price: two more files to
 //! keep; the run folders, which have all else, are not kept.
 
-use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sojourn_lab::folder::{Places, Verdict};
-use sojourn_lab::outcome::Outcome;
-use sojourn_lab::{Folder, folder};
+use sojourn_lab::{Answers, Engine, VariantAnswers, Verdict};
 
 use super::grid::{self, Load};
 use super::{MEAN, POLICY};
@@ -146,11 +143,11 @@ pub(crate) fn condense(runs: &Path, published: &Path, kept: &Path) -> Result<(),
             if !path.exists() {
                 continue;
             }
-            let folder = Folder::read(&path).map_err(|e| ReproduceError(e.to_string()))?;
-            measured.rows.extend(of_folder(&folder, (processes, &load), engine));
+            let run = Answers::open(&path).map_err(|e| ReproduceError(e.to_string()))?;
+            measured.rows.extend(of_run(&run, (processes, &load), engine));
             if load == DIES {
-                measured.rows.extend(named_for(&path, &folder)?);
-                measured.places.extend(places(&folder));
+                measured.rows.extend(named_for(&run));
+                measured.places.extend(places(&run));
             }
         }
     }
@@ -166,19 +163,20 @@ pub(crate) fn condense(runs: &Path, published: &Path, kept: &Path) -> Result<(),
 }
 
 /// What a variant sets of policy and clients.
-fn settings(variant: &folder::VariantFile) -> (String, bool) {
-    let of = |wanted: &str| variant.settings.iter().find(|(key, _)| key == wanted).map(|(_, value)| value.clone());
-    (of(POLICY).unwrap_or_default(), of("client.fails_over").is_some_and(|value| value == "true"))
+fn settings(variant: &VariantAnswers) -> (String, bool) {
+    let policy = variant.setting(POLICY).unwrap_or_default();
+    (policy.to_owned(), variant.setting("client.fails_over") == Some("true"))
 }
 
-fn of_folder(folder: &Folder, (processes, load): (u32, &str), engine: &str) -> Vec<Row> {
+fn of_run(run: &Answers, (processes, load): (u32, &str), engine: &str) -> Vec<Row> {
     let mut found = Vec::new();
-    for (number, variant) in folder.run.variants.iter().enumerate() {
+    for variant in &run.variants {
         let (policy, fails_over) = settings(variant);
-        let live = variant.live.as_ref().filter(|_| engine == "live").map_or(Verdict::Valid, |live| live.verdict);
-        let verdict = if folder.run.verdict == Verdict::Incomplete { Verdict::Incomplete } else { live };
-        let kept = folder.rows(number, engine).filter(|row| METRICS.contains(&row.measure.metric.as_str()));
-        found.extend(kept.filter_map(|Outcome { measure, .. }| {
+        let live = variant.trust().filter(|_| engine == "live").map_or(Verdict::Valid, |trust| trust.verdict);
+        let verdict = if run.verdict == Verdict::Incomplete { Verdict::Incomplete } else { live };
+        let of_engine = variant.answers.iter().filter(|answer| answer.engine.name() == engine);
+        let kept = of_engine.flat_map(|answer| &answer.measures).filter(|of| METRICS.contains(&of.metric.as_str()));
+        found.extend(kept.filter_map(|measure| {
             let (ci_low, ci_high) = measure.estimate.interval().unzip();
             Some(Row {
                 processes,
@@ -198,19 +196,17 @@ fn of_folder(folder: &Folder, (processes, load): (u32, &str), engine: &str) -> V
 }
 
 /// From the events of a run: how long after the fault began the DNS said that the site was down.
-fn named_for(path: &Path, folder: &Folder) -> Result<Vec<Row>, ReproduceError> {
-    let file = path.join("events.jsonl");
-    let text = fs::read_to_string(&file).map_err(|e| ReproduceError(format!("cannot read {}: {e}", file.display())))?;
+fn named_for(run: &Answers) -> Vec<Row> {
     let (mut found, mut since) = (Vec::new(), Vec::new());
-    for event in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+    for event in &run.events {
         // What happened in a run stands before the line that says that it was answered.
         if event["event"] != "answered" {
-            since.push(event);
+            since.push(event.clone());
             continue;
         }
         let events = std::mem::take(&mut since);
         let number = event["variant"].as_u64().filter(|_| event["engine"] == "live");
-        let Some(variant) = number.and_then(|number| folder.run.variants.get(number as usize)) else { continue };
+        let Some(variant) = number.and_then(|number| run.variants.get(number as usize)) else { continue };
         let (policy, fails_over) = settings(variant);
         found.extend(until_down(&events).map(|after| Row {
             processes: 0,
@@ -222,10 +218,10 @@ fn named_for(path: &Path, folder: &Folder) -> Result<Vec<Row>, ReproduceError> {
             estimate: after,
             ci_low: None,
             ci_high: None,
-            verdict: word(variant.live.as_ref().map_or(Verdict::Valid, |live| live.verdict)),
+            verdict: word(variant.trust().map_or(Verdict::Valid, |trust| trust.verdict)),
         }));
     }
-    Ok(found)
+    found
 }
 
 /// The time (s) from the beginning of the first fault until the DNS saw a site down.
@@ -236,24 +232,24 @@ fn until_down(events: &[Value]) -> Option<f64> {
     down.min_by(f64::total_cmp).map(|at| at - began)
 }
 
-fn places(folder: &Folder) -> Vec<PlaceRow> {
-    let of = |Places { variant, engine, place, points }: &Places| {
-        let (policy, fails_over) = settings(&folder.run.variants[*variant]);
-        let (engine, place) = (engine.clone(), place.clone());
-        points
-            .iter()
-            .map(move |(second, per_second)| PlaceRow {
+fn places(run: &Answers) -> Vec<PlaceRow> {
+    let mut rows = Vec::new();
+    for (variant, answer) in run.variants.iter().flat_map(|of| of.answers.iter().map(move |answer| (of, answer))) {
+        let (policy, fails_over) = settings(variant);
+        let flows = answer.flows.iter().filter(|_| answer.engine != Engine::Twin);
+        for (flow, (second, per_second)) in flows.flat_map(|flow| flow.points.iter().map(move |point| (flow, point))) {
+            rows.push(PlaceRow {
                 policy: policy.clone(),
                 fails_over,
-                engine: engine.clone(),
-                place: place.clone(),
+                engine: answer.engine.to_string(),
+                place: flow.to.clone(),
                 second: *second,
                 // Drawn, not computed with.
                 per_second: (per_second * 100.0).round() / 100.0,
-            })
-            .collect::<Vec<_>>()
-    };
-    folder.places.iter().filter(|of| of.engine != "twin").flat_map(of).collect()
+            });
+        }
+    }
+    rows
 }
 
 #[cfg(test)]
@@ -278,8 +274,7 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use sojourn_lab::folder::{LiveFile, RunFile, VariantFile};
-    use sojourn_lab::variants::Setting;
+    use sojourn_lab::{Answer, Flow, Trust};
     use sojourn_stats::Measure;
 
     use super::*;
@@ -300,39 +295,22 @@ mod tests {
     #[test]
     fn what_is_kept_is_read_again_with_its_trust() {
         let settings = [(POLICY, "random"), ("client.fails_over", "true")];
-        let live = LiveFile {
-            verdict: Verdict::Suspect,
-            reasons: Vec::new(),
-            facts: Vec::new(),
-            limits: Default::default(),
-            incidents: Vec::new(),
-        };
         let own = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
-        let variant = VariantFile {
-            label: "random".into(),
-            settings: settings.map(own).to_vec(),
-            notes: Vec::new(),
-            live: Some(live),
+        let answer = |engine, metrics: &[&str], rate: f64| Answer {
+            measures: metrics.iter().map(|metric| Measure::new(*metric, "s", sampled(0.5))).collect(),
+            flows: vec![Flow { to: "c1".into(), points: vec![(0.0, rate)] }],
+            ..Answer::new(engine)
         };
-        let outcome = |engine: &str, metric: &str| Outcome {
-            settings: settings.map(|(key, value)| Setting { key: key.into(), value: value.into() }).to_vec(),
-            engine: engine.into(),
-            measure: Measure::new(metric, "s", sampled(0.5)),
-        };
-        let places = vec![
-            Places { variant: 0, engine: "live".into(), place: "c1".into(), points: vec![(0.0, 1.234)] },
-            Places { variant: 0, engine: "twin".into(), place: "c1".into(), points: vec![(0.0, 2.0)] },
-        ];
-        let folder = Folder {
-            run: RunFile { variants: vec![variant], ..RunFile::default() },
-            outcomes: vec![outcome("live", MEAN), outcome("sim", MEAN), outcome("live", "share_1")],
-            places,
-            ..Folder::default()
-        };
+        let trust = Some(Trust { verdict: Verdict::Suspect, ..Trust::default() });
+        let sim = Answer { flows: Vec::new(), ..answer(Engine::Sim, &[MEAN], 0.0) };
+        let live = Answer { trust, ..answer(Engine::Live, &[MEAN, "share_1"], 1.234) };
+        let answers = vec![sim, live, answer(Engine::Twin, &[], 2.0)];
+        let variant = VariantAnswers { label: "random".into(), settings: settings.map(own).to_vec(), answers };
+        let run = Answers { variants: vec![variant], ..Answers::default() };
         let kept = tempfile::tempdir().unwrap();
-        let found = ["sim", "live"].map(|engine| of_folder(&folder, (60, "even"), engine)).concat();
+        let found = ["sim", "live"].map(|engine| of_run(&run, (60, "even"), engine)).concat();
         write(&kept.path().join("live.csv"), &found).unwrap();
-        write(&kept.path().join("site-dies.csv"), &self::places(&folder)).unwrap();
+        write(&kept.path().join("site-dies.csv"), &self::places(&run)).unwrap();
         let read = Measured::read(kept.path()).unwrap();
         assert_eq!((read.rows.len(), read.places.len()), (2, 1), "shares and the twin are left out");
         let case = Case { processes: 60, load: "even", policy: "random", fails_over: true };

@@ -9,7 +9,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use sojourn_lab::Folder;
+use sojourn_lab::{Answers, Engine};
+use sojourn_stats::Estimate;
 
 use super::ARRIVALS;
 use super::measured::{setting, trust};
@@ -50,24 +51,23 @@ pub(super) fn condense(runs: &Path, seeds: &[u64], kept: &Path) -> Result<bool, 
     for seed in seeds {
         let path = runs.join(format!("seed-{seed}")).join(NAME);
         if path.exists() {
-            rows.extend(of_folder(&Folder::read(&path).map_err(|e| ReproduceError(e.to_string()))?, *seed));
+            rows.extend(of_run(&Answers::open(&path).map_err(|e| ReproduceError(e.to_string()))?, *seed));
         }
     }
     if rows.is_empty() { Ok(false) } else { kept::write(&kept.join(FILE), &rows).map(|()| true) }
 }
 
-fn of_folder(folder: &Folder, seed: u64) -> Vec<Row> {
+fn of_run(answers: &Answers, seed: u64) -> Vec<Row> {
     let mut rows = Vec::new();
-    for (number, variant) in folder.run.variants.iter().enumerate() {
-        for engine in ["sim", "live"] {
-            let failed = folder.rows(number, engine).find(|row| row.measure.metric == FAILED);
-            rows.extend(failed.and_then(|row| row.measure.estimate.value()).map(|failed| Row {
+    for variant in &answers.variants {
+        for engine in [Engine::Sim, Engine::Live] {
+            rows.extend(variant.estimate(engine, FAILED).and_then(Estimate::value).map(|failed| Row {
                 servers: setting(variant, SERVERS),
                 arrivals: setting(variant, ARRIVALS),
                 seed,
-                engine: engine.into(),
+                engine: engine.to_string(),
                 failed,
-                verdict: word(trust(folder, variant, engine)),
+                verdict: word(trust(answers, variant, engine.name())),
             }));
         }
     }

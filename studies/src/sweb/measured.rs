@@ -4,8 +4,7 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use sojourn_lab::Folder;
-use sojourn_lab::folder::{VariantFile, Verdict};
+use sojourn_lab::{Answers, Engine, VariantAnswers, Verdict};
 use sojourn_stats::{Moments, measure};
 
 use super::{ARRIVALS, MEAN, POLICY};
@@ -152,24 +151,22 @@ pub(super) fn condense(runs: &Path, seeds: &[u64], kept: &Path) -> Result<bool, 
         for experiment in RUNS {
             let path = runs.join(format!("seed-{seed}")).join(experiment);
             if path.exists() {
-                let folder = Folder::read(&path).map_err(|e| ReproduceError(e.to_string()))?;
-                rows.extend(of_folder(&folder, experiment, *seed));
+                let answers = Answers::open(&path).map_err(|e| ReproduceError(e.to_string()))?;
+                rows.extend(of_run(&answers, experiment, *seed));
             }
         }
     }
     if rows.is_empty() { Ok(false) } else { kept::write(&kept.join(FILE), &rows).map(|()| true) }
 }
 
-fn of_folder(folder: &Folder, experiment: &str, seed: u64) -> Vec<Row> {
+fn of_run(answers: &Answers, experiment: &str, seed: u64) -> Vec<Row> {
     let mut rows = Vec::new();
-    for (number, variant) in folder.run.variants.iter().enumerate() {
+    for variant in &answers.variants {
         let classes = if experiment == MIX { MIX_CLASSES } else { &[""] };
         for (engine, class) in ENGINES.iter().flat_map(|engine| classes.iter().map(|class| (*engine, *class))) {
             let metric = if class.is_empty() { MEAN.to_owned() } else { format!("{MEAN}_{class}") };
-            let row = folder.rows(number, engine).find(|row| row.measure.metric == metric);
-            let Some((mean, estimate)) =
-                row.and_then(|row| Some((row.measure.estimate.value()?, &row.measure.estimate)))
-            else {
+            let estimate = Engine::named(engine).and_then(|engine| variant.estimate(engine, &metric));
+            let Some((mean, estimate)) = estimate.and_then(|estimate| Some((estimate.value()?, estimate))) else {
                 continue;
             };
             let (ci_low, ci_high) = estimate.interval().unzip();
@@ -183,7 +180,7 @@ fn of_folder(folder: &Folder, experiment: &str, seed: u64) -> Vec<Row> {
                 mean,
                 ci_low,
                 ci_high,
-                verdict: word(trust(folder, variant, engine)),
+                verdict: word(trust(answers, variant, engine)),
             });
         }
     }
@@ -191,14 +188,14 @@ fn of_folder(folder: &Folder, experiment: &str, seed: u64) -> Vec<Row> {
 }
 
 /// What an engine's answers of a variant are worth.
-pub(super) fn trust(folder: &Folder, variant: &VariantFile, engine: &str) -> Verdict {
+pub(super) fn trust(answers: &Answers, variant: &VariantAnswers, engine: &str) -> Verdict {
     // The twin of a doubtful run is as good as the requests that it had.
-    let live = variant.live.as_ref().filter(|_| engine != "sim").map_or(Verdict::Valid, |live| live.verdict);
-    if folder.run.verdict == Verdict::Incomplete { Verdict::Incomplete } else { live }
+    let live = variant.trust().filter(|_| engine != "sim").map_or(Verdict::Valid, |trust| trust.verdict);
+    if answers.verdict == Verdict::Incomplete { Verdict::Incomplete } else { live }
 }
 
-pub(super) fn setting(variant: &VariantFile, wanted: &str) -> String {
-    variant.settings.iter().find(|(key, _)| key == wanted).map(|(_, value)| value.clone()).unwrap_or_default()
+pub(super) fn setting(variant: &VariantAnswers, wanted: &str) -> String {
+    variant.setting(wanted).unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

@@ -7,12 +7,10 @@
 //! bisection, so that the next rate was seen to fail. Below `readings/` are the run folders of what each reading changes.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use sojourn_lab::folder::write_whole;
 use sojourn_lab::spec::{Engine, Question};
-use sojourn_lab::{Context, Experiment};
+use sojourn_lab::{Context, Experiment, Progress};
 use sojourn_sim::{Control, WarmUp};
 use sojourn_stats::Span;
 
@@ -176,9 +174,8 @@ fn run_under(reading: &Reading, experiments: &Path, runs: &Path) -> Result<(), R
             program: std::env::current_exe().map_err(|e| failed(e.to_string()))?,
             out: Some(out),
             threads: threads(),
-            cancel: Arc::new(AtomicBool::new(false)),
             command: format!("sojourn-reproduce sweb-1996-sim {} {}", experiments.display(), runs.display()),
-            progress: &|_| {},
+            progress: &Progress::none(),
         };
         sojourn_lab::run(&source, Some(&[Engine::Sim]), &context).map_err(|e| failed(e.to_string()))?;
     }

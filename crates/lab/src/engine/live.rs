@@ -40,9 +40,8 @@ use self::part::Part;
 use self::parts::{Entrances, Parts, Told};
 use self::report_traffic::Traffic;
 use super::Conditions;
-use crate::answer::Answer;
-use crate::folder::{LiveFile, Verdict};
-use crate::spec::{Program, Spec, SystemQuestion};
+use crate::answer::{Answer, Traces, Trust, Verdict};
+use crate::spec::{Engine, Program, Spec, SystemQuestion};
 use crate::topology::{ClientHosts, as_host, topology};
 
 /// Redirections that a request follows at most: one for each tier that a sane system has, and some.
@@ -124,7 +123,11 @@ fn check_tier(tier: &Tier, browses: bool) -> Result<(), String> {
     Ok(())
 }
 
-pub(super) fn answer(experiment: &Spec, asked: &SystemQuestion, conditions: &Conditions<'_>) -> Result<Answer, String> {
+pub(super) fn answer(
+    experiment: &Spec,
+    asked: &SystemQuestion,
+    conditions: &Conditions<'_>,
+) -> Result<(Answer, Traces), String> {
     let in_bed = bed::is_needed(asked);
     let mut ground: Box<dyn Ground> = match in_bed {
         true => {
@@ -178,7 +181,7 @@ pub(super) fn answer(experiment: &Spec, asked: &SystemQuestion, conditions: &Con
     let report_traffic = report_traffic.and_then(|traffic| traffic.measure(&report));
     let by_file = file_means(experiment, asked, &report);
     let by_class = class_means(experiment, asked, &report);
-    let over_time = over_time::of(experiment, asked, &report);
+    let flows = over_time::of(experiment, asked, &report);
     let events = told.incidents.iter().map(|of| of.event(start)).chain(said(&told.events, start));
     let (hurst, notes) = match &asked.workload {
         Workload::Open(Open { arrivals, .. }) => {
@@ -194,7 +197,9 @@ pub(super) fn answer(experiment: &Spec, asked: &SystemQuestion, conditions: &Con
         live.facts.push(("path delay, client to gateway and back".into(), format!("{:.3}", path.client)));
         live.facts.push(("path delay, gateway to server and back".into(), format!("{:.3}", path.cluster)));
     }
-    Ok(Answer {
+    let events = happened.events.into_iter().chain(events).collect();
+    let traces = Traces { events, path, faults: Some(happened.faults) };
+    let answer = Answer {
         measures: report
             .measures
             .into_iter()
@@ -206,14 +211,12 @@ pub(super) fn answer(experiment: &Spec, asked: &SystemQuestion, conditions: &Con
             .collect(),
         curve: report.response_time_cdf,
         seconds: report.seconds,
-        over_time,
-        events: happened.events.into_iter().chain(events).collect(),
-        live: Some(live),
-        path,
-        faults: Some(happened.faults),
+        flows,
+        trust: Some(live),
         notes,
-        ..Answer::default()
-    })
+        ..Answer::new(Engine::Live)
+    };
+    Ok((answer, traces))
 }
 
 /// What deciders said from the start of a run on, beside that they began and ended, as lines of the run folder's events.
@@ -508,7 +511,7 @@ fn pacing(experiment: &Spec) -> Pacing {
 }
 
 /// How far the run can be trusted, and on what that rests.
-fn trust(report: &sojourn_load::Report, told: &Told, start: Time) -> LiveFile {
+fn trust(report: &sojourn_load::Report, told: &Told, start: Time) -> Trust {
     let mut verdict = match &report.verdict {
         sojourn_load::Verdict::Valid => Verdict::Valid,
         sojourn_load::Verdict::Suspect(_) => Verdict::Suspect,
@@ -549,7 +552,7 @@ fn trust(report: &sojourn_load::Report, told: &Told, start: Time) -> LiveFile {
         }
     }
     let incidents = told.incidents.iter().map(|incident| incident.told(start)).collect();
-    LiveFile { verdict, reasons, facts, limits: report.limits, incidents }
+    Trust { verdict, reasons, facts, limits: report.limits, incidents }
 }
 
 /// What a reader needs to judge a measurement, as names and texts.

@@ -7,7 +7,7 @@ use sojourn_model::System;
 use sojourn_model::system::server_name;
 use sojourn_stats::Span;
 
-use crate::answer::{FAILED, Place};
+use crate::answer::{FAILED, Flow};
 
 /// About so many intervals are enough for a drawing.
 const INTERVALS: u64 = 200;
@@ -21,8 +21,8 @@ pub(super) fn interval(system: &System, duration: Option<Span>) -> Option<Span> 
 }
 
 /// Requests per second by site, of those of each server and of those that failed.
-pub(super) fn by_site(system: &System, every: Span, servers: &[Vec<f64>], failed: &[f64]) -> Vec<Place> {
-    let mut places: Vec<Place> = Vec::new();
+pub(super) fn by_site(system: &System, every: Span, servers: &[Vec<f64>], failed: &[f64]) -> Vec<Flow> {
+    let mut flows: Vec<Flow> = Vec::new();
     let points = |values: &[f64]| {
         let at = |number: usize| number as f64 * every.as_secs_f64();
         values.iter().enumerate().map(|(number, value)| (at(number), *value)).collect()
@@ -30,11 +30,11 @@ pub(super) fn by_site(system: &System, every: Span, servers: &[Vec<f64>], failed
     for (index, values) in servers.iter().enumerate() {
         let site = system.hosts[index].site;
         let name = site.map_or_else(|| server_name(index), |site| system.sites[site].name.clone());
-        match places.iter_mut().find(|place| place.name == name) {
-            Some(place) => place.points.iter_mut().zip(values).for_each(|((_, sum), value)| *sum += value),
-            None => places.push(Place { name, points: points(values) }),
+        match flows.iter_mut().find(|flow| flow.to == name) {
+            Some(flow) => flow.points.iter_mut().zip(values).for_each(|((_, sum), value)| *sum += value),
+            None => flows.push(Flow { to: name, points: points(values) }),
         }
     }
-    places.push(Place { name: FAILED.into(), points: points(failed) });
-    places
+    flows.push(Flow { to: FAILED.into(), points: points(failed) });
+    flows
 }

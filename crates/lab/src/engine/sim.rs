@@ -11,7 +11,7 @@ use sojourn_traffic::{Open, Workload};
 use super::{Conditions, over_time};
 use crate::answer::Answer;
 use crate::host;
-use crate::spec::{Question, Spec, SystemQuestion};
+use crate::spec::{Engine, Question, Spec, SystemQuestion};
 
 /// What would happen in the long run.
 pub(super) fn long_run(experiment: &Spec, conditions: &Conditions<'_>) -> Result<Answer, String> {
@@ -157,7 +157,7 @@ fn answered(report: Result<sojourn_sim::Report, SimError>, system: Option<&Syste
         Ok(report) => Ok(answer(report, system)),
         // The twin of a live run is not refused before it, as the simulator's own answer is.
         Err(refused @ (SimError::TooSlow { .. } | SimError::Memory { .. } | SimError::NotYet(_))) => {
-            Ok(Answer { notes: vec![refused.to_string()], ..Answer::default() })
+            Ok(Answer { notes: vec![refused.to_string()], ..Answer::new(Engine::Sim) })
         }
         Err(error) => Err(error.to_string()),
     }
@@ -168,12 +168,12 @@ fn answer(report: sojourn_sim::Report, system: Option<&System>) -> Answer {
     let by_site =
         |(of, system): (sojourn_sim::OverTime, &System)| over_time::by_site(system, of.every, &of.servers, &of.failed);
     Answer {
-        over_time: over_time.map_or_else(Vec::new, by_site),
+        flows: over_time.map_or_else(Vec::new, by_site),
         measures: report.measures,
         curve: report.response_time_cdf,
         replications: report.replications_values,
         connections: report.connections,
         notes: report.notes,
-        ..Answer::default()
+        ..Answer::new(Engine::Sim)
     }
 }

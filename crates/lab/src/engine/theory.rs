@@ -8,20 +8,20 @@ use sojourn_theory::system::{ArrivalKind, System, answer as formulas};
 use sojourn_traffic::{Sizes, Workload};
 
 use crate::answer::Answer;
-use crate::spec::{Question, SystemQuestion};
+use crate::spec::{Engine, Question, SystemQuestion};
 
 pub(super) fn answer(question: &Question) -> Answer {
     match question {
         Question::System(asked) => of_system(asked),
         Question::Network(network) => match sojourn_theory::network::answer(network) {
-            Ok(known) => Answer { measures: known.measures, notes: known.notes, ..Answer::default() },
+            Ok(known) => Answer { measures: known.measures, notes: known.notes, ..Answer::new(Engine::Theory) },
             Err(why) => unanswered(why.to_string()),
         },
     }
 }
 
 fn unanswered(why: String) -> Answer {
-    Answer { notes: vec![why], ..Answer::default() }
+    Answer { notes: vec![why], ..Answer::new(Engine::Theory) }
 }
 
 fn of_system(asked: &SystemQuestion) -> Answer {
@@ -83,7 +83,7 @@ fn of_system(asked: &SystemQuestion) -> Answer {
             if matches!(asked.workload, Workload::Trace(_)) {
                 notes.push("the trace by its moments: its gaps and demands are taken to be independent draws".into());
             }
-            Answer { measures: known.measures, notes, ..Answer::default() }
+            Answer { measures: known.measures, notes, ..Answer::new(Engine::Theory) }
         }
         Err(why) => unanswered(why.to_string()),
     }
@@ -114,7 +114,7 @@ fn of_shared_files(asked: &SystemQuestion) -> Option<Answer> {
         },
     };
     Some(match file_nodes::answer(&question) {
-        Ok(known) => Answer { measures: known.measures, notes: known.notes, ..Answer::default() },
+        Ok(known) => Answer { measures: known.measures, notes: known.notes, ..Answer::new(Engine::Theory) },
         Err(why) => unanswered(why.to_string()),
     })
 }

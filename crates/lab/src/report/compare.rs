@@ -1,6 +1,6 @@
 //! What the numbers say when set beside each other: live against its twin, variant against variant.
 
-use super::{Engine, Report, Variant, html, number};
+use super::{Answers, Engine, VariantAnswers, html, number};
 use sojourn_stats::Estimate;
 
 pub(super) const MEAN: &str = "response_time_mean";
@@ -74,7 +74,7 @@ impl Difference {
 }
 
 /// The difference of live from its twin in `metric`, where both have a number.
-pub(super) fn difference(variant: &Variant, metric: &str) -> Option<Difference> {
+pub(super) fn difference(variant: &VariantAnswers, metric: &str) -> Option<Difference> {
     Difference::between(variant.estimate(Engine::Live, metric)?, variant.estimate(Engine::Twin, metric)?)
 }
 
@@ -87,9 +87,9 @@ pub(super) fn interval(estimate: &Estimate) -> Option<(f64, f64, f64)> {
 }
 
 /// The quantiles of the response time that the report shows: p90 and p99 if they were asked for, else the two highest.
-pub(super) fn quantiles(report: &Report) -> Vec<String> {
+pub(super) fn quantiles(report: &Answers) -> Vec<String> {
     let mut found: Vec<(f64, String)> = Vec::new();
-    let measures = report.variants.iter().flat_map(|v| &v.engines).flat_map(|a| &a.measures);
+    let measures = report.variants.iter().flat_map(|v| &v.answers).flat_map(|a| &a.measures);
     for measure in measures {
         let Some(percent) = percent(&measure.metric) else { continue };
         if found.iter().all(|(_, name)| *name != measure.metric) {
@@ -121,7 +121,7 @@ pub(super) fn short(metric: &str) -> &str {
 }
 
 /// The answer in a sentence or two of HTML: who is fastest, how sure that is, and whether live agrees.
-pub(super) fn finding(report: &Report) -> Option<String> {
+pub(super) fn finding(report: &Answers) -> Option<String> {
     let answered = |engine: Engine| {
         let means = report.variants.iter().filter_map(move |v| {
             let estimate = v.estimate(engine, MEAN)?;
@@ -142,7 +142,7 @@ pub(super) fn finding(report: &Report) -> Option<String> {
     }
     let (engine, mut means) = best;
     means.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let name = |v: &Variant| format!("<strong>{}</strong>", html::escape(&v.label));
+    let name = |v: &VariantAnswers| format!("<strong>{}</strong>", html::escape(&v.label));
     let text = match means.as_slice() {
         [] => return None,
         [(variant, ..)] => {
@@ -151,7 +151,7 @@ pub(super) fn finding(report: &Report) -> Option<String> {
         }
         [(first, value, _, high), rest @ ..] => {
             let (last, worst, ..) = rest[rest.len() - 1];
-            let without = |(.., high): &&(&Variant, f64, f64, f64)| high.is_infinite();
+            let without = |(.., high): &&(&VariantAnswers, f64, f64, f64)| high.is_infinite();
             let unknown: Vec<String> = means.iter().filter(without).map(|(v, ..)| name(v)).collect();
             let tied: Vec<String> = rest.iter().filter(|(_, _, low, _)| low <= high).map(|(v, ..)| name(v)).collect();
             let mut text = format!(
@@ -186,9 +186,10 @@ fn times(ratio: f64) -> String {
 }
 
 /// How live compares with its twin, where the live run is valid.
-fn agreement(report: &Report) -> Option<String> {
-    let valid = || report.variants.iter().filter(|v| !v.is_suspect(Engine::Live));
-    let differences: Vec<(&Variant, Difference)> = valid().filter_map(|v| Some((v, difference(v, MEAN)?))).collect();
+fn agreement(report: &Answers) -> Option<String> {
+    let valid = || report.variants.iter().filter(|v| !v.is_suspect());
+    let differences: Vec<(&VariantAnswers, Difference)> =
+        valid().filter_map(|v| Some((v, difference(v, MEAN)?))).collect();
     let (widest, gap) = differences.iter().max_by(|a, b| a.1.value.abs().total_cmp(&b.1.value.abs()))?;
     let close = differences.iter().filter(|(_, d)| d.meaning() == Meaning::Agrees).count();
     let runs = if valid().count() == report.variants.len() { "live run" } else { "valid live run" };

@@ -1,24 +1,25 @@
 //! Where requests went over time, in a system in which something breaks: a figure for each engine of a variant, with a line
 //! for each site, and one for those that failed.
 
-use super::Report;
+use super::Answers;
 use super::html::escape;
 use super::number::significant;
 use super::plots::chart::{Chart, Mark, Series, Side};
 use super::plots::chart_figure;
+use crate::answer::Flow;
 
 /// More variants than this are not drawn one below the other.
 const VARIANTS_MAX: usize = 12;
 
 /// The section of a report; empty where nothing breaks.
-pub(super) fn section(report: &Report) -> String {
-    let has_places = |variant: &&super::Variant| variant.engines.iter().any(|answer| !answer.places.is_empty());
+pub(super) fn section(report: &Answers) -> String {
+    let has_places = |variant: &&super::VariantAnswers| variant.answers.iter().any(|answer| !answer.flows.is_empty());
     let variants: Vec<_> = report.variants.iter().filter(has_places).collect();
     if variants.is_empty() {
         return String::new();
     }
-    let one = |(index, variant): (usize, &&super::Variant)| {
-        let figures: String = variant.engines.iter().filter_map(|answer| figure(index, answer)).collect();
+    let one = |(index, variant): (usize, &&super::VariantAnswers)| {
+        let figures: String = variant.answers.iter().filter_map(|answer| figure(index, answer)).collect();
         let open = if index == 0 { " open" } else { "" };
         format!("<details{open}>\n<summary>{}</summary>\n{figures}</details>\n", escape(&variant.label))
     };
@@ -30,13 +31,9 @@ pub(super) fn section(report: &Report) -> String {
     format!("<section id=\"places\">\n<h2>Where requests went while something broke</h2>\n{drawn}{rest}</section>\n")
 }
 
-fn figure(index: usize, answer: &super::EngineAnswer) -> Option<String> {
-    let line = |(name, points): &(String, Vec<(f64, f64)>)| Series {
-        name: name.clone(),
-        mark: Mark::Line,
-        points: points.clone(),
-    };
-    let series: Vec<Series> = answer.places.iter().map(line).collect();
+fn figure(index: usize, answer: &super::Answer) -> Option<String> {
+    let line = |flow: &Flow| Series { name: flow.to.clone(), mark: Mark::Line, points: flow.points.clone() };
+    let series: Vec<Series> = answer.flows.iter().map(line).collect();
     let all = || series.iter().flat_map(|series| &series.points);
     let (last_s, most) = all().fold((0.0, 0.0), |(at, most): (f64, f64), point| (at.max(point.0), most.max(point.1)));
     if series.is_empty() {
@@ -65,21 +62,21 @@ fn figure(index: usize, answer: &super::EngineAnswer) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Engine, EngineAnswer, Variant};
+    use super::super::{Answer, Engine, VariantAnswers};
     use super::*;
 
     #[test]
     fn each_engine_has_a_figure_with_a_line_for_each_place() {
-        let places = ["c1", "c<2>", "failed"].map(|name| (name.to_owned(), vec![(0.0, 1.0), (1.0, 3.0)])).to_vec();
-        let answers = [Engine::Sim, Engine::Live]
-            .map(|engine| EngineAnswer { places: places.clone(), ..EngineAnswer::new(engine) });
-        let variant = Variant { label: "a & b".into(), engines: answers.to_vec(), ..Variant::default() };
-        let text = section(&Report { variants: vec![variant, Variant::default()], ..Report::default() });
+        let flow = |to: &str| Flow { to: to.to_owned(), points: vec![(0.0, 1.0), (1.0, 3.0)] };
+        let flows = ["c1", "c<2>", "failed"].map(flow).to_vec();
+        let answers = [Engine::Sim, Engine::Live].map(|engine| Answer { flows: flows.clone(), ..Answer::new(engine) });
+        let variant = VariantAnswers { label: "a & b".into(), answers: answers.to_vec(), ..VariantAnswers::default() };
+        let text = section(&Answers { variants: vec![variant, VariantAnswers::default()], ..Answers::default() });
         assert_eq!(text.matches("<figure").count(), 2, "{text}");
         assert!(
             text.contains("a &amp; b") && text.contains("c&lt;2&gt;") && text.contains("plot-places-live-0"),
             "{text}"
         );
-        assert_eq!(section(&Report { variants: vec![Variant::default()], ..Report::default() }), "");
+        assert_eq!(section(&Answers { variants: vec![VariantAnswers::default()], ..Answers::default() }), "");
     }
 }

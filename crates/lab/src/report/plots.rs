@@ -14,13 +14,13 @@ mod shares;
 mod sweep;
 
 use super::html::{behind, engine, escape};
-use super::{Engine, Report, Variant, compare, number};
+use super::{Answers, Engine, VariantAnswers, compare, number};
 
 /// More variants than this are left to the tables.
 const MOST_VARIANTS: usize = 40;
 
 /// The section with every figure.
-pub(super) fn all(report: &Report) -> String {
+pub(super) fn all(report: &Answers) -> String {
     if report.variants.is_empty() {
         return String::new();
     }
@@ -37,7 +37,7 @@ pub(super) fn all(report: &Report) -> String {
 }
 
 /// Whether a setting takes enough numbers for a curve, which then says more than any table.
-pub(super) fn has_curve(report: &Report) -> bool {
+pub(super) fn has_curve(report: &Answers) -> bool {
     !sweep::figure(report).is_empty()
 }
 
@@ -113,7 +113,7 @@ fn legend(shown: &[Engine]) -> String {
 }
 
 /// The variants that are drawn, and a sentence about those that are not.
-fn drawn(report: &Report) -> (&[Variant], String) {
+fn drawn(report: &Answers) -> (&[VariantAnswers], String) {
     let all = &report.variants;
     if all.len() <= MOST_VARIANTS {
         return (all, String::new());
@@ -122,7 +122,7 @@ fn drawn(report: &Report) -> (&[Variant], String) {
     (&all[..MOST_VARIANTS], format!(" {rest} more variants are not drawn; their numbers are in the tables."))
 }
 
-fn means(report: &Report) -> String {
+fn means(report: &Answers) -> String {
     let heading = "Mean response time";
     let (variants, rest) = drawn(report);
     let Some(drawing) = both(|width| dots::estimates(variants, compare::MEAN, heading, width)) else {
@@ -153,7 +153,7 @@ fn means(report: &Report) -> String {
     .html()
 }
 
-fn quantiles(report: &Report) -> String {
+fn quantiles(report: &Answers) -> String {
     let heading = "What slow requests see";
     let (variants, rest) = drawn(report);
     let drawings: Vec<String> = compare::quantiles(report)
@@ -178,7 +178,7 @@ fn quantiles(report: &Report) -> String {
     Figure { id: "plot-quantiles", heading, columns, legend: String::new(), drawings, caption, table }.html()
 }
 
-fn differences(report: &Report) -> String {
+fn differences(report: &Answers) -> String {
     let heading = "Live against its twin";
     let (variants, rest) = drawn(report);
     let mut metrics = vec![compare::MEAN.to_owned()];
@@ -198,11 +198,11 @@ fn differences(report: &Report) -> String {
     );
     let head: Vec<String> =
         std::iter::once("variant").chain(metrics.iter().map(|m| compare::short(m))).map(escape).collect();
-    let cell = |variant: &Variant, metric: &String| match compare::difference(variant, metric) {
+    let cell = |variant: &VariantAnswers, metric: &String| match compare::difference(variant, metric) {
         Some(d) => [d.value, d.low, d.high].map(number::signed_percent),
         None => Default::default(),
     };
-    let row = |variant: &Variant| {
+    let row = |variant: &VariantAnswers| {
         let cells = metrics.iter().map(|metric| match cell(variant, metric) {
             [value, low, high] if !value.is_empty() => format!("{value} ({low} to {high})"),
             _ => NOTHING.into(),
@@ -218,14 +218,14 @@ fn differences(report: &Report) -> String {
 const NOTHING: &str = "\u{2013}";
 
 /// The numbers behind a figure of estimates: a row for each variant, a column for each metric and engine that has one.
-fn estimates_table(heading: &str, variants: &[Variant], metrics: &[String]) -> String {
+fn estimates_table(heading: &str, variants: &[VariantAnswers], metrics: &[String]) -> String {
     let columns: Vec<(&String, Engine)> =
-        metrics.iter().flat_map(|metric| super::ENGINES.map(|engine| (metric, engine))).collect();
+        metrics.iter().flat_map(|metric| Engine::ALL.map(|engine| (metric, engine))).collect();
     let known = |(metric, engine): &(&String, Engine)| variants.iter().any(|v| v.estimate(*engine, metric).is_some());
     let columns: Vec<(&String, Engine)> = columns.into_iter().filter(known).collect();
     let name = |(metric, engine): &(&String, Engine)| escape(&format!("{} {}", compare::short(metric), engine.name()));
     let head: Vec<String> = std::iter::once("variant".into()).chain(columns.iter().map(name)).collect();
-    let row = |variant: &Variant| {
+    let row = |variant: &VariantAnswers| {
         let cell = |(metric, engine): &(&String, Engine)| {
             variant.estimate(*engine, metric).map_or(NOTHING.into(), |estimate| number::estimate(estimate, "s"))
         };
@@ -234,16 +234,12 @@ fn estimates_table(heading: &str, variants: &[Variant], metrics: &[String]) -> S
     behind(heading, &head, &variants.iter().map(row).collect::<Vec<_>>(), "")
 }
 
-fn suspects(variants: &[Variant]) -> &'static str {
-    if variants.iter().any(|v| v.is_suspect(Engine::Live)) {
-        " A hollow square is a live run that is not valid."
-    } else {
-        ""
-    }
+fn suspects(variants: &[VariantAnswers]) -> &'static str {
+    if variants.iter().any(|v| v.is_suspect()) { " A hollow square is a live run that is not valid." } else { "" }
 }
 
 /// A variant's name above its panel.
-fn panel(variant: &Variant, drawing: &str) -> String {
+fn panel(variant: &VariantAnswers, drawing: &str) -> String {
     format!("<div class=\"panel\"><h4>{}</h4>\n{drawing}</div>\n", escape(&variant.label))
 }
 

@@ -6,10 +6,10 @@
 
 use super::html::{count, escape, page};
 use super::seconds::{Timeline, beside, of_variant};
-use super::{Report, Variant, Verdict, plots, sections};
+use super::{Answers, VariantAnswers, plots, sections, when};
 
 /// The whole page; each run has a name, and no two the same. The same reports give the same bytes.
-pub fn render(runs: &[(String, Report)], version: &str) -> String {
+pub fn render(runs: &[(String, &Answers)], version: &str) -> String {
     let merged = merged(runs, version);
     let body = [
         masthead(runs, version),
@@ -25,35 +25,35 @@ pub fn render(runs: &[(String, Report)], version: &str) -> String {
     page(&title(runs), &body)
 }
 
-fn title(runs: &[(String, Report)]) -> String {
+fn title(runs: &[(String, &Answers)]) -> String {
     let names: Vec<&str> = runs.iter().map(|(name, _)| name.as_str()).collect();
     names.join(", ")
 }
 
 /// The runs as one report.
-fn merged(runs: &[(String, Report)], version: &str) -> Report {
-    let mut variants: Vec<Variant> = Vec::new();
+fn merged(runs: &[(String, &Answers)], version: &str) -> Answers {
+    let mut variants: Vec<VariantAnswers> = Vec::new();
     for label in labels(runs) {
         for (name, report) in runs {
             let of = report.variants.iter().filter(|variant| variant.label == label);
             variants.extend(of.map(|variant| {
                 let label = if label.is_empty() { name.clone() } else { format!("{label} \u{b7} {name}") };
                 let settings = [vec![("run".to_owned(), name.clone())], variant.settings.clone()].concat();
-                Variant { label, settings, engines: variant.engines.clone() }
+                VariantAnswers { label, settings, answers: variant.answers.clone() }
             }));
         }
     }
-    let mut varied = vec!["run".to_owned()];
-    for key in runs.iter().flat_map(|(_, report)| &report.varied) {
-        if !varied.contains(key) {
-            varied.push(key.clone());
+    let mut settings = vec!["run".to_owned()];
+    for key in runs.iter().flat_map(|(_, report)| &report.settings) {
+        if !settings.contains(key) {
+            settings.push(key.clone());
         }
     }
-    Report { name: title(runs), version: version.to_owned(), varied, variants, ..Report::default() }
+    Answers { name: title(runs), version: version.to_owned(), settings, variants, ..Answers::default() }
 }
 
 /// The names of the variants, each once, in the order in which they come.
-fn labels(runs: &[(String, Report)]) -> Vec<&str> {
+fn labels<'a>(runs: &'a [(String, &Answers)]) -> Vec<&'a str> {
     let mut labels: Vec<&str> = Vec::new();
     for variant in runs.iter().flat_map(|(_, report)| &report.variants) {
         if !labels.contains(&variant.label.as_str()) {
@@ -63,11 +63,10 @@ fn labels(runs: &[(String, Report)]) -> Vec<&str> {
     labels
 }
 
-fn masthead(runs: &[(String, Report)], version: &str) -> String {
-    let row = |(name, report): &(String, Report)| {
-        let live = report.variants.iter().flat_map(|v| &v.engines).filter_map(|answer| answer.verdict.as_ref());
-        let worst = live.chain([&report.verdict]).max_by_key(|verdict| verdict.rank()).map_or("", Verdict::word);
-        let cells = [&report.name, &report.when, &report.seed.to_string(), &report.version, &worst.to_owned()];
+fn masthead(runs: &[(String, &Answers)], version: &str) -> String {
+    let row = |(name, report): &(String, &Answers)| {
+        let verdict = report.verdict.word().to_owned();
+        let cells = [&report.name, &when(report), &report.seed.to_string(), &report.version, &verdict];
         let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
         format!("<tr><th scope=\"row\">{}</th>{cells}</tr>\n", escape(name))
     };
@@ -86,13 +85,13 @@ fn masthead(runs: &[(String, Report)], version: &str) -> String {
 }
 
 /// The live runs of each variant, second by second on the same axes.
-fn seconds(runs: &[(String, Report)]) -> String {
+fn seconds(runs: &[(String, &Answers)]) -> String {
     let of_label = |(index, label): (usize, &str)| {
-        let of_run = |(name, report): &'_ (String, Report)| {
+        let of_run = |(name, report): &'_ (String, &Answers)| {
             let variant = report.variants.iter().find(|variant| variant.label == label)?;
             Some((name.clone(), variant.clone()))
         };
-        let found: Vec<(String, Variant)> = runs.iter().filter_map(of_run).collect();
+        let found: Vec<(String, VariantAnswers)> = runs.iter().filter_map(of_run).collect();
         let timelines: Vec<Timeline> = found
             .iter()
             .filter_map(|(name, variant)| Some(Timeline { name: name.clone(), ..of_variant(variant)? }))

@@ -10,7 +10,7 @@ use super::html::escape;
 use super::number::significant;
 use super::plots::chart::{Chart, Mark, Series, Side};
 use super::plots::{chart_figure, round_time};
-use super::{Engine, Report, Variant};
+use super::{Answers, Engine, VariantAnswers};
 
 /// A run, second by second.
 pub(super) struct Timeline<'a> {
@@ -25,7 +25,7 @@ pub(super) struct Timeline<'a> {
 const RUNS_MAX: usize = 12;
 
 /// The section of a report with its live runs, the first of them open.
-pub(super) fn of_variants(report: &Report) -> String {
+pub(super) fn of_variants(report: &Answers) -> String {
     let all: Vec<Timeline> = report.variants.iter().filter_map(of_variant).collect();
     if all.is_empty() {
         return String::new();
@@ -44,13 +44,14 @@ pub(super) fn of_variants(report: &Report) -> String {
 }
 
 /// The live run of a variant.
-pub(super) fn of_variant(variant: &Variant) -> Option<Timeline<'_>> {
+pub(super) fn of_variant(variant: &VariantAnswers) -> Option<Timeline<'_>> {
     let live = variant.answer(Engine::Live).filter(|answer| !answer.seconds.is_empty())?;
+    let trust = live.trust.as_ref();
     Some(Timeline {
         name: variant.label.clone(),
         seconds: &live.seconds,
-        limits: live.limits,
-        incidents: &live.incidents,
+        limits: trust.map_or_else(Limits::default, |trust| trust.limits),
+        incidents: trust.map_or(&[], |trust| &trust.incidents),
     })
 }
 

@@ -1,17 +1,18 @@
 //! The parts of the page that are text and tables.
 
 use super::html::{and_list, count, engine, escape};
-use super::{ENGINES, Engine, Report, Variant, Verdict, compare, number};
+use super::{Answers, Engine, VariantAnswers, Verdict, compare, number, reasons, when};
+use crate::answer::{ObjectiveAnswer, Trust};
 use sojourn_stats::Estimate;
 
 /// The classes of verdicts in the style sheet, by rank.
 const VERDICT_CLASSES: [&str; 3] = ["good", "warn", "bad"];
 
 /// Title, question, verdict, and the answer in a sentence.
-pub(super) fn masthead(report: &Report) -> String {
+pub(super) fn masthead(report: &Answers) -> String {
     // An author wraps lines where the editor ends; only an empty line is meant.
     let paragraphs =
-        report.question.iter().flat_map(|text| text.split("\n\n")).map(str::trim).filter(|p| !p.is_empty());
+        report.description.iter().flat_map(|text| text.split("\n\n")).map(str::trim).filter(|p| !p.is_empty());
     let question: String = paragraphs.map(|p| format!("<p class=\"question\">{}</p>\n", escape(p))).collect();
     let (class, badge, sentence) = verdict(report);
     let finding = match compare::finding(report) {
@@ -20,7 +21,7 @@ pub(super) fn masthead(report: &Report) -> String {
     };
     let mut facts = vec![format!("seed {}", report.seed)];
     facts.push(format!("sojourn {}", escape(&report.version)));
-    facts.push(escape(&report.when));
+    facts.push(escape(&when(report)));
     format!(
         "<header>\n<p class=\"kicker\">Sojourn experiment report</p>\n<h1>{}</h1>\n{question}{finding}\
          <p class=\"verdict {class}\"><strong>{badge}</strong> {sentence}</p>\n<p class=\"facts\">{}</p>\n</header>\n",
@@ -30,14 +31,13 @@ pub(super) fn masthead(report: &Report) -> String {
 }
 
 /// The class of the verdict's box, its word, and the sentence beside it.
-fn verdict(report: &Report) -> (&'static str, &'static str, String) {
-    let live: Vec<(&Variant, &Verdict)> =
-        report.variants.iter().filter_map(|v| Some((v, v.answer(Engine::Live)?.verdict.as_ref()?))).collect();
-    let bad: Vec<&(&Variant, &Verdict)> = live.iter().filter(|(_, verdict)| verdict.rank() > 0).collect();
-    let own = &report.verdict;
-    let worst = bad.iter().map(|(_, v)| *v).chain([own]).max_by_key(|v| v.rank()).unwrap_or(own);
-    let class = VERDICT_CLASSES[usize::from(worst.rank())];
-    if worst.rank() == 0 {
+fn verdict(report: &Answers) -> (&'static str, &'static str, String) {
+    let live: Vec<(&VariantAnswers, &Trust)> = report.variants.iter().filter_map(|v| Some((v, v.trust()?))).collect();
+    let bad: Vec<&(&VariantAnswers, &Trust)> =
+        live.iter().filter(|(_, trust)| trust.verdict != Verdict::Valid).collect();
+    let worst = bad.iter().map(|(_, trust)| trust.verdict).fold(report.verdict, Verdict::max);
+    let class = VERDICT_CLASSES[worst as usize];
+    if worst == Verdict::Valid {
         let sentence = match live.len() {
             0 => "No live run to judge.".to_owned(),
             1 => "The live run is valid: nothing disturbed the measurement.".to_owned(),
@@ -46,16 +46,18 @@ fn verdict(report: &Report) -> (&'static str, &'static str, String) {
         return (class, worst.word(), sentence);
     }
     let mut sentences = Vec::new();
-    let reasons: Vec<String> = own.reasons().into_iter().map(escape).collect();
-    if !reasons.is_empty() {
-        sentences.push(format!("{}.", and_list(&reasons, 4).trim_end_matches('.')));
+    let own = report.own_reasons();
+    if !own.is_empty() {
+        let own: Vec<String> = reasons(report.verdict, &own).iter().map(|reason| escape(reason)).collect();
+        sentences.push(format!("{}.", and_list(&own, 4).trim_end_matches('.')));
     }
     if !bad.is_empty() {
         let named: Vec<String> = bad
             .iter()
-            .map(|(variant, verdict)| {
-                let reasons: Vec<String> = verdict.reasons().into_iter().map(escape).collect();
-                format!("<strong>{}</strong>, since {}", escape(&variant.label), and_list(&reasons, 2))
+            .map(|(variant, trust)| {
+                let own = reasons(trust.verdict, &trust.reasons);
+                let own: Vec<String> = own.iter().map(|reason| escape(reason)).collect();
+                format!("<strong>{}</strong>, since {}", escape(&variant.label), and_list(&own, 2))
             })
             .collect();
         sentences.push(format!(
@@ -70,21 +72,22 @@ fn verdict(report: &Report) -> (&'static str, &'static str, String) {
 }
 
 /// What was asked of the system, and the answers.
-pub(super) fn objectives(report: &Report) -> String {
+pub(super) fn objectives(report: &Answers) -> String {
     if report.objectives.is_empty() {
         return String::new();
     }
     let engines: Vec<Engine> =
-        ENGINES.into_iter().filter(|e| report.objectives.iter().any(|o| o.engine == *e)).collect();
+        Engine::ALL.into_iter().filter(|e| report.objectives.iter().any(|o| o.engine == *e)).collect();
+    let label = |objective: &ObjectiveAnswer| report.variants.get(objective.variant).map_or("", |of| &of.label);
     let mut asked: Vec<(&str, &str)> = Vec::new();
     for objective in &report.objectives {
-        let key = (objective.text.as_str(), objective.variant.as_str());
+        let key = (objective.text.as_str(), label(objective));
         if !asked.contains(&key) {
             asked.push(key);
         }
     }
     let answer = |text: &str, variant: &str, engine: Engine| {
-        let found = report.objectives.iter().find(|o| o.text == text && o.variant == variant && o.engine == engine);
+        let found = report.objectives.iter().find(|o| o.text == text && label(o) == variant && o.engine == engine);
         match found.map(|objective| (objective.met, objective.undecided)) {
             Some((Some(true), _)) => ("good", "\u{2713} met"),
             Some((Some(false), _)) => ("bad", "\u{2717} missed"),
@@ -113,16 +116,16 @@ pub(super) fn objectives(report: &Report) -> String {
 }
 
 /// The table that most readers come for.
-pub(super) fn summary(report: &Report) -> String {
+pub(super) fn summary(report: &Answers) -> String {
     let quantiles = compare::quantiles(report);
     let engines: Vec<Engine> =
-        ENGINES.into_iter().filter(|engine| report.variants.iter().any(|v| v.answer(*engine).is_some())).collect();
+        Engine::ALL.into_iter().filter(|engine| report.variants.iter().any(|v| v.answer(*engine).is_some())).collect();
     if engines.is_empty() {
         return "<section id=\"summary\">\n<h2>Response times</h2>\n<p>No engine was asked.</p>\n</section>\n"
             .to_owned();
     }
     let paired = engines.contains(&Engine::Live) && engines.contains(&Engine::Twin);
-    let mut head = "<th scope=\"col\">Variant</th>".to_owned();
+    let mut head = "<th scope=\"col\">VariantAnswers</th>".to_owned();
     for e in &engines {
         head += &format!("<th scope=\"col\">{}</th>", engine(*e));
     }
@@ -156,7 +159,7 @@ pub(super) fn summary(report: &Report) -> String {
     )
 }
 
-fn summary_cell(variant: &Variant, engine: Engine, quantiles: &[String]) -> String {
+fn summary_cell(variant: &VariantAnswers, engine: Engine, quantiles: &[String]) -> String {
     let Some(answer) = variant.answer(engine) else {
         return "<span class=\"muted\">not asked</span>".to_owned();
     };
@@ -170,8 +173,8 @@ fn summary_cell(variant: &Variant, engine: Engine, quantiles: &[String]) -> Stri
         _ => "",
     };
     let mut cell = format!("<span class=\"mean\">{}{mark}</span>", number::estimate(mean, "s"));
-    if let Some(verdict) = answer.verdict.as_ref().filter(|verdict| verdict.rank() > 0) {
-        cell += &format!(" <span class=\"tag warn\">{}</span>", verdict.word());
+    if let Some(trust) = answer.trust.as_ref().filter(|trust| trust.verdict != Verdict::Valid) {
+        cell += &format!(" <span class=\"tag warn\">{}</span>", trust.verdict.word());
     }
     let known: Vec<String> = quantiles
         .iter()
@@ -190,8 +193,8 @@ fn summary_cell(variant: &Variant, engine: Engine, quantiles: &[String]) -> Stri
     cell
 }
 
-fn difference_cell(variant: &Variant) -> String {
-    let suspect = variant.is_suspect(Engine::Live);
+fn difference_cell(variant: &VariantAnswers) -> String {
+    let suspect = variant.is_suspect();
     match compare::difference(variant, compare::MEAN) {
         Some(d) => format!(
             "<span class=\"mean {class}\">{}</span><span class=\"quantiles {class}\">{}</span>",
@@ -204,10 +207,10 @@ fn difference_cell(variant: &Variant) -> String {
 }
 
 /// Why an engine has no answer, and what to know when reading one. Equal notes are said once.
-pub(super) fn notes(report: &Report) -> String {
+pub(super) fn notes(report: &Answers) -> String {
     let mut said: Vec<(Engine, &str, Vec<String>)> = Vec::new();
     for variant in &report.variants {
-        for answer in &variant.engines {
+        for answer in &variant.answers {
             for note in &answer.notes {
                 let label = escape(&variant.label);
                 match said.iter_mut().find(|(engine, text, _)| *engine == answer.engine && text == note) {
@@ -247,18 +250,13 @@ pub(super) fn notes(report: &Report) -> String {
 }
 
 /// What the live runs' verdicts rest on.
-pub(super) fn validity(report: &Report) -> String {
-    let runs: Vec<_> = report
-        .variants
-        .iter()
-        .filter_map(|v| Some((v, v.answer(Engine::Live)?)))
-        .filter(|(_, answer)| answer.verdict.is_some() || !answer.validity.is_empty())
-        .collect();
+pub(super) fn validity(report: &Answers) -> String {
+    let runs: Vec<_> = report.variants.iter().filter_map(|v| Some((v, v.trust()?))).collect();
     if runs.is_empty() {
         return String::new();
     }
     let mut names: Vec<&str> = Vec::new();
-    for (name, _) in runs.iter().flat_map(|(_, answer)| &answer.validity) {
+    for (name, _) in runs.iter().flat_map(|(_, trust)| &trust.facts) {
         if !names.contains(&name.as_str()) {
             names.push(name);
         }
@@ -266,14 +264,13 @@ pub(super) fn validity(report: &Report) -> String {
     let mut lines: Vec<Vec<String>> = Vec::new();
     let labels = runs.iter().map(|(variant, _)| format!("<th scope=\"col\">{}</th>", escape(&variant.label)));
     lines.push([heading("col", "")].into_iter().chain(labels).collect());
-    let verdicts = runs.iter().map(|(_, answer)| {
-        let verdict = answer.verdict.clone().unwrap_or_default();
-        format!("<td class=\"{}\">{}</td>", VERDICT_CLASSES[usize::from(verdict.rank())], verdict.word())
+    let verdicts = runs.iter().map(|(_, Trust { verdict, .. })| {
+        format!("<td class=\"{}\">{}</td>", VERDICT_CLASSES[*verdict as usize], verdict.word())
     });
     lines.push([heading("row", "verdict")].into_iter().chain(verdicts).collect());
     for name in names {
-        let values = runs.iter().map(|(_, answer)| {
-            let value = answer.validity.iter().find(|(n, _)| n == name).map_or("\u{2013}", |(_, v)| v);
+        let values = runs.iter().map(|(_, trust)| {
+            let value = trust.facts.iter().find(|(n, _)| n == name).map_or("\u{2013}", |(_, v)| v);
             format!("<td>{}</td>", escape(value))
         });
         lines.push([heading("row", name)].into_iter().chain(values).collect());
@@ -286,13 +283,13 @@ pub(super) fn validity(report: &Report) -> String {
     let mut rows = lines.iter().map(|cells| format!("<tr>{}</tr>\n", cells.concat()));
     let head = rows.next().unwrap_or_default();
     let body: String = rows.collect();
-    let reasons: String = runs
-        .iter()
-        .flat_map(|(variant, answer)| {
-            let reasons = answer.verdict.iter().flat_map(Verdict::reasons);
-            reasons.map(|reason| format!("<li><strong>{}</strong>: {}</li>\n", escape(&variant.label), escape(reason)))
-        })
-        .collect();
+    let reason = |variant: &VariantAnswers, reason: &str| {
+        format!("<li><strong>{}</strong>: {}</li>\n", escape(&variant.label), escape(reason))
+    };
+    let of_run = |(variant, trust): &(&VariantAnswers, &Trust)| {
+        reasons(trust.verdict, &trust.reasons).iter().map(|of| reason(variant, of)).collect::<String>()
+    };
+    let reasons: String = runs.iter().map(of_run).collect();
     let reasons = if reasons.is_empty() { reasons } else { format!("<ul class=\"reasons\">\n{reasons}</ul>\n") };
     format!(
         "<section id=\"validity\">\n<h2>Can the live runs be trusted?</h2>\n<p class=\"lead\">A live run is valid when \
@@ -344,10 +341,10 @@ pub(super) fn glossary() -> String {
 }
 
 /// The commands, the machine and the experiment file.
-pub(super) fn reproduce(report: &Report) -> String {
+pub(super) fn reproduce(report: &Answers) -> String {
     let mut out = "<section id=\"reproduce\">\n<h2>Run it again</h2>\n".to_owned();
-    if !report.commands.is_empty() {
-        out += &format!("<pre class=\"commands\">{}</pre>\n", escape(&report.commands.join("\n")));
+    if !report.command.is_empty() {
+        out += &format!("<pre class=\"commands\">{}</pre>\n", escape(&report.command));
     }
     if !report.host.is_empty() {
         let facts: String = report
@@ -367,19 +364,19 @@ pub(super) fn reproduce(report: &Report) -> String {
 }
 
 /// Every outcome row, as in `outcomes.csv`.
-pub(super) fn outcomes(report: &Report) -> String {
+pub(super) fn outcomes(report: &Answers) -> String {
     let mut rows = String::new();
     let mut total = 0;
     for variant in &report.variants {
         let settings: String = report
-            .varied
+            .settings
             .iter()
             .map(|name| {
                 let value = variant.settings.iter().find(|(n, _)| n == name).map_or("\u{2013}", |(_, v)| v);
                 format!("<td>{}</td>", escape(value))
             })
             .collect();
-        for answer in &variant.engines {
+        for answer in &variant.answers {
             for measure in &answer.measures {
                 total += 1;
                 rows += &format!(
@@ -396,7 +393,7 @@ pub(super) fn outcomes(report: &Report) -> String {
         return String::new();
     }
     let settings: String =
-        report.varied.iter().map(|name| format!("<th scope=\"col\">{}</th>", escape(name))).collect();
+        report.settings.iter().map(|name| format!("<th scope=\"col\">{}</th>", escape(name))).collect();
     let columns: String = ["engine", "metric", "unit", "estimate", "ci_low", "ci_high", "samples"]
         .iter()
         .map(|name| format!("<th scope=\"col\">{name}</th>"))
@@ -441,7 +438,7 @@ fn six_digits(value: f64) -> String {
 }
 
 /// The last line.
-pub(super) fn colophon(report: &Report) -> String {
+pub(super) fn colophon(report: &Answers) -> String {
     format!(
         "<footer><p>Written by sojourn {}. This page is complete in itself: it loads nothing and runs nothing.{}</p>\
          </footer>\n",
@@ -453,26 +450,28 @@ pub(super) fn colophon(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::EngineAnswer;
+    use crate::report::Answer;
 
-    fn with_live(verdicts: &[Verdict]) -> Report {
-        let variants = verdicts.iter().enumerate().map(|(i, verdict)| {
-            let live = EngineAnswer { verdict: Some(verdict.clone()), ..EngineAnswer::new(Engine::Live) };
-            Variant { label: format!("v{i}"), settings: Vec::new(), engines: vec![live] }
+    fn with_live(verdicts: &[(Verdict, &str)]) -> Answers {
+        let variants = verdicts.iter().enumerate().map(|(i, (verdict, reason))| {
+            let trust = Trust { verdict: *verdict, reasons: vec![(*reason).to_owned()], ..Trust::default() };
+            let live = Answer { trust: Some(trust), ..Answer::new(Engine::Live) };
+            VariantAnswers { label: format!("v{i}"), settings: Vec::new(), answers: vec![live] }
         });
-        Report { variants: variants.collect(), ..Report::default() }
+        Answers { variants: variants.collect(), ..Answers::default() }
     }
 
     #[test]
     fn the_worst_verdict_is_shown_with_its_reason() {
-        let (_, word, text) = verdict(&with_live(&[Verdict::Valid, Verdict::Valid]));
+        let (_, word, text) = verdict(&with_live(&[(Verdict::Valid, ""); 2]));
         assert_eq!((word, text.as_str()), ("VALID", "All 2 live runs are valid: nothing disturbed the measurement."));
-        let suspect = Verdict::Suspect(vec!["core 0 was 97 % busy".to_owned()]);
-        let (class, word, text) = verdict(&with_live(&[Verdict::Valid, suspect]));
+        let suspect = (Verdict::Suspect, "core 0 was 97 % busy");
+        let (class, word, text) = verdict(&with_live(&[(Verdict::Valid, ""), suspect]));
         assert_eq!((class, word), ("warn", "SUSPECT"));
         assert_eq!(text, "1 of 2 live runs is not to be relied on: <strong>v1</strong>, since core 0 was 97 % busy.");
         let mut report = with_live(&[]);
-        report.verdict = Verdict::Incomplete("interrupted after 3 of 6 variants".to_owned());
+        report.verdict = Verdict::Incomplete;
+        report.reasons = vec!["interrupted after 3 of 6 variants".to_owned()];
         let (class, word, text) = verdict(&report);
         assert_eq!((class, word, text.as_str()), ("bad", "INCOMPLETE", "interrupted after 3 of 6 variants."));
     }
@@ -481,11 +480,11 @@ mod tests {
     fn equal_notes_are_said_once() {
         let note = "no formula for this policy";
         let variant = |label: &str| {
-            let theory = EngineAnswer { notes: vec![note.to_owned()], ..EngineAnswer::new(Engine::Theory) };
-            Variant { label: label.to_owned(), settings: Vec::new(), engines: vec![theory] }
+            let theory = Answer { notes: vec![note.to_owned()], ..Answer::new(Engine::Theory) };
+            VariantAnswers { label: label.to_owned(), settings: Vec::new(), answers: vec![theory] }
         };
-        let other = Variant { label: "c".to_owned(), ..Variant::default() };
-        let report = Report { variants: vec![variant("a"), variant("b"), other], ..Report::default() };
+        let other = VariantAnswers { label: "c".to_owned(), ..VariantAnswers::default() };
+        let report = Answers { variants: vec![variant("a"), variant("b"), other], ..Answers::default() };
         let text = notes(&report);
         assert_eq!(text.matches(note).count(), 1);
         assert!(text.contains("a; b"), "{text}");

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sojourn_lab::spec::{Engine, Question};
-use sojourn_lab::{Context, Experiment};
+use sojourn_lab::{Bounds, Experiment, Metric, Progress};
 use sojourn_sim::{Control, WarmUp};
 use sojourn_stats::Span;
 use sojourn_traffic::Workload;
@@ -48,37 +48,26 @@ fn every_experiment_can_be_read() {
 #[test]
 fn the_bound_of_sweb_is_theorys_answer() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/sweb-1996/sustained.toml");
-    let folder = tempfile::tempdir().unwrap();
-    let context = Context {
-        program: PathBuf::new(),
-        out: Some(folder.path().join("out")),
-        threads: 1,
-        cancel: std::sync::Arc::default(),
-        command: String::new(),
-        progress: &|_| {},
-    };
-    let source = Experiment::read(&file).unwrap();
-    let (_, answered) = sojourn_lab::run(&source, Some(&[Engine::Theory]), &context).unwrap();
+    let experiment = Experiment::read(&file).unwrap();
+    let answers = experiment.ask([Engine::Theory], &Progress::none()).unwrap();
     for (policy, printed) in [("stay", "17.3"), ("file-locality", "17.8"), ("sweb", "17.8")] {
-        let of_policy =
-            answered.outcomes.iter().filter(|row| row.settings.iter().any(|setting| setting.value == policy));
-        let bounds: Vec<_> = of_policy.filter(|row| row.measure.metric == "throughput_max").collect();
-        assert!(
-            bounds.iter().all(|row| format!("{:.1}", row.measure.estimate.value().unwrap()) == printed),
-            "{bounds:?}"
-        );
+        let of_policy = answers.variants.iter().filter(|of| of.settings.iter().any(|(_, value)| value == policy));
+        let bounds: Vec<f64> =
+            of_policy.filter_map(|of| of.answers[0].metric("throughput_max").ok()).map(Bounds::value).collect();
+        assert!(bounds.iter().all(|bound| format!("{bound:.1}") == printed), "{bounds:?}");
         assert_eq!(bounds.len(), 2, "{policy}");
     }
-    let notes: Vec<&str> = answered.run.variants[0].notes.iter().map(|(_, note)| note.as_str()).collect();
+    let notes = &answers.variants[0].answers[0].notes;
     assert!(notes.iter().any(|note| note.contains("M = p / H")), "{notes:?}");
     // Servers that break have no such bound.
     let text = std::fs::read_to_string(&file).unwrap();
     let broken = text.replace("[run]", "[[fault]]\nat = \"1 s\"\nserver = 1\nwhat = \"down\"\n\n[run]");
-    let source = Experiment::new(&file, broken, &[]).unwrap();
-    let out = Some(folder.path().join("broken"));
-    let (_, answered) = sojourn_lab::run(&source, Some(&[Engine::Theory]), &Context { out, ..context }).unwrap();
-    assert!(answered.outcomes.is_empty());
-    assert!(answered.run.variants[0].notes[0].1.contains("servers that break"), "{:?}", answered.run.variants[0].notes);
+    let experiment = Experiment::new(&file, broken, &[]).unwrap();
+    let answers = experiment.ask([Engine::Theory], &Progress::none()).unwrap();
+    let of_first = &answers.variants[0].answers[0];
+    assert!(answers.is_empty() && of_first.notes[0].contains("servers that break"), "{:?}", of_first.notes);
+    let missing = of_first.metric(Metric::THROUGHPUT).unwrap_err().to_string();
+    assert!(missing.contains("no `throughput`: no formula for servers that break"), "{missing}");
 }
 
 /// On every system that the direct fabric can be, the routed one gives the same numbers, to the last bit; so do the two

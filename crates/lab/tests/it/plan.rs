@@ -1,14 +1,12 @@
 //! The cheapest system that meets its objectives.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use sojourn_lab::objective::Judgement;
 use sojourn_lab::plan::choice::Choices;
 use sojourn_lab::plan::search::Fate;
 use sojourn_lab::plan::{Plan, plan};
-use sojourn_lab::{Context, Experiment, RunError};
+use sojourn_lab::{Context, Experiment, Progress, RunError};
 use sojourn_stats::Estimate;
 
 /// Processor sharing servers behind a random dispatcher: N queues M/M/1, whose mean is 1/(mu - lambda/N).
@@ -41,9 +39,8 @@ fn planned(text: &str) -> Result<Plan, RunError> {
         program: "sojourn".into(),
         out: Some(folder.path().join("plan")),
         threads: 2,
-        cancel: Arc::new(AtomicBool::new(false)),
         command: "sojourn plan".into(),
-        progress: &|_| {},
+        progress: &Progress::none(),
     };
     let (path, plan) = plan(&source, &context)?;
     for file in ["plan.json", "report.html"] {

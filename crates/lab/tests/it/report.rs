@@ -1,7 +1,8 @@
 //! The report in a real browser: it loads without a complaint, every figure is there and has a size, and nothing
 //! sticks out of a phone's screen.
 
-use sojourn_lab::report::{Engine, EngineAnswer, Objective, Report, Variant, Verdict, render};
+use sojourn_lab::report::render;
+use sojourn_lab::{Answer, Answers, Engine, ObjectiveAnswer, Trust, VariantAnswers, Verdict};
 use sojourn_stats::measure::NoInterval;
 use sojourn_stats::{Estimate, Measure};
 use std::path::Path;
@@ -16,7 +17,7 @@ const HOSTILE: &str = "</style></pre><script>document.title = 'owned'</script><i
 
 /// A report as `four-servers.toml` gives it, with made-up numbers: log-logistic response times, so that every quantile
 /// has a closed form.
-fn sample() -> Report {
+fn sample() -> Answers {
     let systems = [
         ("random over PS", 0.021, 0.62, Some(true)),
         ("round-robin", 0.0185, 0.60, Some(false)),
@@ -36,8 +37,8 @@ fn sample() -> Report {
         let long_run = answer(Engine::Sim, median, shape, 0.012, 2_000_000, i);
         let twin = answer(Engine::Twin, median * 1.14, shape * 0.93, 0.06, 5_600, i);
         let mut live = answer(Engine::Live, median * 1.14 * wobble + 0.0003, shape * 0.93, 0.07, 5_600, i);
-        live.verdict = Some(Verdict::Valid);
-        live.validity = vec![
+        let mut trust = Trust::default();
+        trust.facts = vec![
             ("generator lateness, p99".to_owned(), format!("{} \u{b5}s", 41 + 3 * i)),
             ("generator pacing".to_owned(), "timer".to_owned()),
             ("rate, offered and achieved".to_owned(), "374.0 /s, 373.6 /s".to_owned()),
@@ -48,11 +49,12 @@ fn sample() -> Report {
         ];
         if label == "round-trip" {
             let reason = "the generator was late by 1.8 ms at p99 (more than 10 % of the mean response time)";
-            live.verdict = Some(Verdict::Suspect(vec![reason.to_owned()]));
-            live.validity[0].1 = "1.8 ms".to_owned();
+            (trust.verdict, trust.reasons) = (Verdict::Suspect, vec![reason.to_owned()]);
+            trust.facts[0].1 = "1.8 ms".to_owned();
             live.measures[2].estimate = Estimate::TooFew { samples: 71 };
         }
-        let mut theory = EngineAnswer::new(Engine::Theory);
+        live.trust = Some(trust);
+        let mut theory = Answer::new(Engine::Theory);
         match exact {
             Some(exact) => {
                 let value = mean(median, shape) * 0.996;
@@ -68,25 +70,29 @@ fn sample() -> Report {
             }
             None => theory.notes.push("no formula for this policy over limited-PS servers".to_owned()),
         }
-        variants.push(Variant { label: label.to_owned(), settings, engines: vec![theory, long_run, live, twin] });
+        variants.push(VariantAnswers {
+            label: label.to_owned(),
+            settings,
+            answers: vec![theory, long_run, live, twin],
+        });
     }
-    let objective = |variant: &str, engine, met| Objective {
+    let objective = |variant: usize, engine, met| ObjectiveAnswer {
         text: "response_time_p90 < 60 ms".to_owned(),
-        variant: variant.to_owned(),
+        variant,
         engine,
         met,
         undecided: false,
     };
-    Report {
+    Answers {
         name: "Which dispatcher for four servers?".to_owned(),
-        question: Some(
+        description: Some(
             "Four equal servers at 70 % utilisation, heavy-tailed file sizes: does it pay to look at the servers before \
              choosing one, and which glance is worth most?"
                 .to_owned(),
         ),
         seed: 1,
         version: "0.1.0".to_owned(),
-        when: "2026-11-20 12:04 UTC".to_owned(),
+        started: "2026-11-20 12:04 UTC".to_owned(),
         verdict: Verdict::Valid,
         host: [
             ("processor", "Intel Xeon Platinum 8481C at 2.7 GHz, 2 cores"),
@@ -97,19 +103,17 @@ fn sample() -> Report {
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .to_vec(),
         spec: SPEC.to_owned(),
-        varied: vec!["policy".to_owned(), "discipline".to_owned()],
+        settings: vec!["policy".to_owned(), "discipline".to_owned()],
         variants,
         objectives: vec![
-            objective("least-connections", Engine::Theory, None),
-            objective("least-connections", Engine::Sim, Some(true)),
-            objective("least-connections", Engine::Live, Some(true)),
-            objective("random", Engine::Theory, None),
-            objective("random", Engine::Sim, Some(false)),
+            objective(3, Engine::Theory, None),
+            objective(3, Engine::Sim, Some(true)),
+            objective(3, Engine::Live, Some(true)),
+            objective(2, Engine::Theory, None),
+            objective(2, Engine::Sim, Some(false)),
         ],
-        commands: vec![
-            "sojourn run experiments/four-servers.toml --seed 1".to_owned(),
-            "sojourn report runs/four-servers-1".to_owned(),
-        ],
+        command: "sojourn run experiments/four-servers.toml --seed 1".to_owned(),
+        ..Answers::default()
     }
 }
 
@@ -140,14 +144,14 @@ fn mean(median: f64, shape: f64) -> f64 {
     median * angle / angle.sin()
 }
 
-fn answer(engine: Engine, median: f64, shape: f64, relative: f64, samples: u64, which: usize) -> EngineAnswer {
+fn answer(engine: Engine, median: f64, shape: f64, relative: f64, samples: u64, which: usize) -> Answer {
     let sampled = |value: f64, width: f64| Estimate::Sampled {
         value,
         ci_low: value * (1.0 - relative * width),
         ci_high: value * (1.0 + relative * width),
         samples,
     };
-    let mut answer = EngineAnswer::new(engine);
+    let mut answer = Answer::new(engine);
     answer.measures = vec![
         Measure::new("response_time_mean", "s", sampled(mean(median, shape), 1.0)),
         Measure::new("response_time_p90", "s", sampled(quantile(median, shape, 0.9), 1.4)),
@@ -162,8 +166,8 @@ fn answer(engine: Engine, median: f64, shape: f64, relative: f64, samples: u64, 
     }
     let last = 1.0 - 1.0 / samples as f64;
     let quantiles = (1..=400).map(|i| 1.0 / (1.0 + (-10.0 + 0.06 * f64::from(i)).exp()));
-    answer.cdf = quantiles.filter(|p| *p < last).map(|p| (quantile(median, shape, p), p)).collect();
-    answer.cdf.sort_by(|a, b| a.0.total_cmp(&b.0));
+    answer.curve = quantiles.filter(|p| *p < last).map(|p| (quantile(median, shape, p), p)).collect();
+    answer.curve.sort_by(|a, b| a.0.total_cmp(&b.0));
     answer
 }
 
@@ -235,7 +239,7 @@ fn a_curve_comes_before_its_table() {
     let mut report = sample();
     let html = render(&report);
     assert!(place(&html, "summary") < place(&html, "plots") && !html.contains("plot-sweep"));
-    report.varied = vec!["workload.users".into()];
+    report.settings = vec!["workload.users".into()];
     for (index, variant) in report.variants.iter_mut().enumerate() {
         variant.settings = vec![("workload.users".into(), (20 + 10 * index).to_string())];
     }
@@ -279,23 +283,23 @@ fn opens_in_a_browser_with_every_plot_in_sight() {
 fn hostile_text_is_shown_and_never_run() {
     let mut report = sample();
     report.name = HOSTILE.to_owned();
-    report.question = Some(HOSTILE.to_owned());
+    report.description = Some(HOSTILE.to_owned());
     report.spec = HOSTILE.to_owned();
-    report.when = HOSTILE.to_owned();
+    report.started = HOSTILE.to_owned();
     report.version = HOSTILE.to_owned();
-    report.commands = vec![HOSTILE.to_owned()];
+    report.command = HOSTILE.to_owned();
     report.host = vec![(HOSTILE.to_owned(), HOSTILE.to_owned())];
-    report.varied = vec![HOSTILE.to_owned()];
-    report.verdict = Verdict::Incomplete(HOSTILE.to_owned());
+    report.settings = vec![HOSTILE.to_owned()];
+    (report.verdict, report.reasons) = (Verdict::Incomplete, vec![HOSTILE.to_owned()]);
     report.objectives[0].text = HOSTILE.to_owned();
-    report.objectives[0].variant = HOSTILE.to_owned();
     for variant in &mut report.variants {
         variant.label = HOSTILE.to_owned();
         variant.settings = vec![(HOSTILE.to_owned(), HOSTILE.to_owned())];
-        for answer in &mut variant.engines {
+        for answer in &mut variant.answers {
             answer.notes.push(HOSTILE.to_owned());
-            answer.validity.push((HOSTILE.to_owned(), HOSTILE.to_owned()));
-            answer.verdict = Some(Verdict::Suspect(vec![HOSTILE.to_owned()]));
+            let (verdict, reasons) = (Verdict::Suspect, vec![HOSTILE.to_owned()]);
+            let facts = vec![(HOSTILE.to_owned(), HOSTILE.to_owned())];
+            answer.trust = Some(Trust { verdict, reasons, facts, ..Trust::default() });
             answer.measures.push(Measure::new(HOSTILE, HOSTILE, Estimate::Exact { value: 1.0 }));
         }
     }
@@ -326,7 +330,7 @@ fn engines_may_be_missing() {
     let only = |keep: &[Engine]| {
         let mut report = sample();
         for variant in &mut report.variants {
-            variant.engines.retain(|answer| keep.contains(&answer.engine));
+            variant.answers.retain(|answer| keep.contains(&answer.engine));
         }
         render(&report)
     };
@@ -348,7 +352,7 @@ fn engines_may_be_missing() {
     assert_eq!(figures(&html), 0);
     assert!(html.contains("No engine was asked"));
 
-    let html = render(&Report::default());
+    let html = render(&Answers::default());
     assert_eq!(figures(&html), 0);
 }
 
@@ -356,15 +360,15 @@ fn engines_may_be_missing() {
 fn numbers_without_sense_are_said_in_words() {
     let mut report = sample();
     let infinite = Measure::new("response_time_mean", "s", Estimate::Exact { value: f64::INFINITY });
-    report.variants[0].engines[0].measures = vec![infinite];
-    for answer in &mut report.variants[1].engines {
+    report.variants[0].answers[0].measures = vec![infinite];
+    for answer in &mut report.variants[1].answers {
         for measure in &mut answer.measures {
             measure.estimate = Estimate::TooFew { samples: 71 };
         }
-        answer.cdf = vec![(0.0, 0.0), (0.0, 1.0)];
+        answer.curve = vec![(0.0, 0.0), (0.0, 1.0)];
     }
     let unknown = Estimate::Sampled { value: 0.0, ci_low: f64::NAN, ci_high: f64::INFINITY, samples: 0 };
-    report.variants[2].engines[1].measures[0].estimate = unknown;
+    report.variants[2].answers[1].measures[0].estimate = unknown;
     let html = render(&report);
     assert!(html.contains("infinite") && html.contains("too few samples"));
     assert!(!html.contains("NaN") && !html.contains("inf\u{a0}"), "a number that is none");
@@ -375,7 +379,7 @@ fn numbers_without_sense_are_said_in_words() {
 fn a_figure_marks_no_more_than_the_outcomes_tell() {
     let html = |estimate: Option<Estimate>| {
         let mut report = sample();
-        let sim = report.variants[3].engines.iter_mut().find(|answer| answer.engine == Engine::Sim).unwrap();
+        let sim = report.variants[3].answers.iter_mut().find(|answer| answer.engine == Engine::Sim).unwrap();
         let p99 = sim.measures.iter_mut().find(|measure| measure.metric == "response_time_p99").unwrap();
         if let Some(estimate) = estimate {
             p99.estimate = estimate;
@@ -393,4 +397,20 @@ fn a_figure_marks_no_more_than_the_outcomes_tell() {
     let bare = html(Some(Estimate::WithoutInterval { value: 0.09, samples: 71, why }));
     assert_eq!(circles(&bare) - circles(&before), 2, "both are hollow");
     assert!(bare.contains("no interval: too short a run") && bare.contains("<td colspan=\"2\">too-short</td>"));
+}
+
+/// What a live run says of itself is not said again of the whole run.
+#[test]
+fn a_live_run_gives_its_reasons_once() {
+    let mut report = sample();
+    let late = "the generator was late by 1.8 ms at p99 (more than 10 % of the mean response time)";
+    (report.verdict, report.reasons) = (Verdict::Suspect, vec![format!("round-trip: {late}")]);
+    (report.started, report.elapsed_s) = ("2026-11-20T12:00:00Z".to_owned(), 83.2);
+    let html = render(&report);
+    let verdict =
+        "SUSPECT</strong> 1 of 6 live runs is not to be relied on: <strong>round-trip</strong>, since the generator";
+    assert!(html.contains(verdict) && html.contains("2026-11-20T12:00:00Z, took 1 min 23 s"), "{html}");
+    report.verdict = Verdict::Incomplete;
+    report.reasons.push("interrupted".to_owned());
+    assert!(render(&report).contains("INCOMPLETE</strong> interrupted. 1 of 6 live runs"));
 }

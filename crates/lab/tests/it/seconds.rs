@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
-use sojourn_lab::folder::{Folder, LiveFile, RunFile, SCHEMA, Seconds, VariantFile, Verdict, Writer};
-use sojourn_lab::report::{Report, render, runs};
+use sojourn_lab::folder::SCHEMA;
+use sojourn_lab::report::{render, runs};
+use sojourn_lab::{Answer, Answers, Engine, Trust, VariantAnswers};
 use sojourn_load::{Limits, Second};
 
 /// Five seconds of which the third lost replies and the fourth was late.
@@ -27,29 +28,14 @@ fn seconds() -> Vec<Second> {
     all
 }
 
-fn folder() -> Folder {
-    let live = LiveFile {
-        verdict: Verdict::Valid,
-        reasons: Vec::new(),
-        facts: Vec::new(),
-        limits: Limits::default(),
-        incidents: vec![(2.5, "server-2 ended (signal: 9)".into())],
-    };
-    let variant = VariantFile {
-        label: "round-robin".into(),
-        settings: vec![("policy".into(), "round-robin".into())],
-        notes: Vec::new(),
-        live: Some(live),
-    };
-    let run = RunFile {
-        schema: SCHEMA,
-        name: "n".into(),
-        settings: vec!["policy".into()],
-        variants: vec![variant],
-        ..RunFile::default()
-    };
-    let seconds = vec![Seconds { variant: 0, engine: "live".into(), seconds: seconds() }];
-    Folder { run, seconds, ..Folder::default() }
+fn answers() -> Answers {
+    let incidents = vec![(2.5, "server-2 ended (signal: 9)".into())];
+    let trust = Some(Trust { limits: Limits::default(), incidents, ..Trust::default() });
+    let variant = "round-robin".to_owned();
+    let live = Answer { variant: variant.clone(), seconds: seconds(), trust, ..Answer::new(Engine::Live) };
+    let settings = vec![("policy".into(), variant.clone())];
+    let variants = vec![VariantAnswers { label: variant, settings, answers: vec![live] }];
+    Answers { schema: SCHEMA, name: "n".into(), settings: vec!["policy".into()], variants, ..Answers::default() }
 }
 
 /// Every figure has its numbers behind it, and no id is there twice.
@@ -66,16 +52,16 @@ fn check_figures(page: &str, least: usize) {
 fn seconds_are_read_back_as_they_were_written() {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("run");
-    Writer::create(Some(&path), "n").unwrap().finish(&folder()).unwrap();
-    assert_eq!(Folder::read(&path).unwrap().seconds, folder().seconds);
+    answers().write(&path).unwrap();
+    assert_eq!(Answers::open(&path).unwrap(), answers());
     // A folder from before there were any.
     std::fs::remove_file(path.join("seconds.csv")).unwrap();
-    assert!(Folder::read(&path).unwrap().seconds.is_empty());
+    assert!(Answers::open(&path).unwrap().variants[0].answers[0].seconds.is_empty());
 }
 
 #[test]
 fn a_report_draws_them_and_marks_the_doubtful() {
-    let page = render(&Report::new(&folder()));
+    let page = render(&answers());
     check_figures(&page, 4);
     for id in ["plot-rate-0", "plot-response-0", "plot-inside-0", "plot-lateness-0"] {
         assert!(page.contains(&format!("id=\"{id}\"")), "{id}");
@@ -86,13 +72,15 @@ fn a_report_draws_them_and_marks_the_doubtful() {
     assert_eq!(page.matches("1 of them are doubtful").count(), 2, "one second failed, another was late");
     let drawn = page.split("<figure").filter(|figure| figure.contains("server-2 ended (signal: 9), 2.5 s")).count();
     assert_eq!(drawn, 4, "an incident stands at its instant in each figure");
-    let quiet = Folder { seconds: Vec::new(), ..folder() };
-    assert!(!render(&Report::new(&quiet)).contains("second by second"), "nothing is claimed of what was not measured");
+    let mut quiet = answers();
+    quiet.variants[0].answers[0].seconds.clear();
+    assert!(!render(&quiet).contains("second by second"), "nothing is claimed of what was not measured");
 }
 
 #[test]
 fn runs_beside_each_other_are_series_of_the_same_figures() {
-    let two = [("one".to_owned(), Report::new(&folder())), ("<two>".to_owned(), Report::new(&folder()))];
+    let one = answers();
+    let two = [("one".to_owned(), &one), ("<two>".to_owned(), &one)];
     let page = runs::render(&two, "0.1.0");
     check_figures(&page, 9);
     assert!(page.contains("<title>2 s: one 42, &lt;two&gt; 42</title>"), "both on the same axes");

@@ -2,10 +2,9 @@
 //! engine does not have yet it refuses by name.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use sojourn_dispatch::policies::POLICIES;
-use sojourn_lab::{Context, Engine, Experiment, RunError, run};
+use sojourn_lab::{Context, Engine, Experiment, Progress, RunError, run};
 
 /// Two sites in two regions; a DNS, a gateway at each site, and a redirect on every server.
 const SITES: &str = r#"name = "sites"
@@ -813,9 +812,8 @@ fn answer(text: &str, by: Engine, out: &Path) -> Result<(), String> {
         program: PathBuf::new(),
         out: Some(out.into()),
         threads: 1,
-        cancel: Arc::default(),
         command: String::new(),
-        progress: &|_| {},
+        progress: &Progress::none(),
     };
     match run(&source, Some(&[by]), &context) {
         Ok(_) => Ok(()),

@@ -1,10 +1,8 @@
 //! The kinds of workloads as an experiment writes them.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use sojourn_lab::{Context, Experiment, Variant};
+use sojourn_lab::{Bounds, Engine, Experiment, Metric, Progress, Variant};
 use sojourn_traffic::Workload;
 
 use crate::spec::FOUR_SERVERS;
@@ -209,18 +207,7 @@ fn response_time_mean(discipline: &str) -> Option<f64> {
          classes = {{ gold = 0.3, silver = 0.7 }}\n[system.server]\ndiscipline = \"{discipline}\"\n\
          demand = {{ gold = \"exponential(mean = 0.2 s)\", silver = \"1 s\" }}\n[run]\nby = [\"theory\"]\n"
     );
-    let source = Experiment::new(Path::new("x.toml"), text, &[]).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let context = Context {
-        program: "sojourn".into(),
-        out: Some(folder.path().join("run")),
-        threads: 1,
-        cancel: Arc::new(AtomicBool::new(false)),
-        command: String::new(),
-        progress: &|_| {},
-    };
-    let (written, _) = sojourn_lab::run(&source, None, &context).unwrap();
-    let outcomes = std::fs::read_to_string(written.join("outcomes.csv")).unwrap();
-    let row = outcomes.lines().find(|line| line.starts_with("theory,response_time_mean,"))?;
-    Some(row.split(',').nth(3).unwrap().parse().unwrap())
+    let experiment = Experiment::new(Path::new("x.toml"), text, &[]).unwrap();
+    let answers = experiment.ask([Engine::Theory], &Progress::none()).unwrap();
+    answers.iter().next()?.metric(Metric::RESPONSE_TIME_MEAN).ok().map(Bounds::value)
 }

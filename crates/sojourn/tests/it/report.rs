@@ -3,6 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
+use sojourn_lab::prelude::*;
 
 use crate::sojourn::{experiment, sojourn, stderr, stdout};
 
@@ -52,5 +53,24 @@ fn several_runs_make_one_page() {
         let complaint = stderr(&output);
         let complaint = complaint.trim_end_matches("\n\nFor more information, try '--help'.\n");
         assert!(complaint.contains(says) && complaint.lines().count() == 1, "{complaint}");
+    }
+}
+
+/// The program asks by the same call as a library does, and what it writes opens into what that hands over.
+#[test]
+fn a_run_folder_is_what_the_library_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let [mine, theirs] = ["mine", "theirs"].map(|name| folder.path().join(name).display().to_string());
+    let file = experiment("four-servers.toml");
+    let set = ["--set", "policy=least-connections", "--set", "run.max_jobs=20000"];
+    let ran =
+        sojourn(&[&["run", &file.display().to_string(), "--by", "theory,sim", "--out", &theirs], &set[..]].concat());
+    assert!(ran.status.success(), "{}", stderr(&ran));
+    let asked = Experiment::read(&file).unwrap().set("policy", "least-connections").unwrap();
+    let asked = asked.set("run.max_jobs", "20000").unwrap();
+    asked.ask([Engine::Theory, Engine::Sim], &Progress::none()).unwrap().write(&mine).unwrap();
+    for name in ["outcomes.csv", "curves.csv"] {
+        let [mine, theirs] = [&mine, &theirs].map(|path| fs::read(format!("{path}/{name}")).unwrap());
+        assert!(!mine.is_empty() && mine == theirs, "{name}");
     }
 }

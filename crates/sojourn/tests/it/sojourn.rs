@@ -48,10 +48,9 @@ pub(crate) fn file(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> String 
 
 /// A column of a run folder's outcomes: the estimate of `metric` by `engine`, one per variant, in order.
 pub(crate) fn estimates(folder: &Path, engine: &str, metric: &str) -> Vec<f64> {
-    let text = std::fs::read_to_string(folder.join("outcomes.csv")).expect("a run folder has outcomes");
-    let (_, rows) = sojourn_lab::outcome::read_csv(&text).expect("they are rows");
-    let rows = rows.iter().filter(|row| row.engine == engine && row.measure.metric == metric);
-    rows.filter_map(|row| row.measure.estimate.value()).collect()
+    let answers = sojourn_lab::Answers::open(folder).expect("it is a run folder");
+    let rows = answers.rows().filter(|(_, answer, row)| answer.engine.name() == engine && row.metric == metric);
+    rows.filter_map(|(_, _, row)| row.estimate.value()).collect()
 }
 
 /// Waits until `holds`, as long as a slow machine may need.

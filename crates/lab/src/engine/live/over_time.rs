@@ -5,7 +5,7 @@ use sojourn_model::system::server_name;
 use sojourn_traffic::Workload;
 
 use super::super::over_time::{by_site, interval};
-use crate::answer::Place;
+use crate::answer::Flow;
 use crate::spec::{Spec, SystemQuestion};
 
 /// Whether records are kept for it.
@@ -14,7 +14,7 @@ pub(super) fn is_kept(asked: &SystemQuestion) -> bool {
 }
 
 /// Requests per second of each site, warm-up included.
-pub(super) fn of(experiment: &Spec, asked: &SystemQuestion, report: &Report) -> Vec<Place> {
+pub(super) fn of(experiment: &Spec, asked: &SystemQuestion, report: &Report) -> Vec<Flow> {
     let (system, duration) = (&asked.system, experiment.run.live.duration);
     let records = report.records.as_ref().filter(|_| is_kept(asked));
     let (Some(every), Some(records)) = (interval(system, Some(duration)), records) else { return Vec::new() };

@@ -3,7 +3,7 @@
 use super::canvas::{Align, Axis, Canvas, Ink, svg};
 use super::{Figure, NOTHING, dots, drawn, left_out, legend, panel};
 use crate::report::html::{behind, escape};
-use crate::report::{ENGINES, Engine, EngineAnswer, Report, Variant, number};
+use crate::report::{Answer, Answers, Engine, VariantAnswers, number};
 
 pub(super) const WIDTH: f64 = 340.0;
 pub(super) const HEIGHT: f64 = 250.0;
@@ -30,11 +30,12 @@ enum Kind {
 }
 
 /// Both kinds, in one figure each.
-pub(super) fn figure(report: &Report) -> String {
+pub(super) fn figure(report: &Answers) -> String {
     let heading = "The whole distribution";
     let (variants, rest) = drawn(report);
-    let with_curves: Vec<&Variant> = variants.iter().filter(|v| v.engines.iter().any(|a| a.cdf.len() > 1)).collect();
-    let points = || with_curves.iter().flat_map(|v| &v.engines).flat_map(|a| &a.cdf).filter(|(t, _)| *t > 0.0);
+    let with_curves: Vec<&VariantAnswers> =
+        variants.iter().filter(|v| v.answers.iter().any(|a| a.curve.len() > 1)).collect();
+    let points = || with_curves.iter().flat_map(|v| &v.answers).flat_map(|a| &a.curve).filter(|(t, _)| *t > 0.0);
     let start = points().filter(|(_, p)| *p >= LOWEST).map(|(t, _)| *t).fold(f64::INFINITY, f64::min);
     let median = points().filter(|(_, p)| *p >= 0.5).map(|(t, _)| *t).fold(f64::INFINITY, f64::min);
     let seen = || points().filter(|(_, p)| *p < 1.0 - RAREST);
@@ -45,9 +46,9 @@ pub(super) fn figure(report: &Report) -> String {
     if with_curves.is_empty() || !start.is_finite() || end <= start {
         return left_out(heading, "no engine gave a distribution");
     }
-    let shown: Vec<Engine> = ENGINES
+    let shown: Vec<Engine> = Engine::ALL
         .into_iter()
-        .filter(|e| with_curves.iter().any(|v| v.answer(*e).is_some_and(|a| a.cdf.len() > 1)))
+        .filter(|e| with_curves.iter().any(|v| v.answer(*e).is_some_and(|a| a.curve.len() > 1)))
         .collect();
     let body_axes = (Axis::log(start, body_end, LEFT, RIGHT), Axis::linear(0.0, 1.0, BOTTOM, TOP));
     let tail_start = if median.is_finite() && median < end { median } else { start };
@@ -90,29 +91,29 @@ pub(super) fn figure(report: &Report) -> String {
 }
 
 /// The numbers behind the curves: the times within which these shares of the requests were answered.
-fn times_table(heading: &str, variants: &[&Variant], shares: &[f64]) -> String {
+fn times_table(heading: &str, variants: &[&VariantAnswers], shares: &[f64]) -> String {
     let names = ["variant".to_owned(), "engine".to_owned()];
     let head: Vec<String> = names.into_iter().chain(shares.iter().map(|share| percent(*share))).collect();
-    let row = |(variant, answer): (&Variant, &EngineAnswer)| {
-        let time = |share: &f64| quantile(&answer.cdf, *share).map_or(NOTHING.into(), |t| number::quantity(t, "s"));
+    let row = |(variant, answer): (&VariantAnswers, &Answer)| {
+        let time = |share: &f64| quantile(&answer.curve, *share).map_or(NOTHING.into(), |t| number::quantity(t, "s"));
         let names = [escape(&variant.label), answer.engine.name().to_owned()];
         names.into_iter().chain(shares.iter().map(time)).collect()
     };
-    let curves = variants.iter().flat_map(|v| v.engines.iter().map(move |answer| (*v, answer)));
-    let rows: Vec<Vec<String>> = curves.filter(|(_, answer)| answer.cdf.len() > 1).map(row).collect();
+    let curves = variants.iter().flat_map(|v| v.answers.iter().map(move |answer| (*v, answer)));
+    let rows: Vec<Vec<String>> = curves.filter(|(_, answer)| answer.curve.len() > 1).map(row).collect();
     behind(heading, &head, &rows, "")
 }
 
-fn draw(variant: &Variant, kind: Kind, (x, y): &(Axis, Axis)) -> String {
+fn draw(variant: &VariantAnswers, kind: Kind, (x, y): &(Axis, Axis)) -> String {
     let what = match kind {
         Kind::Body => "Response-time distribution",
         Kind::Tail => "Response-time tail",
     };
     svg(WIDTH, HEIGHT, &format!("{what}: {}", variant.label), |canvas| {
         frame(canvas, kind, x, y);
-        for engine in ENGINES {
-            let Some(answer) = variant.answer(engine).filter(|a| a.cdf.len() > 1) else { continue };
-            let points = thinned(&answer.cdf, kind, x, y);
+        for engine in Engine::ALL {
+            let Some(answer) = variant.answer(engine).filter(|a| a.curve.len() > 1) else { continue };
+            let points = thinned(&answer.curve, kind, x, y);
             if points.len() > 1 {
                 // Live is a broad line and its twin a thin dashed one upon it: where they agree, both are seen.
                 let (width, opacity) = match engine {
@@ -122,8 +123,8 @@ fn draw(variant: &Variant, kind: Kind, (x, y): &(Axis, Axis)) -> String {
                 canvas.path(&points, Ink::Curve(engine), opacity, width);
             }
         }
-        for engine in ENGINES {
-            let Some(answer) = variant.answer(engine).filter(|a| a.cdf.len() > 1) else { continue };
+        for engine in Engine::ALL {
+            let Some(answer) = variant.answer(engine).filter(|a| a.curve.len() > 1) else { continue };
             let quantiles = match kind {
                 Kind::Body => [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)],
                 Kind::Tail => [("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)],
@@ -132,7 +133,7 @@ fn draw(variant: &Variant, kind: Kind, (x, y): &(Axis, Axis)) -> String {
                 // What is no outcome is not marked, however far the curve goes.
                 let outcome = variant.estimate(engine, &format!("response_time_{name}"));
                 let Some(known) = outcome.filter(|estimate| estimate.value().is_some()) else { continue };
-                let Some(t) = quantile(&answer.cdf, p).filter(|t| x.shows(*t)) else { continue };
+                let Some(t) = quantile(&answer.curve, p).filter(|t| x.shows(*t)) else { continue };
                 let at = (x.at(t), height_of(p, kind, y));
                 canvas.marker(engine, at, 3.2, known.interval().is_none());
                 let told = format!("{} {name}: {}", engine.name(), number::estimate(known, "s"));

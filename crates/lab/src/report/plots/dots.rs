@@ -3,7 +3,7 @@
 use super::canvas::{Align, Axis, Canvas, Ink, svg};
 use super::cut;
 use crate::report::number::{self, Scale};
-use crate::report::{ENGINES, Engine, Variant, compare};
+use crate::report::{Engine, VariantAnswers, compare};
 use sojourn_stats::Estimate;
 
 /// The column of names left of the scale.
@@ -24,12 +24,15 @@ struct Group<'a, R> {
 }
 
 /// One metric in seconds of every variant by every engine; nothing where no engine has a number.
-pub(super) fn estimates(variants: &[Variant], metric: &str, title: &str, width: f64) -> Option<String> {
+pub(super) fn estimates(variants: &[VariantAnswers], metric: &str, title: &str, width: f64) -> Option<String> {
     let groups: Vec<Group<(Engine, &Estimate, bool)>> = variants
         .iter()
         .map(|v| Group {
             label: &v.label,
-            rows: ENGINES.into_iter().filter_map(|e| Some((e, v.estimate(e, metric)?, v.is_suspect(e)))).collect(),
+            rows: Engine::ALL
+                .into_iter()
+                .filter_map(|e| Some((e, v.estimate(e, metric)?, e == Engine::Live && v.is_suspect())))
+                .collect(),
         })
         .filter(|group| !group.rows.is_empty())
         .collect();
@@ -78,7 +81,7 @@ fn place(estimate: &Estimate) -> Option<(f64, f64, f64)> {
 }
 
 /// Live minus twin, relative, for every variant and metric that has both.
-pub(super) fn differences(variants: &[Variant], metrics: &[String], band: f64, width: f64) -> Option<String> {
+pub(super) fn differences(variants: &[VariantAnswers], metrics: &[String], band: f64, width: f64) -> Option<String> {
     /// Room for the number right of the scale.
     const NUMBERS: f64 = 60.0;
     let groups: Vec<Group<(&str, compare::Difference, bool)>> = variants
@@ -87,7 +90,7 @@ pub(super) fn differences(variants: &[Variant], metrics: &[String], band: f64, w
             label: &v.label,
             rows: metrics
                 .iter()
-                .filter_map(|m| Some((compare::short(m), compare::difference(v, m)?, v.is_suspect(Engine::Live))))
+                .filter_map(|m| Some((compare::short(m), compare::difference(v, m)?, v.is_suspect())))
                 .collect(),
         })
         .filter(|group| !group.rows.is_empty())

@@ -3,7 +3,7 @@
 use super::canvas::{Align, Axis, Ink, svg};
 use super::{Figure, both, dots, drawn, left_out};
 use crate::report::html::{behind, escape};
-use crate::report::{ENGINES, Engine, Report, Variant};
+use crate::report::{Answers, Engine, VariantAnswers};
 
 const NAMES: f64 = 116.0;
 const MARGIN: f64 = 22.0;
@@ -15,12 +15,12 @@ const FOOT: f64 = 42.0;
 /// More segments than this cannot be told apart.
 const MOST_SERVERS: usize = 24;
 
-pub(super) fn figure(report: &Report) -> String {
+pub(super) fn figure(report: &Answers) -> String {
     let heading = "Who got the requests";
     let (variants, rest) = drawn(report);
     let groups: Vec<Group> = variants
         .iter()
-        .map(|v| (v.label.as_str(), ENGINES.into_iter().filter_map(|e| Some((e, of(v, e)?))).collect::<Vec<_>>()))
+        .map(|v| (v.label.as_str(), Engine::ALL.into_iter().filter_map(|e| Some((e, of(v, e)?))).collect::<Vec<_>>()))
         .filter(|(_, rows)| !rows.is_empty())
         .collect();
     let Some(servers) = groups.iter().flat_map(|(_, rows)| rows).map(|(_, shares)| shares.len()).max() else {
@@ -103,7 +103,7 @@ fn draw(groups: &[Group], width: f64) -> String {
 }
 
 /// The shares `share_1`, `share_2`, ... in the order of the servers.
-fn of(variant: &Variant, engine: Engine) -> Option<Vec<f64>> {
+fn of(variant: &VariantAnswers, engine: Engine) -> Option<Vec<f64>> {
     let mut shares: Vec<(u32, f64)> = variant
         .answer(engine)?
         .measures

@@ -4,7 +4,7 @@
 use super::canvas::{Align, Axis, Canvas, Ink, svg};
 use super::curves::{BOTTOM, HEIGHT, LEFT, NEAR, RIGHT, TEXT, TOP, WIDTH};
 use super::{Figure, MOST_VARIANTS, dots, estimates_table, legend, panel};
-use crate::report::{ENGINES, Engine, Report, Variant, compare, number};
+use crate::report::{Answers, Engine, VariantAnswers, compare, number};
 use crate::variants::label;
 
 /// Fewer values are better compared in the dot plots.
@@ -12,17 +12,18 @@ const FEWEST_VALUES: usize = 4;
 
 /// The variants that differ only in the setting on the axis, in its order.
 struct Sweep<'a> {
-    others: Variant,
-    points: Vec<(f64, &'a Variant)>,
+    others: VariantAnswers,
+    points: Vec<(f64, &'a VariantAnswers)>,
 }
 
 /// Mean response time over the number that takes most values; nothing where none takes enough.
-pub(super) fn figure(report: &Report) -> String {
+pub(super) fn figure(report: &Answers) -> String {
     let Some(key) = axis_key(report) else { return String::new() };
     let sweeps = sweeps(report, key);
     let values = |metric: &str| -> Vec<f64> {
         let points = sweeps.iter().flat_map(|sweep| &sweep.points);
-        let estimates = points.flat_map(|(_, v)| ENGINES.into_iter().filter_map(|e| v.estimate(e, metric)?.value()));
+        let estimates =
+            points.flat_map(|(_, v)| Engine::ALL.into_iter().filter_map(|e| v.estimate(e, metric)?.value()));
         estimates.filter(|value| *value > 0.0).collect()
     };
     let means = values(compare::MEAN);
@@ -31,7 +32,7 @@ pub(super) fn figure(report: &Report) -> String {
     if means.is_empty() || most <= least {
         return String::new();
     }
-    let shown: Vec<Engine> = ENGINES
+    let shown: Vec<Engine> = Engine::ALL
         .into_iter()
         .filter(|e| report.variants.iter().any(|v| v.estimate(*e, compare::MEAN).is_some()))
         .collect();
@@ -61,32 +62,28 @@ fn bounds(values: &[f64]) -> (f64, f64) {
 }
 
 /// The setting that takes most values, all of them numbers.
-fn axis_key(report: &Report) -> Option<&str> {
+fn axis_key(report: &Answers) -> Option<&str> {
     let values = |key: &str| {
-        let all = report.variants.iter().filter_map(|v| setting(v, key));
+        let all = report.variants.iter().filter_map(|v| v.setting(key));
         let mut numbers: Vec<f64> = all.map(str::parse).collect::<Result<_, _>>().ok()?;
         numbers.sort_by(f64::total_cmp);
         numbers.dedup();
         Some(numbers.len())
     };
-    let counted = report.varied.iter().filter_map(|key| Some((values(key)?, key.as_str())));
+    let counted = report.settings.iter().filter_map(|key| Some((values(key)?, key.as_str())));
     counted.filter(|(count, _)| *count >= FEWEST_VALUES).max_by_key(|(count, _)| *count).map(|(_, key)| key)
 }
 
-fn setting<'a>(variant: &'a Variant, key: &str) -> Option<&'a str> {
-    variant.settings.iter().find(|(of, _)| of == key).map(|(_, value)| value.as_str())
-}
-
-fn sweeps<'a>(report: &'a Report, key: &str) -> Vec<Sweep<'a>> {
+fn sweeps<'a>(report: &'a Answers, key: &str) -> Vec<Sweep<'a>> {
     let mut all: Vec<Sweep<'a>> = Vec::new();
     for variant in &report.variants {
-        let Some(x) = setting(variant, key).and_then(|value| value.parse().ok()) else { continue };
+        let Some(x) = variant.setting(key).and_then(|value| value.parse().ok()) else { continue };
         let settings: Vec<(String, String)> = variant.settings.iter().filter(|(of, _)| of != key).cloned().collect();
         match all.iter_mut().find(|sweep| sweep.others.settings == settings) {
             Some(sweep) => sweep.points.push((x, variant)),
             None => {
                 let label = label(settings.iter().map(|(key, value)| (&**key, &**value)));
-                let others = Variant { label, settings: settings.clone(), engines: Vec::new() };
+                let others = VariantAnswers { label, settings: settings.clone(), answers: Vec::new() };
                 all.push(Sweep { others, points: vec![(x, variant)] });
             }
         }
@@ -105,8 +102,8 @@ fn draw(sweep: &Sweep<'_>, key: &str, (x, y): &(Axis, Axis)) -> String {
             canvas.text(&dots::round_time(tick), (LEFT - 6.0, at), Align::Right, TEXT - 1.0, Ink::Muted);
         }
         dots::x_axis(canvas, x, TOP, BOTTOM, 6, |value| format!("{value}"), key);
-        for engine in ENGINES {
-            let value = |v: &Variant| v.estimate(engine, compare::MEAN)?.value().filter(|value| *value > 0.0);
+        for engine in Engine::ALL {
+            let value = |v: &VariantAnswers| v.estimate(engine, compare::MEAN)?.value().filter(|value| *value > 0.0);
             let known: Vec<(f64, f64)> = sweep.points.iter().filter_map(|(at, v)| Some((*at, value(v)?))).collect();
             let points: Vec<(f64, f64)> = known.iter().map(|(at, value)| (x.at(*at), y.at(*value))).collect();
             for ((at, value), (left, top)) in known.iter().zip(&points) {

@@ -1,0 +1,107 @@
+//! Answers handed over in memory: the same as those of a run folder, the same for the same seed, and stopped when asked.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sojourn_lab::prelude::*;
+use sojourn_lab::{Context, RunError, Step, Verdict, run};
+
+const FILE: &str = r#"
+name = "two servers"
+seed = 1
+[workload]
+kind = "open"
+arrivals = "exponential(utilization = 0.7)"
+[[system.tier]]
+face = "gateway"
+policy = "random"
+targets = { servers = 2 }
+[system.server]
+discipline = "ps"
+demand = "exponential(mean = 10 ms)"
+[vary]
+policy = ["random", "least-connections"]
+[objective]
+mean = "< 40 ms"
+[run]
+max_jobs = 20_000
+"#;
+
+fn experiment() -> Experiment {
+    Experiment::new(Path::new("two.toml"), FILE.into(), &[]).unwrap()
+}
+
+/// What of answers does not depend on when they were given.
+fn timeless(answers: Answers) -> Answers {
+    Answers { started: String::new(), elapsed_s: 0.0, events: Vec::new(), ..answers }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_answers() {
+    let ask =
+        |experiment: Experiment| timeless(experiment.ask([Engine::Theory, Engine::Sim], &Progress::none()).unwrap());
+    let answers = ask(experiment());
+    assert_eq!(answers, ask(experiment()));
+    let by: Vec<(&str, Engine)> = answers.iter().map(|answer| (&*answer.variant, answer.engine)).collect();
+    let least = ("least-connections", Engine::Sim);
+    assert_eq!(by, [("random", Engine::Theory), ("random", Engine::Sim), least], "theory knows only the first");
+    let mean = |answers: &Answers| answers.variants[1].answers[1].metric(Metric::RESPONSE_TIME_MEAN).unwrap();
+    assert!(mean(&answers).low() < mean(&answers).value() && mean(&answers).value() < mean(&answers).high());
+    assert_ne!(mean(&answers), mean(&ask(experiment().set("seed", "2").unwrap())));
+    let command = "sojourn run two.toml --by theory,sim --set 'policy=random'";
+    assert_eq!(ask(experiment().set("policy", "random").unwrap()).command, command, "which repeats it");
+}
+
+/// `run` is the same call beside a folder.
+#[test]
+fn a_folder_written_from_memory_is_that_of_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let [mine, theirs] = ["mine", "theirs"].map(|name| folder.path().join(name));
+    let by = [Engine::Theory, Engine::Sim];
+    let context = Context {
+        program: "sojourn".into(),
+        out: Some(theirs.clone()),
+        threads: 1,
+        command: String::new(),
+        progress: &Progress::none(),
+    };
+    let (_, of_run) = run(&experiment(), Some(&by), &context).unwrap();
+    let in_memory = experiment().ask(by, &Progress::none()).unwrap();
+    assert_eq!(in_memory.objectives.len(), 4, "of two variants by two engines");
+    in_memory.write(&mine).unwrap();
+    for file in ["outcomes.csv", "curves.csv"] {
+        let [mine, theirs] = [&mine, &theirs].map(|path| std::fs::read(path.join(file)).unwrap());
+        assert!(!mine.is_empty() && mine == theirs, "{file}");
+    }
+    assert_eq!(Answers::open(&mine).unwrap(), in_memory);
+    assert_eq!(Answers::open(&theirs).unwrap(), of_run);
+    let command = in_memory.command.clone();
+    assert_eq!(timeless(in_memory), Answers { command, ..timeless(of_run) });
+}
+
+#[test]
+fn who_cancels_keeps_what_there_is() {
+    let cancel = Arc::new(AtomicBool::new(false));
+    let stop = |step: Step<'_>| {
+        if step.variant.0 == 1 && step.done == 0.0 {
+            cancel.store(true, Ordering::Relaxed);
+        }
+    };
+    let progress = Progress::new(&cancel, &stop);
+    let answers = experiment().ask([Engine::Sim], &progress).unwrap();
+    assert!(answers.variants[0].answer(Engine::Sim).is_some());
+    assert_eq!((answers.verdict, answers.objectives_met()), (Verdict::Incomplete, false));
+    assert!(answers.reasons[0].contains("interrupted"), "{:?}", answers.reasons);
+    // Before there is anything.
+    let refused = experiment().ask([Engine::Sim], &progress).unwrap_err();
+    assert!(matches!(refused, RunError::Interrupted(_)), "{refused}");
+}
+
+/// Live parts are children of the program, which a library does not have.
+#[test]
+fn live_is_refused_in_a_line() {
+    let refused = experiment().ask([Engine::Sim, Engine::Live], &Progress::none()).unwrap_err().to_string();
+    assert!(refused.contains("two.toml: live") && refused.contains("sojourn run"), "{refused}");
+    assert_eq!(refused.lines().count(), 1);
+}
