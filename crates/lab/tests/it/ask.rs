@@ -43,9 +43,9 @@ fn the_same_seed_gives_the_same_answers() {
         |experiment: Experiment| timeless(experiment.ask([Engine::Theory, Engine::Sim], &Progress::none()).unwrap());
     let answers = ask(experiment());
     assert_eq!(answers, ask(experiment()));
-    let by: Vec<(&str, Engine)> = answers.iter().map(|answer| (&*answer.variant, answer.engine)).collect();
-    let least = ("least-connections", Engine::Sim);
-    assert_eq!(by, [("random", Engine::Theory), ("random", Engine::Sim), least], "theory knows only the first");
+    let by: Vec<(&str, &str)> = answers.iter().map(|answer| (&*answer.variant, answer.engine.name())).collect();
+    let [random, least] = ["random", "least-connections"];
+    assert_eq!(by, [(random, "theory"), (random, "sim"), (least, "theory"), (least, "sim")]);
     let mean = |answers: &Answers| answers.variants[1].answers[1].metric(Metric::RESPONSE_TIME_MEAN).unwrap();
     assert!(mean(&answers).low() < mean(&answers).value() && mean(&answers).value() < mean(&answers).high());
     assert_ne!(mean(&answers), mean(&ask(experiment().set("seed", "2").unwrap())));
@@ -91,7 +91,8 @@ fn who_cancels_keeps_what_there_is() {
     let progress = Progress::new(&cancel, &stop);
     let answers = experiment().ask([Engine::Sim], &progress).unwrap();
     assert!(answers.variants[0].answer(Engine::Sim).is_some());
-    assert_eq!((answers.verdict, answers.objectives_met()), (Verdict::Incomplete, false));
+    assert!(answers.variants[1].answers.is_empty(), "it was not asked to its end");
+    assert_eq!((answers.verdict, answers.objectives.len()), (Verdict::Incomplete, 1));
     assert!(answers.reasons[0].contains("interrupted"), "{:?}", answers.reasons);
     // Before there is anything.
     let refused = experiment().ask([Engine::Sim], &progress).unwrap_err();
