@@ -92,6 +92,7 @@
 pub mod agents;
 mod error;
 mod generator;
+pub mod order;
 mod outcome;
 mod recorder;
 mod report;

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use serde_json::json;
 use sojourn_load::agents::{Agent, Host};
+use sojourn_load::order::Order;
 use sojourn_load::{Allowed, Load, LoadError};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::load::agents::{TOKEN, token};
-use crate::load::order::Order;
 use crate::load::run::refused;
 use crate::{interrupt, table};
 
@@ -81,10 +81,10 @@ impl Host for Machine {
     type Order = Order;
 
     fn prepare(&self, order: Order) -> Result<Load, String> {
-        if !self.files && !order.flags.files().is_empty() {
+        if !self.files && !order.settings.files().is_empty() {
             return Err("without --token-file it reads and writes no files for others".into());
         }
-        let load = order.load().map_err(|failure| failure.message)?;
+        let load = order.load().map_err(|error| refused(error).message)?;
         let allowed = if self.yes_i_may { load.allowed } else { Allowed::Private };
         Ok(Load { allowed, ..load })
     }

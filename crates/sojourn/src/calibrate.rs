@@ -15,7 +15,8 @@ use sojourn_stats::{Dimension, Span, quantity};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::experiment::bar;
-use crate::load::{awake, headers};
+use crate::load::awake;
+use crate::load::run::refused;
 use crate::value::file_to_write;
 use crate::{interrupt, table};
 
@@ -130,7 +131,7 @@ fn exit(reasons: &[String]) -> Exit {
 fn target(arguments: &Arguments) -> Result<Target, Failure> {
     let url = arguments.url.as_deref().expect("there is a URL where there is no proxy and no path");
     let mut target = Target::parse(url, &arguments.x, arguments.at).map_err(bad_input)?;
-    target.headers = headers(&arguments.headers)?;
+    target.headers = sojourn_load::order::headers(&arguments.headers).map_err(refused)?;
     Ok(target)
 }
 

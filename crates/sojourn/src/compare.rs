@@ -7,15 +7,14 @@ use serde_json::{Value, json};
 use sojourn_lab::compare::{self, Between, Comparison};
 use sojourn_lab::{Answers, Verdict};
 use sojourn_load::Report;
+use sojourn_load::order::{LoadSettings, Order, Tuning, span};
 use sojourn_stats::{Span, Stream};
 
 use crate::exit::{Exit, Failure, bad_input};
 use crate::load::agents::Clients;
 use crate::load::awake;
-use crate::load::flags::Flags;
-use crate::load::order::{Order, Tuning, span};
 use crate::load::print;
-use crate::load::run::Runner;
+use crate::load::run::{Runner, refused};
 use crate::table;
 
 /// Compare two servers by measurement, or two run folders
@@ -30,7 +29,7 @@ pub(crate) struct Arguments {
     /// Of the same kind
     b: String,
     #[command(flatten)]
-    flags: Flags,
+    settings: LoadSettings,
     #[command(flatten)]
     clients: Clients,
     /// Rounds: a run of A and one of B each
@@ -63,20 +62,20 @@ fn servers(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.rounds < 2 {
         return Err(bad_input("--rounds: at least 2, or there is no interval; 5 are usual"));
     }
-    let pause = span("--pause", &arguments.pause)?;
-    if arguments.flags.record.is_some() {
+    let pause = span("--pause", &arguments.pause).map_err(refused)?;
+    if arguments.settings.record.is_some() {
         return Err(bad_input("--record writes one run; a comparison is several"));
     }
-    let order = |url| Order::new(std::slice::from_ref(url), &arguments.flags);
+    let order = |url| Order::new(std::slice::from_ref(url), &arguments.settings).map_err(refused);
     let orders = [order(&arguments.a)?, order(&arguments.b)?];
     // What is wrong with the second is said before the first has run for a while.
     for order in &orders {
-        order.load()?;
+        order.load().map_err(refused)?;
     }
-    let _awake = awake(&arguments.flags.awake)?;
-    let runner = Runner::new(&arguments.clients, arguments.flags.yes_i_may, arguments.quiet)?;
+    let _awake = awake(&arguments.settings.awake)?;
+    let runner = Runner::new(&arguments.clients, arguments.settings.yes_i_may, arguments.quiet)?;
     let mut reports: [Reports; 2] = Default::default();
-    let sides = turns(arguments.rounds, arguments.flags.seed);
+    let sides = turns(arguments.rounds, arguments.settings.seed);
     for (number, &side) in sides.iter().enumerate() {
         let round = number / 2;
         let tuning = Tuning { round: round as u64, ..Tuning::default() };

@@ -8,15 +8,14 @@ use sojourn_lab::folder::write_whole;
 use sojourn_lab::objective::Objective;
 use sojourn_lab::report::load as page;
 use sojourn_load::Awake;
+use sojourn_load::order::{LoadSettings, Order};
 use sojourn_stats::{Dimension, quantity};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::value::file_to_write;
 
 pub(crate) mod agents;
-pub(crate) mod flags;
 mod metrics;
-pub(crate) mod order;
 pub(crate) mod print;
 pub(crate) mod run;
 mod scan;
@@ -24,10 +23,8 @@ mod search;
 pub(crate) mod view;
 
 use agents::Clients;
-use flags::Flags;
 use metrics::Metrics;
-use order::Order;
-use run::Runner;
+use run::{Runner, refused};
 
 /// Put load on a web server and measure it
 ///
@@ -42,7 +39,7 @@ pub(crate) struct Arguments {
     #[arg(required_unless_present = "urls", value_name = "URL")]
     url: Vec<String>,
     #[command(flatten)]
-    flags: Flags,
+    settings: LoadSettings,
     #[command(flatten)]
     clients: Clients,
     /// What must hold, or the exit code is 1, e.g. 'p99 < 50 ms', 'error_ratio < 1%', 'throughput > 900 /s'; may be
@@ -106,13 +103,13 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
     let objectives = arguments.objectives.iter().map(|text| objective("--objective", text));
     let objectives: Vec<Objective> = objectives.collect::<Result<_, _>>()?;
     let several = arguments.search.is_some() || arguments.scan.is_some();
-    if several && arguments.flags.record.is_some() {
+    if several && arguments.settings.record.is_some() {
         return Err(bad_input("--record writes one run; a search and a scan are several"));
     }
-    let _awake = awake(&arguments.flags.awake)?;
-    let order = Order::new(&arguments.url, &arguments.flags)?;
+    let _awake = awake(&arguments.settings.awake)?;
+    let order = Order::new(&arguments.url, &arguments.settings).map_err(refused)?;
     let metrics = arguments.metrics.map(Metrics::listen).transpose()?;
-    let runner = Runner::new(&arguments.clients, arguments.flags.yes_i_may, arguments.quiet)?.with_metrics(metrics);
+    let runner = Runner::new(&arguments.clients, arguments.settings.yes_i_may, arguments.quiet)?.with_metrics(metrics);
     if let Some(text) = &arguments.search {
         let within = quantity::parse(&arguments.within, Dimension::Number);
         let within = within.map_err(|e| bad_input(format!("--within: {e}")))?;
@@ -126,7 +123,11 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
         return scan::scan(&order, &range, plot, arguments.keep_going, &runner, arguments.json);
     }
     let report = runner.run(&order, "")?;
-    order.caveats(report.counts.planned)?.iter().for_each(|caveat| crate::table::errln(&format!("note: {caveat}")));
+    order
+        .caveats(report.counts.planned)
+        .map_err(refused)?
+        .iter()
+        .for_each(|caveat| crate::table::errln(&format!("note: {caveat}")));
     if let Some(path) = &arguments.hdr {
         write_whole(path, report.hdr_log().as_bytes()).map_err(failed)?;
         crate::table::wrote(path);
@@ -139,15 +140,6 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
         crate::table::wrote(path);
     }
     Ok(print::report(&report, &objectives, &runner.clocks(), arguments.json))
-}
-
-/// The headers to send, each written as `name: value`.
-pub(crate) fn headers(texts: &[String]) -> Result<Vec<(String, String)>, Failure> {
-    let read = |text: &String| match text.split_once(':') {
-        Some((name, value)) => Ok((name.trim().to_owned(), value.trim().to_owned())),
-        None => Err(bad_input(format!("--header {text}: write it as `name: value`"))),
-    };
-    texts.iter().map(read).collect()
 }
 
 /// Keeps the cores of `--awake` awake until it is dropped.

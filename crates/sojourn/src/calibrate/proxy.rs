@@ -9,7 +9,9 @@ use sojourn_stats::{Dimension, quantity};
 
 use super::{settings, tell, with_bar};
 use crate::exit::{Exit, Failure, bad_input};
-use crate::load::headers;
+use sojourn_load::order::headers;
+
+use crate::load::run::refused;
 
 /// What a proxy is measured by.
 #[derive(clap::Args)]
@@ -61,7 +63,7 @@ struct Mix {
 pub(super) fn calibrate(url: &str, arguments: &super::Arguments, cancel: &Arc<AtomicBool>) -> Result<Exit, Failure> {
     let of = &arguments.proxied.mix;
     let mut proxy = Proxy::parse(url, &of.hit, &of.miss, &arguments.x, &of.weights).map_err(bad_input)?;
-    proxy.headers = headers(&arguments.headers)?;
+    proxy.headers = headers(&arguments.headers).map_err(refused)?;
     let size_break = quantity::parse(&of.size_break, Dimension::Size);
     let mixes = HitRatios {
         ratios: of.ratios.clone(),

@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use sojourn_load::agents::AgentClock;
+use sojourn_load::order::Order;
 use sojourn_load::{LoadError, Progress, Report};
 
 use super::agents::{Clients, Connected};
 use super::metrics::Metrics;
-use super::order::Order;
 use super::view::View;
 use crate::exit::{Failure, bad_input, failed};
 use crate::interrupt;
@@ -45,7 +45,7 @@ impl Runner {
             self.metrics.iter().for_each(|metrics| metrics.take(now));
         };
         // What is wrong with an order is wrong for every agent, and is better said once.
-        let result = order.load().and_then(|mut load| match &self.agents {
+        let result = order.load().map_err(refused).and_then(|mut load| match &self.agents {
             Some(agents) => {
                 let asked = load.asked.take();
                 drop(load);
@@ -59,7 +59,7 @@ impl Runner {
         });
         self.view.clear();
         let mut report = result?;
-        report.measures.extend(order.hurst(report.counts.planned)?);
+        report.measures.extend(order.hurst(report.counts.planned).map_err(refused)?);
         Ok(report)
     }
 

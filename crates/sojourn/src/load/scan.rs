@@ -6,11 +6,11 @@ use serde_json::json;
 use sojourn_lab::folder::write_whole;
 use sojourn_lab::report::plots::scan::{Point, svg};
 use sojourn_load::Report;
+use sojourn_load::order::{Order, Tuning};
 use sojourn_stats::Estimate;
 
-use super::order::{Order, Tuning};
 use super::print;
-use super::run::Runner;
+use super::run::{Runner, refused};
 use super::search::number;
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::table;
@@ -93,8 +93,8 @@ impl Range {
     }
 
     fn check(&self, order: &Order) -> Result<(), Failure> {
-        let open = order.rate()?.is_some();
-        let users = order.flags.users.is_some();
+        let open = order.rate().map_err(refused)?.is_some();
+        let users = order.settings.users.is_some();
         match self.what {
             What::Rate if !open => Err(bad_input(
                 "--scan of the rate: --rate or --arrivals gives the law whose rate is varied, e.g. --rate '1 /s'",

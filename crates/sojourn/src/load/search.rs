@@ -3,11 +3,11 @@
 use serde_json::json;
 use sojourn_lab::objective::Objective;
 use sojourn_lab::search::{Finding, Found, Measured, Search, Trial, search as look};
+use sojourn_load::order::{Order, Tuning};
 use sojourn_load::{Report, Verdict};
 use sojourn_stats::Estimate;
 
-use super::order::{Order, Tuning};
-use super::run::Runner;
+use super::run::{Runner, refused};
 use crate::exit::{Exit, Failure, bad_input};
 use crate::table;
 
@@ -23,7 +23,7 @@ pub(crate) fn search(
     runner: &Runner,
     as_json: bool,
 ) -> Result<Exit, Failure> {
-    let Some(start) = order.rate()? else {
+    let Some(start) = order.rate().map_err(refused)? else {
         return Err(bad_input(
             "--search changes the rate: say with --rate or --arrivals where to begin, e.g. --rate '100 /s'",
         ));

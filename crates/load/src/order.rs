@@ -1,62 +1,69 @@
-//! From flags to a load: an order is all that a process needs to know to run its share of a load.
+//! From settings to a load: an order is all that a process needs to know to run its share of a load.
+//!
+//! What a user wrote wrong is [`LoadError::Invalid`], in one line with the flag's name.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use sojourn_load::records::RecordFile;
-use sojourn_load::{
-    Allowed, Body, Coming, Limits, Load, Method, Pacing, Resolves, Rotation, Scenarios, Schedule, Stop, Targets,
-    Template, Tls, Url, UrlList, Version,
-};
 use sojourn_stats::{Dimension, Law, Measure, Span, Stream, quantity};
 use sojourn_traffic::{
     Arrivals, Closed, Demand, Http, Open, Plan, Profile, Script, SessionList, Sessions, Site, Sizes, Trace, Traced,
     Visitor, Workload, Wsess,
 };
 
-use super::flags::Flags;
-use crate::exit::{Failure, bad_input};
+pub use self::settings::LoadSettings;
+use crate::error::LoadError;
+use crate::records::RecordFile;
+use crate::{
+    Allowed, Body, Coming, Limits, Load, Method, Pacing, Resolves, Rotation, Scenarios, Schedule, Stop, Targets,
+    Template, Tls, Url, UrlList, Version,
+};
+
+mod settings;
 
 /// A run that is asked for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Order {
+pub struct Order {
     /// What is loaded.
-    pub(crate) urls: Vec<String>,
+    pub urls: Vec<String>,
     /// With what.
-    pub(crate) flags: Flags,
+    pub settings: LoadSettings,
     /// How much may be disturbed, read where the order is given.
     limits: Limits,
     /// What a search, a scan or a comparison changes from run to run.
-    pub(crate) tuning: Tuning,
+    pub tuning: Tuning,
 }
 
 /// Changes to the flags.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Tuning {
+pub struct Tuning {
     /// The rate of the open load (1/s); the law of the gaps keeps its shape.
-    pub(crate) rate: Option<f64>,
+    pub rate: Option<f64>,
     /// The connections.
-    pub(crate) connections: Option<u32>,
+    pub connections: Option<u32>,
     /// The closed users.
-    pub(crate) users: Option<u32>,
+    pub users: Option<u32>,
     /// So many times as long, but for the warm-up; 0 is as asked.
-    pub(crate) stretch: u32,
+    pub stretch: u32,
     /// Added to the seed.
-    pub(crate) round: u64,
+    pub round: u64,
 }
 
 impl Order {
     /// An order as asked for.
-    pub(crate) fn new(urls: &[String], flags: &Flags) -> Result<Order, Failure> {
-        let limits = limits(flags)?;
-        Ok(Order { urls: urls.to_vec(), flags: flags.clone(), limits, tuning: Tuning::default() })
+    ///
+    /// # Errors
+    /// When a limit is none.
+    pub fn new(urls: &[String], settings: &LoadSettings) -> Result<Order, LoadError> {
+        let limits = limits(settings)?;
+        Ok(Order { urls: urls.to_vec(), settings: settings.clone(), limits, tuning: Tuning::default() })
     }
 
     /// What is loaded, for a heading.
-    pub(crate) fn name(&self) -> String {
-        match (&self.urls[..], &self.flags.urls) {
+    pub fn name(&self) -> String {
+        match (&self.urls[..], &self.settings.urls) {
             ([], Some(list)) => list.display().to_string(),
             ([one], _) => one.clone(),
             (several, _) => format!("{} and {} more", several[0], several.len() - 1),
@@ -64,24 +71,25 @@ impl Order {
     }
 
     /// The same with other numbers.
-    pub(crate) fn tuned(&self, tuning: Tuning) -> Order {
+    pub fn tuned(&self, tuning: Tuning) -> Order {
         Order { tuning, ..self.clone() }
     }
 
     /// The load that was ordered.
-    pub(crate) fn load(&self) -> Result<Load, Failure> {
-        let flags = &self.flags;
+    ///
+    /// # Errors
+    /// What is wrong with it, in one line with the flag's name.
+    pub fn load(&self) -> Result<Load, LoadError> {
+        let flags = &self.settings;
         self.check()?;
-        let urls = self.urls.iter().map(|url| Url::parse(url).map_err(bad_input)).collect::<Result<Vec<_>, _>>()?;
-        let list =
-            flags.urls.as_deref().map(|path| UrlList::read(path, urls.first()).map_err(bad_input)).transpose()?;
+        let urls = self.urls.iter().map(|url| Url::parse(url).map_err(invalid)).collect::<Result<Vec<_>, _>>()?;
+        let list = flags.urls.as_deref().map(|path| UrlList::read(path, urls.first()).map_err(invalid)).transpose()?;
         let folder = urls.first().map_or("/", |url| url.path.as_str());
         let written = self.written(folder)?;
         let scenarios = self.scenarios(folder)?;
         let work = flags.size.is_some() || flags.demand.is_some();
         let site = flags.site.as_deref().map(Site::read).transpose();
-        let site =
-            site.map_err(|e| bad_input(format!("--site: {e}; `sojourn traffic site --out DIR` makes a site")))?;
+        let site = site.map_err(|e| invalid(format!("--site: {e}; `sojourn traffic site --out DIR` makes a site")))?;
         let site = site.map(Arc::new);
         let targets = match (&site, &written, &list) {
             _ if work => Targets::Work,
@@ -122,7 +130,7 @@ impl Order {
             asked,
             record_file: flags.record.as_ref().map(RecordFile::new),
             limits: self.limits,
-            headers: super::headers(&flags.headers)?,
+            headers: headers(&flags.headers)?,
             cookies: flags.cookies,
             connections_max: self.connections(),
             threads: flags.threads,
@@ -136,52 +144,61 @@ impl Order {
     }
 
     /// When no more requests are planned.
-    fn stop(&self, warm_up: Span) -> Result<Stop, Failure> {
+    fn stop(&self, warm_up: Span) -> Result<Stop, LoadError> {
         let stretch = u64::from(self.tuning.stretch.max(1));
-        if let Some(requests) = self.flags.requests {
+        if let Some(requests) = self.settings.requests {
             return Ok(Stop::Requests(requests * stretch));
         }
-        let asked = span("--duration", &self.flags.duration)?;
+        let asked = span("--duration", &self.settings.duration)?;
         let measured = asked.0.saturating_sub(warm_up.0);
         Ok(Stop::After(asked + Span(measured * (stretch - 1))))
     }
 
     /// How long a run is to be, in words.
-    pub(crate) fn length(&self) -> String {
-        match self.flags.requests {
+    pub fn length(&self) -> String {
+        match self.settings.requests {
             Some(requests) => format!("{requests} requests"),
-            None => self.flags.duration.clone(),
+            None => self.settings.duration.clone(),
         }
     }
 
     /// The Hurst parameter of the first `requests` of the plan, where its arrivals have long memory.
-    pub(crate) fn hurst(&self, requests: u64) -> Result<Option<Measure>, Failure> {
+    ///
+    /// # Errors
+    /// As [`Order::load`].
+    pub fn hurst(&self, requests: u64) -> Result<Option<Measure>, LoadError> {
         Ok(self.open_arrivals()?.and_then(|arrivals| arrivals.hurst_of(self.seed(), requests)))
     }
 
     /// What to know of a run of so many requests, in sentences.
-    pub(crate) fn caveats(&self, requests: u64) -> Result<Vec<String>, Failure> {
+    ///
+    /// # Errors
+    /// As [`Order::load`].
+    pub fn caveats(&self, requests: u64) -> Result<Vec<String>, LoadError> {
         Ok(self.open_arrivals()?.map_or(Vec::new(), |arrivals| arrivals.caveats("this run", requests)))
     }
 
     /// The arrivals of an open load, as far as they will be drawn.
-    fn open_arrivals(&self) -> Result<Option<Arrivals>, Failure> {
-        let flags = &self.flags;
+    fn open_arrivals(&self) -> Result<Option<Arrivals>, LoadError> {
+        let flags = &self.settings;
         let of_sessions = flags.sessions_file.is_some() || flags.wsess.is_some() || !flags.scenario.is_empty();
         let open = flags.users.is_none() && !of_sessions;
         let Some(mut arrivals) = self.arrivals()?.filter(|_| open) else { return Ok(None) };
-        reach(&mut arrivals, self.stop(span("--warm-up", &self.flags.warm_up)?)?);
+        reach(&mut arrivals, self.stop(span("--warm-up", &self.settings.warm_up)?)?);
         Ok(Some(arrivals))
     }
 
     /// The rate of the open load (1/s); none of a closed one.
-    pub(crate) fn rate(&self) -> Result<Option<f64>, Failure> {
+    ///
+    /// # Errors
+    /// As [`Order::load`].
+    pub fn rate(&self) -> Result<Option<f64>, LoadError> {
         Ok(self.arrivals()?.and_then(|arrivals| arrivals.rate()))
     }
 
-    /// Flags that contradict each other in ways that no single flag can know of.
-    fn check(&self) -> Result<(), Failure> {
-        let flags = &self.flags;
+    /// LoadSettings that contradict each other in ways that no single flag can know of.
+    fn check(&self) -> Result<(), LoadError> {
+        let flags = &self.settings;
         let open = flags.rate.is_some() || flags.arrivals.is_some();
         let version = self.http()?;
         let zero = [
@@ -191,94 +208,94 @@ impl Order {
             ("--sessions", flags.sessions == Some(0)),
         ];
         if let Some((flag, _)) = zero.into_iter().find(|(_, is_zero)| *is_zero) {
-            return Err(bad_input(format!("{flag} 0: at least 1")));
+            return Err(invalid(format!("{flag} 0: at least 1")));
         }
         match () {
             () if flags.record.as_deref().is_some_and(is_no_table) => {
                 let path = flags.record.as_deref().unwrap_or(Path::new(""));
                 let why = "records are written as CSV or Parquet: name a .csv or .parquet file";
-                Err(bad_input(format!("--record {}: {why}", path.display())))
+                Err(invalid(format!("--record {}: {why}", path.display())))
             }
             () if flags.profile.is_some() && !open => {
-                Err(bad_input("--profile shapes a rate: give --rate or --arrivals"))
+                Err(invalid("--profile shapes a rate: give --rate or --arrivals"))
             }
             () if flags.streams.is_some() && version != Version::Http2 => {
-                Err(bad_input("--streams: only HTTP/2 has streams; say --http 2"))
+                Err(invalid("--streams: only HTTP/2 has streams; say --http 2"))
             }
             () if !flags.address.is_empty() && self.urls.len() != 1 => {
-                Err(bad_input("--address: the addresses of one URL; several URLs have their own hosts"))
+                Err(invalid("--address: the addresses of one URL; several URLs have their own hosts"))
             }
             () if (flags.sessions_file.is_some() || flags.wsess.is_some()) && !open => {
-                Err(bad_input("sessions come at a rate: give --rate or --arrivals, e.g. --rate '10 /s'"))
+                Err(invalid("sessions come at a rate: give --rate or --arrivals, e.g. --rate '10 /s'"))
             }
             () if flags.sessions_file.is_some() && flags.sessions.is_none() => {
-                Err(bad_input("--sessions-file: say with --sessions how many come, e.g. --sessions 1000"))
+                Err(invalid("--sessions-file: say with --sessions how many come, e.g. --sessions 1000"))
             }
             () => Ok(()),
         }
     }
 
-    fn http(&self) -> Result<Version, Failure> {
-        match self.flags.http.as_deref() {
+    fn http(&self) -> Result<Version, LoadError> {
+        match self.settings.http.as_deref() {
             None | Some("1.1") => Ok(Version::Http11),
             Some("1.0") => Ok(Version::Http10),
             Some("2") => Ok(Version::Http2),
-            Some(other) => Err(bad_input(format!("--http {other}: expected 1.0, 1.1 or 2"))),
+            Some(other) => Err(invalid(format!("--http {other}: expected 1.0, 1.1 or 2"))),
         }
     }
 
-    fn rotation(&self) -> Result<Option<Rotation>, Failure> {
-        match self.flags.rotate.as_deref() {
+    fn rotation(&self) -> Result<Option<Rotation>, LoadError> {
+        match self.settings.rotate.as_deref() {
             None => Ok(None),
             Some("client") => Ok(Some(Rotation::Client)),
             Some("request") => Ok(Some(Rotation::Request)),
-            Some(other) => Err(bad_input(format!("--rotate {other}: expected client or request"))),
+            Some(other) => Err(invalid(format!("--rotate {other}: expected client or request"))),
         }
     }
 
-    fn method(&self) -> Result<Method, Failure> {
-        let flags = &self.flags;
+    fn method(&self) -> Result<Method, LoadError> {
+        let flags = &self.settings;
         let bodied = flags.body.is_some() || flags.body_file.is_some();
         match &flags.method {
             None => Ok(if bodied { Method::Post } else { Method::Get }),
             Some(name) => Method::named(name).ok_or_else(|| {
-                bad_input(format!("--method {name}: expected {}", Method::ALL.map(Method::name).join(", ")))
+                invalid(format!("--method {name}: expected {}", Method::ALL.map(Method::name).join(", ")))
             }),
         }
     }
 
-    fn body(&self) -> Result<Body, Failure> {
-        match (&self.flags.body, &self.flags.body_file) {
+    fn body(&self) -> Result<Body, LoadError> {
+        match (&self.settings.body, &self.settings.body_file) {
             (Some(text), _) => {
-                Template::parse(text).map(Body::Template).map_err(|error| bad_input(format!("--body: {error}")))
+                Template::parse(text).map(Body::Template).map_err(|error| invalid(format!("--body: {error}")))
             }
             (None, Some(path)) => std::fs::read(path)
                 .map(Body::Bytes)
-                .map_err(|error| bad_input(format!("--body-file: cannot read {}: {error}", path.display()))),
+                .map_err(|error| invalid(format!("--body-file: cannot read {}: {error}", path.display()))),
             (None, None) => Ok(Body::None),
         }
     }
 
     /// The sessions that a file or --wsess writes down.
-    fn written(&self, path: &str) -> Result<Option<Sessions>, Failure> {
-        let flags = &self.flags;
+    fn written(&self, path: &str) -> Result<Option<Sessions>, LoadError> {
+        let flags = &self.settings;
         let (list, count, think) = match (&flags.sessions_file, &flags.wsess, flags.sessions) {
-            (Some(file), _, Some(count)) => (SessionList::read(file).map_err(bad_input)?, count, Law::constant(0.0)),
+            (Some(file), _, Some(count)) => (SessionList::read(file).map_err(invalid)?, count, Law::constant(0.0)),
             (_, Some(text), _) => {
-                let wsess = Wsess::parse(text).map_err(|error| bad_input(format!("--wsess: {error}")))?;
+                let wsess = Wsess::parse(text).map_err(|error| invalid(format!("--wsess: {error}")))?;
                 (SessionList::uniform(wsess.calls, path), wsess.sessions, wsess.think)
             }
             _ => return Ok(None),
         };
         if let Some(call) = list.calls().iter().find(|call| call.method != "GET" || !call.contents.is_empty()) {
             let what = format!("{} {}", call.method, call.path);
-            return Err(bad_input(format!(
+            return Err(invalid(format!(
                 "--sessions-file: `{what}`: here all calls of sessions are GET without a body"
             )));
         }
         let arrivals = self.arrivals()?.expect("checked: sessions come at a rate");
         let mut sessions = Sessions::written(list, count, arrivals, think, &Law::constant(0.0), self.seed())
-            .map_err(|error| bad_input(format!("--arrivals: {error}")))?;
+            .map_err(|error| invalid(format!("--arrivals: {error}")))?;
         sessions.parallel = flags.parallel.unwrap_or(sessions.parallel);
         if self.http()? == Version::Http10 {
             sessions.http = Http::V10;
@@ -287,23 +304,23 @@ impl Order {
     }
 
     /// The scenarios, their paths below `folder`.
-    fn scenarios(&self, folder: &str) -> Result<Option<Scenarios>, Failure> {
-        match self.flags.scenario.as_slice() {
+    fn scenarios(&self, folder: &str) -> Result<Option<Scenarios>, LoadError> {
+        match self.settings.scenario.as_slice() {
             [] => Ok(None),
-            files => Scenarios::read(files).map(|read| Some(read.below(folder))).map_err(bad_input),
+            files => Scenarios::read(files).map(|read| Some(read.below(folder))).map_err(invalid),
         }
     }
 
     /// Who follows them: users who come back, or who come by a plan; as many as there are connections where neither
     /// is said.
-    fn passes(&self, scenarios: Scenarios, stop: Stop) -> Result<Schedule, Failure> {
+    fn passes(&self, scenarios: Scenarios, stop: Stop) -> Result<Schedule, LoadError> {
         let coming = match self.arrivals()? {
-            None => Coming::Users(self.tuning.users.or(self.flags.users).unwrap_or(self.connections())),
+            None => Coming::Users(self.tuning.users.or(self.settings.users).unwrap_or(self.connections())),
             Some(mut arrivals) => {
                 reach(&mut arrivals, stop);
                 let open = Open { arrivals, clients: 1, sizes: Sizes::Law(Law::constant(0.0)), patience: None };
                 let no_demand: Arc<dyn Demand> = Arc::new(|_: u8, _: u64, _: &mut Stream| Span::ZERO);
-                let plan = Plan::new(&Workload::Open(open), self.seed(), no_demand).map_err(bad_input)?;
+                let plan = Plan::new(&Workload::Open(open), self.seed(), no_demand).map_err(invalid)?;
                 Coming::Plan(Box::new(plan))
             }
         };
@@ -311,11 +328,11 @@ impl Order {
     }
 
     fn connections(&self) -> u32 {
-        self.tuning.connections.unwrap_or(self.flags.connections)
+        self.tuning.connections.unwrap_or(self.settings.connections)
     }
 
     fn seed(&self) -> u64 {
-        self.flags.seed.wrapping_add(self.tuning.round)
+        self.settings.seed.wrapping_add(self.tuning.round)
     }
 
     fn schedule(
@@ -324,11 +341,11 @@ impl Order {
         site: Option<Arc<Site>>,
         written: Option<Sessions>,
         stop: Stop,
-    ) -> Result<Schedule, Failure> {
-        let flags = &self.flags;
+    ) -> Result<Schedule, LoadError> {
+        let flags = &self.settings;
         let seed = self.seed();
         let sizes = match &flags.size {
-            Some(text) => Sizes::parse(text).map_err(|e| bad_input(format!("--size: {e}")))?,
+            Some(text) => Sizes::parse(text).map_err(|e| invalid(format!("--size: {e}")))?,
             None => Sizes::Law(Law::constant(0.0)),
         };
         let demand = law("--demand", flags.demand.as_deref().unwrap_or("0 s"), Dimension::Time)?;
@@ -342,7 +359,7 @@ impl Order {
         };
         if let Some(sessions) = browsing {
             let (sessions, users) = (Sessions { patience, ..sessions.clone() }, sessions.users);
-            Workload::Sessions(sessions.clone()).check().map_err(bad_input)?;
+            Workload::Sessions(sessions.clone()).check().map_err(invalid)?;
             let http = sessions.keep_alive().map_or(Http::V10, |keep_alive| Http::V11 { keep_alive });
             let visitors = (0..users).map(|user| Visitor::new(&sessions, user, seed, Arc::clone(&demand)));
             return Ok(Schedule::sessions(visitors, sessions.parallel, http));
@@ -353,17 +370,17 @@ impl Order {
             return Ok(Schedule::users((0..users).map(|user| Script::new(&closed, user, seed, Arc::clone(&demand)))));
         }
         if let Some(path) = &flags.trace {
-            let trace = Arc::new(Trace::read(path).map_err(bad_input)?);
+            let trace = Arc::new(Trace::read(path).map_err(invalid)?);
             // The speed factor is the scale that a search or a scan would vary; --scan says that it cannot.
             let (path, speed, repeat) = (path.clone(), flags.speed, flags.repeat);
             let traced = Traced { trace, path, speed, repeat, clients: 1000, sizes, patience };
             let workload = Workload::Trace(traced);
-            workload.check().map_err(bad_input)?;
-            return Plan::new(&workload, seed, demand).map(Schedule::open).map_err(bad_input);
+            workload.check().map_err(invalid)?;
+            return Plan::new(&workload, seed, demand).map(Schedule::open).map_err(invalid);
         }
         let Some(mut arrivals) = self.arrivals()? else {
             if work || patience.is_some() {
-                return Err(bad_input(
+                return Err(invalid(
                     "--size, --demand and --patience need a plan: give --rate, --arrivals, --trace or --users",
                 ));
             }
@@ -371,39 +388,55 @@ impl Order {
         };
         reach(&mut arrivals, stop);
         let workload = Workload::Open(Open { arrivals, clients: 1000, sizes, patience });
-        Plan::new(&workload, seed, demand).map(Schedule::open).map_err(bad_input)
+        Plan::new(&workload, seed, demand).map(Schedule::open).map_err(invalid)
     }
 
     /// The arrivals of an open load, at the tuned rate.
-    fn arrivals(&self) -> Result<Option<Arrivals>, Failure> {
-        let arrivals = match (&self.flags.rate, &self.flags.arrivals) {
+    fn arrivals(&self) -> Result<Option<Arrivals>, LoadError> {
+        let arrivals = match (&self.settings.rate, &self.settings.arrivals) {
             (Some(rate), _) => {
-                let rate = quantity::parse(rate, Dimension::Rate).map_err(|e| bad_input(format!("--rate: {e}")))?;
+                let rate = quantity::parse(rate, Dimension::Rate).map_err(|e| invalid(format!("--rate: {e}")))?;
                 if rate <= 0.0 {
-                    return Err(bad_input("--rate: a rate is above 0, e.g. '100 /s'"));
+                    return Err(invalid("--rate: a rate is above 0, e.g. '100 /s'"));
                 }
                 Arrivals::of(Law::constant(1.0 / rate))
             }
-            (None, Some(text)) => Arrivals::parse(text).map_err(|e| bad_input(format!("--arrivals: {e}")))?,
+            (None, Some(text)) => Arrivals::parse(text).map_err(|e| invalid(format!("--arrivals: {e}")))?,
             (None, None) => return Ok(None),
         };
         if arrivals.utilization().is_some() {
-            return Err(bad_input(
+            return Err(invalid(
                 "--arrivals: what the server can do is not known here; give a rate, e.g. `rate = 100 /s`",
             ));
         }
         let arrivals = match self.tuning.rate {
             Some(tuned) => arrivals
                 .at_rate(tuned)
-                .ok_or_else(|| bad_input("--arrivals: batches have no rate that a search or a scan could vary"))?,
+                .ok_or_else(|| invalid("--arrivals: batches have no rate that a search or a scan could vary"))?,
             None => arrivals,
         };
-        let profile = self.flags.profile.as_deref().map(Profile::parse).transpose();
-        Ok(Some(match profile.map_err(|error| bad_input(format!("--profile: {error}")))? {
+        let profile = self.settings.profile.as_deref().map(Profile::parse).transpose();
+        Ok(Some(match profile.map_err(|error| invalid(format!("--profile: {error}")))? {
             Some(profile) => arrivals.with_profile(profile),
             None => arrivals,
         }))
     }
+}
+
+/// The headers to send, each written as `name: value`.
+///
+/// # Errors
+/// One line, when one is written otherwise.
+pub fn headers(texts: &[String]) -> Result<Vec<(String, String)>, LoadError> {
+    let read = |text: &String| match text.split_once(':') {
+        Some((name, value)) => Ok((name.trim().to_owned(), value.trim().to_owned())),
+        None => Err(invalid(format!("--header {text}: write it as `name: value`"))),
+    };
+    texts.iter().map(read).collect()
+}
+
+fn invalid(message: impl ToString) -> LoadError {
+    LoadError::Invalid(message.to_string())
 }
 
 /// Whether the name of a file promises something else than a table.
@@ -427,7 +460,7 @@ fn below(folder: &str, paths: &[String]) -> Vec<String> {
 }
 
 /// SURGE's users, but for what the flags say.
-fn sessions(flags: &Flags, users: u32, site: Arc<Site>) -> Result<Sessions, Failure> {
+fn sessions(flags: &LoadSettings, users: u32, site: Arc<Site>) -> Result<Sessions, LoadError> {
     let mut sessions = Sessions::surge(users, site);
     if let Some(think) = &flags.think {
         sessions.think = law("--think", think, Dimension::Time)?;
@@ -440,7 +473,7 @@ fn sessions(flags: &Flags, users: u32, site: Arc<Site>) -> Result<Sessions, Fail
     }
     match flags.http.as_deref() {
         Some("1.0") if flags.keep_alive.is_some() => {
-            return Err(bad_input("--keep-alive: HTTP/1.0 keeps no connection; leave it out, or use --http 1.1"));
+            return Err(invalid("--keep-alive: HTTP/1.0 keeps no connection; leave it out, or use --http 1.1"));
         }
         Some("1.0") => sessions.http = Http::V10,
         _ => {}
@@ -451,28 +484,28 @@ fn sessions(flags: &Flags, users: u32, site: Arc<Site>) -> Result<Sessions, Fail
 }
 
 /// A name server: port 53 where none is said.
-fn resolver(text: &str) -> Result<SocketAddr, Failure> {
+fn resolver(text: &str) -> Result<SocketAddr, LoadError> {
     let address = text.parse::<SocketAddr>().or_else(|_| text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 53)));
-    address.map_err(|_| bad_input(format!("--resolver {text}: write an address, e.g. 127.0.0.1 or 127.0.0.1:5353")))
+    address.map_err(|_| invalid(format!("--resolver {text}: write an address, e.g. 127.0.0.1 or 127.0.0.1:5353")))
 }
 
 /// When a name is resolved again.
-fn resolves(text: &str) -> Result<Resolves, Failure> {
+fn resolves(text: &str) -> Result<Resolves, LoadError> {
     match text {
         "ttl" => Ok(Resolves::Ttl),
         "request" => Ok(Resolves::EachConnection),
         every => match span("--resolves", every) {
             Ok(every) if every > Span::ZERO => Ok(Resolves::Every(every)),
-            _ => Err(bad_input(format!("--resolves {text}: `ttl`, `request`, or a time above zero, e.g. 60s"))),
+            _ => Err(invalid(format!("--resolves {text}: `ttl`, `request`, or a time above zero, e.g. 60s"))),
         },
     }
 }
 
 /// The limits of the file, and those of the flags in their place.
-fn limits(flags: &Flags) -> Result<Limits, Failure> {
+fn limits(flags: &LoadSettings) -> Result<Limits, LoadError> {
     let mut limits = Limits::default();
     if let Some(path) = &flags.limits_file {
-        let wrong = |why: String| bad_input(format!("--limits-file: {}: {}", path.display(), why.trim_end()));
+        let wrong = |why: String| invalid(format!("--limits-file: {}: {}", path.display(), why.trim_end()));
         let text = std::fs::read_to_string(path).map_err(|error| wrong(format!("cannot read it: {error}")))?;
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| wrong(error.message().into()))?;
         for (name, value) in &table {
@@ -481,19 +514,22 @@ fn limits(flags: &Flags) -> Result<Limits, Failure> {
         }
     }
     for text in &flags.limits {
-        let wrong = |why: String| bad_input(format!("--limit {text}: {why}"));
+        let wrong = |why: String| invalid(format!("--limit {text}: {why}"));
         let (name, value) = text.split_once('=').ok_or_else(|| wrong("write NAME=VALUE, e.g. stolen=5%".into()))?;
         limits.set(name.trim(), value.trim()).map_err(|error| wrong(error.to_string()))?;
     }
     Ok(limits)
 }
 
-fn law(flag: &str, text: &str, dimension: Dimension) -> Result<Law, Failure> {
-    Law::parse(text, dimension).map_err(|e| bad_input(format!("{flag}: {e}")))
+fn law(flag: &str, text: &str, dimension: Dimension) -> Result<Law, LoadError> {
+    Law::parse(text, dimension).map_err(|e| invalid(format!("{flag}: {e}")))
 }
 
 /// A time that a flag says.
-pub(crate) fn span(flag: &str, text: &str) -> Result<Span, Failure> {
-    let seconds = quantity::parse(text, Dimension::Time).map_err(|e| bad_input(format!("{flag}: {e}")))?;
+///
+/// # Errors
+/// One line with the flag, when it is none.
+pub fn span(flag: &str, text: &str) -> Result<Span, LoadError> {
+    let seconds = quantity::parse(text, Dimension::Time).map_err(|e| invalid(format!("{flag}: {e}")))?;
     Ok(Span::from_secs_f64(seconds))
 }
