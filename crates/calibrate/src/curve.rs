@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;
-use sojourn_load::{LoadError, Outcome, Report, Verdict};
+use sojourn_load::{LoadError, Outcome, Proof, Report};
 use sojourn_model::{DelayCurve, Demand, Discipline, Server};
 use sojourn_stats::{Estimate, Law, Span, interval, measure};
 
@@ -247,7 +247,7 @@ fn attached(client: &Client<'_>, report: &Report, users: u32, length: &Length) -
         predicted_share: f64::NAN,
         kept_out: false,
         doubts: match &report.verdict {
-            Verdict::Suspect(_) => report.verdict.reasons(),
+            Proof::Suspect(_) => report.verdict.reasons(),
             _ => Vec::new(),
         },
     })

@@ -1,7 +1,7 @@
 //! Open loads: one to choose the discipline, and others to judge the chosen model.
 
 use serde::Serialize;
-use sojourn_load::Verdict;
+use sojourn_load::Proof;
 use sojourn_model::{Demand, Server};
 use sojourn_sim::{Control, Precision, WarmUp, demand_of};
 use sojourn_stats::{Law, Span, Time};
@@ -110,7 +110,7 @@ pub(crate) fn measure(
     // From when the client acted, as the idle replies that the model is made of; a wait for a connection is a doubt.
     let measured = Predicted::of(replies.iter().filter(|reply| reply.planned.0 >= warm_up.0).map(Reply::taken_s));
     let doubts = match report.verdict {
-        Verdict::Suspect(_) => report.verdict.reasons(),
+        Proof::Suspect(_) => report.verdict.reasons(),
         _ => Vec::new(),
     };
     Ok(Run { measured, doubts, cores_busy: report.cores_busy, workload, rate, seed, duration })

@@ -105,6 +105,7 @@ pub mod host;
 pub mod objective;
 pub mod outcome;
 pub mod plan;
+pub mod queue;
 pub mod report;
 mod run;
 pub mod search;

@@ -67,13 +67,13 @@
 //! from sent stands beside it, and so does the generator's own lateness. A run that was not the load asked for says so.
 //!
 //! ```no_run
-//! use sojourn_load::{Report, Verdict};
+//! use sojourn_load::{Report, Proof};
 //!
 //! fn tell(report: &Report) {
 //!     match &report.verdict {
-//!         Verdict::Valid => {}
-//!         Verdict::Suspect(_) => eprintln!("do not trust this run: {}", report.verdict.reasons().join("; ")),
-//!         Verdict::Incomplete(why) => eprintln!("not a whole run: {why}"),
+//!         Proof::Valid => {}
+//!         Proof::Suspect(_) => eprintln!("do not trust this run: {}", report.verdict.reasons().join("; ")),
+//!         Proof::Incomplete(why) => eprintln!("not a whole run: {why}"),
 //!     }
 //!     for measure in &report.measures {
 //!         println!("{} {:?} {}", measure.metric, measure.estimate, measure.unit);
@@ -120,7 +120,7 @@ pub use report::doubt::{Cause, Doubt, Effect};
 pub use report::gaps::{Gaps, Order};
 pub use report::limits::Limits;
 pub use report::measured::ShareReport;
-pub use report::verdict::Verdict;
+pub use report::verdict::Proof;
 pub use report::{Pace, Report, Second, estimate, verdict};
 pub use request::endpoint::Endpoint;
 pub use request::scenario::{ScenarioError, Scenarios};

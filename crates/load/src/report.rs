@@ -28,14 +28,14 @@ use crate::report::estimate::{quantile, quantile_of_independent, ratio, share};
 use crate::report::gaps::Gaps;
 use crate::report::limits::Limits;
 use crate::report::measured::{Facts, ShareReport, ThreadFacts};
-use crate::report::verdict::{Evidence, Verdict, verdict};
+use crate::report::verdict::{Evidence, Proof, verdict};
 use crate::setting::Pacing;
 
 /// What a run measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
     /// Whether it can be trusted.
-    pub verdict: Verdict,
+    pub verdict: Proof,
     /// Of the requests planned after the warm-up: `response_time_mean` and `response_time_p50`, `p90`, `p95`, `p99`,
     /// `p99.9` (from the planned instant to the last byte, good replies only), `response_time_from_sent_mean` (what many
     /// load generators call latency), `throughput` (good replies per second), `error_ratio` (failed and
@@ -257,7 +257,7 @@ impl Report {
         let passes = all.passes.map(|tally| tally.report(told_quantile));
         let objects = objects.map(|(tally, files)| tally.report(files));
         let mut report = Report {
-            verdict: Verdict::Valid,
+            verdict: Proof::Valid,
             measures,
             objects,
             passes,

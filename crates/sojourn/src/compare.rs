@@ -158,7 +158,7 @@ fn pairs(reports: &[Reports; 2]) -> Vec<Comparison> {
 
 /// Why runs of `name` are SUSPECT, each reason once.
 fn doubts(name: &str, reports: &Reports) -> Vec<String> {
-    let suspect = reports.iter().filter(|report| report.verdict != sojourn_load::Verdict::Valid).count();
+    let suspect = reports.iter().filter(|report| report.verdict != sojourn_load::Proof::Valid).count();
     let first = reports.iter().find_map(|report| print::verdict(report).1.into_iter().next());
     first.map(|reason| format!("{name}: {suspect} of {} runs, e.g. {reason}", reports.len())).into_iter().collect()
 }

@@ -1,13 +1,11 @@
 //! `sojourn queue 'M/G/1-PS' --arrivals LAW --service LAW`, by formula and by simulation.
 
-mod simulate;
-
+use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use sojourn_stats::{Dimension, Law, quantity};
-use sojourn_theory::Answer;
-use sojourn_theory::queue::{Class, Question, Queue};
-use sojourn_traffic::Arrivals;
+use indicatif::{ProgressBar, ProgressStyle};
+use sojourn_lab::queue::QueueSettings;
 
 use crate::exit::{Exit, Failure, bad_input};
 use crate::{interrupt, table};
@@ -38,32 +36,52 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ENGINES", value_delimiter = ',')]
     by: Vec<String>,
     #[command(flatten)]
-    simulation: simulate::Flags,
+    simulation: Simulation,
     /// Print the outcome rows as JSON
     #[arg(long)]
     json: bool,
 }
 
+/// What only a simulation takes.
+#[derive(clap::Args)]
+struct Simulation {
+    /// Jobs that the simulation draws, e.g. 1e9
+    #[arg(long, value_name = "N", default_value = "1e6", value_parser = count)]
+    jobs: u64,
+    /// Play the gaps and demands of this file: `gap,demand` lines, a plan, or records as CSV; plain or gzip
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["arrivals", "service", "classes", "sizes", "all", "jobs"])]
+    trace: Option<PathBuf>,
+    /// How many times faster the requests of the trace come
+    #[arg(long, value_name = "X", default_value_t = 1.0, requires = "trace")]
+    speed: f64,
+    /// Jobs at the start that are not counted [default: a tenth of those drawn, none of a trace]
+    #[arg(long, value_name = "N", value_parser = count)]
+    warm_up: Option<u64>,
+    /// Seed of the jobs drawn
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Predict each job's response time when it comes, and say how wrong that was: `number` knows how many are inside and
+    /// the mean demand, `demands` the demand of every job
+    #[arg(long, value_name = "KNOWLEDGE")]
+    predict: Option<String>,
+}
+
 pub(crate) fn queue(arguments: &Arguments) -> Result<Exit, Failure> {
-    let queue = Queue::parse(&arguments.queue).map_err(bad_input)?;
-    let is_told = arguments.arrivals.is_some() && arguments.service.is_some();
-    if !is_told && arguments.classes.is_empty() && arguments.simulation.trace.is_none() {
-        return Err(bad_input(format!(
-            "{}: say how jobs come and how long they take, e.g. --arrivals 'exponential(rate = 0.8 /s)' --service \
-             'exponential(mean = 1 s)'",
-            arguments.queue
-        )));
-    }
+    let settings = settings(arguments);
+    settings.check().map_err(bad_input)?;
     let (theory, sim) = engines(arguments)?;
     if !sim {
-        let answer = by_theory(arguments, &queue)?;
+        let answer = settings.theory().map_err(bad_input)?;
         table::print_measures(&answer.measures, &answer.notes, arguments.json);
         return Ok(Exit::Ok);
     }
-    let asked = simulate::asked(arguments, &queue)?;
-    let known = theory.then(|| by_theory(arguments, &queue));
+    settings.check_sim().map_err(bad_input)?;
+    let known = theory.then(|| settings.theory());
     let cancel = interrupt::flag();
-    let report = simulate::simulate(&asked, &cancel)?;
+    let bar = bar(settings.trace.is_none().then_some(settings.jobs), arguments.json);
+    let report = settings.sim(&cancel, &|jobs| bar.set_position(jobs));
+    bar.finish_and_clear();
+    let report = report.map_err(bad_input)?;
     let mut notes = Vec::new();
     let mut answers = Vec::new();
     match &known {
@@ -71,7 +89,7 @@ pub(crate) fn queue(arguments: &Arguments) -> Result<Exit, Failure> {
             notes.extend(answer.notes.iter().map(|note| format!("theory: {note}")));
             answers.push(("theory", &answer.measures[..]));
         }
-        Some(Err(failure)) => notes.push(format!("theory: {}", failure.message)),
+        Some(Err(error)) => notes.push(format!("theory: {error}")),
         None => {}
     }
     notes.extend(report.notes.iter().map(|note| format!("sim: {note}")));
@@ -79,6 +97,32 @@ pub(crate) fn queue(arguments: &Arguments) -> Result<Exit, Failure> {
     answers.push(("sim", &report.measures[..]));
     table::print_beside(&answers, &notes, arguments.json);
     Ok(if cancel.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::Ok })
+}
+
+fn settings(arguments: &Arguments) -> QueueSettings {
+    let Simulation { jobs, trace, speed, warm_up, seed, predict } = &arguments.simulation;
+    QueueSettings {
+        arrivals: arguments.arrivals.clone(),
+        service: arguments.service.clone(),
+        sizes: arguments.sizes.clone(),
+        all: arguments.all,
+        classes: arguments.classes.clone(),
+        jobs: *jobs,
+        trace: trace.clone(),
+        speed: *speed,
+        warm_up: *warm_up,
+        seed: *seed,
+        predict: predict.clone(),
+        ..QueueSettings::new(&arguments.queue)
+    }
+}
+
+/// A whole number, also as `1e9`.
+fn count(text: &str) -> Result<u64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(number) if (1.0..1e18).contains(&number) && number.fract() == 0.0 => Ok(number as u64),
+        _ => Err("a whole number of at least 1, such as 1000000 or 1e6".into()),
+    }
 }
 
 /// Whether theory and sim are asked.
@@ -98,76 +142,14 @@ fn engines(arguments: &Arguments) -> Result<(bool, bool), Failure> {
     Ok((asks("theory"), asks("sim")))
 }
 
-fn by_theory(arguments: &Arguments, queue: &Queue) -> Result<Answer, Failure> {
-    let answer = match (&arguments.arrivals, &arguments.service) {
-        (Some(arrivals), Some(service)) => {
-            let service = service_law("--service", service)?;
-            let gaps = gaps_law("--arrivals", arrivals, queue, &service)?;
-            let sizes_s = arguments.sizes.iter().map(|text| {
-                quantity::parse(text.trim(), Dimension::Time).map_err(|e| bad_input(format!("--size: {e}")))
-            });
-            let sizes_s = sizes_s.collect::<Result<Vec<f64>, Failure>>()?;
-            queue.answer_to(&Question { gaps: &gaps, service: &service, sizes_s: &sizes_s, all: arguments.all })
-        }
-        _ => {
-            let classes = arguments.classes.iter().map(|text| class(text, queue)).collect::<Result<Vec<_>, _>>()?;
-            queue.answer_classes(&classes)
-        }
+/// How far it is, on a terminal only.
+fn bar(length: Option<u64>, quiet: bool) -> ProgressBar {
+    let bar = match (length, !quiet && std::io::stderr().is_terminal()) {
+        (_, false) => ProgressBar::hidden(),
+        (Some(jobs), true) => ProgressBar::new(jobs),
+        (None, true) => ProgressBar::no_length(),
     };
-    answer.map_err(bad_input)
-}
-
-fn service_law(option: &str, text: &str) -> Result<Law, Failure> {
-    Law::parse(text, Dimension::Time).map_err(|e| bad_input(format!("{option}: {e}")))
-}
-
-fn gaps_law(option: &str, text: &str, queue: &Queue, service: &Law) -> Result<Law, Failure> {
-    let fault = |what: &str| Err(bad_input(format!("{option}: {what}")));
-    let arrivals = settled(option, text, queue, service)?;
-    match arrivals.law() {
-        Some(law) => Ok(law.clone()),
-        None => fault(arrivals.beyond_formulas().unwrap_or("no formula for these arrivals: sim answers this")),
-    }
-}
-
-/// Arrivals whose rate is known.
-fn settled(option: &str, text: &str, queue: &Queue, service: &Law) -> Result<Arrivals, Failure> {
-    let fault = |what: &str| Err(bad_input(format!("{option}: {what}")));
-    let mut arrivals = Arrivals::parse(text).map_err(|e| bad_input(format!("{option}: {e}")))?;
-    if arrivals.utilization().is_some() {
-        if queue.population.is_some() {
-            return fault(
-                "a population has no utilization to set: give the mean of the time that each member stays away",
-            );
-        }
-        if !(service.mean() > 0.0 && service.mean().is_finite()) {
-            return fault("a utilization needs a service with a mean, above 0 and finite: give a rate instead");
-        }
-        arrivals.settle(f64::from(queue.servers) / service.mean());
-    }
-    Ok(arrivals)
-}
-
-/// `NAME:ARRIVALS:SERVICE`, where colons inside of parentheses are the laws' own.
-fn class(text: &str, queue: &Queue) -> Result<Class, Failure> {
-    let (name, arrivals, service) = class_parts(text)?;
-    let option = format!("--class {name}");
-    let service = service_law(&option, service)?;
-    let gaps = gaps_law(&option, arrivals, queue, &service)?;
-    Ok(Class { name: name.to_string(), gaps, service })
-}
-
-fn class_parts(text: &str) -> Result<(&str, &str, &str), Failure> {
-    let mut depth = 0;
-    let mut parts = text.split(|character| {
-        depth += i32::from(character == '(') - i32::from(character == ')');
-        character == ':' && depth == 0
-    });
-    let (Some(name), Some(arrivals), Some(service), None) = (parts.next(), parts.next(), parts.next(), parts.next())
-    else {
-        return Err(bad_input(format!(
-            "--class `{text}`: write NAME:ARRIVALS:SERVICE, e.g. 'gold:exponential(rate = 0.2 /s):exponential(mean = 1 s)'"
-        )));
-    };
-    Ok((name.trim(), arrivals, service))
+    let style = "[{bar:20}] {human_pos} jobs, {per_sec} ({elapsed}, {eta} left)";
+    bar.set_style(ProgressStyle::with_template(style).expect("the template is valid").progress_chars("=> "));
+    bar
 }

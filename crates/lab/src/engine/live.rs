@@ -513,9 +513,9 @@ fn pacing(experiment: &Spec) -> Pacing {
 /// How far the run can be trusted, and on what that rests.
 fn trust(report: &sojourn_load::Report, told: &Told, start: Time) -> Trust {
     let mut verdict = match &report.verdict {
-        sojourn_load::Verdict::Valid => Verdict::Valid,
-        sojourn_load::Verdict::Suspect(_) => Verdict::Suspect,
-        sojourn_load::Verdict::Incomplete(_) => Verdict::Incomplete,
+        sojourn_load::Proof::Valid => Verdict::Valid,
+        sojourn_load::Proof::Suspect(_) => Verdict::Suspect,
+        sojourn_load::Proof::Incomplete(_) => Verdict::Incomplete,
     };
     let mut reasons = report.verdict.reasons();
     for incident in &told.incidents {

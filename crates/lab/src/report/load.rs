@@ -3,7 +3,7 @@
 //! Each figure has its numbers in a table behind it, and tells them where one points at it. Seconds that raise a doubt
 //! are marked, so that what disturbed a run can be looked for at its time.
 
-use sojourn_load::{Passes, Report, StepReport, Verdict};
+use sojourn_load::{Passes, Proof, Report, StepReport};
 use sojourn_stats::{Estimate, Measure};
 
 use super::html::{escape, page};
@@ -87,9 +87,9 @@ fn passes(passes: &Passes) -> String {
 
 fn verdict(report: &Report) -> String {
     let (class, word, sentence) = match &report.verdict {
-        Verdict::Valid => ("good", "VALID", "Nothing disturbed the measurement."),
-        Verdict::Suspect(_) => ("warn", "SUSPECT", "Do not rely on it before you know what this did:"),
-        Verdict::Incomplete(_) => ("bad", "INCOMPLETE", "It is not a whole run:"),
+        Proof::Valid => ("good", "VALID", "Nothing disturbed the measurement."),
+        Proof::Suspect(_) => ("warn", "SUSPECT", "Do not rely on it before you know what this did:"),
+        Proof::Incomplete(_) => ("bad", "INCOMPLETE", "It is not a whole run:"),
     };
     let reasons: String =
         report.verdict.reasons().iter().map(|reason| format!("<li>{}</li>\n", escape(reason))).collect();

@@ -20,7 +20,7 @@ use crate::recorder::watch::Recent;
 use crate::report::Report;
 use crate::report::doubt::{Cause, Doubt};
 use crate::report::measured::ShareReport;
-use crate::report::verdict::Verdict;
+use crate::report::verdict::Proof;
 use crate::share::Share;
 
 /// The agents of one program, connected. They run any number of loads, one after another.
@@ -196,8 +196,8 @@ impl Coordinator {
         let mut report = Report::of_shares(shares);
         let doubts = doubts(&self.clocks);
         match &mut report.verdict {
-            Verdict::Valid if !doubts.is_empty() => report.verdict = Verdict::Suspect(doubts),
-            Verdict::Suspect(reasons) => reasons.extend(doubts),
+            Proof::Valid if !doubts.is_empty() => report.verdict = Proof::Suspect(doubts),
+            Proof::Suspect(reasons) => reasons.extend(doubts),
             _ => {}
         }
         Ok(report)

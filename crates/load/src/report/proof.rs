@@ -13,7 +13,7 @@ use crate::recorder::{Keep, Recorder, ReplyFacts};
 use crate::report::doubt::Cause;
 use crate::report::limits::Limits;
 use crate::report::measured::{Facts, ShareReport, ThreadFacts};
-use crate::report::verdict::{Evidence, Verdict, verdict};
+use crate::report::verdict::{Evidence, Proof, verdict};
 use crate::report::{Pace, Report};
 use crate::schedule::job::{ANYWHERE, Job};
 use crate::setting::Pacing;
@@ -160,7 +160,7 @@ impl Script {
     /// What is doubted, each once.
     fn causes(&self) -> Vec<Cause> {
         let mut causes = match self.report().verdict {
-            Verdict::Suspect(doubts) => doubts.iter().map(|doubt| doubt.cause).collect(),
+            Proof::Suspect(doubts) => doubts.iter().map(|doubt| doubt.cause).collect(),
             _ => Vec::new(),
         };
         causes.dedup();
@@ -341,7 +341,7 @@ fn doubted(evidence: Evidence, change: impl FnOnce(&mut Report)) -> Vec<Cause> {
     let mut report = clean().report();
     change(&mut report);
     match verdict(&report, &evidence) {
-        Verdict::Suspect(doubts) => doubts.iter().map(|doubt| doubt.cause).collect(),
+        Proof::Suspect(doubts) => doubts.iter().map(|doubt| doubt.cause).collect(),
         _ => Vec::new(),
     }
 }

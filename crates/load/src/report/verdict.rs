@@ -11,10 +11,10 @@ use crate::report::limits::Limits;
 use crate::report::{Pace, Report};
 use crate::setting::Pacing;
 
-/// Whether a run can be trusted.
+/// The proof of load: whether a run was the load that was asked for, and why not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum Proof {
     /// The load was what it claims to be.
     Valid,
     /// It was not, or the client may have been the limit; why.
@@ -23,13 +23,13 @@ pub enum Verdict {
     Incomplete(String),
 }
 
-impl Verdict {
+impl Proof {
     /// Why it is not valid, in sentences.
     pub fn reasons(&self) -> Vec<String> {
         match self {
-            Verdict::Valid => Vec::new(),
-            Verdict::Suspect(doubts) => doubts.iter().map(ToString::to_string).collect(),
-            Verdict::Incomplete(why) => vec![why.clone()],
+            Proof::Valid => Vec::new(),
+            Proof::Suspect(doubts) => doubts.iter().map(ToString::to_string).collect(),
+            Proof::Incomplete(why) => vec![why.clone()],
         }
     }
 }
@@ -49,16 +49,16 @@ pub(crate) struct Evidence {
     pub(crate) limits: Limits,
 }
 
-pub(crate) fn verdict(report: &Report, evidence: &Evidence) -> Verdict {
+pub(crate) fn verdict(report: &Report, evidence: &Evidence) -> Proof {
     if let Some(why) = &evidence.incomplete {
-        return Verdict::Incomplete(why.clone());
+        return Proof::Incomplete(why.clone());
     }
     let mut doubts = Vec::new();
     load(report, evidence, &mut doubts);
     lateness(report, evidence, &mut doubts);
     generator(report, evidence, &mut doubts);
     host(report, &evidence.limits, &mut doubts);
-    if doubts.is_empty() { Verdict::Valid } else { Verdict::Suspect(doubts) }
+    if doubts.is_empty() { Proof::Valid } else { Proof::Suspect(doubts) }
 }
 
 /// Whether the load was the one asked for.

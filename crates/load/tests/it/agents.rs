@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sojourn_load::agents::{Agent, Coordinator, Host, new_secret};
-use sojourn_load::{Load, Progress, Rotation, Verdict};
+use sojourn_load::{Load, Progress, Proof, Rotation};
 use sojourn_stats::{Dimension, Law, Span};
 
 use crate::run::{MS, open, steady};
@@ -81,7 +81,7 @@ fn agents_run_their_shares_of_one_order_after_another() {
     for requests in [41, 30] {
         let report = run(&mut coordinator, &Order { addresses: addresses.clone(), requests }).unwrap();
         assert_eq!((report.counts.planned, report.counts.ok), (requests, requests));
-        assert!(!matches!(report.verdict, Verdict::Incomplete(_)));
+        assert!(!matches!(report.verdict, Proof::Incomplete(_)));
         let gaps = report.gaps.unwrap();
         assert!(
             gaps.count == requests - 1 && gaps.from_law.is_some(),

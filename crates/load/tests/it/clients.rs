@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sojourn_load::{Load, Method, Schedule, Stop, Targets, Verdict};
+use sojourn_load::{Load, Method, Proof, Schedule, Stop, Targets};
 use sojourn_stats::Span;
 use sojourn_traffic::Step;
 
@@ -133,6 +133,6 @@ fn cancelling_keeps_what_was_measured() {
     })
     .unwrap();
     assert!(report.counts.ok > 0);
-    assert!(matches!(report.verdict, Verdict::Incomplete(_)), "{:?}", report.verdict);
+    assert!(matches!(report.verdict, Proof::Incomplete(_)), "{:?}", report.verdict);
     assert!(report.response.count() > 0 && !report.response_time_cdf.is_empty());
 }

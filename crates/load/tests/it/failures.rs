@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
-use sojourn_load::{Counts, Load, LoadError, Outcome, Stop, Targets, Template, Verdict, Version};
+use sojourn_load::{Counts, Load, LoadError, Outcome, Proof, Stop, Targets, Template, Version};
 use sojourn_stats::Span;
 
 use crate::run::{MS, open, run, saturate, steady, try_run};
@@ -17,7 +17,7 @@ fn half(act: fn() -> Vec<Act>) -> Counts {
     load.timeout = Span(200 * MS);
     let report = run(load);
     assert_eq!(report.response.count(), report.counts.ok, "failures are not in the sample");
-    let Verdict::Suspect(doubts) = &report.verdict else { panic!("{:?}", report.verdict) };
+    let Proof::Suspect(doubts) = &report.verdict else { panic!("{:?}", report.verdict) };
     assert!(doubts.iter().any(|doubt| doubt.text.contains("requests failed")), "{doubts:?}");
     assert_eq!(report.counts.ok, 5);
     report.counts

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use sojourn_load::{Outcome, Pacing, Stop, Targets, Verdict};
+use sojourn_load::{Outcome, Pacing, Proof, Stop, Targets};
 use sojourn_stats::{Span, Time};
 
 use crate::run::{MS, open, request, run, steady};
@@ -52,7 +52,7 @@ fn a_stalled_server_is_seen_by_all_who_wait_behind_it() {
     assert!(p90_ns > 200 * MS, "p90 {p90_ns} ns");
     // The service times of all but the stalled one know nothing of it, and the report says that requests queued.
     assert!(report.counts.queued > 100, "{:?}", report.counts);
-    let Verdict::Suspect(doubts) = &report.verdict else { panic!("{:?}", report.verdict) };
+    let Proof::Suspect(doubts) = &report.verdict else { panic!("{:?}", report.verdict) };
     assert!(doubts.iter().any(|doubt| doubt.text.contains("had to wait for one of the 1 connections")), "{doubts:?}");
 }
 
@@ -166,7 +166,7 @@ fn what_does_not_end_in_the_grace_period_is_unfinished() {
     load.grace = Span(500 * MS);
     let report = run(load);
     assert_eq!((report.counts.ok, report.counts.unfinished), (9, 1));
-    assert!(matches!(report.verdict, Verdict::Suspect(_)), "{:?}", report.verdict);
+    assert!(matches!(report.verdict, Proof::Suspect(_)), "{:?}", report.verdict);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use sojourn_load::{Report, Verdict};
+use sojourn_load::{Proof, Report};
 use sojourn_stats::{Dimension, Law, Span, Time};
 use sojourn_traffic::Planned;
 
@@ -32,7 +32,7 @@ fn p99_s(report: &Report) -> (f64, f64) {
 
 fn doubts(report: &Report) -> String {
     match &report.verdict {
-        Verdict::Suspect(_) => report.verdict.reasons().join("; "),
+        Proof::Suspect(_) => report.verdict.reasons().join("; "),
         other => format!("{other:?}"),
     }
 }

@@ -187,6 +187,6 @@ fn what_the_generator_is_too_late_for_is_not_sent_but_counted() {
     let report = run(load);
     assert!(report.counts.missed > 0, "{:?}", report.counts);
     assert_eq!(report.counts.missed + report.counts.ok, 20);
-    let sojourn_load::Verdict::Suspect(doubts) = report.verdict else { panic!("{:?}", report.verdict) };
+    let sojourn_load::Proof::Suspect(doubts) = report.verdict else { panic!("{:?}", report.verdict) };
     assert!(doubts.iter().any(|doubt| doubt.text.contains("were not sent")), "{doubts:?}");
 }

@@ -174,7 +174,7 @@ fn what_does_not_come_out_is_counted_by_name_and_ends_the_pass() {
         assert_eq!(report.counts.causes(), [named], "{text}");
         assert!(report.failed_statuses.is_empty() && report.value("failed_response_time_mean").is_some());
         assert!(server.heads().iter().all(|head| head.starts_with("GET / ")), "nothing comes after: {text}");
-        assert!(matches!(report.verdict, sojourn_load::Verdict::Suspect(_)), "{text}");
+        assert!(matches!(report.verdict, sojourn_load::Proof::Suspect(_)), "{text}");
     }
     // What is there and holds does not fail, with the same texts.
     for text in [take("json = \"/id\""), check("json = { \"/on\" = true, \"/id\" = 12 }\nmax_size = \"36 B\"")] {
@@ -312,7 +312,7 @@ fn a_pass_without_a_place_waits_and_its_waiting_is_measured() {
     let last = report.records.as_ref().unwrap().iter().map(|record| record.done.0 - record.planned.0).max().unwrap();
     // Ten turns of 20 ms, less the 20 ms in which they came.
     assert!(last >= 170 * MS, "{last} ns");
-    let sojourn_load::Verdict::Suspect(doubts) = &report.verdict else { panic!("{:?}", report.verdict) };
+    let sojourn_load::Proof::Suspect(doubts) = &report.verdict else { panic!("{:?}", report.verdict) };
     assert!(doubts.iter().any(|doubt| doubt.text.contains("had to wait for one of the 2 connections")), "{doubts:?}");
 }
 

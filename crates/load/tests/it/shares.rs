@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use sojourn_load::emitted::Emitted;
 use sojourn_load::{
-    Load, LoadError, Outcome, Record, Report, Schedule, Second, Share, ShareReport, Stop, Targets, Verdict,
+    Load, LoadError, Outcome, Proof, Record, Report, Schedule, Second, Share, ShareReport, Stop, Targets,
 };
 use sojourn_stats::{Histogram, Span, Time};
 use sojourn_traffic::{Planned, Request, Step};
@@ -49,11 +49,7 @@ fn three_shares_of_a_plan_are_the_plan() {
     let shares = thirds(|| Load { threads: 2, ..open(server.address, steady(301, Span(MS))) });
     for (index, share) in shares.iter().enumerate() {
         let alone = alone(share);
-        assert!(
-            matches!(&alone.verdict, Verdict::Incomplete(why) if why.contains("of 3 shares")),
-            "{:?}",
-            alone.verdict
-        );
+        assert!(matches!(&alone.verdict, Proof::Incomplete(why) if why.contains("of 3 shares")), "{:?}", alone.verdict);
         let expected: Vec<u64> = (0..301).filter(|k| k % 3 == index as u64).collect();
         assert_eq!(numbers(alone.records.as_ref().unwrap()), expected);
     }
@@ -76,7 +72,7 @@ fn three_shares_of_a_plan_are_the_plan() {
 
     assert_eq!((together.counts.planned, together.counts.ok), (301, 301));
     assert_eq!(numbers(together.records.as_ref().unwrap()), (0..301).collect::<Vec<_>>());
-    assert!(!matches!(together.verdict, Verdict::Incomplete(_)));
+    assert!(!matches!(together.verdict, Proof::Incomplete(_)));
     assert_eq!(together.response, sum);
     let p50 = together.value("response_time_p50");
     assert!(p50.is_none_or(|p50| p50 == sum.quantile(0.5).unwrap() as f64 * 1e-9), "{p50:?}");
@@ -175,7 +171,7 @@ fn a_long_plan_is_drawn_as_it_is_sent() {
     let cancelled = Arc::new(AtomicBool::new(true));
     let long = load(MS, Stop::Requests(10_000_000), 5);
     let report = sojourn_load::run(long, &cancelled, &|_| {}).unwrap();
-    assert!(matches!(report.verdict, Verdict::Incomplete(_)));
+    assert!(matches!(report.verdict, Proof::Incomplete(_)));
     let before = drawn.swap(0, Ordering::Relaxed);
     assert!(before < 300_000, "{before} requests drawn before the first was due");
 
@@ -222,6 +218,6 @@ fn a_lost_share_is_missed() {
     let mut shares = thirds(|| open(server.address, steady(30, Span(MS))));
     shares.remove(1);
     let report = Report::of_shares(shares);
-    assert_eq!(report.verdict, Verdict::Incomplete("of 3 shares there are [0, 2], counted from 0".into()));
+    assert_eq!(report.verdict, Proof::Incomplete("of 3 shares there are [0, 2], counted from 0".into()));
     assert!(report.records.unwrap().iter().all(|record| record.outcome == Outcome::Ok));
 }

@@ -5,7 +5,7 @@ use sojourn_lab::objective::{Judgement, Objective};
 use sojourn_lab::search::Finding;
 use sojourn_load::agents::AgentClock;
 use sojourn_load::records::Recorded;
-use sojourn_load::{Connections, Counts, Passes, Report, Verdict};
+use sojourn_load::{Connections, Counts, Passes, Proof, Report};
 
 use super::search::measured;
 use crate::exit::Exit;
@@ -60,18 +60,18 @@ pub(crate) fn report(report: &Report, objectives: &[Objective], clocks: &[AgentC
 /// How the program should end after this run.
 pub(crate) fn exit(report: &Report) -> Exit {
     match report.verdict {
-        Verdict::Valid => Exit::Ok,
-        Verdict::Suspect(_) => Exit::Missed,
-        Verdict::Incomplete(_) => Exit::Interrupted,
+        Proof::Valid => Exit::Ok,
+        Proof::Suspect(_) => Exit::Missed,
+        Proof::Incomplete(_) => Exit::Interrupted,
     }
 }
 
 /// The verdict in a word, and its reasons.
 pub(crate) fn verdict(report: &Report) -> (&'static str, Vec<String>) {
     let word = match &report.verdict {
-        Verdict::Valid => "VALID",
-        Verdict::Suspect(_) => "SUSPECT",
-        Verdict::Incomplete(_) => "INCOMPLETE",
+        Proof::Valid => "VALID",
+        Proof::Suspect(_) => "SUSPECT",
+        Proof::Incomplete(_) => "INCOMPLETE",
     };
     (word, report.verdict.reasons())
 }

@@ -209,7 +209,7 @@ fn point(x: f64, report: &Report) -> Point {
         measure.map_or(Estimate::TooFew { samples: 0 }, |measure| measure.estimate.clone())
     };
     let quantiles = ["p50", "p90", "p99"].map(|p| (p.to_string(), estimate(&format!("response_time_{p}"))));
-    Point { x, times: quantiles.to_vec(), valid: report.verdict == sojourn_load::Verdict::Valid }
+    Point { x, times: quantiles.to_vec(), valid: report.verdict == sojourn_load::Proof::Valid }
 }
 
 #[cfg(test)]

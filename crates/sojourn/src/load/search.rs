@@ -4,7 +4,7 @@ use serde_json::json;
 use sojourn_lab::objective::Objective;
 use sojourn_lab::search::{Finding, Found, Measured, Search, Trial, search as look};
 use sojourn_load::order::{Order, Tuning};
-use sojourn_load::{Report, Verdict};
+use sojourn_load::{Proof, Report};
 use sojourn_stats::Estimate;
 
 use super::run::{Runner, refused};
@@ -53,7 +53,7 @@ pub(crate) fn search(
 pub(crate) fn measured(objective: &Objective, report: &Report) -> Measured {
     let measure = report.measures.iter().find(|measure| measure.metric == objective.metric);
     let doubts = match &report.verdict {
-        Verdict::Suspect(doubts) => doubts.clone(),
+        Proof::Suspect(doubts) => doubts.clone(),
         _ => Vec::new(),
     };
     let estimate = measure.map(|measure| measure.estimate.clone());

@@ -12,7 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 use sojourn_bed::Child;
-use sojourn_load::{Load, Schedule, Stop, Targets, Verdict};
+use sojourn_load::{Load, Proof, Schedule, Stop, Targets};
 use sojourn_stats::{Dimension, Law, Span, Stream};
 use sojourn_traffic::{Arrivals, Open, Plan, Sizes, Workload};
 
@@ -70,7 +70,7 @@ fn killing_a_node_loses_no_request() {
     assert_eq!(dead["in_flight"], 0, "{told}");
     // What failed on the dead node was tried again, each once, and counted.
     assert_eq!(told["retried"], dead["failed"], "{told}");
-    assert_ne!(report.verdict, Verdict::Incomplete(String::new()));
+    assert_ne!(report.verdict, Proof::Incomplete(String::new()));
 }
 
 /// Processes of this program with all of `marks` among their arguments.

@@ -1,0 +1,188 @@
+//! One queue, by formula and by simulation at memory speed, as a user writes it: `M/G/1-PS` and two laws, or a trace.
+//!
+//! What is wrong with it is said in one line, with the name of the flag of `sojourn queue` that says the same.
+
+mod simulate;
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use sojourn_sim::Report;
+use sojourn_stats::{Dimension, Law, quantity};
+use sojourn_theory::Answer;
+use sojourn_theory::queue::{Class, Question, Queue};
+use sojourn_traffic::Arrivals;
+
+use crate::error::SpecError;
+
+/// A queue as a user writes it.
+#[derive(Clone, Debug)]
+pub struct QueueSettings {
+    /// In Kendall's notation, e.g. `M/G/1-PS`.
+    pub queue: String,
+    /// Law of the gaps between arrivals, or of the time that each member of a population stays away.
+    pub arrivals: Option<String>,
+    /// Law of the service times.
+    pub service: Option<String>,
+    /// Also the mean response time of jobs that need this service.
+    pub sizes: Vec<String>,
+    /// Also the mean wait by every approximation that is known.
+    pub all: bool,
+    /// Classes, the most urgent first: `NAME:ARRIVALS:SERVICE`.
+    pub classes: Vec<String>,
+    /// Jobs that the simulation draws.
+    pub jobs: u64,
+    /// Play the gaps and demands of this file instead.
+    pub trace: Option<PathBuf>,
+    /// How many times faster the requests of the trace come.
+    pub speed: f64,
+    /// Jobs at the start that are not counted; none: a tenth of those drawn, none of a trace.
+    pub warm_up: Option<u64>,
+    /// Seed of the jobs drawn.
+    pub seed: u64,
+    /// What predictions of response times know: `number` or `demands`; none: nothing is predicted.
+    pub predict: Option<String>,
+}
+
+impl QueueSettings {
+    /// The queue `queue` with nothing said of its jobs.
+    pub fn new(queue: &str) -> QueueSettings {
+        QueueSettings {
+            queue: queue.to_owned(),
+            arrivals: None,
+            service: None,
+            sizes: Vec::new(),
+            all: false,
+            classes: Vec::new(),
+            jobs: 1_000_000,
+            trace: None,
+            speed: 1.0,
+            warm_up: None,
+            seed: 1,
+            predict: None,
+        }
+    }
+
+    /// Refuses what neither formulas nor simulation could make anything of.
+    ///
+    /// # Errors
+    /// One line: what is wrong, and what would be right.
+    pub fn check(&self) -> Result<(), SpecError> {
+        self.notation()?;
+        let is_told = self.arrivals.is_some() && self.service.is_some();
+        if !is_told && self.classes.is_empty() && self.trace.is_none() {
+            return Err(wrong(format!(
+                "{}: say how jobs come and how long they take, e.g. --arrivals 'exponential(rate = 0.8 /s)' --service \
+                 'exponential(mean = 1 s)'",
+                self.queue
+            )));
+        }
+        Ok(())
+    }
+
+    /// What formulas say of it.
+    ///
+    /// # Errors
+    /// What is wrong with it, or why there is no formula, in one line.
+    pub fn theory(&self) -> Result<Answer, SpecError> {
+        self.check()?;
+        let queue = &self.notation()?;
+        let answer = match (&self.arrivals, &self.service) {
+            (Some(arrivals), Some(service)) => {
+                let service = service_law("--service", service)?;
+                let gaps = gaps_law("--arrivals", arrivals, queue, &service)?;
+                let sizes_s = self.sizes.iter().map(|text| {
+                    quantity::parse(text.trim(), Dimension::Time).map_err(|e| wrong(format!("--size: {e}")))
+                });
+                let sizes_s = sizes_s.collect::<Result<Vec<f64>, SpecError>>()?;
+                queue.answer_to(&Question { gaps: &gaps, service: &service, sizes_s: &sizes_s, all: self.all })
+            }
+            _ => {
+                let classes = self.classes.iter().map(|text| class(text, queue)).collect::<Result<Vec<_>, _>>()?;
+                queue.answer_classes(&classes)
+            }
+        };
+        answer.map_err(wrong)
+    }
+
+    /// Simulates it, until `cancel` is set; `progress` is given the jobs so far.
+    ///
+    /// # Errors
+    /// What is wrong with it, or what no simulation is made for, in one line.
+    pub fn sim(&self, cancel: &AtomicBool, progress: &dyn Fn(u64)) -> Result<Report, SpecError> {
+        self.check()?;
+        simulate::simulate(&simulate::read(self, &self.notation()?)?, cancel, progress)
+    }
+
+    /// Refuses, before anything is computed, what the simulation cannot do.
+    ///
+    /// # Errors
+    /// As [`QueueSettings::sim`].
+    pub fn check_sim(&self) -> Result<(), SpecError> {
+        self.check()?;
+        simulate::read(self, &self.notation()?).map(|_| ())
+    }
+
+    fn notation(&self) -> Result<Queue, SpecError> {
+        Queue::parse(&self.queue).map_err(wrong)
+    }
+}
+
+fn wrong(message: impl ToString) -> SpecError {
+    SpecError(message.to_string())
+}
+
+fn service_law(option: &str, text: &str) -> Result<Law, SpecError> {
+    Law::parse(text, Dimension::Time).map_err(|e| wrong(format!("{option}: {e}")))
+}
+
+fn gaps_law(option: &str, text: &str, queue: &Queue, service: &Law) -> Result<Law, SpecError> {
+    let fault = |what: &str| Err(wrong(format!("{option}: {what}")));
+    let arrivals = settled(option, text, queue, service)?;
+    match arrivals.law() {
+        Some(law) => Ok(law.clone()),
+        None => fault(arrivals.beyond_formulas().unwrap_or("no formula for these arrivals: sim answers this")),
+    }
+}
+
+/// Arrivals whose rate is known.
+fn settled(option: &str, text: &str, queue: &Queue, service: &Law) -> Result<Arrivals, SpecError> {
+    let fault = |what: &str| Err(wrong(format!("{option}: {what}")));
+    let mut arrivals = Arrivals::parse(text).map_err(|e| wrong(format!("{option}: {e}")))?;
+    if arrivals.utilization().is_some() {
+        if queue.population.is_some() {
+            return fault(
+                "a population has no utilization to set: give the mean of the time that each member stays away",
+            );
+        }
+        if !(service.mean() > 0.0 && service.mean().is_finite()) {
+            return fault("a utilization needs a service with a mean, above 0 and finite: give a rate instead");
+        }
+        arrivals.settle(f64::from(queue.servers) / service.mean());
+    }
+    Ok(arrivals)
+}
+
+/// `NAME:ARRIVALS:SERVICE`, where colons inside of parentheses are the laws' own.
+fn class(text: &str, queue: &Queue) -> Result<Class, SpecError> {
+    let (name, arrivals, service) = class_parts(text)?;
+    let option = format!("--class {name}");
+    let service = service_law(&option, service)?;
+    let gaps = gaps_law(&option, arrivals, queue, &service)?;
+    Ok(Class { name: name.to_string(), gaps, service })
+}
+
+fn class_parts(text: &str) -> Result<(&str, &str, &str), SpecError> {
+    let mut depth = 0;
+    let mut parts = text.split(|character| {
+        depth += i32::from(character == '(') - i32::from(character == ')');
+        character == ':' && depth == 0
+    });
+    let (Some(name), Some(arrivals), Some(service), None) = (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return Err(wrong(format!(
+            "--class `{text}`: write NAME:ARRIVALS:SERVICE, e.g. 'gold:exponential(rate = 0.2 /s):exponential(mean = 1 s)'"
+        )));
+    };
+    Ok((name.trim(), arrivals, service))
+}
