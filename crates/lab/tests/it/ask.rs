@@ -84,14 +84,14 @@ fn a_folder_written_from_memory_is_that_of_a_run() {
 fn who_cancels_keeps_what_there_is() {
     let cancel = Arc::new(AtomicBool::new(false));
     let stop = |step: Step<'_>| {
-        if step.variant.0 == 1 && step.done == 0.0 {
+        if step.variant.0 == 0 && step.done == 1.0 {
             cancel.store(true, Ordering::Relaxed);
         }
     };
     let progress = Progress::new(&cancel, &stop);
     let answers = experiment().ask([Engine::Sim], &progress).unwrap();
     assert!(answers.variants[0].answer(Engine::Sim).is_some());
-    assert!(answers.variants[1].answers.is_empty(), "it was not asked to its end");
+    assert!(answers.variants[1].answers.is_empty(), "it was not asked");
     assert_eq!((answers.verdict, answers.objectives.len()), (Verdict::Incomplete, 1));
     assert!(answers.reasons[0].contains("interrupted"), "{:?}", answers.reasons);
     // Before there is anything.
