@@ -125,7 +125,7 @@ pub(super) fn summary(report: &Answers) -> String {
             .to_owned();
     }
     let paired = engines.contains(&Engine::Live) && engines.contains(&Engine::Twin);
-    let mut head = "<th scope=\"col\">VariantAnswers</th>".to_owned();
+    let mut head = "<th scope=\"col\">Variant</th>".to_owned();
     for e in &engines {
         head += &format!("<th scope=\"col\">{}</th>", engine(*e));
     }

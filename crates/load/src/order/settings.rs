@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct LoadSettings {
     /// Open load with evenly spaced requests, e.g. '1000 /s'
-    #[cfg_attr(feature = "clap", arg(long, conflicts_with_all = ["arrivals", "users"], allow_hyphen_values = true, help_heading = "Load"))]
+    #[cfg_attr(feature = "clap", arg(long,
+        conflicts_with_all = ["arrivals", "users"], allow_hyphen_values = true, help_heading = "Load"))]
     pub rate: Option<String>,
     /// Open load with such gaps, e.g. 'exponential(rate = 1000 /s)' or 'fgn(h = 0.8, rate = 1000 /s)'
     #[cfg_attr(feature = "clap", arg(long, value_name = "LAW", conflicts_with = "users", help_heading = "Load"))]
@@ -20,7 +21,8 @@ pub struct LoadSettings {
     #[cfg_attr(feature = "clap", arg(long, value_name = "SHAPE", help_heading = "Load"))]
     pub profile: Option<String>,
     /// Open load with the gaps of this file: a gap a line, or gap and demand, or the records of a finished run
-    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", conflicts_with_all = ["rate", "arrivals", "users"], help_heading = "Load"))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE",
+        conflicts_with_all = ["rate", "arrivals", "users"], help_heading = "Load"))]
     pub trace: Option<PathBuf>,
     /// Replay the trace so many times faster
     #[cfg_attr(
@@ -32,18 +34,22 @@ pub struct LoadSettings {
     #[cfg_attr(feature = "clap", arg(long, requires = "trace", help_heading = "Load"))]
     pub repeat: bool,
     /// Sessions of bursts that this file writes down (httperf's --wsesslog), coming by --rate or --arrivals
-    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", conflicts_with_all = ["users", "trace", "size"], help_heading = "Load"))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE",
+        conflicts_with_all = ["users", "trace", "size"], help_heading = "Load"))]
     pub sessions_file: Option<PathBuf>,
     /// How many sessions of the file come
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", requires = "sessions_file", help_heading = "Load"))]
     pub sessions: Option<u32>,
     /// Users follow the steps of this TOML file, with values taken from replies and checks on them; may be repeated, and
     /// each file says its weight. They are --users, or come by --rate or --arrivals; -n counts passes
-    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", help_heading = "Load", conflicts_with_all = ["trace", "sessions_file", "wsess", "think", "site", "urls", "method", "body", "body_file", "size", "demand", "patience"]))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", help_heading = "Load",
+        conflicts_with_all = ["trace", "sessions_file", "wsess", "think", "site", "urls",
+            "method", "body", "body_file", "size", "demand", "patience"]))]
     #[serde(default)]
     pub scenario: Vec<PathBuf>,
     /// N1 sessions of N2 calls with the time X between them, coming by --rate or --arrivals: N1,N2,X
-    #[cfg_attr(feature = "clap", arg(long, value_name = "N1,N2,X", conflicts_with_all = ["users", "trace", "size", "sessions_file"], help_heading = "Load"))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N1,N2,X",
+        conflicts_with_all = ["users", "trace", "size", "sessions_file"], help_heading = "Load"))]
     pub wsess: Option<String>,
     /// Closed load of this many users, each with a connection, who think between requests
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", help_heading = "Load"))]
@@ -80,7 +86,8 @@ pub struct LoadSettings {
     pub yes_i_may: bool,
 
     /// What to ask for: a file of URLs or paths, one a line, with a weight before it if need be
-    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", conflicts_with_all = ["site", "size", "demand"], help_heading = "Requests"))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE",
+        conflicts_with_all = ["site", "size", "demand"], help_heading = "Requests"))]
     pub urls: Option<PathBuf>,
     /// GET, HEAD, POST, PUT or DELETE [default: GET; with a body POST]
     #[cfg_attr(feature = "clap", arg(long, short = 'X', value_name = "METHOD", help_heading = "Requests"))]
