@@ -30,8 +30,6 @@ pub(super) struct Decider {
     /// Of a DNS: how long its answers may be kept, and what that depends on.
     pub(super) ttl: Span,
     pub(super) ttl_rule: TtlRule,
-    /// Its machine is down.
-    pub(super) is_down: bool,
     /// The decider that stands for it where none of its targets can take a request; its targets are at other sites.
     pub(super) overflow: Option<u32>,
 }
@@ -99,7 +97,6 @@ pub(super) fn deciders(
                 poll_cost: tier.poll_cost,
                 ttl: tier.ttl,
                 ttl_rule: rule(tier.ttl_rule),
-                is_down: false,
                 overflow: None,
             });
         }
@@ -127,7 +124,6 @@ pub(super) fn deciders(
             poll_cost: Span::ZERO,
             ttl: Span::ZERO,
             ttl_rule: TtlRule::Constant,
-            is_down: false,
             overflow: None,
         });
     }

@@ -140,7 +140,7 @@ impl Direct {
         }
         let arrives = match &mut self.links.client_wires {
             None => cx.now,
-            Some(wires) => wires.of(job.client).send(cx.now, job.size).arrives,
+            Some(wires) => wires.of_client(job.client).send(cx.now, job.size).arrives,
         };
         if arrives == cx.now {
             cx.complete(slot);
@@ -182,7 +182,7 @@ impl Fabric for Direct {
         let job = &mut cx.jobs.slab[slot as usize];
         if let Some(predictor) = &self.predictor {
             let actual = departure.at - departure.arrived;
-            cx.tally.predicted(job.planned, predictor.of(slot), actual);
+            cx.tally.predicted(job.planned, predictor.prediction(slot), actual);
         }
         cx.tally.served(job.planned, departure.started - departure.arrived, job.service);
         let (size, sent, choice) = (job.size, job.sent, job.choice);

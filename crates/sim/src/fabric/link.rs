@@ -16,7 +16,7 @@ impl ClientWires {
     }
 
     #[inline]
-    pub(super) fn of(&mut self, client: u32) -> &mut Wire {
+    pub(super) fn of_client(&mut self, client: u32) -> &mut Wire {
         let client = client as usize;
         if self.wires.len() <= client {
             self.wires.resize(client + 1, self.idle);

@@ -33,7 +33,7 @@ const NOTHING: Held = Held { target: 0, until: Time::ZERO };
 
 impl Names {
     /// No answers yet; `regions` has the region of each client.
-    pub(super) fn new(system: &System, regions: Vec<usize>) -> Names {
+    pub(super) fn new(system: &System, regions: &[usize]) -> Names {
         let mut resolver_of = vec![None; regions.len()];
         for region in 0..system.regions.len() {
             let clients: Vec<usize> = (0..regions.len()).filter(|client| regions[*client] == region).collect();

@@ -24,7 +24,7 @@ impl Predictor {
     }
 
     /// What was predicted for the request in `slot`.
-    pub(crate) fn of(&self, slot: u32) -> Span {
+    pub(crate) fn prediction(&self, slot: u32) -> Span {
         self.predicted[slot as usize]
     }
 

@@ -132,7 +132,7 @@ impl Routing for Tiers {
             _ => Vec::new(),
         };
         Ok(Tiers {
-            names: names.map(|_| Names::new(system, vec![0; sessions.users as usize])),
+            names: names.map(|_| Names::new(system, &vec![0; sessions.users as usize])),
             is_per_request: forwarding(system).any(|tier| tier.affinity == Affinity::Request),
             first_byte: looks.first().copied().unwrap_or(FirstByte::Untold),
             held: deciders.iter().map(held).collect(),

@@ -10,7 +10,7 @@
 //! | a server or site is restarted | as if it were down until it is back, with empty queues; deciders keep what they know |
 //! | a server, site or tier is frozen | it stands still: what is in it and what comes waits, and goes on with it |
 //! | a server or site has errors | it answers a share of the requests with an error, at once and without work |
-//! | a path, server or site is cut | what sets out meanwhile is lost: see `outages` |
+//! | a path, server or site is cut | what sets out meanwhile is lost: see `cuts` |
 //! | a path loses more | transfers over it take longer: see `transfers` |
 //!
 //! Gateways, switches and redirects look at the health of their targets every second; a gateway that is refused knows at
@@ -25,19 +25,45 @@ use sojourn_dispatch::{BackendId, State};
 use sojourn_model::system::{Face, Fault, Subject, System, Trouble};
 use sojourn_stats::{Span, Stream, Time};
 
-use super::super::deciders::{Next, overflowing};
-use super::{Leg, Routed};
+use super::Routed;
+use super::balancers::Balancers;
+use super::cuts::During;
+use super::information::Information;
+use super::network::Network;
+use super::route::Leg;
 use crate::control::SimError;
+use crate::fabric::deciders::{Next, overflowing};
 use crate::requests::jobs::{Job, Stage};
 use crate::requests::{Cx, What};
 
 /// Deciders look at their targets' health so often.
 const HEALTH: Span = Span(1_000_000_000);
 
+/// The plan of faults, and what is broken now.
+pub(super) struct Faults {
+    /// What begins and ends by itself.
+    changes: Vec<Change>,
+    frozen: Vec<Frozen>,
+    hosts_down: Vec<bool>,
+    deciders_down: Vec<bool>,
+    /// How much longer each server takes; empty while none is slow.
+    slowness: Vec<f64>,
+    /// The share of the requests that each server answers with an error; empty while none does.
+    errors: Vec<f64>,
+    seed: u64,
+}
+
+/// A time in which some parts stand still.
+struct Frozen {
+    during: During,
+    hosts: Vec<u32>,
+    deciders: Vec<u32>,
+}
+
 /// The beginning or end of a fault.
 #[derive(Clone, Debug)]
-pub(super) struct Change {
-    pub(super) at: Time,
+struct Change {
+    at: Time,
     begins: bool,
     trouble: Trouble,
     hosts: Vec<u32>,
@@ -48,7 +74,7 @@ pub(super) struct Change {
 }
 
 /// What begins and ends in `system`, in the order of time. Which servers a share has is drawn.
-pub(super) fn changes(system: &System, seed: u64) -> Vec<Change> {
+fn changes(system: &System, seed: u64) -> Vec<Change> {
     let mut changes = Vec::new();
     for (number, fault) in system.faults.iter().enumerate() {
         let is_momentary = fault.trouble == Trouble::Restarted && fault.until.is_none();
@@ -131,27 +157,141 @@ fn deciders(fault: &Fault, system: &System) -> Vec<u32> {
     all.enumerate().filter(|(_, is_in)| *is_in).map(|(number, _)| number as u32).collect()
 }
 
+impl Faults {
+    /// Those of `system`, of so many deciders.
+    pub(super) fn new(system: &System, deciders: usize, seed: u64) -> Faults {
+        let frozen = |(number, fault): (usize, &Fault)| {
+            let (hosts, deciders) = parts(system, number, seed);
+            Frozen { during: During::of_fault(fault), hosts, deciders }
+        };
+        let numbered = system.faults.iter().enumerate().filter(|(_, fault)| fault.trouble == Trouble::Frozen);
+        Faults {
+            changes: changes(system, seed),
+            frozen: numbered.map(frozen).collect(),
+            hosts_down: vec![false; system.hosts.len()],
+            deciders_down: vec![false; deciders],
+            slowness: Vec::new(),
+            errors: Vec::new(),
+            seed,
+        }
+    }
+
+    /// When something begins or ends, in the order of its number.
+    pub(super) fn instants(&self) -> impl Iterator<Item = Time> + '_ {
+        self.changes.iter().map(|change| change.at)
+    }
+
+    #[inline]
+    pub(super) fn is_host_down(&self, host: u32) -> bool {
+        self.hosts_down[host as usize]
+    }
+
+    #[inline]
+    pub(super) fn is_decider_down(&self, decider: u32) -> bool {
+        self.deciders_down[decider as usize]
+    }
+
+    /// Until when a server stands still; none: it does not.
+    #[inline]
+    pub(super) fn host_stands(&self, host: u32, now: Time) -> Option<Time> {
+        self.stands(now, |frozen| frozen.hosts.contains(&host))
+    }
+
+    /// Until when a decider stands still; none: it does not.
+    #[inline]
+    pub(super) fn decider_stands(&self, decider: u32, now: Time) -> Option<Time> {
+        self.stands(now, |frozen| frozen.deciders.contains(&decider))
+    }
+
+    #[inline]
+    fn stands(&self, now: Time, is_in: impl Fn(&Frozen) -> bool) -> Option<Time> {
+        let standing = self.frozen.iter().filter(|frozen| frozen.during.has(now) && is_in(frozen));
+        standing.map(|frozen| frozen.during.until).max()
+    }
+
+    /// How long a server stood still from `since` to `now`.
+    pub(super) fn stood(&self, host: u32, since: Time, now: Time) -> Span {
+        let own = self.frozen.iter().filter(|frozen| frozen.hosts.contains(&host));
+        own.map(|frozen| frozen.during.until.min(now).saturating_since(frozen.during.from.max(since))).sum()
+    }
+
+    /// Whether a part answers nothing now: it is down, or stands still.
+    pub(super) fn is_silent(&self, part: Next, now: Time) -> bool {
+        match part {
+            Next::Server(host) => self.is_host_down(host) || self.host_stands(host, now).is_some(),
+            Next::Decider(decider) => self.is_decider_down(decider) || self.decider_stands(decider, now).is_some(),
+        }
+    }
+
+    /// How long work takes at a server that may be slow.
+    #[inline]
+    pub(super) fn slowed(&self, host: usize, service: Span) -> Span {
+        match self.slowness.get(host) {
+            Some(slowness) if *slowness > 1.0 => Span::from_secs_f64(service.as_secs_f64() * slowness),
+            _ => service,
+        }
+    }
+
+    /// Whether a server answers a request of this number with an error. Which ones are is drawn for each by itself, so that
+    /// other requests and policies shift no draws.
+    #[inline]
+    pub(super) fn is_error(&self, host: usize, number: u32, retries: u32) -> bool {
+        let Some(&share) = self.errors.get(host).filter(|share| **share > 0.0) else { return false };
+        let attempt = format!("error {retries}");
+        Stream::new(self.seed, &format!("request {number}"), &attempt).uniform() < share
+    }
+
+    /// Deciders learn whether the targets of a fault answer.
+    pub(super) fn health_known(
+        &self,
+        number: u32,
+        balancers: &mut Balancers,
+        network: &Network,
+        information: &Information,
+        now: Time,
+    ) {
+        let Change { hosts, deciders, trouble, .. } = &self.changes[number as usize];
+        let is_cut = *trouble == Trouble::Cut;
+        for (number, decider) in (0..).zip(balancers.iter_mut()) {
+            if information.goes_by_reports(number) || decider.face == Face::Client {
+                continue;
+            }
+            for (target, &next) in (0..).zip(&decider.targets) {
+                let is_looked_at = match next {
+                    Next::Server(host) => is_cut || hosts.contains(&host),
+                    Next::Decider(other) => (is_cut || deciders.contains(&other)) && decider.face != Face::Dns,
+                };
+                if !is_looked_at {
+                    continue;
+                }
+                let is_lost = self.is_silent(next, now) || !network.passes(Next::Decider(number), next, now);
+                let is_up = decider.balancer.table().state(BackendId(target)) != State::Down;
+                match is_lost {
+                    true if is_up => decider.balancer.lost(target, now),
+                    false if !is_up => decider.balancer.found(target, now),
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+/// What each server of a fault has from now on, of what servers have usually.
+fn set(values: &mut Vec<f64>, servers: usize, hosts: &[u32], usual: f64, value: f64) {
+    values.resize(servers, usual);
+    hosts.iter().for_each(|host| values[*host as usize] = value);
+}
+
 impl Routed {
     /// A fault begins or ends.
     pub(super) fn fault(&mut self, number: u32, cx: &mut Cx) {
-        let change = self.faults[number as usize].clone();
+        let change = self.faults.changes[number as usize].clone();
         let Change { begins, trouble, ref hosts, is_momentary, .. } = change;
+        let (Faults { slowness, errors, .. }, servers) = (&mut self.faults, self.servers.all().len());
         match trouble {
-            Trouble::Slow(speed) => {
-                self.slowness.resize(self.servers.len(), 1.0);
-                for host in hosts {
-                    self.slowness[*host as usize] = if begins { 1.0 / speed } else { 1.0 };
-                }
-                return;
-            }
-            Trouble::Errors(share) => {
-                self.errors.resize(self.servers.len(), 0.0);
-                for host in hosts {
-                    self.errors[*host as usize] = if begins { share } else { 0.0 };
-                }
-                return;
-            }
-            Trouble::Frozen => hosts.iter().for_each(|host| self.stand_still(*host as usize, begins, cx.now)),
+            Trouble::Slow(speed) => return set(slowness, servers, hosts, 1.0, if begins { 1.0 / speed } else { 1.0 }),
+            Trouble::Errors(share) => return set(errors, servers, hosts, 0.0, if begins { share } else { 0.0 }),
+            Trouble::Frozen => hosts.iter().for_each(|host| self.stations.stand_still(*host as usize, begins, cx.now)),
             Trouble::Cut | Trouble::Loss(_) => {}
             Trouble::Down | Trouble::Drained | Trouble::Restarted => {
                 self.be_down(&change, begins);
@@ -170,148 +310,36 @@ impl Routed {
     }
 
     fn be_down(&mut self, change: &Change, is_down: bool) {
-        for host in change.hosts.iter().filter(|_| is_down).map(|host| *host as usize) {
-            let gone = self.storage.as_mut().map_or(Vec::new(), |storage| storage.forget(host));
-            self.tell_copies(host, &gone, false);
+        let Faults { hosts_down, deciders_down, .. } = &mut self.faults;
+        for host in change.hosts.iter().map(|host| *host as usize) {
+            hosts_down[host] = is_down;
+            let gone = if is_down { self.servers.forget(host) } else { Vec::new() };
+            for file in gone {
+                self.balancers.set_copy(host, file, self.servers.owner(file), false);
+            }
         }
-        change.hosts.iter().for_each(|host| self.is_down[*host as usize] = is_down);
-        change.deciders.iter().for_each(|decider| self.deciders[*decider as usize].is_down = is_down);
-        if let (Some(resolver), Some(names)) = (change.resolver, &mut self.names) {
+        change.deciders.iter().for_each(|decider| deciders_down[*decider as usize] = is_down);
+        if let (Some(resolver), Some(names)) = (change.resolver, &mut self.clients.names) {
             names.resolver_is(resolver, is_down);
-        }
-    }
-
-    /// The clocks of a server's resources stop, or go on.
-    fn stand_still(&mut self, host: usize, begins: bool, now: Time) {
-        for &number in &self.stages[host] {
-            let station = &mut self.stations[number];
-            if begins {
-                station.freeze(now)
-            } else {
-                station.thaw(now)
-            }
-            self.timers.set(number, station.next_departure());
-        }
-    }
-
-    /// Whether a request is answered with an error. Which ones are is drawn for each by itself, so that other requests and
-    /// policies shift no draws.
-    pub(super) fn answers_with_error(&mut self, slot: u32, host: usize, cx: &mut Cx) -> bool {
-        let Some(&share) = self.errors.get(host).filter(|share| **share > 0.0) else { return false };
-        let Job { number, client, .. } = cx.jobs.slab[slot as usize];
-        let attempt = format!("error {}", self.routes[slot as usize].retries);
-        if Stream::new(self.seed, &format!("request {number}"), &attempt).uniform() >= share {
-            return false;
-        }
-        self.routes[slot as usize].is_error = true;
-        cx.jobs.slab[slot as usize].size = 0;
-        self.report(cx.now, |reporting, view| reporting.arrived(host as u32, view));
-        self.report(cx.now, |reporting, view| reporting.served(host as u32, client, 0, Span::ZERO, view));
-        self.leaves_server(slot, host, 0, cx);
-        true
-    }
-
-    /// Whether a part answers nothing now: it is down, or stands still.
-    pub(super) fn is_silent(&self, part: Next, now: Time) -> bool {
-        match part {
-            Next::Server(host) => self.is_down[host as usize] || self.outages.host_stands(host, now).is_some(),
-            Next::Decider(decider) => {
-                self.deciders[decider as usize].is_down || self.outages.decider_stands(decider, now).is_some()
-            }
         }
     }
 
     /// Requests at servers that are down and behind deciders that are down end without a reply.
     fn lose_what_is_inside(&mut self, cx: &mut Cx) {
+        let Routed { routes, faults, .. } = self;
         let is_lost = |(slot, job): (usize, &Job)| {
-            let fetches = self.routes.get(slot).and_then(|route| route.fetches);
-            let is_there = job.stage == Stage::AtServer || job.stage == Stage::Forwarded && fetches.is_some();
-            let of_files = fetches.is_some_and(|owner| self.is_down[owner as usize]);
-            let at_server = is_there && (of_files || self.is_down[job.choice.server as usize]);
-            let is_down = |leg: &Leg| self.deciders[leg.decider as usize].is_down;
-            let passes = job.stage != Stage::Free && self.routes[slot].legs.iter().any(is_down);
+            let route = routes.at(slot)?;
+            let is_there = job.stage == Stage::AtServer || job.stage == Stage::Forwarded && route.fetches.is_some();
+            let of_files = route.fetches.is_some_and(|owner| faults.is_host_down(owner));
+            let at_server = is_there && (of_files || faults.is_host_down(job.choice.server));
+            let is_down = |leg: &Leg| faults.is_decider_down(leg.decider);
+            let passes = job.stage != Stage::Free && route.legs.iter().any(is_down);
             (at_server || passes).then_some(slot as u32)
         };
         let lost: Vec<u32> = cx.jobs.slab.iter().enumerate().filter_map(is_lost).collect();
         for slot in lost {
-            match cx.jobs.slab[slot as usize].stage {
-                Stage::Flowing => self.leave_medium(slot, cx),
-                _ => self.leave_server(slot, cx),
-            }
+            self.leave(slot, cx);
             self.deny(slot, cx);
-        }
-    }
-
-    /// Deciders learn whether their targets answer.
-    pub(super) fn health_known(&mut self, number: u32, cx: &mut Cx) {
-        let Change { hosts, deciders, trouble, .. } = self.faults[number as usize].clone();
-        for decider in 0..self.deciders.len() {
-            let is_told = self.reporting.as_ref().is_some_and(|reporting| reporting.is_told(decider));
-            if is_told || self.deciders[decider].face == Face::Client {
-                continue;
-            }
-            for target in 0..self.deciders[decider].targets.len() {
-                let next = self.deciders[decider].targets[target];
-                let is_looked_at = match next {
-                    Next::Server(host) => trouble == Trouble::Cut || hosts.contains(&host),
-                    Next::Decider(other) => {
-                        (trouble == Trouble::Cut || deciders.contains(&other))
-                            && self.deciders[decider].face != Face::Dns
-                    }
-                };
-                if !is_looked_at {
-                    continue;
-                }
-                let looker = Next::Decider(decider as u32);
-                let is_lost = self.is_silent(next, cx.now) || !self.passes(looker, next, cx.now);
-                let balancer = &mut self.deciders[decider].balancer;
-                let is_up = balancer.table().state(BackendId(target as u32)) != State::Down;
-                if is_up != is_lost {
-                    continue;
-                }
-                match is_lost {
-                    true => balancer.lost(target as u32, cx.now),
-                    false => balancer.found(target as u32, cx.now),
-                }
-            }
-        }
-    }
-
-    /// A server or decider that is down refuses a request: a gateway tries another target, and a client another address
-    /// where it does that.
-    pub(super) fn refused(&mut self, slot: u32, cx: &mut Cx) {
-        let is_gateway = |leg: &&Leg| self.deciders[leg.decider as usize].face == Face::Gateway;
-        let Some(&Leg { decider, choice, sent }) = self.routes[slot as usize].legs.last().filter(is_gateway) else {
-            return self.ask_elsewhere(slot, cx);
-        };
-        self.routes[slot as usize].legs.pop();
-        let balancer = &mut self.deciders[decider as usize].balancer;
-        balancer.failed(choice, cx.now - sent, cx.now);
-        balancer.lost(choice.server, cx.now);
-        self.routes[slot as usize].tried.push(BackendId(choice.server));
-        self.at_decider(slot, decider, cx);
-    }
-
-    /// A client that was refused asks the next address of the DNS's answer, which lists all targets; it keeps to the one
-    /// that answers for as long as it would have kept to the first.
-    pub(super) fn ask_elsewhere(&mut self, slot: u32, cx: &mut Cx) {
-        let client = cx.jobs.slab[slot as usize].client;
-        let addresses = self.deciders.first().map_or(0, |dns| dns.targets.len());
-        let route = &mut self.routes[slot as usize];
-        route.refusals += 1;
-        let names = self.names.as_mut().filter(|_| self.fails_over && route.refusals < addresses);
-        let Some(next) = names.and_then(|names| names.next_address(client, addresses as u32)) else {
-            return self.deny(slot, cx);
-        };
-        for leg in std::mem::take(&mut self.routes[slot as usize].legs) {
-            self.deciders[leg.decider as usize].balancer.failed(leg.choice, cx.now - leg.sent, cx.now);
-        }
-        let refused_by = self.routes[slot as usize].next.expect("a request was sent somewhere");
-        cx.jobs.slab[slot as usize].stage = Stage::Coming;
-        self.routes[slot as usize].next = Some(self.deciders[0].targets[next as usize]);
-        match self.places.one_way(client, self.region_of(refused_by)) {
-            Span::ZERO => self.redirected(slot, cx),
-            back => cx.later(cx.now + back, What::Redirected, slot),
         }
     }
 }

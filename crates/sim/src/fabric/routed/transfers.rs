@@ -16,12 +16,14 @@
 
 use sojourn_model::system::{Directions, Path, Transport};
 use sojourn_model::{
-    Admission, Carried, Connected, Connecting, Fin, Link, Loss, LossLaw, Sending, Shared, Spell, Step, System,
-    TcpConnection, TcpStack, Way, Wire,
+    Carried, Connected, Connecting, Fin, Loss, LossLaw, Sending, Shared, Spell, Step, System, TcpConnection, TcpStack,
+    Way, Wire,
 };
 use sojourn_stats::{Span, Stream, Time};
 
-use super::{Leg, Route, Routed};
+use super::Routed;
+use super::network::Network;
+use super::route::Route;
 use crate::fabric::deciders::Next;
 use crate::requests::jobs::{Job, Stage};
 use crate::requests::{Cx, What};
@@ -146,6 +148,56 @@ impl Transfers {
         Some(connection)
     }
 
+    /// The connection of the request in `slot` goes on with a task, until it has to wait or to its end: how long that takes
+    /// from now on, where what follows is the caller's.
+    fn carry(
+        &mut self,
+        slot: u32,
+        mut waiting: Waiting,
+        route: &mut Route,
+        network: &mut Network,
+        cx: &mut Cx,
+    ) -> Option<Span> {
+        let Waiting { ref mut task, next, rate, since } = waiting;
+        let Job { client, choice, .. } = cx.jobs.slab[slot as usize];
+        let mut ends = network.ends(client, network.region_of(next));
+        let spells = match task {
+            Task::Crosses(_) => {
+                // All owners are in one region.
+                let rtt = Span(2 * network.between_regions(ends.region, ends.region).0);
+                ends = Ends { home: ends.region, rtt, ..ends };
+                network.spells(next, Next::Server(choice.server), since)
+            }
+            _ => network.spells_of_client(client, next, since),
+        };
+        let medium = network.medium_between(ends.home, ends.region).map(|(medium, _)| medium);
+        let (step, connection) = self.go_on(ends, task, rate, &spells, (cx.now, medium));
+        let Carried { after, is_whole } = match step {
+            Step::Ends(carried) => carried,
+            Step::Waits(until) => {
+                route.waiting = Some(Box::new(waiting));
+                cx.later(since + until, What::SendsAgain, slot);
+                return None;
+            }
+        };
+        let at = since + after;
+        match task {
+            Task::SetsUp(_) => {
+                (route.connection, route.set_up) = (connection, after);
+                cx.later(at, if is_whole { What::Connects } else { What::GivesUp }, slot);
+                return None;
+            }
+            // What a request teaches its client does not help the replies.
+            Task::Greets(_) | Task::Asks(_) | Task::Crosses(_) => {}
+            Task::Proves(_) | Task::TurnsBack(_) | Task::Replies(_) => route.connection = connection,
+        }
+        if is_whole {
+            return Some(at - cx.now);
+        }
+        cx.later(at, What::GivesUp, slot);
+        None
+    }
+
     /// Goes on with a task; the connection that it has now.
     fn go_on(
         &mut self,
@@ -248,141 +300,102 @@ impl Line {
 }
 
 impl Routed {
-    /// How long a request takes from its client to `next`; none where it needs a connection first, its client gives up, or
-    /// it is lost.
-    pub(super) fn reach(&mut self, slot: u32, next: Next, cx: &mut Cx) -> Option<Span> {
+    /// A request sets out from its client to `next`: as a message, or over a connection that it may need first.
+    pub(super) fn send(&mut self, slot: u32, next: Next, cx: &mut Cx) {
+        let route = &mut self.routes[slot];
+        route.next = Some(next);
         let Job { client, class, .. } = cx.jobs.slab[slot as usize];
-        let region = self.region_of(next);
-        let (here, there) = (self.place_of_client(client), self.place_of(next));
+        let region = self.network.region_of(next);
         let Some(transfers) = &mut self.transfers else {
-            let passes = self.outages.passes(here, there, cx.now);
-            return passes.then(|| self.places.one_way(client, region));
+            if self.network.passes_from_client(client, next, cx.now) {
+                let delay = self.network.one_way(client, region);
+                self.move_on(slot, next, delay, cx);
+            }
+            return;
         };
-        let ends = self.places.ends(client, region);
-        let route = &mut self.routes[slot as usize];
         route.front = Some(next);
-        route.connection = transfers.kept(ends, next, class, cx.now);
-        if route.connection.is_some() {
-            return self.ask(slot, next, cx);
+        route.connection = transfers.kept(self.network.ends(client, region), next, class, cx.now);
+        match route.connection {
+            Some(_) => self.asks(slot, cx),
+            None => self.carry(slot, Task::SetsUp(Connecting::default()), next, None, cx),
         }
-        let task = Task::SetsUp(Connecting::default());
-        self.does(slot, Waiting { task, next, rate: None, since: cx.now }, cx);
-        None
     }
 
     /// A client has the answer to its SYN, and asks, or greets first.
     pub(super) fn connects(&mut self, slot: u32, cx: &mut Cx) {
-        let Route { set_up, front, .. } = self.routes[slot as usize];
         let Job { planned, class, .. } = cx.jobs.slab[slot as usize];
-        cx.tally.connected(planned, Some(set_up));
-        if !self.transfers.as_ref().is_some_and(|transfers| transfers.is_secure(class)) {
-            return self.asks(slot, cx);
-        }
-        let next = front.expect("a connection has another end");
-        let task = Task::Greets(self.sending(slot, 0, None));
-        if let Some(after) = self.does(slot, Waiting { task, next, rate: None, since: cx.now }, cx) {
-            cx.later(cx.now + after, What::Greeted, slot);
+        cx.tally.connected(planned, Some(self.routes[slot].set_up));
+        match self.transfers.as_ref().is_some_and(|transfers| transfers.is_secure(class)) {
+            true => self.carry_to_front(slot, Task::Greets, cx),
+            false => self.asks(slot, cx),
         }
     }
 
     /// The client's part of a handshake has come.
     pub(super) fn greeted(&mut self, slot: u32, cx: &mut Cx) {
-        let next = self.routes[slot as usize].front.expect("a connection has another end");
-        let task = Task::Proves(self.sending(slot, 0, None));
-        if let Some(after) = self.does(slot, Waiting { task, next, rate: None, since: cx.now }, cx) {
-            cx.later(cx.now + after, What::Secured, slot);
-        }
+        self.carry_to_front(slot, Task::Proves, cx);
     }
 
     /// A client has a connection, and asks.
     pub(super) fn asks(&mut self, slot: u32, cx: &mut Cx) {
-        let front = self.routes[slot as usize].front.expect("a connection has another end");
-        if let Some(delay) = self.ask(slot, front, cx) {
-            self.set_out(slot, front, delay, cx);
-        }
+        self.carry_to_front(slot, Task::Asks, cx);
     }
 
     /// TCP gives up: a client the connection that it wanted, or either end one that it had.
     pub(super) fn gives_up(&mut self, slot: u32, cx: &mut Cx) {
-        if self.routes[slot as usize].connection.is_none() {
+        if self.routes[slot].connection.is_none() {
             cx.tally.connected(cx.jobs.slab[slot as usize].planned, None);
         }
         self.deny(slot, cx);
     }
 
-    /// How long a request takes over its connection to `next`; none where it has to wait for a time-out, or its client gives up.
-    fn ask(&mut self, slot: u32, next: Next, cx: &mut Cx) -> Option<Span> {
-        let task = Task::Asks(self.sending(slot, 0, None));
-        self.does(slot, Waiting { task, next, rate: None, since: cx.now }, cx)
+    /// One segment goes over the connection between a client and what it asks.
+    fn carry_to_front(&mut self, slot: u32, task: impl FnOnce(Sending) -> Task, cx: &mut Cx) {
+        let front = self.routes[slot].front.expect("a connection has another end");
+        let sending = self.sending(slot, 0, None);
+        self.carry(slot, task(sending), front, None, cx);
     }
 
     /// What begins to be sent over the connection of a request.
     fn sending(&self, slot: u32, bytes: u64, rate: Option<f64>) -> Sending {
         let transfers = self.transfers.as_ref().expect("what is carried has a connection");
-        let connection = self.routes[slot as usize].connection.expect("what is carried has a connection");
+        let connection = self.routes[slot].connection.expect("what is carried has a connection");
         transfers.begin(connection, bytes, rate)
+    }
+
+    /// A connection begins with a task, and what follows it happens.
+    fn carry(&mut self, slot: u32, task: Task, next: Next, rate: Option<f64>, cx: &mut Cx) {
+        let waiting = Waiting { task, next, rate, since: cx.now };
+        if let Some(after) = self.go_on(slot, waiting, cx) {
+            self.carried(slot, &task, next, cx.now, after, cx);
+        }
     }
 
     /// A connection goes on with a task, until it has to wait or to its end: how long that takes from now on, where what
     /// follows is the caller's.
-    fn does(&mut self, slot: u32, mut waiting: Waiting, cx: &mut Cx) -> Option<Span> {
-        let Waiting { ref mut task, next, rate, since } = waiting;
-        let Job { client, choice, .. } = cx.jobs.slab[slot as usize];
-        let mut ends = self.places.ends(client, self.region_of(next));
-        let (here, there) = (self.place_of_client(client), self.place_of(next));
-        let (from, to) = match task {
-            Task::SetsUp(_) | Task::Greets(_) | Task::Asks(_) => (here, there),
-            Task::Proves(_) | Task::TurnsBack(_) | Task::Replies(_) => (there, here),
-            Task::Crosses(_) => {
-                // All owners are in one region.
-                let rtt = Span(2 * self.places.between(ends.region, ends.region).0);
-                ends = Ends { home: ends.region, rtt, ..ends };
-                (there, self.place_of(Next::Server(choice.server)))
-            }
-        };
-        let spells = self.outages.spells(from, to, since);
-        let medium = self.places.medium_between(ends.home, ends.region).map(|(medium, _)| medium);
+    fn go_on(&mut self, slot: u32, waiting: Waiting, cx: &mut Cx) -> Option<Span> {
         let transfers = self.transfers.as_mut().expect("what is carried has a connection");
-        let (step, connection) = transfers.go_on(ends, task, rate, &spells, (cx.now, medium));
-        let route = &mut self.routes[slot as usize];
-        let Carried { after, is_whole } = match step {
-            Step::Ends(carried) => carried,
-            Step::Waits(until) => {
-                route.waiting = Some(Box::new(waiting));
-                cx.later(since + until, What::SendsAgain, slot);
-                return None;
-            }
-        };
-        let at = since + after;
-        match task {
-            Task::SetsUp(_) => {
-                (route.connection, route.set_up) = (connection, after);
-                cx.later(at, if is_whole { What::Connects } else { What::GivesUp }, slot);
-                return None;
-            }
-            // What a request teaches its client does not help the replies.
-            Task::Greets(_) | Task::Asks(_) | Task::Crosses(_) => {}
-            Task::Proves(_) | Task::TurnsBack(_) | Task::Replies(_) => route.connection = connection,
-        }
-        if is_whole {
-            return Some(at - cx.now);
-        }
-        cx.later(at, What::GivesUp, slot);
-        None
+        transfers.carry(slot, waiting, &mut self.routes[slot], &mut self.network, cx)
     }
 
     /// A time-out has ended, or a round over a link that others use too.
     pub(super) fn sends_again(&mut self, slot: u32, cx: &mut Cx) {
-        let waiting = self.routes[slot as usize].waiting.take().expect("it waits");
+        let waiting = self.routes[slot].waiting.take().expect("it waits");
         let Waiting { task, next, since, .. } = *waiting;
-        let Some(after) = self.does(slot, *waiting, cx) else { return };
+        if let Some(after) = self.go_on(slot, *waiting, cx) {
+            self.carried(slot, &task, next, since, after, cx);
+        }
+    }
+
+    /// A task that began at `since` ends `after` now.
+    fn carried(&mut self, slot: u32, task: &Task, next: Next, since: Time, after: Span, cx: &mut Cx) {
         match task {
             Task::SetsUp(_) => unreachable!("a connection that is set up is an event of its own"),
             Task::Greets(_) => cx.later(cx.now + after, What::Greeted, slot),
             Task::Proves(_) => cx.later(cx.now + after, What::Secured, slot),
-            Task::Asks(_) => self.set_out(slot, next, after, cx),
+            Task::Asks(_) => self.move_on(slot, next, after, cx),
             Task::TurnsBack(_) => {
-                self.release(slot, self.region_of(next), cx);
+                self.release(slot, self.network.region_of(next), cx);
                 cx.later(cx.now + after, What::Redirected, slot);
             }
             Task::Replies(_) => self.replies(slot, since, cx.now + after, cx),
@@ -390,163 +403,109 @@ impl Routed {
         }
     }
 
-    /// How long a redirection takes from a decider to its client; none where the decider gives up, or it is lost. The client
-    /// then opens another connection.
-    pub(super) fn turn_back(&mut self, slot: u32, decider: u32, cx: &mut Cx) -> Option<Span> {
-        let client = cx.jobs.slab[slot as usize].client;
-        let (from, region) = (Next::Decider(decider), self.deciders[decider as usize].region);
-        if self.transfers.is_none() {
-            let passes = self.outages.passes(self.place_of(from), self.place_of_client(client), cx.now);
-            return passes.then(|| self.places.one_way(client, region));
-        }
-        let task = Task::TurnsBack(self.sending(slot, 0, None));
-        let carried = self.does(slot, Waiting { task, next: from, rate: None, since: cx.now }, cx)?;
-        self.release(slot, region, cx);
-        Some(carried)
+    /// A redirection sets out from a decider to its client, unless the decider gives up, or it is lost. The client then opens
+    /// another connection.
+    pub(super) fn turn_back(&mut self, slot: u32, decider: u32, cx: &mut Cx) {
+        let (client, from) = (cx.jobs.slab[slot as usize].client, Next::Decider(decider));
+        let region = self.network.region_of(from);
+        let delay = if self.transfers.is_some() {
+            let task = Task::TurnsBack(self.sending(slot, 0, None));
+            let waiting = Waiting { task, next: from, rate: None, since: cx.now };
+            let Some(after) = self.go_on(slot, waiting, cx) else { return };
+            self.release(slot, region, cx);
+            after
+        } else if self.network.passes_from_client(client, from, cx.now) {
+            self.network.one_way(client, region)
+        } else {
+            return;
+        };
+        self.happens(cx.now + delay, What::Redirected, slot, cx);
     }
 
     /// A file sets out from the server that owns it, over a kept connection and a link that others use too. Where requests are
     /// messages it does not.
-    pub(super) fn carries(&mut self, slot: u32, owner: u32, rate: f64, cx: &mut Cx) -> bool {
+    pub(super) fn carry_file(&mut self, slot: u32, owner: u32, rate: f64, cx: &mut Cx) -> bool {
         let Some(Transfers { transport: Transport { stack, .. }, .. }) = &self.transfers else { return false };
         let sending = stack.begin(stack.rested(), cx.jobs.slab[slot as usize].size, Some(rate));
-        let (task, next) = (Task::Crosses(sending), Next::Server(owner));
-        if let Some(after) = self.does(slot, Waiting { task, next, rate: Some(rate), since: cx.now }, cx) {
-            cx.later(cx.now + after, What::Fetched, slot);
-        }
+        self.carry(slot, Task::Crosses(sending), Next::Server(owner), Some(rate), cx);
         true
     }
 
     /// The reply sets out for its client.
     pub(super) fn answer(&mut self, slot: u32, from: Next, cx: &mut Cx) {
         let job = cx.jobs.slab[slot as usize];
-        let region = self.region_of(from);
-        (self.routes[slot as usize].from, self.routes[slot as usize].set_out) = (region, cx.now);
-        if self.transfers.is_none() {
-            if self.outages.passes(self.place_of(from), self.place_of_client(job.client), cx.now) {
-                self.flow(slot, cx);
-            }
-            return;
-        }
-        let rate = self.places.rate(job.client, region);
-        let task = Task::Replies(self.sending(slot, job.size, rate));
-        if let Some(after) = self.does(slot, Waiting { task, next: from, rate, since: cx.now }, cx) {
-            self.replies(slot, cx.now, cx.now + after, cx);
+        let region = self.network.region_of(from);
+        let route = &mut self.routes[slot];
+        (route.from, route.set_out) = (region, cx.now);
+        if self.transfers.is_some() {
+            let rate = self.network.rate(job.client, region);
+            let task = Task::Replies(self.sending(slot, job.size, rate));
+            self.carry(slot, task, from, rate, cx);
+        } else if self.network.passes_from_client(job.client, from, cx.now) {
+            self.flow(slot, cx);
         }
     }
 
     /// A reply that set out at `since` would have landed at `at`, if nothing else flowed.
     fn replies(&mut self, slot: u32, since: Time, at: Time, cx: &mut Cx) {
         let job = cx.jobs.slab[slot as usize];
-        let region = self.routes[slot as usize].from;
-        let Some(rate) = self.places.rate(job.client, region) else {
-            return self.lands(slot, at, cx);
+        let route = &mut self.routes[slot];
+        let Some(rate) = self.network.rate(job.client, route.from) else {
+            return self.happens(at, What::ReplyAtClient, slot, cx);
         };
-        self.routes[slot as usize].lands = at;
-        let flowing = Span::from_secs_f64(8.0 * self.bytes_on_the_link(job.size) as f64 / rate);
-        let stall = Span((at - since).0.saturating_sub(flowing.0 + self.places.one_way(job.client, region).0));
-        match since + stall {
-            begins if begins <= cx.now => self.flow(slot, cx),
-            begins => cx.later(begins, What::ReplyFlows, slot),
-        }
+        route.lands = at;
+        let bytes = self.transfers.as_ref().map_or(job.size, |transfers| transfers.on_the_link(job.size));
+        let flowing = Span::from_secs_f64(8.0 * bytes as f64 / rate);
+        let stall = (at - since).0.saturating_sub(flowing.0 + self.network.one_way(job.client, route.from).0);
+        self.happens((since + Span(stall)).max(cx.now), What::ReplyFlows, slot, cx);
     }
 
     /// The reply's bytes enter the links.
     pub(super) fn flow(&mut self, slot: u32, cx: &mut Cx) {
-        let job = cx.jobs.slab[slot as usize];
-        let region = self.routes[slot as usize].from;
-        let bytes = self.bytes_on_the_link(job.size);
-        let arrives = self.places.reply(job.client, region, bytes, cx.now);
-        let (medium, rate) = match self.places.medium(job.client, region) {
-            None => return self.lands(slot, arrives, cx),
-            // It has waited for the link already, round by round.
-            Some(_) if self.transfers.is_some() => {
-                return self.lands(slot, arrives.max(self.routes[slot as usize].lands), cx);
-            }
-            Some(medium) => medium,
-        };
-        self.routes[slot as usize].lands = arrives;
-        let number = self.first_medium + medium;
-        let station = &mut self.stations[number];
-        let work = Span::from_secs_f64(8.0 * bytes as f64 / rate).max(Span(1));
-        let Admission::Admitted(ticket) = station.arrive_of(job.class, cx.now, u64::from(slot), work) else {
-            unreachable!("a link has no limit")
-        };
         let job = &mut cx.jobs.slab[slot as usize];
-        (job.ticket, job.stage) = (ticket, Stage::Flowing);
-        self.timers.set(number, station.next_departure());
+        let route = &mut self.routes[slot];
+        let bytes = self.transfers.as_ref().map_or(job.size, |transfers| transfers.on_the_link(job.size));
+        let mut arrives = self.network.reply(job.client, route.from, bytes, cx.now);
+        match self.network.medium(job.client, route.from) {
+            None => {}
+            // It has waited for the link already, round by round.
+            Some(_) if self.transfers.is_some() => arrives = arrives.max(route.lands),
+            Some((medium, rate)) => {
+                route.lands = arrives;
+                let work = Span::from_secs_f64(8.0 * bytes as f64 / rate).max(Span(1));
+                let ticket = self.stations.enter(self.stations.medium(medium), job, slot, work, cx.now);
+                (job.ticket, job.stage) = (ticket.expect("a link has no limit"), Stage::Flowing);
+                return;
+            }
+        }
+        self.happens(arrives, What::ReplyAtClient, slot, cx);
     }
 
     /// The reply's last byte has left a link that paths share.
     pub(super) fn flowed(&mut self, slot: u32, cx: &mut Cx) {
         let job = &mut cx.jobs.slab[slot as usize];
         job.stage = Stage::Returning;
-        let Route { from, lands, .. } = self.routes[slot as usize];
-        let arrives = (cx.now + self.places.one_way(job.client, from)).max(lands);
-        self.lands(slot, arrives, cx);
+        let Route { from, lands, .. } = self.routes[slot];
+        let arrives = (cx.now + self.network.one_way(job.client, from)).max(lands);
+        self.happens(arrives, What::ReplyAtClient, slot, cx);
     }
 
     /// The client of a reply that flows over a shared link goes away.
     pub(super) fn leave_medium(&mut self, slot: u32, cx: &mut Cx) {
-        let job = cx.jobs.slab[slot as usize];
-        let from = self.routes[slot as usize].from;
-        let (medium, _) = self.places.medium(job.client, from).expect("it flows over a shared link");
-        let number = self.first_medium + medium;
-        self.stations[number].cancel(cx.now, job.ticket);
-        self.timers.set(number, self.stations[number].next_departure());
+        let job = &cx.jobs.slab[slot as usize];
+        let medium = self.network.medium(job.client, self.routes[slot].from);
+        let (medium, _) = medium.expect("it flows over a shared link");
+        self.stations.cancel(self.stations.medium(medium), job.ticket, cx.now);
     }
 
     /// The client of a request has its reply: its connection is free.
     pub(super) fn release(&mut self, slot: u32, region: usize, cx: &Cx) {
         let Job { client, class, .. } = cx.jobs.slab[slot as usize];
-        let route = &mut self.routes[slot as usize];
+        let route = &mut self.routes[slot];
         if let (Some(transfers), Some(connection), Some(front)) =
             (&mut self.transfers, route.connection.take(), route.front)
         {
-            transfers.release(self.places.ends(client, region), front, class, connection, cx.now);
-        }
-    }
-
-    /// When the first byte and the last of a reply, which leave the site of server `host` at these instants, are at the
-    /// innermost gateway, which may be at another site.
-    pub(super) fn at_innermost_gateway(
-        &mut self,
-        slot: u32,
-        host: usize,
-        leaves: (Time, Time),
-        size: u64,
-    ) -> (Time, Time) {
-        let next = Next::Server(host as u32);
-        match self.gateway(slot).map(|place| self.routes[slot as usize].legs[place]) {
-            Some(leg) if !self.is_at_same_site(leg.decider, next) => {
-                (leaves.0 + self.between(leg.decider, next), self.relay(leg, next, size, leaves.1))
-            }
-            _ => leaves,
-        }
-    }
-
-    /// When a reply of `size` bytes that leaves `inner` at `now` is at the gateway that forwarded to it.
-    pub(super) fn relay(&mut self, outer: Leg, inner: Next, size: u64, now: Time) -> Time {
-        let delay = self.between(outer.decider, inner);
-        let rate = match self.is_at_same_site(outer.decider, inner) {
-            true => None,
-            false => self.places.rate_between(self.deciders[outer.decider as usize].region, self.region_of(inner)),
-        };
-        if rate.is_none() {
-            return now + delay;
-        }
-        let wire = self.relays.entry((outer.decider, outer.choice.server));
-        wire.or_insert_with(|| Wire::new(Link { delay, rate })).send(now, size).arrives
-    }
-
-    fn bytes_on_the_link(&self, bytes: u64) -> u64 {
-        self.transfers.as_ref().map_or(bytes, |transfers| transfers.on_the_link(bytes))
-    }
-
-    fn lands(&mut self, slot: u32, at: Time, cx: &mut Cx) {
-        match at {
-            at if at == cx.now => self.complete(slot, cx),
-            at => cx.later(at, What::ReplyAtClient, slot),
+            transfers.release(self.network.ends(client, region), front, class, connection, cx.now);
         }
     }
 }

@@ -45,7 +45,7 @@ impl Origins {
     }
 
     /// Where a client is, or a resolver.
-    pub(super) fn of(&self, client: u32) -> Origin {
+    pub(super) fn origin(&self, client: u32) -> Origin {
         let name = match self.resolver(client) {
             Some(resolver) => format!("resolver {resolver}"),
             None => format!("client {client}"),

@@ -1,4 +1,4 @@
-//! Reports: what targets tell the tier in front of them of their load, and of the clients that ask them.
+//! Reports: what the tier in front of targets learns from them of their load, and of the clients that ask them.
 //!
 //! When a target reports, and what its receiver makes of that, is `sojourn_dispatch::reports`, which live parts share.
 //! All targets of a tier look at their load at the same instants. A report takes the way between the two places and is lost
@@ -25,11 +25,11 @@ use sojourn_model::System;
 use sojourn_model::system::Reports;
 use sojourn_stats::{Span, Stream, Time};
 
-use super::super::deciders::{Decider, Next};
-use super::Routed;
-use super::freezable::Freezable;
-use super::messages::{Load, Message, Messages};
-use super::outages::{Outages, Place};
+use super::messages::{Load, Message};
+use super::{View, name_of};
+use crate::fabric::deciders::{Decider, Next};
+use crate::fabric::routed::network::Network;
+use crate::fabric::routed::stations::Stations;
 
 /// All that report, and to which decider.
 pub(super) struct Reporting {
@@ -73,7 +73,6 @@ struct Reporter {
     adds_up: bool,
     /// One way to its decider, and how many packets are lost on it.
     way: Span,
-    places: [Place; 2],
     loss: Option<(f64, Stream)>,
     heartbeat: Span,
     cost: Span,
@@ -89,8 +88,8 @@ struct Reporter {
     counted_since: Time,
     /// It tells the rates of those who ask the DNS.
     hidden_load: bool,
-    /// At its decider: when it last heard, and what it has learned.
-    heard: Time,
+    /// At its decider: when its last report came, and what is learned from all.
+    came: Time,
     is_lost: bool,
     account: Account,
     /// Requests and bytes told in all, for what is added up.
@@ -105,37 +104,21 @@ struct Looked {
     shares: [f32; 3],
 }
 
-/// What reports are made of, and where they go.
-pub(super) struct View<'a> {
-    pub(super) now: Time,
-    pub(super) deciders: &'a mut [Decider],
-    pub(super) stations: &'a [Freezable],
-    pub(super) is_down: &'a [bool],
-    pub(super) outages: &'a Outages,
-    pub(super) messages: &'a mut Messages,
-}
-
-impl View<'_> {
-    /// Whether a target tells nothing now: it is down, or stands still.
-    fn is_silent(&self, next: Next) -> bool {
-        match next {
-            Next::Server(host) => self.is_down[host as usize] || self.outages.host_stands(host, self.now).is_some(),
-            Next::Decider(decider) => {
-                self.deciders[decider as usize].is_down || self.outages.decider_stands(decider, self.now).is_some()
-            }
-        }
-    }
-}
-
 impl Reporting {
-    /// The reporters of `system`; none where no tier wants reports.
-    pub(super) fn new(system: &System, routed: &Routed, seed: u64) -> Option<Reporting> {
+    /// The reporters of `system`; none where no tier wants reports. `askers`: who asks the DNS for each client.
+    pub(super) fn new(
+        system: &System,
+        deciders: &[Decider],
+        network: &Network,
+        stations: &Stations,
+        askers: Vec<u32>,
+        seed: u64,
+    ) -> Option<Reporting> {
         let tiers = system.tiers.iter().flat_map(|tier| std::iter::repeat_n(tier, tier.seats.len()));
         let reports: Vec<Option<Reports>> = tiers.map(|tier| tier.reports).collect();
         if reports.iter().all(Option::is_none) {
             return None;
         }
-        let Routed { deciders, stages, .. } = routed;
         let mut reporters = Vec::new();
         let mut of_decider = Vec::new();
         for (number, decider) in deciders.iter().enumerate() {
@@ -152,7 +135,7 @@ impl Reporting {
                 };
                 let adds_up_rates = of_next.is_some_and(|reports| reports.client_rates.is_some());
                 let lossy = wanted.lossy.then(|| {
-                    let path = system.paths.between(decider.region, routed.region_of(next));
+                    let path = system.paths.between(decider.region, network.region_of(next));
                     let loss = path.map_or(0.0, |path| path.loss.down);
                     (loss, Stream::new(seed, &format!("decider {number} target {target}"), "lost reports"))
                 });
@@ -161,11 +144,10 @@ impl Reporting {
                     target: target as u32,
                     next,
                     cores: hosts.iter().map(|host| system.hosts[*host as usize].server.cores).sum(),
-                    stations: stations_of(&hosts, system, stages),
+                    stations: stations_of(&hosts, system, stations),
                     hosts,
                     adds_up: of_next.is_some(),
-                    way: routed.between(number as u32, next),
-                    places: [routed.place_of(next), routed.place_of(Next::Decider(number as u32))],
+                    way: network.between(number as u32, next),
                     loss: lossy,
                     heartbeat: wanted.heartbeat.unwrap_or(wanted.every),
                     cost: wanted.cost,
@@ -177,7 +159,7 @@ impl Reporting {
                     counts: (wanted.client_rates.is_some() && !adds_up_rates).then(Default::default),
                     counted_since: Time::ZERO,
                     hidden_load: wanted.hidden_load,
-                    heard: Time::ZERO,
+                    came: Time::ZERO,
                     is_lost: false,
                     account: Account::learning(
                         Time::ZERO,
@@ -210,14 +192,13 @@ impl Reporting {
             add(Time::ZERO + wanted.every, wanted.every, range.clone(), false);
             let Some(every) = wanted.client_rates else { continue };
             for reporter in range {
-                let later = phase(&routed.name_of(reporters[reporter].next), every);
+                let later = phase(&name_of(reporters[reporter].next), every);
                 add(Time::ZERO + every + later, every, reporter..reporter + 1, true);
             }
         }
         clocks.sort_by_key(|(depth, _)| *depth);
         let next_at = clocks.iter().map(|(_, clock)| clock.next).min().unwrap_or(Time::NEVER);
-        let names = routed.names.as_ref().filter(|_| reports.iter().flatten().any(|reports| reports.hidden_load));
-        let askers = names.map_or(Vec::new(), |names| names.askers().collect());
+        let has_hidden_load = reports.iter().flatten().any(|reports| reports.hidden_load);
         let rates = of_decider.iter().map(|targets| Rates::new(targets.len())).collect();
         Some(Reporting {
             next_at,
@@ -228,7 +209,7 @@ impl Reporting {
             of_host,
             clocks: clocks.into_iter().map(|(_, clock)| clock).collect(),
             free_at: vec![Time::ZERO; deciders.len()],
-            askers,
+            askers: if has_hidden_load { askers } else { Vec::new() },
         })
     }
 
@@ -238,15 +219,15 @@ impl Reporting {
         self.next_at
     }
 
-    /// Whether a decider is told by reports whether its targets are up.
-    pub(super) fn is_told(&self, decider: usize) -> bool {
+    /// Whether a decider gets reports.
+    pub(super) fn is_about_targets_of(&self, decider: usize) -> bool {
         !self.of_decider[decider].is_empty()
     }
 
     /// A request is in a server.
-    pub(super) fn arrived(&mut self, host: u32, view: &mut View<'_>) {
-        for place in 0..self.of_host[host as usize].len() {
-            let number = self.of_host[host as usize][place] as usize;
+    pub(super) fn arrived(&mut self, host: usize, view: &mut View<'_>) {
+        for place in 0..self.of_host[host].len() {
+            let number = self.of_host[host][place] as usize;
             let reporter = &mut self.reporters[number];
             reporter.inside += 1;
             reporter.totals.arrived += 1;
@@ -255,9 +236,9 @@ impl Reporting {
     }
 
     /// A request of `client` has been served, after so long at the server.
-    pub(super) fn served(&mut self, host: u32, client: u32, bytes: u64, stayed: Span, view: &mut View<'_>) {
-        for place in 0..self.of_host[host as usize].len() {
-            let number = self.of_host[host as usize][place] as usize;
+    pub(super) fn served(&mut self, host: usize, client: u32, bytes: u64, stayed: Span, view: &mut View<'_>) {
+        for place in 0..self.of_host[host].len() {
+            let number = self.of_host[host][place] as usize;
             let reporter = &mut self.reporters[number];
             reporter.totals.completed += 1;
             reporter.totals.bytes += bytes;
@@ -302,8 +283,8 @@ impl Reporting {
     pub(super) fn take(&mut self, number: u32, load: &Load, view: &mut View<'_>) {
         let reporter = &mut self.reporters[number as usize];
         let (decider, target) = (reporter.decider as usize, reporter.target);
-        reporter.heard = view.now;
-        let balancer = &mut view.deciders[decider].balancer;
+        reporter.came = view.now;
+        let balancer = &mut view.balancers[reporter.decider].balancer;
         if load.is_empty != reporter.is_lost {
             reporter.is_lost = load.is_empty;
             match load.is_empty {
@@ -325,17 +306,10 @@ impl Reporting {
         }
     }
 
-    /// A decider takes the rates of clients: of each, the sum over its targets is told.
-    pub(super) fn take_rates(&mut self, number: u32, rates: Vec<(u32, f64)>, mut tell: impl FnMut(u32, f64)) {
+    /// The decider of a reporter takes its rates of clients: of each, the sum over the decider's targets.
+    pub(super) fn take_rates(&mut self, number: u32, rates: Vec<(u32, f64)>) -> (u32, Vec<(u32, f64)>) {
         let Reporter { decider, target, .. } = self.reporters[number as usize];
-        for (client, rate) in self.rates[decider as usize].replace(target as usize, rates) {
-            tell(client, rate);
-        }
-    }
-
-    /// The decider that a reporter reports to.
-    pub(super) fn decider_of(&self, reporter: u32) -> u32 {
-        self.reporters[reporter as usize].decider
+        (decider, self.rates[decider as usize].replace(target as usize, rates))
     }
 
     /// When the receiver of a message that comes now has had its time for it, after those before it.
@@ -362,10 +336,10 @@ impl Reporting {
     fn listen(&mut self, number: usize, view: &mut View<'_>) {
         let reporter = &mut self.reporters[number];
         let patience = Span(reporter.heartbeat.0 * SILENT_HEARTBEATS) + reporter.way;
-        if !reporter.is_lost && view.now.saturating_since(reporter.heard) > patience {
+        if !reporter.is_lost && view.now.saturating_since(reporter.came) > patience {
             reporter.is_lost = true;
             let (decider, target) = (reporter.decider as usize, reporter.target as usize);
-            view.deciders[decider].balancer.lost(target as u32, view.now);
+            view.balancers[reporter.decider].balancer.lost(reporter.target, view.now);
             self.rates[decider].forget(target);
             self.watch_above(decider, view);
         }
@@ -394,8 +368,8 @@ impl Reporting {
     /// What a reporter has to tell now; nothing where it is down.
     fn load(&self, number: usize, view: &View<'_>) -> Option<Load> {
         let reporter = &self.reporters[number];
-        let is_up = |host: &u32| !view.is_down[*host as usize];
-        if view.is_silent(reporter.next) {
+        let is_up = |host: &u32| !view.faults.is_host_down(*host);
+        if view.faults.is_silent(reporter.next, view.now) {
             return None;
         }
         if reporter.adds_up {
@@ -407,8 +381,7 @@ impl Reporting {
         let cores_ns = u128::from(view.now.0) * u128::from(reporter.cores);
         totals.busy_ns = Some((reporter.busy(0, view).0.into(), cores_ns));
         let [cpu, disk, net] = reporter.looked.shares;
-        let at = |station: &usize| view.stations[*station].occupancy().0;
-        let queues = [0, 1, 2].map(|kind: usize| reporter.stations[kind].iter().map(at).sum());
+        let queues = [0, 1, 2].map(|kind: usize| view.stations.inside_of(&reporter.stations[kind]));
         let report =
             Report { measured: view.now, in_flight: reporter.inside, cpu, disk, net, queues, ..Report::default() };
         Some(Load { report, is_empty: !reporter.hosts.iter().any(is_up), totals })
@@ -416,7 +389,7 @@ impl Reporting {
 
     /// What a decider's targets last reported, as if they were one server.
     fn as_one(&self, decider: u32, view: &View<'_>) -> AsOne {
-        let table = view.deciders[decider as usize].balancer.table();
+        let table = view.balancers[decider].balancer.table();
         let reports = table.eligible().iter().map(|id| table.report(*id));
         let below = self.of_decider[decider as usize].clone();
         AsOne::of(reports, below.map(|one| self.reporters[one].done), view.now)
@@ -442,7 +415,7 @@ impl Reporting {
             rates = by_asker(rates, &self.askers);
         }
         let rates: Vec<(u32, f64)> = match reporter.next {
-            next if view.is_silent(next) => return,
+            next if view.faults.is_silent(next, view.now) => return,
             Next::Server(_) => rates,
             Next::Decider(_) if reporter.hidden_load => rates,
             Next::Decider(_) => above_mean(rates),
@@ -496,13 +469,12 @@ impl Reporter {
 
     /// Time that its processors (0), disks (1) or networks (2) have spent.
     fn busy(&self, kind: usize, view: &View<'_>) -> Span {
-        Span(self.stations[kind].iter().map(|station| view.stations[*station].busy(view.now).0).sum())
+        Span(self.stations[kind].iter().map(|station| view.stations.busy(*station, view.now).0).sum())
     }
 
     /// A cut loses all that it says; what a path loses is lost only where the tier says so.
     fn is_lost_on_the_way(&mut self, view: &View<'_>) -> bool {
-        let [from, to] = self.places;
-        let further = view.outages.lost(from, to, view.now);
+        let further = view.network.lost(self.next, Next::Decider(self.decider), view.now);
         let is_lost = |(share, stream): &mut (f64, Stream)| stream.uniform() < *share + (1.0 - *share) * further;
         further == 1.0 || self.loss.as_mut().is_some_and(is_lost)
     }
@@ -543,12 +515,12 @@ fn depth(next: Next, deciders: &[Decider]) -> usize {
 }
 
 /// The stations of the processors, disks and networks of these servers.
-fn stations_of(hosts: &[u32], system: &System, stages: &[Vec<usize>]) -> [Vec<usize>; 3] {
+fn stations_of(hosts: &[u32], system: &System, all: &Stations) -> [Vec<usize>; 3] {
     let mut stations = [const { Vec::new() }; 3];
     for host in hosts.iter().map(|host| *host as usize) {
         let resources = system.hosts[host].server.machine.iter().flat_map(|machine| &machine.resources);
         let mut names = resources.map(|resource| resource.name.as_str());
-        for station in &stages[host] {
+        for station in all.of_host(host) {
             let kind = match names.next() {
                 Some("disk") => 1,
                 Some("net") => 2,

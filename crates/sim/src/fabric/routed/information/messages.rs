@@ -11,7 +11,7 @@ use sojourn_stats::Time;
 
 /// Messages that are under way.
 #[derive(Default)]
-pub(super) struct Messages {
+pub(in crate::fabric::routed) struct Messages {
     coming: BTreeMap<(Time, u64), Message>,
     sent: u64,
 }
@@ -46,7 +46,7 @@ impl Messages {
 
     /// When the first one comes; [`Time::NEVER`] if none is under way.
     #[inline]
-    pub(super) fn first_at(&self) -> Time {
+    pub(in crate::fabric::routed) fn first_at(&self) -> Time {
         self.coming.first_key_value().map_or(Time::NEVER, |((at, _), _)| *at)
     }
 

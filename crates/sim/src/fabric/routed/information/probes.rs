@@ -12,17 +12,16 @@ use sojourn_dispatch::reports::{ECHOES, ECHOES_APART};
 use sojourn_dispatch::{Command, RoundTrip};
 use sojourn_model::system::{Face, Path, Paths, Tier};
 use sojourn_model::{Loss, LossLaw, System};
-use sojourn_stats::{Span, Stream, Time};
+use sojourn_stats::{Span, Stream};
 
-use super::super::deciders::Next;
-use super::Routed;
 use super::messages::Message;
-use super::outages::Place;
+use super::{Information, View};
 use crate::balancer::client_key;
+use crate::fabric::deciders::Next;
 
 /// What probes need to know.
 pub(super) struct Probing {
-    /// Numbers of the clients that have asked or been told of, by the keys of their addresses.
+    /// Numbers of the clients that have asked or were reported, by the keys of their addresses.
     clients: HashMap<u64, u32>,
     paths: Paths,
     seed: u64,
@@ -48,38 +47,44 @@ impl Probing {
     }
 }
 
-impl Routed {
+impl Information {
     /// Sends out what a decider wants measured.
-    pub(super) fn obey(&mut self, decider: u32, commands: Vec<Command>, now: Time) {
+    pub(in crate::fabric::routed) fn order(&mut self, decider: u32, commands: Vec<Command>, view: &mut View<'_>) {
         for command in commands {
-            let Command::Measure { client, from } = command else {
-                unreachable!("a policy that gives {command:?} is refused before the run")
-            };
+            let (key, target) = measurement(command);
             let probing = self.probing.as_ref().expect("it was promised that clients are probed");
-            let client = probing.clients[&client];
-            let next = self.deciders[decider as usize].targets[from.0 as usize];
-            if !self.passes(Next::Decider(decider), next, now) {
-                continue;
+            let client = probing.clients[&key];
+            let next = view.balancers[decider].targets[target as usize];
+            if view.network.passes(Next::Decider(decider), next, view.now) {
+                let at = view.now + view.network.between(decider, next);
+                view.messages.send(at, Message::Order { decider, target, client });
             }
-            let at = now + self.between(decider, next);
-            self.messages.send(at, Message::Order { decider, target: from.0, client });
+        }
+    }
+
+    /// A client that decides measures itself what it wants measured.
+    pub(in crate::fabric::routed) fn measure(&mut self, client: u32, commands: Vec<Command>, view: &mut View<'_>) {
+        for command in commands {
+            self.echo(0, measurement(command).1, client, view);
         }
     }
 
     /// A target sends echo requests, if it is up, and answers when the last of them has come back or is given up.
-    pub(super) fn echo(&mut self, decider: u32, target: u32, client: u32, now: Time) {
-        let next = self.deciders[decider as usize].targets[target as usize];
-        if self.is_silent(next, now) {
+    pub(super) fn echo(&mut self, decider: u32, target: u32, client: u32, view: &mut View<'_>) {
+        let View { now, balancers, network, faults, messages, .. } = view;
+        let now = *now;
+        let next = balancers[decider].targets[target as usize];
+        if faults.is_silent(next, now) {
             return;
         }
         let origins = self.origins.as_ref().expect("who is probed has a place");
-        let (home, there) = (origins.region_of(client), self.region_of(next));
-        let round_trip = match origins.resolver(client) {
-            Some(_) => self.places.between(home, there) + self.places.between(home, there),
-            None => self.places.one_way(client, there) + self.places.one_way(client, there),
+        let (home, there) = (origins.region_of(client), network.region_of(next));
+        let one_way = match origins.resolver(client) {
+            Some(_) => network.between_regions(home, there),
+            None => network.one_way(client, there),
         };
-        let asked = Place { region: home, site: None, host: None, is_client: true };
-        let further = self.outages.lost(self.place_of(next), asked, now);
+        let round_trip = one_way + one_way;
+        let further = network.lost_to_region(next, home, now);
         let probing = self.probing.as_mut().expect("a probe was ordered");
         let laws = probing.paths.between(home, there).map(Path::losses).unwrap_or_default();
         let further = LossLaw::independent(further);
@@ -94,20 +99,20 @@ impl Routed {
             return;
         }
         let measured = now + Span(ECHOES_APART.0 * u64::from(ECHOES - 1)) + round_trip.max(ECHOES_APART);
-        let is_client = self.deciders[decider as usize].face == Face::Client;
-        if !is_client && !self.passes(next, Next::Decider(decider), measured) {
+        let is_client = balancers[decider].face == Face::Client;
+        if !is_client && !network.passes(next, Next::Decider(decider), measured) {
             return;
         }
-        let at = if is_client { measured } else { measured + self.between(decider, next) };
+        let at = if is_client { measured } else { measured + network.between(decider, next) };
         let round_trip = RoundTrip { span: round_trip, measured, answers };
-        self.messages.send(at, Message::Echoes { decider, target, client, round_trip });
+        messages.send(at, Message::Echoes { decider, target, client, round_trip });
     }
+}
 
-    /// The answer is at the decider.
-    pub(super) fn echoed(&mut self, decider: u32, target: u32, client: u32, round_trip: RoundTrip, now: Time) {
-        match self.deciders[decider as usize].face {
-            Face::Client => self.measured_by_client(client, target, round_trip, now),
-            _ => self.deciders[decider as usize].balancer.round_trip(client, target, round_trip, now),
-        }
+/// The key of the client, and the target, between which a policy wants the round trip.
+fn measurement(command: Command) -> (u64, u32) {
+    match command {
+        Command::Measure { client, from } => (client, from.0),
+        command => unreachable!("a policy that gives {command:?} is refused before the run"),
     }
 }
