@@ -3,9 +3,10 @@
 use sojourn_part::{Backend, Probe, ServeError, headers};
 use sojourn_stats::Span;
 
-use super::config::{Accepted, Lifetimes, SwitchConfig};
+use super::config::{Accepted, SwitchConfig};
 use super::kernel::rules::Mark;
 use super::mode::Mode;
+use sojourn_splice::Lifetimes;
 
 /// Refuses a switch that cannot be.
 pub(super) fn check(config: &SwitchConfig) -> Result<(), ServeError> {

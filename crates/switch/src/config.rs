@@ -7,6 +7,7 @@ use sojourn_dispatch::{BackendId, Catalogue, Limit};
 use sojourn_part::{Backend, Health, Probe};
 use sojourn_report::upstream::UpstreamConfig;
 use sojourn_report::{Key, ReportsConfig};
+use sojourn_splice::Lifetimes;
 use sojourn_stats::Span;
 
 use super::mode::Mode;
@@ -72,17 +73,6 @@ pub struct Accepted {
     pub service: Ipv4Addr,
     /// The front node there, from which its packets come.
     pub front: Ipv4Addr,
-}
-
-/// How long a connection is remembered without a packet of its client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lifetimes {
-    /// After its first packet, before the second.
-    pub opening: Span,
-    /// While it is open.
-    pub open: Span,
-    /// After the client's FIN or RST.
-    pub closing: Span,
 }
 
 impl SwitchConfig {

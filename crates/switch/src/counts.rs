@@ -3,6 +3,7 @@
 use serde::Serialize;
 use sojourn_report::upstream::UpstreamCounts;
 use sojourn_report::{Dropped, Exchanged};
+use sojourn_splice::SpliceCounts;
 
 /// What a switch has done. Packets that take the kernel's path are not counted here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -61,31 +62,6 @@ pub struct SiteCounts {
     pub connections: u64,
     /// Those of them that are open.
     pub open: u64,
-}
-
-/// What a switch that splices has done besides.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct SpliceCounts {
-    /// Requests that are none of HTTP/1.0 or 1.1, or say two things at once (400).
-    pub malformed: u64,
-    /// Requests that were begun and did not come to the end of their head in time (408).
-    pub slow: u64,
-    /// Requests with a head that is too long (431).
-    pub long: u64,
-    /// Connections that began with TLS (RST).
-    pub encrypted: u64,
-    /// Connections of which nothing came in time (RST).
-    pub silent: u64,
-    /// Servers that did not accept a connection, so that another one was looked for.
-    pub retried: u64,
-    /// Packets dropped because they were of no connection.
-    pub strays: u64,
-    /// Packets passed on and not heeded: of numbers far from those that their sender uses.
-    pub strange: u64,
-    /// Packets of replies that came here although they should go straight to the client.
-    pub detours: u64,
-    /// Connections dropped because there was no room for them.
-    pub full: u64,
 }
 
 /// What one server was given.

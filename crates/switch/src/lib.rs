@@ -30,7 +30,7 @@ mod mode;
 mod overflow;
 mod packet;
 mod server;
-mod splice;
+mod splicing;
 mod tunnel;
 mod upstream;
 mod work;
@@ -48,15 +48,16 @@ use sojourn_report::upstream::Upstream;
 use sojourn_report::{Ears, Inbox};
 
 pub use clean::clean;
-pub use config::{Accepted, Lifetimes, SwitchConfig};
-pub use counts::{ServerCounts, ServerLoad, SiteCounts, SpliceCounts, SwitchCounts};
+pub use config::{Accepted, SwitchConfig};
+pub use counts::{ServerCounts, ServerLoad, SiteCounts, SwitchCounts};
 use decider::{Decider, lock};
 use kernel::ends::Ends;
 use kernel::rules::{self, Left};
 use kernel::{before, only, routes};
 pub use mode::Mode;
 pub use server::{ServerHalf, ServerHalfConfig};
-pub use splice::half::HalfCounts;
+pub use sojourn_splice::{Lifetimes, SpliceCounts};
+pub use splicing::half::HalfCounts;
 use tunnel::{Entrances, Exit};
 use work::{Rest, Working};
 
@@ -118,7 +119,7 @@ impl Switch {
         let exit = (!config.accepts.is_empty()).then(|| Exit::open(accepts.0, accepts.1)).transpose()?;
         let processors = work::processors();
         if is_spliced {
-            splice::rules::install(&config)?;
+            splicing::rules::install(&config)?;
         } else {
             rules::install(&config, &servers, &far, processors.len() as u16)?;
         }

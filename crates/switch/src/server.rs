@@ -5,7 +5,7 @@
 //! out of the tunnel, and announces smaller segments to clients. For single rewriting it also
 //! sets the destination back, for all packets to the service's port but those of the switch itself, which probes. For
 //! NAT, and for symmetric splicing, its replies from that port go back through the switch; for asymmetric splicing it
-//! translates them ([`super::splice::half`]). It touches nothing else of the server, and is put back when it ends in order;
+//! translates them ([`super::splicing::half`]). It touches nothing else of the server, and is put back when it ends in order;
 //! what one that was killed had found is put back by the next one for the same service ([`before`]). Several services of a
 //! server have a half each.
 
@@ -17,7 +17,7 @@ use sojourn_report::Key;
 
 use super::kernel::{before, only, system};
 use super::mode::Mode;
-use super::splice::half::{Half, HalfCounts};
+use super::splicing::half::{Half, HalfCounts};
 use super::tunnel::{self, Exit};
 
 /// The order of the rule, and the routing table, of replies that go through the switch.

@@ -27,7 +27,7 @@ use super::decider::{Decider, books, lock};
 use super::health;
 use super::kernel::queue::{Depth, Queue, Stop, Verdict, Waiting};
 use super::kernel::rules;
-use super::splice::Splicing;
+use super::splicing::Splicing;
 use super::upstream::Telling;
 
 /// Most threads that decide.

@@ -12,12 +12,12 @@ use serde_json::json;
 use sojourn_part::clock;
 use sojourn_stats::{Span, Time};
 
-use super::super::config::Lifetimes;
 use super::super::kernel::rules::{self, Listed};
 use super::super::overflow::Sites;
 use super::super::packet::{Kind, Packet};
 use super::flow::End;
 use super::{Decider, lock};
+use sojourn_splice::Lifetimes;
 
 /// Longest time between two comparisons with the kernel's connections, where they are few.
 const COMPARED: Span = Span(5_000_000_000);

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddrV4;
 
-use sojourn_dispatch::{BackendId, Event, News};
+use sojourn_dispatch::{BackendId, Event};
 use sojourn_stats::Time;
 
 use super::super::kernel::rules::Mark;
@@ -42,27 +42,6 @@ impl Flow {
 }
 
 impl Decider {
-    /// A server has not accepted the connection that it was given. One that refuses is taken out until a probe succeeds.
-    pub(crate) fn fail(&mut self, client: SocketAddrV4, is_refused: bool, now: Time) {
-        let to = self.flows.get(&client).and_then(|flow| flow.to);
-        self.end(client, End::Failed, now);
-        if let Some(To::Server(backend)) = to
-            && is_refused
-        {
-            self.learn(backend, News::Refused, "no program listens there", now);
-        }
-    }
-
-    /// A connection has come to its end.
-    pub(crate) fn close(&mut self, client: SocketAddrV4, now: Time) {
-        self.end(client, End::Closed, now);
-    }
-
-    /// A connection is not known any more.
-    pub(crate) fn forget(&mut self, client: SocketAddrV4, now: Time) {
-        self.end(client, End::Forgotten, now);
-    }
-
     /// Ends a connection, if it is known.
     pub(super) fn end(&mut self, client: SocketAddrV4, end: End, now: Time) {
         let Some(flow) = self.flows.remove(&client) else { return };

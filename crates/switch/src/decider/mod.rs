@@ -6,6 +6,7 @@
 pub(super) mod books;
 mod flow;
 mod servers;
+mod splicing;
 #[cfg(test)]
 mod tests;
 
@@ -19,10 +20,11 @@ use sojourn_dispatch::{BackendId, Code, Event, Front, FrontSettings, News, Reque
 use sojourn_part::{Probe, ServeError, record};
 use sojourn_report::Dropped;
 use sojourn_report::upstream::Upstream;
+use sojourn_splice::{Lifetimes, SpliceCounts};
 use sojourn_stats::Time;
 
-use super::config::{Lifetimes, SwitchConfig};
-use super::counts::{SpliceCounts, SwitchCounts};
+use super::config::SwitchConfig;
+use super::counts::SwitchCounts;
 use super::kernel::ends::Ends;
 use super::kernel::rules::{Mark, REFUSED, UNDECIDED};
 use super::mode::Mode;
@@ -197,17 +199,6 @@ impl Decider {
         }
     }
 
-    /// Gives a client's connection to a server that was not tried for it, if one may be chosen; else it is refused.
-    pub(super) fn choose(
-        &mut self,
-        client: SocketAddrV4,
-        request: &Request,
-        tried: &[BackendId],
-        now: Time,
-    ) -> Option<BackendId> {
-        self.forward(client, request, tried, now).map_err(|why| self.refuse(why)).ok()
-    }
-
     fn refuse(&mut self, why: Code) {
         self.counts.refused += 1;
         self.counts.over_limit += u64::from(why == Code::Full);
@@ -230,16 +221,6 @@ impl Decider {
         self.counts.connections += 1;
         self.flows.insert(client, Flow::new(server.mark, Some(To::Server(backend)), now));
         Ok(backend)
-    }
-
-    /// What replies tell, where they pass.
-    pub(super) fn tell(&mut self, event: Event, now: Time) {
-        self.front.observe(event, now);
-    }
-
-    /// What is counted where packets are spliced.
-    pub(super) fn spliced(&mut self) -> &mut SpliceCounts {
-        self.counts.spliced.get_or_insert_default()
     }
 
     /// Says something that happened.

@@ -19,10 +19,11 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use serde_json::Value;
 use sojourn_part::ServeError;
 
-use super::super::config::{Accepted, Lifetimes, SwitchConfig};
+use super::super::config::{Accepted, SwitchConfig};
 use super::super::mode::Mode;
 use super::super::tunnel;
 use super::{elements, system};
+use sojourn_splice::Lifetimes;
 
 /// The nft table.
 pub(crate) const TABLE: &str = "sojourn_switch";

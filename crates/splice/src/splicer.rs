@@ -9,20 +9,20 @@ use std::net::SocketAddrV4;
 
 use sojourn_stats::Time;
 
-use super::super::decider::Decider;
-use super::complaint::Complaint;
-use super::connection::Connection;
-use super::cookie::{Agreed, Cookies};
-use super::opening;
-use super::segment::{ACK, Draft, FIN, MSS, RST, SACK_PERMITTED, SCALE, SYN, Segment};
-use super::settings::{Cx, Ends, Settings};
-use super::window::OWN_SCALE;
+use crate::Decider;
+use crate::complaint::Complaint;
+use crate::connection::Connection;
+use crate::cookie::{Agreed, Cookies};
+use crate::opening;
+use crate::segment::{ACK, Draft, FIN, MSS, RST, SACK_PERMITTED, SCALE, SYN, Segment};
+use crate::settings::{Cx, Ends, Settings};
+use crate::window::OWN_SCALE;
 
 /// Most bytes that are held for connections without a server.
 const HELD_MAX: usize = 64 << 20;
 
 /// All connections of a switch.
-pub(super) struct Splicer {
+pub struct Splicer {
     settings: Settings,
     cookies: Cookies,
     connections: HashMap<SocketAddrV4, Connection>,
@@ -33,13 +33,14 @@ pub(super) struct Splicer {
 }
 
 impl Splicer {
-    pub(super) fn new(settings: Settings) -> Splicer {
+    /// One that knows no connection yet.
+    pub fn new(settings: Settings) -> Splicer {
         let (connections, looks) = (HashMap::new(), BinaryHeap::new());
         Splicer { settings, cookies: Cookies::new(), connections, looks, held: 0, out: Vec::new() }
     }
 
     /// Takes a packet of a client or a server, or what a router says of one.
-    pub(super) fn receive(&mut self, packet: &[u8], decider: &mut Decider, now: Time) {
+    pub fn receive(&mut self, packet: &[u8], decider: &mut dyn Decider, now: Time) {
         let Some(segment) = Segment::read(packet) else {
             return self.complain(packet);
         };
@@ -48,17 +49,17 @@ impl Splicer {
         } else if self.connections.contains_key(&segment.to()) {
             self.within(segment.to(), decider, now, |connection, cx| connection.of_server(&segment, cx));
         } else {
-            decider.spliced().strays += 1;
+            decider.counts().strays += 1;
         }
     }
 
     /// When something is to be done without a packet.
-    pub(super) fn next(&self) -> Option<Time> {
+    pub fn next(&self) -> Option<Time> {
         self.looks.peek().map(|Reverse((at, _))| *at)
     }
 
     /// Does what is due.
-    pub(super) fn look(&mut self, decider: &mut Decider, now: Time) {
+    pub fn look(&mut self, decider: &mut dyn Decider, now: Time) {
         while let Some(&Reverse((at, client))) = self.looks.peek().filter(|Reverse((at, _))| *at <= now) {
             self.looks.pop();
             let is_current = self.connections.get(&client).is_some_and(|connection| connection.looked_at == at);
@@ -74,7 +75,7 @@ impl Splicer {
     }
 
     /// Ends all connections.
-    pub(super) fn reset(&mut self, decider: &mut Decider, now: Time) {
+    pub fn reset(&mut self, decider: &mut dyn Decider, now: Time) {
         let clients: Vec<_> = self.connections.keys().copied().collect();
         for client in clients {
             self.within(client, decider, now, |connection, cx| connection.reset(cx));
@@ -82,11 +83,11 @@ impl Splicer {
     }
 
     /// What is to be sent since this was last asked.
-    pub(super) fn sent(&mut self) -> std::vec::Drain<'_, Vec<u8>> {
+    pub fn sent(&mut self) -> std::vec::Drain<'_, Vec<u8>> {
         self.out.drain(..)
     }
 
-    fn of_client(&mut self, segment: &Segment<'_>, decider: &mut Decider, now: Time) {
+    fn of_client(&mut self, segment: &Segment<'_>, decider: &mut dyn Decider, now: Time) {
         let client = segment.from();
         if segment.is(SYN, ACK | RST | FIN) {
             if let Some(connection) = self.connections.get_mut(&client) {
@@ -106,7 +107,7 @@ impl Splicer {
                     return;
                 }
             } else if known.is_none() {
-                decider.spliced().strays += 1;
+                decider.counts().strays += 1;
                 return;
             }
         }
@@ -132,12 +133,12 @@ impl Splicer {
     }
 
     /// Makes room for a connection, in the place of an earlier one of its client's port; gives whether there is any.
-    fn open(&mut self, ends: Ends, window: u16, decider: &mut Decider, now: Time) -> bool {
+    fn open(&mut self, ends: Ends, window: u16, decider: &mut dyn Decider, now: Time) -> bool {
         if self.connections.contains_key(&ends.client) {
             self.within(ends.client, decider, now, |connection, cx| connection.reset(cx));
         }
         if self.connections.len() >= self.settings.connections_max || self.held >= HELD_MAX {
-            decider.spliced().full += 1;
+            decider.counts().full += 1;
             return false;
         }
         let Splicer { settings, out, .. } = self;
@@ -150,7 +151,7 @@ impl Splicer {
     fn within(
         &mut self,
         client: SocketAddrV4,
-        decider: &mut Decider,
+        decider: &mut dyn Decider,
         now: Time,
         act: impl FnOnce(&mut Connection, &mut Cx<'_>),
     ) {

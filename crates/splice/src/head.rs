@@ -9,14 +9,14 @@ use sojourn_dispatch::{Request, key};
 use sojourn_part::headers;
 
 /// Most bytes of a head.
-pub(super) const HEAD_MAX: usize = 16_384;
+pub(crate) const HEAD_MAX: usize = 16_384;
 
 /// Most lines of a head.
 const LINES_MAX: usize = 100;
 
 /// What the bytes that have come so far are.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Head {
+pub(crate) enum Head {
     /// The beginning of one.
     Partial,
     /// A whole one.
@@ -27,7 +27,7 @@ pub(super) enum Head {
 
 /// What a policy can be told of it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Asked {
+pub(crate) struct Asked {
     /// The key of the path, without its query.
     path: u64,
     /// Index of the class that it names.
@@ -36,7 +36,7 @@ pub(super) struct Asked {
 
 /// Why a head is not passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     /// It is none of HTTP/1.0 or 1.1, or says two things at once.
     Malformed,
     /// It was begun, and did not end in time.
@@ -56,7 +56,7 @@ macro_rules! reply {
 
 impl Refusal {
     /// The reply to it; none: the connection is reset.
-    pub(super) fn reply(self) -> Option<&'static [u8]> {
+    pub(crate) fn reply(self) -> Option<&'static [u8]> {
         match self {
             Refusal::Malformed => Some(reply!("400 Bad Request")),
             Refusal::Slow => Some(reply!("408 Request Timeout")),
@@ -68,13 +68,13 @@ impl Refusal {
 
 impl Asked {
     /// What a policy is asked for a client of this key.
-    pub(super) fn request(&self, client: u64) -> Request {
+    pub(crate) fn request(&self, client: u64) -> Request {
         Request { client, key: self.path, class: self.class, ..Request::default() }
     }
 }
 
 /// Reads what has come of a head; classes are those of the requests, by number.
-pub(super) fn read(bytes: &[u8], classes: &[String]) -> Head {
+pub(crate) fn read(bytes: &[u8], classes: &[String]) -> Head {
     const HANDSHAKE: u8 = 22;
     if bytes.first() == Some(&HANDSHAKE) {
         return Head::Refused(Refusal::Encrypted);

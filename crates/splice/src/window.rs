@@ -3,18 +3,20 @@
 //! Its scale was agreed before the switch knew the server, so it is stated anew, in the scale that the other end was told.
 
 /// The scale that clients are told, the usual one of Linux.
-pub(super) const OWN_SCALE: u8 = 7;
+pub(crate) const OWN_SCALE: u8 = 7;
 
 /// The scale in which a window was stated, and that in which it is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Scales {
-    pub(super) from: u8,
-    pub(super) to: u8,
+pub struct Scales {
+    /// The scale (bits) in which it was stated.
+    pub from: u8,
+    /// The scale (bits) in which it is read.
+    pub to: u8,
 }
 
 impl Scales {
     /// A window, stated anew: never more than it was.
-    pub(super) fn apply(self, window: u16) -> u16 {
+    pub fn apply(self, window: u16) -> u16 {
         if self.from == self.to {
             return window;
         }

@@ -16,7 +16,7 @@ use ring::hmac;
 use ring::rand::SystemRandom;
 use sojourn_stats::Time;
 
-use super::segment::{MSS, SACK_PERMITTED, SCALE, Segment};
+use crate::segment::{MSS, SACK_PERMITTED, SCALE, Segment};
 
 /// How long the time of a cookie stays the same (ns).
 const AGE: u64 = 32_000_000_000;
@@ -30,31 +30,31 @@ const NO_SCALE: u8 = 15;
 
 /// What both ends of a connection keep to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Agreed {
+pub(crate) struct Agreed {
     /// Most bytes of data in a segment to the client.
-    pub(super) mss: u16,
+    pub(crate) mss: u16,
     /// Whether the client understands selective acknowledgements.
-    pub(super) sack: bool,
+    pub(crate) sack: bool,
     /// How far the client's window is scaled; none: neither end scales.
-    pub(super) scale: Option<u8>,
+    pub(crate) scale: Option<u8>,
 }
 
 /// Makes cookies and knows its own.
-pub(super) struct Cookies(hmac::Key);
+pub(crate) struct Cookies(hmac::Key);
 
 impl Cookies {
-    pub(super) fn new() -> Cookies {
+    pub(crate) fn new() -> Cookies {
         let key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new());
         Cookies(key.expect("the system has random numbers"))
     }
 
     /// The initial sequence number for a client's first packet.
-    pub(super) fn make(&self, client: SocketAddrV4, client_isn: u32, agreed: Agreed, now: Time) -> u32 {
+    pub(crate) fn make(&self, client: SocketAddrV4, client_isn: u32, agreed: Agreed, now: Time) -> u32 {
         self.cookie(client, client_isn, agreed.to_bits(), now.0 / AGE)
     }
 
     /// What was agreed, if the cookie is one for this client.
-    pub(super) fn read(&self, client: SocketAddrV4, client_isn: u32, cookie: u32, now: Time) -> Option<Agreed> {
+    pub(crate) fn read(&self, client: SocketAddrV4, client_isn: u32, cookie: u32, now: Time) -> Option<Agreed> {
         let (age, bits) = (now.0 / AGE, cookie as u8);
         let ages = [Some(age), age.checked_sub(1)];
         let is_own = ages.into_iter().flatten().any(|age| self.cookie(client, client_isn, bits, age) == cookie);
@@ -75,7 +75,7 @@ impl Cookies {
 
 impl Agreed {
     /// What a first packet offers, as far as a cookie can say it.
-    pub(super) fn offered(syn: &Segment<'_>) -> Agreed {
+    pub(crate) fn offered(syn: &Segment<'_>) -> Agreed {
         let size = syn.option(MSS).and_then(|value| Some(u16::from_be_bytes(*value.first_chunk()?)));
         let largest = SIZES.into_iter().rev().find(|known| size.is_some_and(|size| *known <= size));
         Agreed { mss: largest.unwrap_or(SIZES[0]), sack: syn.option(SACK_PERMITTED).is_some(), scale: scale(syn) }
@@ -93,7 +93,7 @@ impl Agreed {
 }
 
 /// The window scale that a first packet offers.
-pub(super) fn scale(syn: &Segment<'_>) -> Option<u8> {
+pub(crate) fn scale(syn: &Segment<'_>) -> Option<u8> {
     syn.option(SCALE).and_then(|value| value.first()).map(|scale| (*scale).min(SCALE_MAX))
 }
 

@@ -8,10 +8,10 @@
 use sojourn_dispatch::{BackendId, key};
 use sojourn_stats::{Span, Time};
 
-use super::head::{self, Asked, HEAD_MAX, Head, Refusal};
-use super::segment::{ACK, Draft, FIN, MSS, RST, SACK_PERMITTED, SCALE, SYN, Segment};
-use super::settings::{Cx, Ends};
-use super::window::{OWN_SCALE, Scales};
+use crate::head::{self, Asked, HEAD_MAX, Head, Refusal};
+use crate::segment::{ACK, Draft, FIN, MSS, RST, SACK_PERMITTED, SCALE, SYN, Segment};
+use crate::settings::{Cx, Ends};
+use crate::window::{OWN_SCALE, Scales};
 
 /// First packets to a server, and the time between the first two, which doubles.
 const TRIES: u32 = 3;
@@ -19,21 +19,21 @@ const TRY: Span = Span(250_000_000);
 
 /// What a client may send before a server is found (bytes): a head that is too long is seen to be, though a client sends
 /// whole segments only.
-pub(super) const WINDOW: usize = HEAD_MAX + 4_096;
+pub(crate) const WINDOW: usize = HEAD_MAX + 4_096;
 
 /// A connection before it has a server.
 #[derive(Debug)]
-pub(super) struct Opening {
+pub(crate) struct Opening {
     /// What the client has sent.
-    pub(super) bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// How many of them the switch has acknowledged.
-    pub(super) acked: usize,
+    pub(crate) acked: usize,
     /// The client's window, as it was stated.
-    pub(super) window: u16,
+    pub(crate) window: u16,
     asked: Asked,
     attempt: Option<Attempt>,
     tried: Vec<BackendId>,
-    pub(super) due: Time,
+    pub(crate) due: Time,
 }
 
 /// A server that was asked for a connection.
@@ -44,7 +44,7 @@ struct Attempt {
 }
 
 /// What becomes of a connection that is opening.
-pub(super) enum Turn {
+pub(crate) enum Turn {
     Stay,
     /// This server has accepted.
     Accepted(BackendId),
@@ -55,13 +55,13 @@ pub(super) enum Turn {
 
 impl Opening {
     /// One of which nothing has come.
-    pub(super) fn new(window: u16, due: Time) -> Opening {
+    pub(crate) fn new(window: u16, due: Time) -> Opening {
         let (bytes, tried, asked) = (Vec::new(), Vec::new(), Asked::default());
         Opening { bytes, acked: 0, window, asked, attempt: None, tried, due }
     }
 
     /// Takes a segment of the client.
-    pub(super) fn of_client(&mut self, ends: &Ends, segment: &Segment<'_>, cx: &mut Cx<'_>) -> Turn {
+    pub(crate) fn of_client(&mut self, ends: &Ends, segment: &Segment<'_>, cx: &mut Cx<'_>) -> Turn {
         let at = segment.seq().wrapping_sub(ends.client_isn).wrapping_sub(1) as usize;
         if !segment.is_sound() || segment.flags() & SYN != 0 {
             return Turn::Stay;
@@ -98,7 +98,7 @@ impl Opening {
     }
 
     /// Takes a segment of a server.
-    pub(super) fn of_server(&mut self, ends: &Ends, segment: &Segment<'_>, cx: &mut Cx<'_>) -> Turn {
+    pub(crate) fn of_server(&mut self, ends: &Ends, segment: &Segment<'_>, cx: &mut Cx<'_>) -> Turn {
         let from = segment.from();
         let Some(attempt) = self.attempt.filter(|attempt| cx.settings.is_of(attempt.backend, from)) else {
             return Turn::Stay;
@@ -119,7 +119,7 @@ impl Opening {
     }
 
     /// A time is over.
-    pub(super) fn is_due(&mut self, ends: &Ends, cx: &mut Cx<'_>) -> Turn {
+    pub(crate) fn is_due(&mut self, ends: &Ends, cx: &mut Cx<'_>) -> Turn {
         match self.attempt {
             Some(attempt) if attempt.tries < TRIES => {
                 self.knock(ends, cx);
@@ -130,7 +130,7 @@ impl Opening {
                 self.next(ends, attempt, false, cx)
             }
             None if self.bytes.is_empty() => {
-                cx.decider.spliced().silent += 1;
+                cx.decider.counts().silent += 1;
                 self.give_up(ends, cx)
             }
             None => Turn::Refused(Refusal::Slow),
@@ -138,7 +138,7 @@ impl Opening {
     }
 
     /// Ends both sides.
-    pub(super) fn give_up(&mut self, ends: &Ends, cx: &mut Cx<'_>) -> Turn {
+    pub(crate) fn give_up(&mut self, ends: &Ends, cx: &mut Cx<'_>) -> Turn {
         if let Some(attempt) = self.attempt {
             cx.reset_server(ends, attempt.backend, ends.client_isn.wrapping_add(1));
             cx.decider.forget(ends.client, cx.now);
@@ -187,7 +187,7 @@ impl Opening {
     /// The server does not accept; another one may.
     fn next(&mut self, ends: &Ends, attempt: Attempt, is_refused: bool, cx: &mut Cx<'_>) -> Turn {
         cx.decider.fail(ends.client, is_refused, cx.now);
-        cx.decider.spliced().retried += 1;
+        cx.decider.counts().retried += 1;
         self.tried.push(attempt.backend);
         self.attempt = None;
         self.choose(ends, cx)

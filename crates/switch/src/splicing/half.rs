@@ -1,6 +1,6 @@
 //! The server's half of asymmetric splicing: it translates the replies of this host's server, which go straight to clients.
 //!
-//! The first packets of a connection tell by how much ([`super::offset`]). A reply that nothing was told about goes to the
+//! The first packets of a connection tell by how much ([`Offset`]). A reply that nothing was told about goes to the
 //! switch: that is the server's answer to a first packet, which only the switch understands, and whatever would be wrong
 //! for the client. The price: every packet of a reply passes this process, which runs for as long as the server does.
 
@@ -12,12 +12,11 @@ use serde::Serialize;
 use sojourn_part::threads::{Threads, Work};
 use sojourn_part::{ServeError, clock};
 use sojourn_report::Key;
+use sojourn_splice::{Change, EXPERIMENT, FIN, Offset, RST, SYN, Segment, Teller};
 use sojourn_stats::{Span, Time};
 
-use super::super::kernel::queue::{Depth, Queue, Verdict};
-use super::super::kernel::system;
-use super::offset::{Offset, Teller};
-use super::segment::{Change, FIN, RST, SYN, Segment};
+use crate::kernel::queue::{Depth, Queue, Verdict};
+use crate::kernel::system;
 
 /// The number of the netfilter queue.
 const QUEUE: u16 = 21_300;
@@ -42,7 +41,7 @@ pub struct HalfCounts {
 }
 
 /// The running half.
-pub(in super::super) struct Half {
+pub(crate) struct Half {
     /// Dropped first: what nothing takes from the queue is lost.
     _rules: Rules,
     _threads: Threads,
@@ -54,7 +53,7 @@ struct Rules([String; 2]);
 
 impl Half {
     /// Translates replies of the `service` on this host; those that it cannot translate are sent with this mark.
-    pub(in super::super) fn start(service: SocketAddrV4, key: Key, mark: u32) -> Result<Half, ServeError> {
+    pub(crate) fn start(service: SocketAddrV4, key: Key, mark: u32) -> Result<Half, ServeError> {
         let (teller, counts) = (Teller::new(key, service), Arc::new(Mutex::new(HalfCounts::default())));
         let counted = Arc::clone(&counts);
         let threads = Threads::start("splice", vec![()], 1, Span::ZERO, move |_, (), mut stop| {
@@ -76,7 +75,7 @@ impl Half {
     }
 
     /// Takes away the rules of halves, whoever made them; whether there were some.
-    pub(in super::super) fn sweep() -> Result<bool, ServeError> {
+    pub(crate) fn sweep() -> Result<bool, ServeError> {
         let listed = system::ask_iptables(&["-t", "mangle", "-S"])?;
         let asks = format!("--queue-num {QUEUE}");
         let rules = listed.lines().filter_map(|line| line.strip_prefix("-A ")).filter(|rule| rule.ends_with(&asks));
@@ -86,7 +85,7 @@ impl Half {
     }
 
     /// What it has done so far.
-    pub(in super::super) fn counts(&self) -> HalfCounts {
+    pub(crate) fn counts(&self) -> HalfCounts {
         *self.counts.lock().expect("no thread panics while it counts")
     }
 }
@@ -94,7 +93,7 @@ impl Half {
 impl Rules {
     fn install(service: SocketAddrV4) -> Result<Rules, ServeError> {
         let (address, port) = (service.ip(), service.port());
-        let kind = super::segment::EXPERIMENT;
+        let kind = EXPERIMENT;
         let asks = [
             format!("PREROUTING -p tcp --dport {port} --tcp-option {kind} -j NFQUEUE --queue-num {QUEUE}"),
             format!("OUTPUT ! -o lo -s {address} -p tcp --sport {port} -j NFQUEUE --queue-num {QUEUE}"),
@@ -201,9 +200,8 @@ impl Translator {
 
 #[cfg(test)]
 mod tests {
-    use super::super::segment::{ACK, Draft};
-    use super::super::window::Scales;
     use super::*;
+    use sojourn_splice::{ACK, Draft, Scales};
 
     const MARK: u32 = 7;
 

@@ -2,8 +2,8 @@
 
 use sojourn_stats::{Span, Time};
 
-use super::segment::{ACK, FIN, PSH, SYN, Segment};
-use super::settings::{Cx, Ends};
+use crate::segment::{ACK, FIN, PSH, SYN, Segment};
+use crate::settings::{Cx, Ends};
 
 /// How often the reply is sent, and the time before it is sent again.
 const TRIES: u32 = 4;
@@ -14,24 +14,24 @@ const WINDOW: u16 = 1_024;
 
 /// A connection whose request is not passed on.
 #[derive(Debug)]
-pub(super) struct Refused {
+pub(crate) struct Refused {
     reply: &'static [u8],
     /// What the client has sent, counted from its first byte.
     received: u32,
     tries: u32,
-    pub(super) due: Time,
+    pub(crate) due: Time,
 }
 
 impl Refused {
     /// Sends the reply to a client that has sent so many bytes.
-    pub(super) fn new(ends: &Ends, reply: &'static [u8], received: u32, cx: &mut Cx<'_>) -> Refused {
+    pub(crate) fn new(ends: &Ends, reply: &'static [u8], received: u32, cx: &mut Cx<'_>) -> Refused {
         let mut refused = Refused { reply, received, tries: 0, due: cx.now };
         refused.is_due(ends, cx);
         refused
     }
 
     /// Takes a segment of the client.
-    pub(super) fn of_client(&mut self, ends: &Ends, segment: &Segment<'_>, cx: &mut Cx<'_>) {
+    pub(crate) fn of_client(&mut self, ends: &Ends, segment: &Segment<'_>, cx: &mut Cx<'_>) {
         let end = segment.seq().wrapping_add(segment.span()).wrapping_sub(ends.client_isn).wrapping_sub(1);
         if segment.span() == 0 || segment.flags() & SYN != 0 {
             return;
@@ -44,7 +44,7 @@ impl Refused {
     }
 
     /// A time is over; gives whether the connection is.
-    pub(super) fn is_due(&mut self, ends: &Ends, cx: &mut Cx<'_>) -> bool {
+    pub(crate) fn is_due(&mut self, ends: &Ends, cx: &mut Cx<'_>) -> bool {
         if self.tries >= TRIES {
             return true;
         }

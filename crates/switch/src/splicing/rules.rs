@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 
 use sojourn_part::ServeError;
 
-use super::super::config::{SwitchConfig, address};
-use super::super::kernel::rules::{TABLE, UNDECIDED, ask, signature};
-use super::super::kernel::system;
-use super::super::mode::Mode;
+use crate::config::{SwitchConfig, address};
+use crate::kernel::rules::{TABLE, UNDECIDED, ask, signature};
+use crate::kernel::system;
+use crate::mode::Mode;
 
 /// Puts the rules in force in the place of those that were there.
-pub(in super::super) fn install(config: &SwitchConfig) -> Result<(), ServeError> {
+pub(crate) fn install(config: &SwitchConfig) -> Result<(), ServeError> {
     system::nft(&script(config))?;
     ask(1)
 }

@@ -1,30 +1,10 @@
-//! Content switching by TCP splicing: the path of a connection's first request decides, and no byte is copied between sockets.
-//!
-//! A policy that reads paths needs the request, and there is none before the connection is open. So the switch opens it
-//! itself ([`cookie`]), reads the head ([`head`]), asks the policy, opens a connection to the server in the client's name
-//! ([`opening`]), and from then on changes the numbers of each packet ([`joined`]). *Symmetric*: packets of both directions
-//! pass it. *Asymmetric*: the server's half ([`half`]) changes those of replies, which go straight to the client; the first
-//! packets tell it how ([`offset`]).
+//! Where packets are spliced: how they come and leave. What is done with each is [`sojourn_splice`].
 //!
 //! Packets come by a netfilter queue and leave by a raw socket: nothing has to be known of devices, and what is lost here the
-//! ends repeat. The price: two system calls per packet; a connection stays with the server of its first request; no
-//! timestamps, so that round trips are measured once per window; and the connections end with the process. See Maltz and
-//! Bhagwat (1998), Cohen, Rangarajan and Slye (1999) for the handshake, and Agarwal (2001), chapter 6, who left it to do.
+//! ends repeat. The price: two system calls per packet.
 
-mod complaint;
-mod connection;
-mod cookie;
 pub(super) mod half;
-mod head;
-mod joined;
-mod offset;
-mod opening;
-mod refused;
 pub(super) mod rules;
-mod segment;
-mod settings;
-mod splicer;
-mod window;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -35,6 +15,7 @@ use std::time::Duration;
 use serde_json::json;
 use socket2::{Domain, Protocol, Socket, Type};
 use sojourn_part::{ServeError, clock};
+use sojourn_splice::{Settings, Splicer, Teller};
 use tokio::io::unix::AsyncFd;
 
 use super::config::{SwitchConfig, address};
@@ -42,9 +23,6 @@ use super::decider::{Decider, lock};
 use super::kernel::queue::{Depth, Queue, Verdict};
 use super::kernel::{routes, rules as asking};
 use super::mode::Mode;
-use offset::Teller;
-use settings::Settings;
-use splicer::Splicer;
 
 /// Bytes of the headers of IP and TCP.
 const HEADERS: u16 = 40;
@@ -93,14 +71,14 @@ impl Splicing {
             };
             let (splicer, decider) = (&mut self.splicer, &self.decider);
             let served = self.queue.serve(|waiting| {
-                splicer.receive(waiting.packet, &mut lock(decider), clock::now());
+                splicer.receive(waiting.packet, &mut *lock(decider), clock::now());
                 Verdict::Drop
             });
             tokio::select! {
                 served = served => if let Err(error) = served {
                     return lock(decider).say(&json!({"event": "queue_failed", "why": error.to_string()}));
                 },
-                () = is_due => splicer.look(&mut lock(decider), clock::now()),
+                () = is_due => splicer.look(&mut *lock(decider), clock::now()),
             }
             self.send();
         }
@@ -117,7 +95,7 @@ impl Splicing {
 
 impl Drop for Splicing {
     fn drop(&mut self) {
-        self.splicer.reset(&mut lock(&self.decider), clock::now());
+        self.splicer.reset(&mut *lock(&self.decider), clock::now());
         self.send();
     }
 }

@@ -16,11 +16,11 @@ use std::net::SocketAddrV4;
 
 use sojourn_report::Key;
 
-use super::segment::{EXPERIMENT, Segment};
-use super::window::Scales;
+use crate::segment::{EXPERIMENT, Segment};
+use crate::window::Scales;
 
 /// Bytes of the option, and of the ones that fill up its last word.
-pub(super) const OPTION: usize = 24;
+pub(crate) const OPTION: usize = 24;
 
 const VALUE: usize = 19;
 const TAG: usize = 8;
@@ -28,36 +28,37 @@ const NAME: [u8; 2] = *b"SJ";
 
 /// What is done to the replies of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Offset {
+pub struct Offset {
     /// When the front node said it (ms, modulo 2^32).
-    pub(super) stamp: u32,
+    pub stamp: u32,
     /// Added to their sequence numbers.
-    pub(super) seq: u32,
+    pub seq: u32,
     /// How their windows are scaled.
-    pub(super) scales: Scales,
+    pub scales: Scales,
 }
 
 /// Writes and reads the option for one service.
 #[derive(Clone, Debug)]
-pub(super) struct Teller {
+pub struct Teller {
     key: Key,
     service: SocketAddrV4,
 }
 
 impl Offset {
     /// Whether it was said after another one.
-    pub(super) fn is_newer_than(self, other: Offset) -> bool {
+    pub fn is_newer_than(self, other: Offset) -> bool {
         (self.stamp.wrapping_sub(other.stamp) as i32) > 0
     }
 }
 
 impl Teller {
-    pub(super) fn new(key: Key, service: SocketAddrV4) -> Teller {
+    /// For this service, with the key that front node and servers share.
+    pub fn new(key: Key, service: SocketAddrV4) -> Teller {
         Teller { key, service }
     }
 
     /// The option for a client's connection.
-    pub(super) fn write(&self, client: SocketAddrV4, offset: Offset) -> [u8; OPTION] {
+    pub fn write(&self, client: SocketAddrV4, offset: Offset) -> [u8; OPTION] {
         let mut option = [1; OPTION];
         let (head, rest) = option.split_at_mut(4);
         head.copy_from_slice(&[EXPERIMENT, VALUE as u8 + 2, NAME[0], NAME[1]]);
@@ -68,7 +69,7 @@ impl Teller {
     }
 
     /// What a segment of a client tells; an error where the option is there and not ours.
-    pub(super) fn read(&self, segment: &Segment<'_>) -> Option<Result<Offset, Forged>> {
+    pub fn read(&self, segment: &Segment<'_>) -> Option<Result<Offset, Forged>> {
         let value = segment.option(EXPERIMENT)?;
         let read = || {
             let said: [u8; 9] = *value.strip_prefix(&NAME)?.first_chunk()?;
@@ -93,7 +94,7 @@ impl Teller {
 
 /// An option that was not made with the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Forged;
+pub struct Forged;
 
 fn said(offset: Offset) -> [u8; 9] {
     let mut said = [0; 9];
@@ -110,8 +111,8 @@ fn offset(said: [u8; 9]) -> Offset {
 
 #[cfg(test)]
 mod tests {
-    use super::super::segment::{ACK, Draft};
     use super::*;
+    use crate::segment::{ACK, Draft};
 
     #[test]
     fn what_was_told_is_heard_and_nothing_else() {

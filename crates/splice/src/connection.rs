@@ -2,22 +2,22 @@
 
 use sojourn_stats::Time;
 
-use super::head::Refusal;
-use super::joined::Joined;
-use super::opening::{Opening, Turn};
-use super::refused::Refused;
-use super::segment::Segment;
-use super::settings::{Cx, Ends};
+use crate::head::Refusal;
+use crate::joined::Joined;
+use crate::opening::{Opening, Turn};
+use crate::refused::Refused;
+use crate::segment::Segment;
+use crate::settings::{Cx, Ends};
 
 /// A client's connection.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(crate) struct Connection {
     ends: Ends,
     stage: Stage,
     /// When the splicer looks at it.
-    pub(super) looked_at: Time,
+    pub(crate) looked_at: Time,
     /// A first packet has come from its client's port, so that another connection may follow.
-    pub(super) is_knocked_at: bool,
+    pub(crate) is_knocked_at: bool,
 }
 
 #[derive(Debug)]
@@ -30,13 +30,13 @@ enum Stage {
 
 impl Connection {
     /// One whose client has just finished the handshake, with this window.
-    pub(super) fn new(ends: Ends, window: u16, cx: &Cx<'_>) -> Connection {
+    pub(crate) fn new(ends: Ends, window: u16, cx: &Cx<'_>) -> Connection {
         let stage = Stage::Opening(Opening::new(window, cx.now + cx.settings.lifetimes.opening));
         Connection { ends, stage, looked_at: Time::NEVER, is_knocked_at: false }
     }
 
     /// Bytes that it holds.
-    pub(super) fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         match &self.stage {
             Stage::Opening(opening) => opening.bytes.len(),
             Stage::Joined(joined) => joined.owed.len(),
@@ -45,7 +45,7 @@ impl Connection {
     }
 
     /// When something is to be done unless a packet comes first.
-    pub(super) fn due(&self, cx: &Cx<'_>) -> Time {
+    pub(crate) fn due(&self, cx: &Cx<'_>) -> Time {
         match &self.stage {
             Stage::Opening(opening) => opening.due,
             Stage::Joined(joined) => joined.due(cx),
@@ -55,12 +55,12 @@ impl Connection {
     }
 
     /// Whether it is to be forgotten.
-    pub(super) fn is_forgotten(&self) -> bool {
+    pub(crate) fn is_forgotten(&self) -> bool {
         matches!(self.stage, Stage::Over)
     }
 
     /// Whether its client may have begun another one: then what comes is looked at as the end of a handshake, too.
-    pub(super) fn may_be_followed(&self, own_isn: u32) -> bool {
+    pub(crate) fn may_be_followed(&self, own_isn: u32) -> bool {
         let is_over = match &self.stage {
             Stage::Joined(joined) => joined.is_over(),
             Stage::Refused(_) => true,
@@ -70,12 +70,12 @@ impl Connection {
     }
 
     /// What is added to the server's numbers for the client; none where it has no server.
-    pub(super) fn joined(&self) -> Option<&Joined> {
+    pub(crate) fn joined(&self) -> Option<&Joined> {
         if let Stage::Joined(joined) = &self.stage { Some(joined) } else { None }
     }
 
     /// Takes a segment of the client.
-    pub(super) fn of_client(&mut self, segment: &Segment<'_>, cx: &mut Cx<'_>) {
+    pub(crate) fn of_client(&mut self, segment: &Segment<'_>, cx: &mut Cx<'_>) {
         match &mut self.stage {
             Stage::Opening(opening) => {
                 let turn = opening.of_client(&self.ends, segment, cx);
@@ -88,7 +88,7 @@ impl Connection {
     }
 
     /// Takes a segment of a server.
-    pub(super) fn of_server(&mut self, segment: &Segment<'_>, cx: &mut Cx<'_>) {
+    pub(crate) fn of_server(&mut self, segment: &Segment<'_>, cx: &mut Cx<'_>) {
         match &mut self.stage {
             Stage::Opening(opening) => {
                 let turn = opening.of_server(&self.ends, segment, cx);
@@ -100,7 +100,7 @@ impl Connection {
     }
 
     /// A time is over.
-    pub(super) fn is_due(&mut self, cx: &mut Cx<'_>) {
+    pub(crate) fn is_due(&mut self, cx: &mut Cx<'_>) {
         let is_over = match &mut self.stage {
             Stage::Opening(opening) => {
                 let turn = opening.is_due(&self.ends, cx);
@@ -116,7 +116,7 @@ impl Connection {
     }
 
     /// Ends both sides, unless both have.
-    pub(super) fn reset(&mut self, cx: &mut Cx<'_>) {
+    pub(crate) fn reset(&mut self, cx: &mut Cx<'_>) {
         match &mut self.stage {
             Stage::Opening(opening) => drop(opening.give_up(&self.ends, cx)),
             Stage::Joined(joined) if !joined.is_over() => joined.reset(&self.ends, cx),
@@ -135,7 +135,7 @@ impl Connection {
             }
             Turn::Refused(refusal) => {
                 let received = opening.bytes.len() as u32;
-                let counts = cx.decider.spliced();
+                let counts = cx.decider.counts();
                 *match refusal {
                     Refusal::Malformed => &mut counts.malformed,
                     Refusal::Slow => &mut counts.slow,

@@ -3,7 +3,7 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-use super::segment::checksum;
+use crate::segment::checksum;
 
 const ICMP: u8 = 1;
 const TCP: u8 = 6;
@@ -17,7 +17,7 @@ const REPEATED: usize = 8;
 
 /// A router's complaint about a packet from the service to a client.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Complaint<'a> {
+pub(crate) struct Complaint<'a> {
     packet: &'a [u8],
     /// Where the packet begins that it is about, and what that carried.
     about: usize,
@@ -26,7 +26,7 @@ pub(super) struct Complaint<'a> {
 
 impl<'a> Complaint<'a> {
     /// Reads a packet; none where it is no complaint about the service's.
-    pub(super) fn read(packet: &'a [u8], service: SocketAddrV4) -> Option<Complaint<'a>> {
+    pub(crate) fn read(packet: &'a [u8], service: SocketAddrV4) -> Option<Complaint<'a>> {
         const ABOUT_PACKETS: [u8; 3] = [3, 11, 12];
         let head = head(packet, 0, ICMP)?;
         let about = head + ICMP_HEAD;
@@ -37,12 +37,12 @@ impl<'a> Complaint<'a> {
     }
 
     /// Whose packet it is about.
-    pub(super) fn client(&self) -> SocketAddrV4 {
+    pub(crate) fn client(&self) -> SocketAddrV4 {
         self.end(16, 2)
     }
 
     /// The same for the server at `to`, which sends as `own` and has numbers that are `seq` above those of the client.
-    pub(super) fn for_server(&self, to: SocketAddrV4, own: SocketAddrV4, seq: u32) -> Vec<u8> {
+    pub(crate) fn for_server(&self, to: SocketAddrV4, own: SocketAddrV4, seq: u32) -> Vec<u8> {
         let mut packet = self.packet.to_vec();
         packet[16..20].copy_from_slice(&to.ip().octets());
         packet[self.about + 12..][..4].copy_from_slice(&own.ip().octets());
@@ -78,8 +78,8 @@ fn settle(bytes: &mut [u8], at: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::segment::{ACK, Draft};
     use super::*;
+    use crate::segment::{ACK, Draft};
 
     fn end(last: u8, port: u16) -> SocketAddrV4 {
         SocketAddrV4::new(Ipv4Addr::new(10, 0, 1, last), port)

@@ -5,11 +5,15 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-pub(super) const FIN: u8 = 1;
-pub(super) const SYN: u8 = 2;
-pub(super) const RST: u8 = 4;
-pub(super) const PSH: u8 = 8;
-pub(super) const ACK: u8 = 16;
+/// Flag: its sender sends nothing more.
+pub const FIN: u8 = 1;
+/// Flag: it opens a connection.
+pub const SYN: u8 = 2;
+/// Flag: the connection is reset.
+pub const RST: u8 = 4;
+pub(crate) const PSH: u8 = 8;
+/// Flag: the acknowledgement number counts.
+pub const ACK: u8 = 16;
 
 const TCP: u8 = 6;
 
@@ -18,16 +22,16 @@ const IP_HEAD: usize = 20;
 const TCP_HEAD: usize = 20;
 
 /// Options of TCP, by kind.
-pub(super) const MSS: u8 = 2;
-pub(super) const SCALE: u8 = 3;
-pub(super) const SACK_PERMITTED: u8 = 4;
+pub(crate) const MSS: u8 = 2;
+pub(crate) const SCALE: u8 = 3;
+pub(crate) const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 /// For experiments; the two bytes that follow its length say which (RFC 6994).
-pub(super) const EXPERIMENT: u8 = 253;
+pub const EXPERIMENT: u8 = 253;
 
 /// A segment that came.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Segment<'a> {
+pub struct Segment<'a> {
     /// The whole packet, without what the link layer put behind it.
     packet: &'a [u8],
     /// Where the header of TCP begins.
@@ -38,33 +42,43 @@ pub(super) struct Segment<'a> {
 
 /// What becomes of a segment on its way; what is none stays.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Change {
-    pub(super) from: Option<SocketAddrV4>,
-    pub(super) to: Option<SocketAddrV4>,
+pub struct Change {
+    /// Its new sender.
+    pub from: Option<SocketAddrV4>,
+    /// Its new receiver.
+    pub to: Option<SocketAddrV4>,
     /// Added to the sequence number.
-    pub(super) seq: u32,
+    pub seq: u32,
     /// Added to the acknowledgement number, and to the blocks of SACK.
-    pub(super) ack: u32,
-    pub(super) window: Option<u16>,
+    pub ack: u32,
+    /// Its new window, as it stands in the header.
+    pub window: Option<u16>,
 }
 
 /// A segment to be made.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Draft<'a> {
-    pub(super) from: SocketAddrV4,
-    pub(super) to: SocketAddrV4,
-    pub(super) seq: u32,
-    pub(super) ack: u32,
-    pub(super) flags: u8,
-    pub(super) window: u16,
+pub struct Draft<'a> {
+    /// Its sender.
+    pub from: SocketAddrV4,
+    /// Its receiver.
+    pub to: SocketAddrV4,
+    /// The sequence number.
+    pub seq: u32,
+    /// The acknowledgement number.
+    pub ack: u32,
+    /// The flags, one bit each.
+    pub flags: u8,
+    /// The window, as it stands in the header.
+    pub window: u16,
     /// Whole words.
-    pub(super) options: &'a [u8],
-    pub(super) payload: &'a [u8],
+    pub options: &'a [u8],
+    /// Its data.
+    pub payload: &'a [u8],
 }
 
 impl<'a> Segment<'a> {
     /// Reads a whole packet; none where it is none of TCP, is a fragment, or is cut off.
-    pub(super) fn read(packet: &'a [u8]) -> Option<Segment<'a>> {
+    pub fn read(packet: &'a [u8]) -> Option<Segment<'a>> {
         let tcp = usize::from(packet.first()? & 15) * 4;
         let is_ip = packet[0] >> 4 == 4 && tcp >= IP_HEAD && *packet.get(9)? == TCP;
         let bytes = usize::from(u16::from_be_bytes([*packet.get(2)?, *packet.get(3)?]));
@@ -75,57 +89,64 @@ impl<'a> Segment<'a> {
         (data >= tcp + TCP_HEAD && data <= packet.len()).then_some(Segment { packet, tcp, data })
     }
 
-    pub(super) fn from(&self) -> SocketAddrV4 {
+    /// Its sender.
+    pub fn from(&self) -> SocketAddrV4 {
         self.end(12, 0)
     }
 
-    pub(super) fn to(&self) -> SocketAddrV4 {
+    /// Its receiver.
+    pub fn to(&self) -> SocketAddrV4 {
         self.end(16, 2)
     }
 
-    pub(super) fn seq(&self) -> u32 {
+    /// The sequence number.
+    pub fn seq(&self) -> u32 {
         self.number(4)
     }
 
-    pub(super) fn ack(&self) -> u32 {
+    /// The acknowledgement number.
+    pub fn ack(&self) -> u32 {
         self.number(8)
     }
 
-    pub(super) fn flags(&self) -> u8 {
+    /// The flags, one bit each.
+    pub fn flags(&self) -> u8 {
         self.packet[self.tcp + 13]
     }
 
     /// Whether all of these flags are set, and none of those.
-    pub(super) fn is(&self, set: u8, unset: u8) -> bool {
+    pub fn is(&self, set: u8, unset: u8) -> bool {
         self.flags() & (set | unset) == set
     }
 
-    pub(super) fn window(&self) -> u16 {
+    /// The window, as it stands in the header.
+    pub fn window(&self) -> u16 {
         u16::from_be_bytes([self.packet[self.tcp + 14], self.packet[self.tcp + 15]])
     }
 
-    pub(super) fn payload(&self) -> &'a [u8] {
+    /// Its data.
+    pub fn payload(&self) -> &'a [u8] {
         &self.packet[self.data..]
     }
 
     /// How many sequence numbers it takes.
-    pub(super) fn span(&self) -> u32 {
+    pub fn span(&self) -> u32 {
         let flag = |flag| u32::from(self.flags() & flag != 0);
         self.payload().len() as u32 + flag(SYN) + flag(FIN)
     }
 
     /// The value of the first option of this kind.
-    pub(super) fn option(&self, kind: u8) -> Option<&'a [u8]> {
+    pub fn option(&self, kind: u8) -> Option<&'a [u8]> {
         self.options().find(|(known, ..)| *known == kind).map(|(_, at, bytes)| &self.packet[at..at + bytes])
     }
 
     /// Whether its checksum is right.
-    pub(super) fn is_sound(&self) -> bool {
+    pub fn is_sound(&self) -> bool {
         sum_of_tcp(self.packet, self.tcp) == 0xffff
     }
 
     /// The packet, changed.
-    pub(super) fn changed(&self, change: &Change) -> Vec<u8> {
+    pub fn changed(&self, change: &Change) -> Vec<u8> {
         let mut packet = Patched { bytes: self.packet.to_vec(), tcp: self.tcp };
         for (end, address, port) in [(change.from, 12, 0), (change.to, 16, 2)] {
             if let Some(end) = end {
@@ -179,7 +200,7 @@ impl<'a> Segment<'a> {
 
 impl Draft<'_> {
     /// The packet.
-    pub(super) fn packet(&self) -> Vec<u8> {
+    pub fn packet(&self) -> Vec<u8> {
         const DO_NOT_FRAGMENT: u8 = 0x40;
         const HOPS: u8 = 64;
         assert!(self.options.len().is_multiple_of(4) && self.options.len() <= 40, "{} bytes", self.options.len());
@@ -226,7 +247,7 @@ impl Patched {
 }
 
 /// The checksum of these bytes (RFC 1071).
-pub(super) fn checksum(bytes: &[u8]) -> u16 {
+pub(crate) fn checksum(bytes: &[u8]) -> u16 {
     !folded(sum(bytes))
 }
 

@@ -8,12 +8,12 @@ use sojourn_dispatch::{BackendId, Event};
 use sojourn_part::clock;
 use sojourn_stats::{Span, Time};
 
-use super::cookie;
-use super::offset::{OPTION, Offset};
-use super::opening::Opening;
-use super::segment::{ACK, Change, Draft, FIN, MSS, PSH, RST, SYN, Segment};
-use super::settings::{Cx, Ends};
-use super::window::{OWN_SCALE, Scales};
+use crate::cookie;
+use crate::offset::{OPTION, Offset};
+use crate::opening::Opening;
+use crate::segment::{ACK, Change, Draft, FIN, MSS, PSH, RST, SYN, Segment};
+use crate::settings::{Cx, Ends};
+use crate::window::{OWN_SCALE, Scales};
 
 /// When what the switch has acknowledged is sent again for the first time, and how often; the time doubles.
 const RESEND: Span = Span(300_000_000);
@@ -28,15 +28,15 @@ const IN_WINDOW: u32 = 1 << 24;
 
 /// A connection that has a server.
 #[derive(Debug)]
-pub(super) struct Joined {
-    pub(super) backend: BackendId,
+pub(crate) struct Joined {
+    pub(crate) backend: BackendId,
     /// What the server's numbers are above those that the client knows, and how its windows are stated.
     offset: Offset,
     to_server: Scales,
     /// The client's last window, as it was stated.
     window: u16,
     /// What the switch has acknowledged, and the server not yet, as far as is known.
-    pub(super) owed: Vec<u8>,
+    pub(crate) owed: Vec<u8>,
     resends: u32,
     resend_at: Time,
     opened: Time,
@@ -52,7 +52,7 @@ pub(super) struct Joined {
 
 impl Joined {
     /// Passes the server what has come, and lets it go on with the client.
-    pub(super) fn new(
+    pub(crate) fn new(
         ends: &Ends,
         opening: &Opening,
         backend: BackendId,
@@ -95,19 +95,19 @@ impl Joined {
     }
 
     /// When something is to be done unless a packet comes first.
-    pub(super) fn due(&self, cx: &Cx<'_>) -> Time {
+    pub(crate) fn due(&self, cx: &Cx<'_>) -> Time {
         let lifetimes = cx.settings.lifetimes;
         let end = self.heard + if self.is_over { lifetimes.closing } else { lifetimes.open };
         if self.owed.is_empty() { end } else { end.min(self.resend_at) }
     }
 
     /// Whether its client may begin another connection in its place.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.is_over
     }
 
     /// Passes on a segment of the client.
-    pub(super) fn of_client(&mut self, ends: &Ends, segment: &Segment<'_>, cx: &mut Cx<'_>) {
+    pub(crate) fn of_client(&mut self, ends: &Ends, segment: &Segment<'_>, cx: &mut Cx<'_>) {
         let to = Some(cx.settings.servers[self.backend.0 as usize]);
         let ack = self.offset.seq.wrapping_neg();
         let window = Some(self.to_server.apply(segment.window()));
@@ -132,7 +132,7 @@ impl Joined {
     }
 
     /// Passes on a segment of the server, if it is one.
-    pub(super) fn of_server(&mut self, ends: &Ends, segment: &Segment<'_>, cx: &mut Cx<'_>) {
+    pub(crate) fn of_server(&mut self, ends: &Ends, segment: &Segment<'_>, cx: &mut Cx<'_>) {
         if !cx.settings.is_of(self.backend, segment.from()) {
             return;
         }
@@ -142,7 +142,7 @@ impl Joined {
         }
         if cx.settings.teller.is_some() && segment.flags() & RST == 0 {
             // Its half has not been told, and sends what it cannot translate here.
-            cx.decider.spliced().detours += 1;
+            cx.decider.counts().detours += 1;
             if segment.span() > 0 {
                 // Not for what may be an answer to this very packet: neither side would end.
                 self.send(ends, (self.client_next, segment.seq()), &[], cx);
@@ -164,16 +164,16 @@ impl Joined {
         if bytes > 0 && cx.settings.teller.is_none() {
             if !std::mem::replace(&mut self.has_replied, true) {
                 let round_trip = cx.now.saturating_since(self.opened);
-                cx.decider.tell(Event::FirstByte { backend, round_trip }, cx.now);
+                cx.decider.observe(Event::FirstByte { backend, round_trip }, cx.now);
             }
-            cx.decider.tell(Event::Transmitted { backend, bytes }, cx.now);
+            cx.decider.observe(Event::Transmitted { backend, bytes }, cx.now);
         }
         self.server_ends |= segment.flags() & FIN != 0;
         self.end(segment, ends, cx);
     }
 
     /// A time is over; gives whether the connection is.
-    pub(super) fn is_due(&mut self, ends: &Ends, cx: &mut Cx<'_>) -> bool {
+    pub(crate) fn is_due(&mut self, ends: &Ends, cx: &mut Cx<'_>) -> bool {
         if self.owed.is_empty() || cx.now < self.resend_at {
             cx.decider.forget(ends.client, cx.now);
             return true;
@@ -195,7 +195,7 @@ impl Joined {
     }
 
     /// Ends both sides.
-    pub(super) fn reset(&mut self, ends: &Ends, cx: &mut Cx<'_>) {
+    pub(crate) fn reset(&mut self, ends: &Ends, cx: &mut Cx<'_>) {
         cx.decider.forget(ends.client, cx.now);
         cx.reset_server(ends, self.backend, self.client_next);
         let seq = self.server_next.wrapping_add(self.offset.seq);
@@ -207,7 +207,7 @@ impl Joined {
     }
 
     /// What a router says of a packet of the server, as the server knows its numbers: what is added to them.
-    pub(super) fn to_server(&self) -> u32 {
+    pub(crate) fn to_server(&self) -> u32 {
         self.offset.seq.wrapping_neg()
     }
 
@@ -230,7 +230,7 @@ impl Joined {
         if is_near {
             self.heard = cx.now;
         } else {
-            cx.decider.spliced().strange += 1;
+            cx.decider.counts().strange += 1;
         }
         is_near
     }
