@@ -73,6 +73,20 @@ impl Control {
     pub(crate) fn confidence(&self) -> f64 {
         self.precision.map_or(CONFIDENCE, |precision| precision.confidence)
     }
+
+    /// What is left out at the start of a run of this length.
+    ///
+    /// # Errors
+    /// When nothing would be left.
+    pub(crate) fn warm_up_of(&self, horizon: Span) -> Result<Span, SimError> {
+        match self.warm_up {
+            WarmUp::Auto => Ok(Span::ZERO),
+            WarmUp::Fixed(warm_up) if warm_up < horizon => Ok(warm_up),
+            WarmUp::Fixed(warm_up) => {
+                Err(SimError::Invalid(format!("the warm-up of {warm_up} is not shorter than the run of {horizon}")))
+            }
+        }
+    }
 }
 
 /// What is left out at the start.
@@ -107,7 +121,7 @@ pub struct Progress {
 }
 
 /// What came out.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// The metrics, with intervals.
     pub measures: Vec<Measure>,

@@ -41,7 +41,7 @@ pub(crate) struct Cx<T: Traffic> {
     pub(crate) ledger: Ledger,
     /// The warm-up is over with what has just ended.
     pub(crate) milestone: Option<Milestone>,
-    /// Clients whose requests have ended and that have not been told yet; none where they do not listen.
+    /// Clients whose requests have ended and that do not know it yet; none where they do not listen.
     pub(crate) ended: Vec<u32>,
     pub(crate) clients_listen: bool,
 }
@@ -88,7 +88,7 @@ pub(crate) trait Measured: Send {
 
 /// Who asks, and when.
 pub(crate) trait Clients<F: Fabric>: Send {
-    /// Whether they are told of the ends of their requests.
+    /// Whether they get the ends of their requests.
     const LISTEN: bool;
 
     /// They begin.
@@ -279,7 +279,7 @@ impl<C: Clients<F>, F: Fabric> Engine<C, F> {
         } else {
             self.clients.arrive(&mut self.fabric, &mut self.cx);
         }
-        self.tell();
+        self.signal_ends();
     }
 
     /// Takes the agenda's first entry.
@@ -296,9 +296,9 @@ impl<C: Clients<F>, F: Fabric> Engine<C, F> {
         }
     }
 
-    /// Tells what the last event has ended: the warm-up, and clients their requests.
+    /// Signals what the last event has ended: the warm-up, and to clients their requests.
     #[inline]
-    fn tell(&mut self) {
+    fn signal_ends(&mut self) {
         if let Some(milestone) = self.cx.milestone.take() {
             self.pass(milestone);
         }

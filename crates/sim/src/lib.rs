@@ -125,7 +125,7 @@
 //!
 //! A request has no size: it costs its link the delay only. A reply is one message: a link passes it on when it has
 //! the last byte. Where paths lose packets both are transfers over connections of TCP (`fabric::routed::transfers`). A
-//! client that gives up is gone at once: its job leaves the server, and its dispatcher is told.
+//! client that gives up is gone at once: its job leaves the server, and its dispatcher knows.
 //!
 //! # What is measured
 //!

@@ -54,7 +54,7 @@ pub(crate) enum What {
     ReplyFlows,
     /// The reply's last byte reaches the client.
     ReplyAtClient,
-    /// The client is told to ask elsewhere.
+    /// The client is redirected.
     Redirected,
     /// A client has the answer to its SYN.
     Connects,
@@ -73,7 +73,7 @@ pub(crate) enum What {
     PatienceEnds,
     /// The user has thought.
     UserAsks,
-    /// A switch hears that a connection is closed.
+    /// A switch learns that a connection is closed.
     Closes,
     /// A part breaks, or is whole again.
     Fault,

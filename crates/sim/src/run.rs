@@ -9,7 +9,7 @@ use sojourn_model::{Server, System};
 use sojourn_stats::{Measure, Span, measure};
 use sojourn_traffic::{Arrivals, Closed, Demand, Traced, Workload};
 
-use crate::control::{Control, Progress, Report, SimError, WarmUp, demand_of_classes};
+use crate::control::{Control, Progress, Report, SimError, demand_of_classes};
 use crate::course::Course;
 use crate::engine::{Engine, Fabric};
 use crate::fabric::{self, Direct, Routed, refuse};
@@ -74,13 +74,7 @@ pub fn run_plan(system: &System, workload: &Workload, control: &Control) -> Resu
     let Some(horizon) = control.horizon else {
         return Err(SimError::Invalid("the run of a plan has a length: give a horizon".into()));
     };
-    let warm_up = match control.warm_up {
-        WarmUp::Auto => Span::ZERO,
-        WarmUp::Fixed(span) => span,
-    };
-    if warm_up >= horizon {
-        return Err(SimError::Invalid(format!("the warm-up of {warm_up} is not shorter than the run of {horizon}")));
-    }
+    let warm_up = control.warm_up_of(horizon)?;
     if let Workload::Sessions(users) = workload {
         return sessions::run_plan(system, users, control, horizon, warm_up);
     }
@@ -101,7 +95,7 @@ pub fn response_times(system: &System, workload: &Workload, seed: u64, horizon: 
     with_engine(system, workload, &Control::default(), ResponseTimes { seed, horizon })
 }
 
-/// Whether the direct fabric can be it. A switch hears of ends from the client's packets, which take their time.
+/// Whether the direct fabric can be it. A switch learns of ends from the client's packets, which take their time.
 fn is_direct(system: &System) -> bool {
     system.is_plain() && system.tiers.iter().all(|tier| tier.face == Face::Gateway)
 }
@@ -109,7 +103,7 @@ fn is_direct(system: &System) -> bool {
 /// Something to do with the engine of a system and its clients, whatever its type is.
 trait Task<'a> {
     type Answer;
-    fn of<E: Played + 'a>(self, make: Box<Make<'a, E>>) -> Result<Self::Answer, SimError>;
+    fn run<E: Played + 'a>(self, make: Box<Make<'a, E>>) -> Result<Self::Answer, SimError>;
 }
 
 /// Does `task` with the engine of `system` and `workload`.
@@ -131,21 +125,21 @@ fn with_engine<'a, T: Task<'a>>(
     match (workload, is_direct(system) && !control.always_routed) {
         (Workload::Closed(closed), true) => {
             workload.check()?;
-            task.of(Box::new(move |seed, course| {
+            task.run(Box::new(move |seed, course| {
                 Ok(users((workload, closed), seed, &demand, course, direct(seed, course)?))
             }))
         }
         (Workload::Closed(closed), false) => {
             workload.check()?;
-            task.of(Box::new(move |seed, course| {
+            task.run(Box::new(move |seed, course| {
                 Ok(users((workload, closed), seed, &demand, course, routed(seed, course)?))
             }))
         }
         (_, true) => {
-            task.of(Box::new(move |seed, course| planned(workload, seed, &demand, course, direct(seed, course)?)))
+            task.run(Box::new(move |seed, course| planned(workload, seed, &demand, course, direct(seed, course)?)))
         }
         (_, false) => {
-            task.of(Box::new(move |seed, course| planned(workload, seed, &demand, course, routed(seed, course)?)))
+            task.run(Box::new(move |seed, course| planned(workload, seed, &demand, course, routed(seed, course)?)))
         }
     }
 }
@@ -182,7 +176,7 @@ struct Replicated<'a> {
 impl<'a> Task<'a> for Replicated<'a> {
     type Answer = Report;
 
-    fn of<E: Played + 'a>(self, make: Box<Make<'a, E>>) -> Result<Report, SimError> {
+    fn run<E: Played + 'a>(self, make: Box<Make<'a, E>>) -> Result<Report, SimError> {
         let Replicated { system, workload, control, progress } = self;
         let has_end = matches!(workload, Workload::Replay(_));
         let finite = control.horizon.is_some() || has_end;
@@ -255,7 +249,7 @@ struct OnePlan<'a> {
 impl<'a> Task<'a> for OnePlan<'a> {
     type Answer = Report;
 
-    fn of<E: Played + 'a>(self, make: Box<Make<'a, E>>) -> Result<Report, SimError> {
+    fn run<E: Played + 'a>(self, make: Box<Make<'a, E>>) -> Result<Report, SimError> {
         let OnePlan { workload, seed, horizon, warm_up, memory, over_time } = self;
         let mut engine = make(seed, &Course { over_time, ..Course::of_plan(warm_up, horizon, memory) })?;
         let part_at = |at| {
@@ -282,15 +276,12 @@ impl<'a> Task<'a> for OnePlan<'a> {
         }
         Ok(Report {
             measures,
-            replications_values: Vec::new(),
-            connections: Vec::new(),
-            attached: Vec::new(),
             over_time: Intervals::mean(tally.over_time.iter()),
             response_time_cdf: summary::cdf(&tally.response),
             jobs,
             replications: 1,
             converged: true,
-            notes: Vec::new(),
+            ..Report::default()
         })
     }
 }
@@ -304,7 +295,7 @@ struct ResponseTimes {
 impl<'a> Task<'a> for ResponseTimes {
     type Answer = Vec<f64>;
 
-    fn of<E: Played + 'a>(self, make: Box<Make<'a, E>>) -> Result<Vec<f64>, SimError> {
+    fn run<E: Played + 'a>(self, make: Box<Make<'a, E>>) -> Result<Vec<f64>, SimError> {
         let memory = Control::default().memory;
         let mut engine = make(self.seed, &Course::of_plan(Span::ZERO, self.horizon, memory))?;
         while !engine.run_until(u64::MAX) {}

@@ -20,7 +20,7 @@ use sojourn_model::{Discipline, Knowledge, Station};
 use sojourn_stats::measure::NoInterval;
 use sojourn_stats::{Span, Time};
 
-use self::play::Listener;
+use self::play::Recorder;
 pub use self::play::play;
 use self::sections::{Predictions, Sections};
 use crate::control::{Report, SimError};
@@ -66,7 +66,7 @@ pub struct Job {
     pub predicted: Option<Span>,
 }
 
-/// What a predictor of response times is told.
+/// What a predictor of response times knows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Predict {
     /// What it knows.
@@ -222,9 +222,9 @@ impl<'a> Counts<'a> {
     }
 }
 
-impl Listener for Counts<'_> {
+impl Recorder for Counts<'_> {
     #[inline]
-    fn hear(&mut self, job: &Job) {
+    fn record(&mut self, job: &Job) {
         if job.number < self.warm_up {
             return;
         }
@@ -240,12 +240,12 @@ impl Listener for Counts<'_> {
         }
     }
 
-    fn hear_all(&mut self, mut jobs: impl Iterator<Item = Job>) {
+    fn record_all(&mut self, mut jobs: impl Iterator<Item = Job>) {
         if self.by_class.is_empty() && self.predictions.is_none() {
             jobs.by_ref().take(self.warm_up as usize).for_each(drop);
             self.sections.add_all(jobs);
         } else {
-            jobs.for_each(|job| self.hear(&job));
+            jobs.for_each(|job| self.record(&job));
         }
     }
 }

@@ -134,7 +134,7 @@ pub(crate) struct Study<'a, E> {
     notes: Vec<String>,
 }
 
-/// The outside world: it is told of progress, and may stop the run.
+/// The outside world: it gets progress, and may stop the run.
 pub(crate) struct Outside<'a> {
     progress: &'a (dyn Fn(Progress) + Sync),
     cancel: Option<&'a AtomicBool>,
@@ -394,10 +394,9 @@ impl<'a, E: Replication> Study<'a, E> {
             converged,
             measures,
             replications_values: summary::values(rows),
-            connections: Vec::new(),
-            attached: Vec::new(),
             over_time,
             notes: self.notes,
+            ..Report::default()
         }
     }
 }

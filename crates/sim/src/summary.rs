@@ -1,7 +1,9 @@
 //! From the counts of parts (replications of a run, or sections of one) to numbers with intervals.
 
-use sojourn_stats::measure::{NoInterval, quantile_stands};
-use sojourn_stats::{Estimate, Histogram, Measure, interval};
+use std::ops::{Add, Sub};
+
+use sojourn_stats::measure::{NoInterval, of_parts, quantile_stands};
+use sojourn_stats::{Estimate, Histogram, Measure};
 
 use crate::requests::connections::Connections;
 use crate::requests::of_class::OfClass;
@@ -19,12 +21,26 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// What `of` gives of the whole and of each part; parts without a value are left out.
+    pub(crate) fn of_each<P>(
+        metric: impl Into<String>,
+        unit: &'static str,
+        samples: u64,
+        (whole, parts): (&P, &[P]),
+        of: impl Fn(&P) -> Option<f64>,
+    ) -> Row {
+        let parts = parts.iter().map(&of).collect();
+        Row { metric: metric.into(), unit, whole: of(whole), parts, samples, needs_every_part: false }
+    }
+
     /// The metric with its interval.
     pub(crate) fn measure(&self, confidence: f64) -> Measure {
-        let estimate = if self.needs_every_part && self.parts.contains(&None) {
-            Estimate::without_interval(self.whole, self.samples, NoInterval::TooFew)
-        } else {
-            of_parts(self.whole, &self.parts, self.samples, confidence)
+        let parts: Vec<f64> = self.parts.iter().flatten().copied().filter(|value| value.is_finite()).collect();
+        let estimate = match self.whole.filter(|value| value.is_finite()) {
+            Some(whole) if !self.needs_every_part || !self.parts.contains(&None) => {
+                of_parts(whole, &parts, self.samples, confidence)
+            }
+            whole => Estimate::without_interval(whole, self.samples, NoInterval::TooFew),
         };
         Measure::new(self.metric.as_str(), self.unit, estimate)
     }
@@ -78,20 +94,6 @@ pub(crate) struct Counts {
     pub(crate) of_class: Vec<OfClass>,
 }
 
-/// The number of the whole with the interval that its values in independent parts imply: Student's t on their spread
-/// around the whole (sectioning; Nakayama, ACM TOMACS 24(4), 2014). Parts without a value are left out.
-pub(crate) fn of_parts(whole: Option<f64>, parts: &[Option<f64>], samples: u64, confidence: f64) -> Estimate {
-    let values: Vec<f64> = parts.iter().flatten().copied().filter(|value| value.is_finite()).collect();
-    let count = values.len() as u64;
-    let whole = whole.filter(|value| value.is_finite());
-    let squares: f64 = values.iter().map(|value| (value - whole.unwrap_or(0.0)).powi(2)).sum();
-    let variance = squares / (count.max(2) - 1) as f64;
-    match (whole, interval::mean_half_width(count, variance, confidence)) {
-        (Some(value), Some(half)) => Estimate::Sampled { value, ci_low: value - half, ci_high: value + half, samples },
-        (value, _) => Estimate::without_interval(value, samples, NoInterval::TooFew),
-    }
-}
-
 /// The mean of all response times (s).
 pub(crate) fn mean(metric: &str, whole: &Histogram, parts: &[&Histogram]) -> Row {
     let seconds = |histogram: &Histogram| histogram.mean().map(|ns| ns * 1e-9);
@@ -123,10 +125,8 @@ pub(crate) fn quantile(metric: &str, whole: &Histogram, parts: &[&Histogram], p:
 pub(crate) fn others(whole: &Counts, parts: &[Counts]) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut add = |metric: &str, unit: &'static str, samples: u64, of: &dyn Fn(&Counts) -> Option<f64>| {
-        let parts = parts.iter().map(of).collect();
-        rows.push(Row { metric: metric.into(), unit, whole: of(whole), parts, samples, needs_every_part: false });
+        rows.push(Row::of_each(metric, unit, samples, (whole, parts), of));
     };
-    let per = |sum: f64, count: u64| (count > 0).then(|| sum / count as f64);
     for (class, OfClass { name, completed, .. }) in whole.of_class.iter().enumerate() {
         add(&format!("response_time_mean_{name}"), "s", *completed, &|part| {
             per(part.of_class[class].response_ns as f64 * 1e-9, part.of_class[class].completed)
@@ -171,6 +171,11 @@ pub(crate) fn others(whole: &Counts, parts: &[Counts]) -> Vec<Row> {
     rows
 }
 
+/// A mean over so many; none over none.
+pub(crate) fn per(sum: f64, count: u64) -> Option<f64> {
+    (count > 0).then(|| sum / count as f64)
+}
+
 /// The distribution function of response times in seconds.
 pub(crate) fn cdf(whole: &Histogram) -> Vec<(f64, f64)> {
     whole.cdf_points(CORNERS).into_iter().map(|(ns, share)| (ns as f64 * 1e-9, share)).collect()
@@ -189,47 +194,63 @@ fn imbalance(sent: &[u64]) -> Option<f64> {
     (mean > 0.0).then(|| 1.0 + (percentile(0.9) - percentile(0.1)) / (2.0 * mean))
 }
 
+/// What joins two counts: an operation on each kind of number.
+pub(crate) struct Joins {
+    pub(crate) small: fn(u64, u64) -> u64,
+    pub(crate) large: fn(u128, u128) -> u128,
+    pub(crate) real: fn(f64, f64) -> f64,
+}
+
+/// The counts of both together.
+pub(crate) const SUM: Joins =
+    Joins { small: |one, other| one + other, large: |one, other| one + other, real: f64::add };
+
+/// What was counted after the other was.
+pub(crate) const DIFFERENCE: Joins =
+    Joins { small: |one, other| one - other, large: |one, other| one - other, real: f64::sub };
+
 impl Counts {
     /// All parts together.
     pub(crate) fn sum<'a>(parts: impl IntoIterator<Item = &'a Counts>) -> Counts {
         let mut whole = Counts::default();
-        for part in parts {
-            whole.elapsed_s += part.elapsed_s;
-            whole.completions += part.completions;
-            whole.served += part.served;
-            whole.waiting_s += part.waiting_s;
-            whole.service_s += part.service_s;
-            whole.busy_s += part.busy_s;
-            whole.ended += part.ended;
-            whole.denied += part.denied;
-            whole.abandoned += part.abandoned;
-            whole.connections = part.connections.map(|part| whole.connections.unwrap_or_default() + part);
-            whole.of_class = match whole.of_class.is_empty() {
-                true => part.of_class.clone(),
-                false => whole.of_class.iter().zip(&part.of_class).map(|(all, some)| all.and(some)).collect(),
-            };
-            whole.sent.resize(part.sent.len(), 0);
-            whole.sent.iter_mut().zip(&part.sent).for_each(|(all, some)| *all += some);
-        }
+        parts.into_iter().for_each(|part| whole.join(part, &SUM));
         whole
     }
 
     /// What was counted after `before` was.
     pub(crate) fn since(&self, before: &Counts) -> Counts {
-        Counts {
-            elapsed_s: self.elapsed_s - before.elapsed_s,
-            busy_s: self.busy_s - before.busy_s,
-            completions: self.completions - before.completions,
-            served: self.served - before.served,
-            waiting_s: self.waiting_s - before.waiting_s,
-            service_s: self.service_s - before.service_s,
-            ended: self.ended - before.ended,
-            denied: self.denied - before.denied,
-            abandoned: self.abandoned - before.abandoned,
-            sent: self.sent.iter().zip(&before.sent).map(|(now, then)| now - then).collect(),
-            connections: self.connections.map(|now| now - before.connections.unwrap_or_default()),
-            of_class: self.of_class.iter().zip(&before.of_class).map(|(now, then)| now.since(then)).collect(),
+        let mut after = self.clone();
+        after.join(before, &DIFFERENCE);
+        after
+    }
+
+    fn join(&mut self, other: &Counts, how: &Joins) {
+        for (own, others) in [
+            (&mut self.elapsed_s, other.elapsed_s),
+            (&mut self.busy_s, other.busy_s),
+            (&mut self.waiting_s, other.waiting_s),
+            (&mut self.service_s, other.service_s),
+        ] {
+            *own = (how.real)(*own, others);
         }
+        for (own, others) in [
+            (&mut self.completions, other.completions),
+            (&mut self.served, other.served),
+            (&mut self.ended, other.ended),
+            (&mut self.denied, other.denied),
+            (&mut self.abandoned, other.abandoned),
+        ] {
+            *own = (how.small)(*own, others);
+        }
+        self.sent.resize(other.sent.len(), 0);
+        self.sent.iter_mut().zip(&other.sent).for_each(|(own, others)| *own = (how.small)(*own, *others));
+        if let Some(others) = &other.connections {
+            self.connections.get_or_insert_default().join(others, how);
+        }
+        if self.of_class.is_empty() {
+            self.of_class = other.of_class.iter().map(OfClass::none).collect();
+        }
+        self.of_class.iter_mut().zip(&other.of_class).for_each(|(own, others)| own.join(others, how));
     }
 }
 

@@ -202,11 +202,11 @@ pub fn mean_of_samples(moments: &Moments) -> Estimate {
 /// parts of them (replications, sections) imply: Student's t on the parts' spread *around the whole*. Right for
 /// quantiles, whose parts must not be averaged (Nakayama, ACM TOMACS 24(4), 2014, sectioning). Without an interval below
 /// two parts.
-pub fn of_parts(whole: f64, parts: &[f64], samples: u64) -> Estimate {
+pub fn of_parts(whole: f64, parts: &[f64], samples: u64, confidence: f64) -> Estimate {
     let count = parts.len() as u64;
     let squares: f64 = parts.iter().map(|part| (part - whole).powi(2)).sum();
     let variance = squares / (count.max(2) - 1) as f64;
-    match interval::mean_half_width(count, variance, CONFIDENCE) {
+    match interval::mean_half_width(count, variance, confidence) {
         Some(half) => Estimate::Sampled { value: whole, ci_low: whole - half, ci_high: whole + half, samples },
         None => Estimate::without_interval(Some(whole), samples, NoInterval::TooFew),
     }

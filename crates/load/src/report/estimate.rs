@@ -24,7 +24,7 @@
 
 use sojourn_stats::interval::t_quantile;
 use sojourn_stats::measure::{
-    NoInterval, mean_of_batches, of_parts, quantile_by_share, quantile_stands, too_few_or_too_short,
+    CONFIDENCE, NoInterval, mean_of_batches, of_parts, quantile_by_share, quantile_stands, too_few_or_too_short,
 };
 use sojourn_stats::{Estimate, Histogram};
 
@@ -57,7 +57,7 @@ pub fn ratio(windows: &[(f64, f64)], samples: u64) -> Estimate {
     }
     let mean = denominator / windows.len() as f64;
     let parts: Vec<f64> = windows.iter().map(|window| value + (window.0 - value * window.1) / mean).collect();
-    if parts.len() == WINDOWS { mean_of_batches(&parts, samples) } else { of_parts(value, &parts, samples) }
+    if parts.len() == WINDOWS { mean_of_batches(&parts, samples) } else { of_parts(value, &parts, samples, CONFIDENCE) }
 }
 
 /// A share between 0 and 1: as [`ratio`], with its interval inside these.

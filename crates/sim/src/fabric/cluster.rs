@@ -1,6 +1,6 @@
 //! The fabric of users who browse: connections, what their files wait for, and the servers.
 //!
-//! Who chooses a server, and what that one is told, is the [`Routing`]'s. All else is here: the packets' delays and the
+//! Who chooses a server, and what that one learns, is the [`Routing`]'s. All else is here: the packets' delays and the
 //! balancer's cores, servers as stations or delay curves, TCP's stalls, flows in shared links, the users attached to each
 //! server and its open connections. What takes how long is in the module of the users (`sessions`).
 //!
@@ -56,7 +56,7 @@ pub(crate) struct Cluster<R> {
     polled: Vec<u32>,
 }
 
-/// Who chooses the servers of sessions, connections and requests, for how long, and what that one is told.
+/// Who chooses the servers of sessions, connections and requests, for how long, and what that one learns.
 pub(crate) trait Routing: Send + Sized {
     /// Those in front of the servers of `system`, with policies of `catalogue` and random streams of this seed.
     fn new(system: &System, sessions: &Sessions, catalogue: &Catalogue, seed: u64) -> Result<Self, SimError>;
@@ -115,7 +115,7 @@ pub(crate) trait Routing: Send + Sized {
 /// Where the first byte of a reply is looked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FirstByte {
-    Untold,
+    Unread,
     /// Of every file, at the balancer.
     AtBalancer,
     /// Of every page file, at the user.
@@ -323,7 +323,7 @@ impl<R: Routing> Cluster<R> {
         lane.stage = Stage::UnderWay;
         let Lane { file, size, window, .. } = *lane;
         match self.routing.first_byte_seen() {
-            FirstByte::Untold => {}
+            FirstByte::Unread => {}
             FirstByte::AtBalancer => cx.later(done, What::FirstByte, number),
             FirstByte::AtUser if file > 0 => {}
             FirstByte::AtUser => {
@@ -451,7 +451,7 @@ impl<R: Routing> Cluster<R> {
 
     /// Whether a user has a connection (or a request, where choices are made for them) at `server`.
     fn is_at(&self, user: u32, server: u32, cx: &Cx) -> bool {
-        let lanes = cx.jobs.of(user);
+        let lanes = cx.jobs.lanes_of(user);
         cx.jobs.lanes[lanes.start as usize..lanes.end as usize].iter().any(|lane| self.counts_at(lane, server))
     }
 
@@ -652,7 +652,7 @@ fn targets(tier: &Tier) -> impl Iterator<Item = &Target> {
     tier.seats.iter().flat_map(|seat| &seat.targets)
 }
 
-/// What a policy is asked about: the simulator tells it no paths of users who browse.
+/// What a policy is asked about: it gets no paths of users who browse.
 fn asked(user: u32, lane: &Lane) -> Asked {
     Asked { client: user, class: lane.class, ..Asked::default() }
 }

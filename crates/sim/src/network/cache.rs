@@ -45,7 +45,7 @@ impl Cache {
         let mut inside = vec![false; popularity.len()];
         let mut left = room;
         for object in ranked {
-            let size = sizes.of(object);
+            let size = sizes.of_object(object);
             if size <= left {
                 inside[object as usize] = true;
                 left -= size;
@@ -87,7 +87,7 @@ impl Cache {
 
 impl Sizes {
     #[inline]
-    fn of(&self, object: u32) -> u64 {
+    fn of_object(&self, object: u32) -> u64 {
         match self {
             Sizes::Places => 1,
             Sizes::Bytes(bytes) => bytes[object as usize],
@@ -158,7 +158,7 @@ impl Lru {
             }
             self.take_out(object);
         } else {
-            let size = self.sizes.of(object);
+            let size = self.sizes.of_object(object);
             if size > self.room {
                 return false;
             }
@@ -166,7 +166,7 @@ impl Lru {
                 let oldest = self.earliest;
                 self.take_out(oldest);
                 self.later[oldest as usize] = OUT;
-                self.used -= self.sizes.of(oldest);
+                self.used -= self.sizes.of_object(oldest);
                 self.full = true;
             }
             self.used += size;
@@ -217,14 +217,14 @@ mod tests {
                 hits += u32::from(hit);
                 if let Some(place) = place {
                     list.remove(place);
-                } else if sizes.of(object) > room {
+                } else if sizes.of_object(object) > room {
                     continue;
                 }
                 list.insert(0, object);
-                while list.iter().map(|object| sizes.of(*object)).sum::<u64>() > room {
+                while list.iter().map(|object| sizes.of_object(*object)).sum::<u64>() > room {
                     list.pop();
                 }
-                assert_eq!(lru.used, list.iter().map(|object| sizes.of(*object)).sum::<u64>());
+                assert_eq!(lru.used, list.iter().map(|object| sizes.of_object(*object)).sum::<u64>());
             }
             assert!(hits > 1_000 && hits < 19_000, "{hits} hits say nothing");
         }

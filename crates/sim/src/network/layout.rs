@@ -17,10 +17,10 @@ pub(super) struct Layout {
 
 pub(super) struct Station {
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) kind: StationKind,
 }
 
-pub(super) enum Kind {
+pub(super) enum StationKind {
     Queue { discipline: Discipline, cores: u32 },
     Graded { rates: Vec<f64> },
     Delay,
@@ -29,7 +29,7 @@ pub(super) enum Kind {
 pub(super) struct Chain {
     pub(super) name: String,
     pub(super) population: Population,
-    pub(super) choice: Choice,
+    pub(super) choice: Branching,
     /// Bytes of a job, or of an object where there is a cache.
     pub(super) size: Option<Law>,
     /// Upper ends of the classes of sizes (B).
@@ -40,7 +40,7 @@ pub(super) struct Chain {
 }
 
 /// How a job gets its branch.
-pub(super) enum Choice {
+pub(super) enum Branching {
     /// There is one.
     Only,
     /// Branch i where a uniform number is below entry i, and below none before.
@@ -70,11 +70,11 @@ impl Layout {
     pub(super) fn new(network: &Network, seed: u64) -> Layout {
         let station = |node: &network::Node| {
             let kind = match &node.kind {
-                Written::Delay => Kind::Delay,
+                Written::Delay => StationKind::Delay,
                 Written::Queue { discipline, cores, rates } if rates.is_empty() => {
-                    Kind::Queue { discipline: discipline.clone(), cores: *cores }
+                    StationKind::Queue { discipline: discipline.clone(), cores: *cores }
                 }
-                Written::Queue { rates, .. } => Kind::Graded { rates: rates.clone() },
+                Written::Queue { rates, .. } => StationKind::Graded { rates: rates.clone() },
             };
             Station { name: node.name.clone(), kind }
         };
@@ -86,7 +86,7 @@ impl Layout {
         let chain = |chain: &network::Chain| Chain {
             name: chain.name.clone(),
             population: chain.population.clone(),
-            choice: Choice::of(chain, seed),
+            choice: Branching::new(chain, seed),
             size: chain.size.clone(),
             size_limits: chain.size_limits.clone(),
             branch_names: chain.branches.iter().map(|branch| branch.name.clone()).collect(),
@@ -109,9 +109,9 @@ impl Station {
     /// it, nor in the work that is counted.
     pub(super) fn capacity(&self) -> f64 {
         match &self.kind {
-            Kind::Queue { cores, .. } => f64::from(*cores),
-            Kind::Graded { rates } => rates.iter().copied().fold(0.0, f64::max),
-            Kind::Delay => 1.0,
+            StationKind::Queue { cores, .. } => f64::from(*cores),
+            StationKind::Graded { rates } => rates.iter().copied().fold(0.0, f64::max),
+            StationKind::Delay => 1.0,
         }
     }
 }
@@ -141,8 +141,8 @@ fn whole_bytes(law: &Law, stream: &mut Stream) -> u64 {
     (law.sample(stream) + 0.5) as u64
 }
 
-impl Choice {
-    fn of(chain: &network::Chain, seed: u64) -> Choice {
+impl Branching {
+    fn new(chain: &network::Chain, seed: u64) -> Branching {
         match &chain.cache {
             Some(written) => {
                 let mut sizes = Stream::new(seed, &format!("chain {}", chain.name), "objects");
@@ -150,16 +150,16 @@ impl Choice {
                     written.popularity.iter().map(|_| whole_bytes(law, &mut sizes)).collect()
                 });
                 let popularity = Alias::new(&written.popularity);
-                Choice::Cache(Stored { written: written.clone(), popularity, bytes })
+                Branching::Cache(Stored { written: written.clone(), popularity, bytes })
             }
-            None if chain.branches.len() == 1 => Choice::Only,
+            None if chain.branches.len() == 1 => Branching::Only,
             None => {
                 let mut sum = 0.0;
                 let up_to = chain.branches.iter().map(|branch| {
                     sum += branch.share;
                     sum
                 });
-                Choice::Shares { up_to: up_to.collect() }
+                Branching::Shares { up_to: up_to.collect() }
             }
         }
     }

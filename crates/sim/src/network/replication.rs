@@ -24,7 +24,7 @@ use super::cache::Cache;
 use super::events::{Events, What};
 use super::graded::Graded;
 use super::jobs::{Job, Jobs};
-use super::layout::{Chain, Choice, Kind, Layout};
+use super::layout::{Branching, Chain, Layout, StationKind};
 use super::summary::{self, Counts};
 use super::tally::{Spent, Tally};
 use crate::course::{Course, Milestone, Phases};
@@ -38,7 +38,7 @@ use crate::timers::Timers;
 pub(super) struct NetworkReplication {
     now: Time,
     pub(super) layout: Arc<Layout>,
-    sources: Vec<Source>,
+    sources: Vec<Arrivals>,
     stations: Vec<StationState>,
     timers: Timers,
     events: Events,
@@ -52,7 +52,7 @@ pub(super) struct NetworkReplication {
 }
 
 /// Where the jobs of a chain come from.
-struct Source {
+struct Arrivals {
     /// One for each user of a closed chain; one in all of an open one.
     draws: Vec<Draws>,
     /// What the next gap of an open chain has beyond whole nanoseconds, so that rounding never changes the rate.
@@ -91,13 +91,15 @@ impl NetworkReplication {
     pub(super) fn new(layout: &Arc<Layout>, seed: u64, course: &Course) -> NetworkReplication {
         let stations = layout.stations.iter().map(|station| StationState {
             kind: match &station.kind {
-                Kind::Queue { discipline, cores } => Running::Queue(Station::new(discipline.clone(), *cores, None)),
-                Kind::Graded { rates } => Running::Graded(Graded::new(rates)),
-                Kind::Delay => Running::Delay,
+                StationKind::Queue { discipline, cores } => {
+                    Running::Queue(Station::new(discipline.clone(), *cores, None))
+                }
+                StationKind::Graded { rates } => Running::Graded(Graded::new(rates)),
+                StationKind::Delay => Running::Delay,
             },
             ledger: Ledger::default(),
         });
-        let sources: Vec<Source> = layout.chains.iter().map(|chain| Source::new(chain, seed)).collect();
+        let sources: Vec<Arrivals> = layout.chains.iter().map(|chain| Arrivals::new(chain, seed)).collect();
         let settled = sources.iter().flat_map(|source| &source.cache).map(Cache::settled_after).max();
         let stride = layout.steps_most();
         let mut replication = NetworkReplication {
@@ -178,13 +180,13 @@ impl NetworkReplication {
         source.ledger.enter(now);
         let draws = &mut source.draws[user as usize];
         let (taken, size) = match &written.choice {
-            Choice::Only => (0, written.draw_size(&mut draws.sizes)),
-            Choice::Shares { up_to } => {
+            Branching::Only => (0, written.draw_size(&mut draws.sizes)),
+            Branching::Shares { up_to } => {
                 let drawn = draws.choices.uniform();
                 let taken = up_to.iter().position(|share| drawn < *share).unwrap_or(up_to.len() - 1);
                 (taken, written.draw_size(&mut draws.sizes))
             }
-            Choice::Cache(stored) => {
+            Branching::Cache(stored) => {
                 let object = stored.popularity.sample(&mut draws.choices);
                 let cache = source.cache.as_mut().expect("a chain that asks a cache has one");
                 let size = stored.bytes.get(object as usize).copied().unwrap_or(0);
@@ -408,8 +410,8 @@ impl StationState {
     }
 }
 
-impl Source {
-    fn new(chain: &Chain, seed: u64) -> Source {
+impl Arrivals {
+    fn new(chain: &Chain, seed: u64) -> Arrivals {
         let name = format!("chain {}", chain.name);
         let draws = |entity: &str| Draws {
             pauses: Stream::new(seed, entity, "pauses"),
@@ -421,8 +423,8 @@ impl Source {
             Population::Open { .. } => vec![draws(&name)],
             Population::Closed { users, .. } => (0..users).map(|user| draws(&format!("{name}, user {user}"))).collect(),
         };
-        let mut source = Source { draws: all, rest_ns: 0.0, cache: None, ledger: Ledger::default(), thinking: 0 };
-        if let Choice::Cache(stored) = &chain.choice {
+        let mut source = Arrivals { draws: all, rest_ns: 0.0, cache: None, ledger: Ledger::default(), thinking: 0 };
+        if let Branching::Cache(stored) = &chain.choice {
             source.cache = Some(stored.cache(&mut Stream::new(seed, &name, "past")));
         }
         source

@@ -2,10 +2,10 @@
 
 use sojourn_stats::{Histogram, Time};
 
-use super::layout::{Chain, Choice, Kind, Layout};
+use super::layout::{Branching, Chain, Layout, StationKind};
 use super::tally::{Spent, Tally};
 use crate::study::merged;
-use crate::summary::{self, QUANTILES, Row};
+use crate::summary::{self, QUANTILES, Row, per};
 
 /// What one replication counted, beside its response times.
 pub(super) struct Counts {
@@ -124,8 +124,7 @@ pub(super) fn rows(layout: &Layout, tallies: &[&Tally], parts: &[Counts]) -> Vec
 fn others(layout: &Layout, whole: &Counts, parts: &[Counts]) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut add = |metric: String, unit: &'static str, samples: u64, of: &dyn Fn(&Counts) -> Option<f64>| {
-        let parts = parts.iter().map(of).collect();
-        rows.push(Row { metric, unit, whole: of(whole), parts, samples, needs_every_part: false });
+        rows.push(Row::of_each(metric, unit, samples, (whole, parts), of));
     };
     let rate = |count: u64, part: &Counts| (part.elapsed_s > 0.0).then(|| count as f64 / part.elapsed_s);
     let completions = |part: &Counts| part.chains.iter().map(|chain| chain.completions).sum::<u64>();
@@ -135,12 +134,12 @@ fn others(layout: &Layout, whole: &Counts, parts: &[Counts]) -> Vec<Row> {
         add(format!("throughput_{name}"), "1/s", totals.completions, &|part| {
             rate(part.chains[number].completions, part)
         });
-        if matches!(chain.choice, Choice::Cache(_)) {
+        if matches!(chain.choice, Branching::Cache(_)) {
             add(format!("hit_ratio_{name}"), "1", totals.came, &|part| {
-                ratio(part.chains[number].first_branch as f64, part.chains[number].came)
+                per(part.chains[number].first_branch as f64, part.chains[number].came)
             });
         }
-        let mut told_apart = |kind: &str, index: usize, of: &dyn Fn(&ChainCounts) -> &[(u64, f64)]| {
+        let mut of_kind = |kind: &str, index: usize, of: &dyn Fn(&ChainCounts) -> &[(u64, f64)]| {
             let of = |part: &Counts| -> (u64, f64, u64) {
                 let parts = of(&part.chains[number]);
                 (parts[index].0, parts[index].1, parts.iter().map(|(count, _)| count).sum())
@@ -148,38 +147,34 @@ fn others(layout: &Layout, whole: &Counts, parts: &[Counts]) -> Vec<Row> {
             let (taken, _, ended) = of(whole);
             add(format!("share_{name}_{kind}"), "1", ended, &|part| {
                 let (count, _, ended) = of(part);
-                ratio(count as f64, ended)
+                per(count as f64, ended)
             });
             add(format!("response_time_mean_{name}_{kind}"), "s", taken, &|part| {
                 let (count, sum_s, _) = of(part);
-                ratio(sum_s, count)
+                per(sum_s, count)
             });
         };
         if chain.branches.len() > 1 {
             for (index, branch) in chain.branch_names.iter().enumerate() {
-                told_apart(branch, index, &|part| part.branches.as_slice());
+                of_kind(branch, index, &|part| part.branches.as_slice());
             }
         }
         for index in 0..chain.size_classes() {
-            told_apart(&format!("size_{}", index + 1), index, &|part| part.sizes.as_slice());
+            of_kind(&format!("size_{}", index + 1), index, &|part| part.sizes.as_slice());
         }
     }
     for (number, station) in layout.stations.iter().enumerate() {
         let name = &station.name;
         let visits = whole.stations[number].visits;
         let per_time = |sum_s: f64, part: &Counts| (part.elapsed_s > 0.0).then(|| sum_s / part.elapsed_s);
-        if !matches!(station.kind, Kind::Delay) {
+        if !matches!(station.kind, StationKind::Delay) {
             add(format!("utilization_{name}"), "1", visits, &|part| per_time(part.stations[number].done_s, part));
         }
         add(format!("queue_length_mean_{name}"), "1", visits, &|part| per_time(part.stations[number].inside_s, part));
         add(format!("throughput_{name}"), "1/s", visits, &|part| rate(part.stations[number].visits, part));
         add(format!("response_time_mean_{name}"), "s", visits, &|part| {
-            ratio(part.stations[number].spent_s, part.stations[number].visits)
+            per(part.stations[number].spent_s, part.stations[number].visits)
         });
     }
     rows
-}
-
-fn ratio(sum: f64, count: u64) -> Option<f64> {
-    (count > 0).then(|| sum / count as f64)
 }

@@ -1,6 +1,6 @@
 //! What is counted of connections, where requests need one.
 
-use std::ops::{Add, Sub};
+use crate::summary::Joins;
 
 /// Connections, and what has come over them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,30 +15,13 @@ pub(crate) struct Connections {
     pub(crate) response_ns: u128,
 }
 
-impl Add for Connections {
-    type Output = Connections;
-
-    fn add(self, other: Connections) -> Connections {
-        Connections {
-            set_up: self.set_up + other.set_up,
-            set_up_ns: self.set_up_ns + other.set_up_ns,
-            given_up: self.given_up + other.given_up,
-            bytes: self.bytes + other.bytes,
-            response_ns: self.response_ns + other.response_ns,
-        }
-    }
-}
-
-impl Sub for Connections {
-    type Output = Connections;
-
-    fn sub(self, before: Connections) -> Connections {
-        Connections {
-            set_up: self.set_up - before.set_up,
-            set_up_ns: self.set_up_ns - before.set_up_ns,
-            given_up: self.given_up - before.given_up,
-            bytes: self.bytes - before.bytes,
-            response_ns: self.response_ns - before.response_ns,
-        }
+impl Connections {
+    /// Joins counts with others.
+    pub(crate) fn join(&mut self, other: &Connections, how: &Joins) {
+        self.set_up = (how.small)(self.set_up, other.set_up);
+        self.set_up_ns = (how.large)(self.set_up_ns, other.set_up_ns);
+        self.given_up = (how.small)(self.given_up, other.given_up);
+        self.bytes = (how.large)(self.bytes, other.bytes);
+        self.response_ns = (how.large)(self.response_ns, other.response_ns);
     }
 }

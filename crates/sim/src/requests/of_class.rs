@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use sojourn_traffic::Workload;
 
+use crate::summary::Joins;
+
 /// Completed requests of one class.
 #[derive(Clone, Debug)]
 pub(crate) struct OfClass {
@@ -21,22 +23,15 @@ impl OfClass {
         several.map(|name| OfClass { name: (*name).into(), completed: 0, response_ns: 0 }).collect()
     }
 
-    /// What was counted after `before` was.
-    pub(crate) fn since(&self, before: &OfClass) -> OfClass {
-        OfClass {
-            name: Arc::clone(&self.name),
-            completed: self.completed - before.completed,
-            response_ns: self.response_ns - before.response_ns,
-        }
+    /// Nothing of the same class.
+    pub(crate) fn none(&self) -> OfClass {
+        OfClass { name: Arc::clone(&self.name), completed: 0, response_ns: 0 }
     }
 
-    /// The counts of both together.
-    pub(crate) fn and(&self, other: &OfClass) -> OfClass {
-        OfClass {
-            name: Arc::clone(&self.name),
-            completed: self.completed + other.completed,
-            response_ns: self.response_ns + other.response_ns,
-        }
+    /// Joins counts with others of the same class.
+    pub(crate) fn join(&mut self, other: &OfClass, how: &Joins) {
+        self.completed = (how.small)(self.completed, other.completed);
+        self.response_ns = (how.large)(self.response_ns, other.response_ns);
     }
 
     pub(crate) fn clear(&mut self) {

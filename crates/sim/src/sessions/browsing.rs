@@ -75,7 +75,7 @@ impl Browsing {
     /// Gives a user's next files to its free connections; to an open one if there is any.
     #[inline]
     fn give<F: Connected>(&mut self, number: u32, fabric: &mut F, cx: &mut Cx) {
-        let lanes = cx.jobs.of(number);
+        let lanes = cx.jobs.lanes_of(number);
         loop {
             let user = &mut self.users[number as usize];
             let files = user.fetches.len() as u32;
@@ -173,7 +173,7 @@ impl Browsing {
             cx.ledger.lost()
         }
         if self.users[user as usize].visit.last {
-            for lane in cx.jobs.of(user) {
+            for lane in cx.jobs.lanes_of(user) {
                 if cx.jobs.lane(lane).open {
                     fabric.close(lane, false, cx);
                 }
@@ -237,7 +237,7 @@ impl<F: Connected> Clients<F> for Browsing {
 
 /// A user wants none of the files that it has asked for and not had; their connections break.
 fn drop_files<F: Connected>(user: u32, fabric: &mut F, cx: &mut Cx) {
-    for lane in cx.jobs.of(user) {
+    for lane in cx.jobs.lanes_of(user) {
         if cx.jobs.lane(lane).stage == Stage::Free {
             continue;
         }

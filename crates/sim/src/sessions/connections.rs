@@ -215,7 +215,7 @@ impl Connections {
 
     /// The lanes of a user.
     #[inline]
-    pub(crate) fn of(&self, user: u32) -> std::ops::Range<u32> {
+    pub(crate) fn lanes_of(&self, user: u32) -> std::ops::Range<u32> {
         user * self.parallel..(user + 1) * self.parallel
     }
 

@@ -10,7 +10,7 @@ use super::check;
 use super::connections::{Connected, Connections};
 use super::summary::{self as sums, QUANTILES, Sums};
 use super::tally::Tally;
-use crate::control::{Control, Progress, Report, SimError, WarmUp, demand_of};
+use crate::control::{Control, Progress, Report, SimError, demand_of};
 use crate::course::Course;
 use crate::engine::Engine;
 use crate::fabric::{Cluster, OneTier, Routing, Tiers};
@@ -63,12 +63,8 @@ fn replicated<R: Routing>(
     let Some(horizon) = control.horizon else {
         return Err(SimError::Invalid("sessions need a duration, e.g. duration = \"600 s\": users never end".into()));
     };
-    let warm_up = match control.warm_up {
-        WarmUp::Auto => Span::ZERO,
-        WarmUp::Fixed(span) => span,
-    };
-    check_warm_up(warm_up, horizon)?;
-    // An error that every replication would meet is told before any is played.
+    let warm_up = control.warm_up_of(horizon)?;
+    // An error that every replication would meet is said before any is played.
     let course = Course { keep_series: false, ..Course::of_plan(warm_up, horizon, control.memory) };
     let one = Sessions { users: 1, ..sessions.clone() };
     replication::<R>(system, &one, &control.catalogue, control.seed, &course)?;
@@ -121,16 +117,12 @@ fn replicated<R: Routing>(
     let measures = summary::measures(&rows, control.confidence());
     let whole = Sums::sum(&parts(&outcomes));
     Ok(Report {
-        response_time_cdf: summary::cdf(&histogram(&outcomes, |tally| &tally.objects)),
-        connections: sums::shares(&whole.open),
-        attached: sums::shares(&whole.attached),
-        over_time: None,
-        jobs: whole.counts.responses[0].0,
         replications: outcomes.len() as u32,
         converged: converged && measures.iter().any(|measure| measure.estimate.interval().is_some()),
         measures,
         replications_values: summary::values(rows),
         notes,
+        ..report(&whole, &histogram(&outcomes, |tally| &tally.objects))
     })
 }
 
@@ -185,18 +177,18 @@ fn one_plan<R: Routing>(
     measures.extend(summary::measures(&sums::others(&whole, &sections), measure::CONFIDENCE));
     let mut notes = sessions.notes();
     note_left_out(&mut notes, left_out, ended);
-    Ok(Report {
-        response_time_cdf: summary::cdf(&tally.objects),
+    Ok(Report { replications: 1, converged: true, measures, notes, ..report(&whole, &tally.objects) })
+}
+
+/// What a report says of all that was counted, and of the response times of objects.
+fn report(whole: &Sums, objects: &Histogram) -> Report {
+    Report {
+        response_time_cdf: summary::cdf(objects),
         connections: sums::shares(&whole.open),
         attached: sums::shares(&whole.attached),
-        over_time: None,
         jobs: whole.counts.responses[0].0,
-        replications: 1,
-        converged: true,
-        measures,
-        replications_values: Vec::new(),
-        notes,
-    })
+        ..Report::default()
+    }
 }
 
 /// The pages that each user asks for in the run of one plan ([`crate::run_plan`]), in order: the emitted stream, for tests
@@ -331,13 +323,6 @@ fn histogram(outcomes: &[Outcome], of: impl Fn(&Tally) -> &Histogram) -> Histogr
 fn expected(sessions: &Sessions, horizon: Span) -> u64 {
     let think_s = (sessions.think.mean() / sessions.time_scale).max(1e-3);
     (f64::from(sessions.users) * horizon.as_secs_f64() / think_s) as u64
-}
-
-fn check_warm_up(warm_up: Span, horizon: Span) -> Result<(), SimError> {
-    if warm_up < horizon {
-        return Ok(());
-    }
-    Err(SimError::Invalid(format!("the warm-up of {warm_up} is not shorter than the run of {horizon}")))
 }
 
 fn note_left_out(notes: &mut Vec<String>, left_out: u64, ended: u64) {

@@ -1,7 +1,7 @@
 //! From the counts of parts (replications, or sections of one) to rows of metrics.
 
 use super::tally::{Counts, ServerCounts};
-use crate::summary::{MOST_SHARES, Row};
+use crate::summary::{MOST_SHARES, Row, per};
 
 /// Sums over one part of a run: a replication, or a section of one.
 #[derive(Clone, Debug, Default)]
@@ -58,8 +58,7 @@ impl Sums {
 pub(super) fn others(whole: &Sums, parts: &[Sums]) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut add = |metric: String, unit: &'static str, samples: u64, of: &dyn Fn(&Sums) -> Option<f64>| {
-        let parts = parts.iter().map(of).collect();
-        rows.push(Row { metric, unit, whole: of(whole), parts, samples, needs_every_part: false });
+        rows.push(Row::of_each(metric, unit, samples, (whole, parts), of));
     };
     let Counts { objects, files, ended, responses, .. } = whole.counts;
     let per_second = |count: u64, part: &Sums| (part.elapsed_s > 0.0).then(|| count as f64 / part.elapsed_s);
@@ -109,7 +108,7 @@ pub(super) fn others(whole: &Sums, parts: &[Sums]) -> Vec<Row> {
 
 /// Mean response time (s) of a number and a sum (ns).
 pub(super) fn mean_s((count, sum): (u64, u128)) -> Option<f64> {
-    (count > 0).then(|| sum as f64 * 1e-9 / count as f64)
+    per(sum as f64 * 1e-9, count)
 }
 
 /// Numbers and the share of the time at each, where there was any.
@@ -138,7 +137,7 @@ fn quantile(spent: &[u64], p: f64) -> Option<f64> {
 }
 
 fn ratio(some: u64, all: u64) -> Option<f64> {
-    (all > 0).then(|| some as f64 / all as f64)
+    per(some as f64, all)
 }
 
 fn add(ours: &mut Vec<u64>, theirs: &[u64]) {

@@ -8,44 +8,44 @@ use sojourn_stats::{Span, Time};
 
 use super::{Arrival, Job, Predict, Queue};
 
-/// What is told of the jobs.
-pub(super) trait Listener {
+/// What is recorded of the jobs.
+pub(super) trait Recorder {
     /// Of one.
-    fn hear(&mut self, job: &Job);
+    fn record(&mut self, job: &Job);
 
     /// Of all of them, in order of arrival.
-    fn hear_all(&mut self, jobs: impl Iterator<Item = Job>) {
-        jobs.for_each(|job| self.hear(&job));
+    fn record_all(&mut self, jobs: impl Iterator<Item = Job>) {
+        jobs.for_each(|job| self.record(&job));
     }
 }
 
-impl<F: FnMut(&Job)> Listener for F {
-    fn hear(&mut self, job: &Job) {
+impl<F: FnMut(&Job)> Recorder for F {
+    fn record(&mut self, job: &Job) {
         self(job);
     }
 }
 
-/// Plays `arrivals`, which are in order of time, through `queue`, and tells of every job once it is known when it leaves:
-/// under FCFS without a limited room in order of arrival, otherwise in order of departure (a denied one at once).
+/// Plays `arrivals`, which are in order of time, through `queue`, and gives every job to `record` once it is known when it
+/// leaves: under FCFS without a limited room in order of arrival, otherwise in order of departure (a denied one at once).
 ///
 /// # Panics
 /// Where [`Discipline::check`] refuses the queue, or time runs backwards.
-pub fn play(queue: &Queue, arrivals: impl IntoIterator<Item = Arrival>, mut tell: impl FnMut(&Job)) {
-    play_to(&mut tell, queue, arrivals, None);
+pub fn play(queue: &Queue, arrivals: impl IntoIterator<Item = Arrival>, mut record: impl FnMut(&Job)) {
+    play_to(&mut record, queue, arrivals, None);
 }
 
-/// The same to any listener, with a prediction for each job.
+/// The same to any recorder, with a prediction for each job.
 pub(super) fn play_to(
-    listener: &mut impl Listener,
+    recorder: &mut impl Recorder,
     queue: &Queue,
     arrivals: impl IntoIterator<Item = Arrival>,
     predict: Option<Predict>,
 ) {
     let arrivals = arrivals.into_iter();
     match (&queue.discipline, queue.capacity, predict) {
-        (Discipline::Fcfs, None, None) if queue.cores == 1 => listener.hear_all(lindley(arrivals)),
-        (Discipline::Fcfs, None, None) => listener.hear_all(kiefer_wolfowitz(queue.cores, arrivals)),
-        _ => station(queue, arrivals, predict, |job| listener.hear(job)),
+        (Discipline::Fcfs, None, None) if queue.cores == 1 => recorder.record_all(lindley(arrivals)),
+        (Discipline::Fcfs, None, None) => recorder.record_all(kiefer_wolfowitz(queue.cores, arrivals)),
+        _ => station(queue, arrivals, predict, |job| recorder.record(job)),
     }
 }
 
@@ -78,25 +78,25 @@ fn station(
     queue: &Queue,
     arrivals: impl Iterator<Item = Arrival>,
     predict: Option<Predict>,
-    mut tell: impl FnMut(&Job),
+    mut record: impl FnMut(&Job),
 ) {
     let mut station = queue.station();
     let mut inside = Inside::default();
     for (number, arrival) in (0..).zip(arrivals) {
         let Arrival { at, demand, class } = arrival;
         while let Some(departure) = station.depart(at) {
-            tell(&inside.leave(&departure));
+            record(&inside.leave(&departure));
         }
         let predicted = predict.and_then(|predict| predicted(&station, arrival, predict));
         let job = Job { number, arrival, started: at, left: at, denied: true, predicted };
         let slot = inside.enter(job);
         if station.arrive_of(class, at, u64::from(slot), demand) == Admission::Denied {
             inside.free.push(slot);
-            tell(&job);
+            record(&job);
         }
     }
     while let Some(departure) = station.depart(Time::NEVER) {
-        tell(&inside.leave(&departure));
+        record(&inside.leave(&departure));
     }
 }
 

@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 use sojourn_stats::hurst::{estimate, whittle};
-use sojourn_stats::measure::{mean_of_samples, mean_of_series, of_parts, quantile_of_series};
+use sojourn_stats::measure::{CONFIDENCE, mean_of_samples, mean_of_series, of_parts, quantile_of_series};
 use sojourn_stats::{Estimate, Moments, Stream};
 
 use crate::noise;
@@ -50,7 +50,7 @@ fn of_independent_numbers() {
         means += misses(&mean_of_samples(&numbers[..20].iter().copied().collect()), 0.0);
         let parts: Vec<f64> = numbers.chunks(10).map(|part| part.iter().sum::<f64>() / 10.0).collect();
         let whole: Moments = numbers.iter().copied().collect();
-        sections += misses(&of_parts(whole.mean(), &parts, 200), 0.0);
+        sections += misses(&of_parts(whole.mean(), &parts, 200, CONFIDENCE), 0.0);
     }
     assert_covers("means", means, (0.95, 0.95));
     assert_covers("sections", sections, (0.95, 0.95));

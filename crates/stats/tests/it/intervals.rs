@@ -1,7 +1,7 @@
 //! Intervals against printed tables, and against the coverage they promise.
 
 use sojourn_stats::interval::{normal_quantile, quantile_ranks, ratio, t_quantile};
-use sojourn_stats::measure::{self, NoInterval, mean_of_samples, of_parts, quantile_of_samples};
+use sojourn_stats::measure::{self, CONFIDENCE, NoInterval, mean_of_samples, of_parts, quantile_of_samples};
 use sojourn_stats::{Dimension, Estimate, Law, Moments, Stream};
 
 /// Three decimals as in every printed table, e.g. Fisher and Yates (1963), table III.
@@ -141,10 +141,10 @@ fn estimates_know_their_sharpness() {
     assert_eq!(NoInterval::TooFew.name(), "too-few");
     assert_eq!((NoInterval::TooShort.name(), NoInterval::TooShort.words()), ("too-short", "too short a run"));
     // Two replications at 9 and 11: 10 -+ 12.706 * sqrt(2/2).
-    let (low, high) = of_parts(10.0, &[9.0, 11.0], 1000).interval().expect("two parts");
+    let (low, high) = of_parts(10.0, &[9.0, 11.0], 1000, CONFIDENCE).interval().expect("two parts");
     assert!((low + 2.706).abs() < 1e-3 && (high - 22.706).abs() < 1e-3, "{low} to {high}");
     // Four at 8 and 12: 10 -+ 3.1824 * sqrt(16/3/4).
-    let (low, high) = of_parts(10.0, &[8.0, 12.0, 8.0, 12.0], 1000).interval().expect("four parts");
+    let (low, high) = of_parts(10.0, &[8.0, 12.0, 8.0, 12.0], 1000, CONFIDENCE).interval().expect("four parts");
     assert!((low - 6.3252).abs() < 1e-4 && (high - 13.6748).abs() < 1e-4, "{low} to {high}");
     let text = serde_json::to_string(&sampled).expect("plain data");
     assert_eq!(text, r#"{"sampled":{"value":10.0,"ci_low":9.0,"ci_high":11.0,"samples":4}}"#);

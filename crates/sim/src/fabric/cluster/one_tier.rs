@@ -55,12 +55,12 @@ impl Routing for OneTier {
         let balancer = tier.map(|tier| Balancer::first(tier, servers, true, catalogue, seed)).transpose()?;
         // Without a balancer a user simply goes to its server.
         let affinity = tier.map_or(Affinity::Session, |tier| tier.affinity);
-        let told = tier.map_or(Signals::empty(), |tier| signals(tier, &[], true));
+        let given = tier.map_or(Signals::empty(), |tier| signals(tier, &[], true));
         let requires = balancer.as_ref().map_or(Signals::empty(), Balancer::requires);
         Ok(OneTier {
             affinity,
             balancer,
-            first_byte: FirstByte::new(requires, told),
+            first_byte: FirstByte::new(requires, given),
             bytes: requires.contains(Signals::BYTES),
             poll_cost: tier.map_or(Span::ZERO, |tier| tier.poll_cost),
             servers,
@@ -172,11 +172,11 @@ impl Routing for OneTier {
 }
 
 impl FirstByte {
-    /// Where a policy that requires these signals looks for first bytes, told those.
-    pub(super) fn new(requires: Signals, told: Signals) -> FirstByte {
+    /// Where a policy that requires these signals looks for first bytes, which gets those.
+    pub(super) fn new(requires: Signals, given: Signals) -> FirstByte {
         if !requires.intersects(Signals::FIRST_BYTE | Signals::CLIENT_FIRST_BYTE) {
-            FirstByte::Untold
-        } else if told.contains(Signals::CLIENT_FIRST_BYTE) {
+            FirstByte::Unread
+        } else if given.contains(Signals::CLIENT_FIRST_BYTE) {
             FirstByte::AtUser
         } else {
             FirstByte::AtBalancer

@@ -1,6 +1,6 @@
 //! Several tiers in front of the servers of users who browse: each choice is held for what its tier says.
 //!
-//! | decided by | held | told the end |
+//! | decided by | held | learns the end |
 //! |---|---|---|
 //! | DNS | until the TTL ends, by a resolver or a client; asked when a connection opens | never |
 //! | a tier at level `session` | by the user, until its session ends | then |
@@ -102,11 +102,11 @@ impl Tiers {
         }
     }
 
-    /// Tells the deciders of the present request.
-    fn tell_of_request(&mut self, number: u32, tell: impl Fn(&mut Balancer, Choice)) {
+    /// Gives the deciders of the present request a signal of it.
+    fn signal_request(&mut self, number: u32, signal: impl Fn(&mut Balancer, Choice)) {
         let Stack { legs, held, .. } = &self.routes[number as usize];
         for leg in &legs[*held..] {
-            tell(&mut self.deciders[leg.decider as usize].balancer, leg.choice);
+            signal(&mut self.deciders[leg.decider as usize].balancer, leg.choice);
         }
     }
 }
@@ -114,9 +114,11 @@ impl Tiers {
 impl Routing for Tiers {
     fn new(system: &System, sessions: &Sessions, catalogue: &Catalogue, seed: u64) -> Result<Tiers, SimError> {
         let deciders = deciders(system, true, catalogue, seed)?;
-        let told = system.tiers.iter().flat_map(|tier| std::iter::repeat_n(signals(tier, &[], true), tier.seats.len()));
-        let looks = deciders.iter().zip(told).map(|(decider, told)| FirstByte::new(decider.balancer.requires(), told));
-        let looks: Vec<FirstByte> = looks.filter(|look| *look != FirstByte::Untold).collect();
+        let given =
+            system.tiers.iter().flat_map(|tier| std::iter::repeat_n(signals(tier, &[], true), tier.seats.len()));
+        let looks =
+            deciders.iter().zip(given).map(|(decider, given)| FirstByte::new(decider.balancer.requires(), given));
+        let looks: Vec<FirstByte> = looks.filter(|look| *look != FirstByte::Unread).collect();
         if looks.windows(2).any(|two| two[0] != two[1]) {
             return Err(SimError::NotYet("first bytes that one tier sees at itself, another at the user".into()));
         }
@@ -134,7 +136,7 @@ impl Routing for Tiers {
         Ok(Tiers {
             names: names.map(|_| Names::new(system, &vec![0; sessions.users as usize])),
             is_per_request: forwarding(system).any(|tier| tier.affinity == Affinity::Request),
-            first_byte: looks.first().copied().unwrap_or(FirstByte::Untold),
+            first_byte: looks.first().copied().unwrap_or(FirstByte::Unread),
             held: deciders.iter().map(held).collect(),
             routes: vec![Stack::default(); sessions.users as usize * sessions.parallel as usize],
             deciders,
@@ -182,7 +184,7 @@ impl Routing for Tiers {
         let Some(decider) = route.ends_at else { return NOWHERE };
         let server = self.follow(number, Next::Decider(decider), asked, true, now);
         if server == NOWHERE {
-            self.tell_of_request(number, |balancer, choice| balancer.failed(choice, Span::ZERO, now));
+            self.signal_request(number, |balancer, choice| balancer.failed(choice, Span::ZERO, now));
         }
         server
     }
@@ -215,11 +217,11 @@ impl Routing for Tiers {
     }
 
     fn failed(&mut self, number: u32, lane: &Lane, now: Time) {
-        self.tell_of_request(number, |balancer, choice| balancer.failed(choice, now - lane.sent, now));
+        self.signal_request(number, |balancer, choice| balancer.failed(choice, now - lane.sent, now));
     }
 
     fn cancelled(&mut self, number: u32, _: &Lane, now: Time) {
-        self.tell_of_request(number, |balancer, choice| balancer.cancelled(choice, now));
+        self.signal_request(number, |balancer, choice| balancer.cancelled(choice, now));
     }
 
     fn closed(&mut self, number: u32, lane: &Lane, breaks: bool, now: Time) {

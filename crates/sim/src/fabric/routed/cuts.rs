@@ -1,6 +1,6 @@
 //! Between which places packets are lost, as the plan of faults says.
 //!
-//! Faults are planned, so that all of this is known of any instant without being told of beginnings and ends: a transfer
+//! Faults are planned, so that all of this is known of any instant without waiting for beginnings and ends: a transfer
 //! that begins before a cut is drawn with the cut in it. A packet is lost that sets out while its path is cut; what is
 //! under way arrives. The price is that a message without TCP, and what a gateway or a switch forwards, is never sent
 //! again: its client waits until its time-out.

@@ -1,8 +1,5 @@
 //! The way of a request: from its client past deciders to its server, or to an end without a reply.
-//!
-//! A client that is refused gives up, or asks the next address of its answer; a gateway that is refused tries another target.
 
-use sojourn_dispatch::BackendId;
 use sojourn_model::system::Face;
 use sojourn_stats::{Span, Time};
 
@@ -191,51 +188,6 @@ impl Routed {
         }
         job.service = self.faults.slowed(host, self.servers.service_time(host, job.service));
         self.visit(slot, cx);
-    }
-
-    /// A server answers a request at once and without work.
-    fn answer_with_error(&mut self, slot: u32, host: usize, cx: &mut Cx) {
-        let client = cx.jobs.slab[slot as usize].client;
-        self.inform(cx.now, |information, view| {
-            information.arrived(host, view);
-            information.served(host, client, 0, Span::ZERO, view);
-        });
-        self.leaves_server(slot, host, 0, cx);
-    }
-
-    /// A server or decider that is down refuses a request: a gateway tries another target, and a client another address
-    /// where it does that.
-    fn refused(&mut self, slot: u32, cx: &mut Cx) {
-        let route = &mut self.routes[slot];
-        let is_gateway = |leg: &mut Leg| self.balancers[leg.decider].face == Face::Gateway;
-        let Some(Leg { decider, choice, sent }) = route.legs.pop_if(is_gateway) else {
-            return self.ask_elsewhere(slot, cx);
-        };
-        route.tried.push(BackendId(choice.server));
-        let balancer = &mut self.balancers[decider].balancer;
-        balancer.failed(choice, cx.now - sent, cx.now);
-        balancer.lost(choice.server, cx.now);
-        self.at_decider(slot, decider, cx);
-    }
-
-    /// A client that was refused asks the next address of the DNS's answer, which lists all targets; it keeps to the one
-    /// that answers for as long as it would have kept to the first.
-    fn ask_elsewhere(&mut self, slot: u32, cx: &mut Cx) {
-        let client = cx.jobs.slab[slot as usize].client;
-        let addresses = self.balancers.first().map_or(0, |dns| dns.targets.len());
-        let route = &mut self.routes[slot];
-        route.refusals += 1;
-        let Some(next) = self.clients.next_address(client, route.refusals, addresses) else {
-            return self.deny(slot, cx);
-        };
-        let refused_by = route.next.replace(self.balancers[0].targets[next as usize]);
-        for leg in self.routes.take_legs(slot) {
-            self.balancers[leg.decider].balancer.failed(leg.choice, cx.now - leg.sent, cx.now);
-        }
-        cx.jobs.slab[slot as usize].stage = Stage::Coming;
-        let region = self.network.region_of(refused_by.expect("a request was sent somewhere"));
-        let back = self.network.one_way(client, region);
-        self.happens(cx.now + back, What::Redirected, slot, cx);
     }
 
     /// A request ends without a reply, which all on its stack learn.

@@ -1,7 +1,7 @@
 //! Probes: a decider has the round trip between a client and some of its targets measured, from there.
 //!
 //! The order goes to the target, which sends three echo requests to the client, a second apart, and answers with the mean
-//! round trip of those that came back and their number; with none it has nothing to tell. Echoes are lost as the path loses
+//! round trip of those that came back and their number; with none it has nothing to say. Echoes are lost as the path loses
 //! packets, one after the other: a run of losses that takes the first is likely to take all three. Orders and answers arrive.
 //! Agarwal 2001, section 3.5.2 (`receive_probe_for_rtt`); three is what ping is asked for in the studies that he cites. A
 //! resolver is probed where it is: its round trip is the path's mean.

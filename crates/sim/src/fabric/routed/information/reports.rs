@@ -38,7 +38,7 @@ pub(super) struct Reporting {
     of_decider: Vec<Range<usize>>,
     /// Those that add up the reports to each decider.
     above: Vec<Vec<usize>>,
-    /// What is told to each decider of its clients.
+    /// What each decider knows of its clients.
     rates: Vec<Rates<u32>>,
     /// Those that look at each server themselves.
     of_host: Vec<Vec<u32>>,
@@ -77,7 +77,7 @@ struct Reporter {
     heartbeat: Span,
     cost: Span,
     every: Span,
-    /// At its place: requests inside, what was done so far, and what was told last.
+    /// At its place: requests inside, what was done so far, and what was reported last.
     inside: u32,
     totals: Totals,
     looked: Looked,
@@ -86,13 +86,13 @@ struct Reporter {
     /// too, or not wanted.
     counts: Option<(Vec<u32>, Vec<u32>)>,
     counted_since: Time,
-    /// It tells the rates of those who ask the DNS.
+    /// It reports the rates of those who ask the DNS.
     hidden_load: bool,
     /// At its decider: when its last report came, and what is learned from all.
     came: Time,
     is_lost: bool,
     account: Account,
-    /// Requests and bytes told in all, for what is added up.
+    /// Requests and bytes reported in all, for what is added up.
     done: Totals,
 }
 
@@ -264,7 +264,7 @@ impl Reporting {
         }
     }
 
-    /// The targets of the first clock that is due look at their load, and tell what there is to tell. What they tell at
+    /// The targets of the first clock that is due look at their load, and report what there is. What they report at
     /// once is taken before the next clock.
     pub(super) fn tick(&mut self, view: &mut View<'_>) {
         let Some(clock) = self.clocks.iter_mut().find(|clock| clock.next <= view.now) else { return };
@@ -322,7 +322,7 @@ impl Reporting {
 
     /// A reporter looks at its load, and its decider at how long it has been silent.
     fn look(&mut self, number: usize, view: &mut View<'_>) {
-        self.listen(number, view);
+        self.watch_silence(number, view);
         let reporter = &mut self.reporters[number];
         reporter.measure_shares(view);
         let Some(load) = self.load(number, view) else { return };
@@ -332,8 +332,8 @@ impl Reporting {
         }
     }
 
-    /// A decider that has heard nothing of a target for too long takes it for down.
-    fn listen(&mut self, number: usize, view: &mut View<'_>) {
+    /// A decider that has had no report of a target for too long takes it for down.
+    fn watch_silence(&mut self, number: usize, view: &mut View<'_>) {
         let reporter = &mut self.reporters[number];
         let patience = Span(reporter.heartbeat.0 * SILENT_HEARTBEATS) + reporter.way;
         if !reporter.is_lost && view.now.saturating_since(reporter.came) > patience {
@@ -365,7 +365,7 @@ impl Reporting {
         }
     }
 
-    /// What a reporter has to tell now; nothing where it is down.
+    /// What a reporter has to say now; nothing where it is down.
     fn load(&self, number: usize, view: &View<'_>) -> Option<Load> {
         let reporter = &self.reporters[number];
         let is_up = |host: &u32| !view.faults.is_host_down(*host);
