@@ -194,7 +194,9 @@ impl Fabric for Routed {
         let route = self.routes.enter(slot);
         (route.retries, route.demand, route.asked) = (0, job.service, job.asked());
         route.asked.client = self.network.machine(route.asked.client);
-        route.asked.origin = self.information.origin_of_request(route.asked.client);
+        if let Some(origin) = self.information.origin_of_request(route.asked.client) {
+            route.asked.origin = origin;
+        }
         self.clients.first_attempt(cx.now);
         self.begin(slot, job.planned, cx);
     }

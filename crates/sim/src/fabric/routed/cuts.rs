@@ -13,7 +13,6 @@ use sojourn_stats::Time;
 pub(super) struct Cuts(Vec<Cut>);
 
 /// Where something is, as cuts go.
-#[derive(Clone, Copy, Debug)]
 pub(super) struct Location {
     pub(super) region: usize,
     pub(super) site: Option<usize>,
@@ -70,20 +69,24 @@ impl Cuts {
         Cuts(system.faults.iter().enumerate().filter_map(cut).collect())
     }
 
-    /// Whether a message from one place to another that sets out at `now` is not lost by a cut.
     #[inline]
-    pub(super) fn passes(&self, from: Location, to: Location, now: Time) -> bool {
-        self.0.is_empty() || self.lost(from, to, now) < 1.0
+    pub(super) fn are_none(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a message from one place to another that sets out at `now` is not lost by a cut.
+    pub(super) fn pass(&self, from: &Location, to: &Location, now: Time) -> bool {
+        self.lost(from, to, now) < 1.0
     }
 
     /// The share of the packets from one place to another at `now` that is lost beside what their path loses anyway.
-    pub(super) fn lost(&self, from: Location, to: Location, now: Time) -> f64 {
+    pub(super) fn lost(&self, from: &Location, to: &Location, now: Time) -> f64 {
         let cuts = self.0.iter().filter(|cut| cut.during.has(now) && cut.around.separates(from, to));
         1.0 - cuts.map(|cut| 1.0 - cut.lost).product::<f64>()
     }
 
     /// The first instant from `now` on at which a packet from one place to another is not lost by a cut.
-    pub(super) fn next_passage(&self, from: Location, to: Location, now: Time) -> Time {
+    pub(super) fn next_passage(&self, from: &Location, to: &Location, now: Time) -> Time {
         let cuts = || self.0.iter().filter(|cut| cut.lost == 1.0 && cut.around.separates(from, to));
         let mut at = now;
         while let Some(cut) = cuts().find(|cut| cut.during.has(at)) {
@@ -93,7 +96,7 @@ impl Cuts {
     }
 
     /// What a transfer between two places that begins at `now` meets.
-    pub(super) fn spells(&self, one: Location, other: Location, now: Time) -> Vec<Spell> {
+    pub(super) fn spells(&self, one: &Location, other: &Location, now: Time) -> Vec<Spell> {
         let met = |cut: &&Cut| cut.during.until > now && cut.around.separates(one, other);
         let spell = |Cut { during: During { from, until }, lost, .. }: &Cut| Spell {
             from: from.saturating_since(now),
@@ -116,8 +119,8 @@ impl During {
 }
 
 impl Around {
-    fn separates(&self, one: Location, other: Location) -> bool {
-        let is_host = |at: Location, hosts: &[u32]| at.host.is_some_and(|host| hosts.contains(&host));
+    fn separates(&self, one: &Location, other: &Location) -> bool {
+        let is_host = |at: &Location, hosts: &[u32]| at.host.is_some_and(|host| hosts.contains(&host));
         match self {
             // What is at one site needs no path.
             Around::Path(a, b) => {

@@ -110,9 +110,10 @@ impl Information {
         self.origins.as_ref().map_or(Origin::default(), |origins| origins.origin(client))
     }
 
-    /// Where a request of `client` comes from, as deciders other than a DNS read it.
-    pub(super) fn origin_of_request(&self, client: u32) -> Origin {
-        if self.of_requests { self.origin(client) } else { Origin::default() }
+    /// Where a request of `client` comes from, where deciders other than a DNS read it.
+    #[inline]
+    pub(super) fn origin_of_request(&self, client: u32) -> Option<Origin> {
+        self.of_requests.then(|| self.origin(client))
     }
 
     /// When [`Information::report_what_is_due`] is due.

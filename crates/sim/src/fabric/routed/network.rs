@@ -101,10 +101,11 @@ impl Network {
     }
 
     /// Where a part of the system is.
-    fn location(&self, part: Next) -> Location {
+    #[inline]
+    fn location(&self, part: Next) -> &Location {
         match part {
-            Next::Server(host) => self.hosts[host as usize],
-            Next::Decider(decider) => self.deciders[decider as usize],
+            Next::Server(host) => &self.hosts[host as usize],
+            Next::Decider(decider) => &self.deciders[decider as usize],
         }
     }
 
@@ -138,13 +139,13 @@ impl Network {
     /// Whether a message between parts of the system that sets out now is not lost by a cut.
     #[inline]
     pub(super) fn passes(&self, from: Next, to: Next, now: Time) -> bool {
-        self.cuts.passes(self.location(from), self.location(to), now)
+        self.cuts.are_none() || self.cuts.pass(self.location(from), self.location(to), now)
     }
 
     /// Whether a message from a client to a part of the system is not.
     #[inline]
     pub(super) fn passes_from_client(&self, client: u32, to: Next, now: Time) -> bool {
-        self.cuts.passes(self.location_of_client(client), self.location(to), now)
+        self.cuts.are_none() || self.cuts.pass(&self.location_of_client(client), self.location(to), now)
     }
 
     /// The share of the packets between parts that is lost beside what their path loses anyway.
@@ -154,12 +155,12 @@ impl Network {
 
     /// The same, to what is in a region.
     pub(super) fn lost_to_region(&self, from: Next, region: usize, now: Time) -> f64 {
-        self.cuts.lost(self.location(from), Location::of_client(region), now)
+        self.cuts.lost(self.location(from), &Location::of_client(region), now)
     }
 
     /// The first instant from `now` on at which a packet from a client to a part is not lost by a cut.
     pub(super) fn next_passage(&self, client: u32, to: Next, now: Time) -> Time {
-        self.cuts.next_passage(self.location_of_client(client), self.location(to), now)
+        self.cuts.next_passage(&self.location_of_client(client), self.location(to), now)
     }
 
     /// What a transfer between two parts that begins at `now` meets.
@@ -169,7 +170,7 @@ impl Network {
 
     /// The same, between a client and a part: cuts are the same in both directions.
     pub(super) fn spells_of_client(&self, client: u32, part: Next, now: Time) -> Vec<Spell> {
-        self.cuts.spells(self.location_of_client(client), self.location(part), now)
+        self.cuts.spells(&self.location_of_client(client), self.location(part), now)
     }
 
     /// When the first byte and the last of a reply that a server sends at `now` have left its site.
