@@ -55,7 +55,7 @@ pub struct Health {
 }
 
 /// A health probe.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Probe {
     /// None; no backend is ever taken out, because nothing would bring it back.
     Off,

@@ -8,27 +8,30 @@
 //!
 //! For this, an argument must have no default of clap's (`default_value`), which would win over the file, but one of the
 //! struct's `Default`, which the help shows. A switch is `action = ArgAction::Set,
-//! num_args = 0..=1, default_missing_value = "true", require_equals = true` for the same reason.
+//! num_args = 0..=1, default_missing_value = "true", require_equals = true` for the same reason. The id of an argument is its key
+//! in the file, or the end of it that is unique: `#[arg(id = "reports.listen", long = "reports")]`.
 
-use std::fs;
+mod backend;
+mod health;
+mod reports;
+
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use clap::builder::Resettable;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, Command, FromArgMatches};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use toml::de::{DeTable, DeValue};
+use sojourn_stats::config::ConfigFile;
+pub use sojourn_stats::config::{Wrong, seed};
 
-use crate::place::Place;
+pub use backend::{backends, read_backend};
+pub use health::Checks;
+pub use reports::{Echoes, Reports, Upstream, check_reporting};
 
 /// The settings of a part.
 pub trait Settings: Args + Serialize + DeserializeOwned + Default {
-    /// Flags that are not called as their key is: the key, as in `reports.listen`, and the flag without its dashes. The flag of
-    /// any other key is the key's last word, with dashes.
-    const FLAGS: &'static [(&'static str, &'static str)] = &[];
-
     /// Takes relative paths from `folder`, where the file is.
     fn below(&mut self, folder: &Path) {
         let _ = folder;
@@ -42,28 +45,6 @@ pub trait Settings: Args + Serialize + DeserializeOwned + Default {
 
     /// What a part of these settings would do, in one line.
     fn summary(&self) -> String;
-}
-
-/// A setting that cannot be right.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrong {
-    /// Its key in the file, as in `backend[2].weight`; the first of a list is 0.
-    pub key: String,
-    /// What is wrong, and what would be right.
-    pub what: String,
-}
-
-impl Wrong {
-    /// What is wrong with the setting of this key.
-    pub fn new(key: impl Into<String>, what: impl ToString) -> Wrong {
-        Wrong { key: key.into(), what: what.to_string() }
-    }
-
-    /// The same in the settings of which `section` is a part.
-    #[must_use]
-    pub fn within(self, section: &str) -> Wrong {
-        Wrong { key: format!("{section}.{}", self.key), ..self }
-    }
 }
 
 /// What the command line says of a part: a file, flags that win over it, and what is to be done with both.
@@ -109,39 +90,29 @@ impl<T: Settings> Given<T> {
     /// # Errors
     /// One line: the file and its line, or the flag; the key; and what would be right.
     pub fn read(&self) -> Result<T, String> {
-        let file = self.common.config.as_deref();
-        let text = match file {
-            Some(file) => fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?,
-            None => String::new(),
-        };
-        let mut settings = match file {
+        let file = self.file().map(ConfigFile::open).transpose().map_err(|error| error.0)?;
+        let mut settings = match &file {
             Some(file) => {
-                let mut settings: T = Place { text: &text, file }.read()?;
-                settings.below(file.parent().unwrap_or(Path::new("")));
+                let mut settings: T = file.read().map_err(|error| error.0)?;
+                settings.below(file.file().parent().unwrap_or(Path::new("")));
                 settings
             }
             None => T::default(),
         };
         settings.update_from_arg_matches(&self.flags).map_err(|error| error.to_string())?;
-        settings.check().map_err(|wrong| match self.flag(&wrong.key, file.is_none()) {
-            Some(flag) => format!("--{flag}: {}", wrong.what),
-            None => {
-                let (file, line) = (file.expect("what no flag says, a file does").display(), line(&text, &wrong.key));
-                format!("{file}:{line}: {}: {}", wrong.key, wrong.what)
-            }
+        settings.check().map_err(|wrong| match (self.flag(&wrong.key, file.is_none()), &file) {
+            (None, Some(file)) => file.error(&wrong.key, &wrong.message).0,
+            (flag, _) => format!("--{}: {}", flag.unwrap_or(wrong.key), wrong.message),
         })?;
         Ok(settings)
     }
 
     /// The flag of a key, where the command line has it, or where it `must` be a flag since there is nothing else.
     fn flag(&self, key: &str, must: bool) -> Option<String> {
-        let flag = flag_of::<T>(key);
         let command = T::augment_args_for_update(Command::new("flags"));
-        let argument = command.get_arguments().find(|argument| argument.get_long() == Some(&flag));
-        let is_given = argument.is_some_and(|argument| {
-            self.flags.value_source(argument.get_id().as_str()) == Some(ValueSource::CommandLine)
-        });
-        (is_given || must).then_some(flag)
+        let argument = argument_of(&command, key)?;
+        let is_given = self.flags.value_source(argument.get_id().as_str()) == Some(ValueSource::CommandLine);
+        (is_given || must).then(|| argument.get_long().map(ToOwned::to_owned)).flatten()
     }
 }
 
@@ -153,7 +124,7 @@ impl<T: Settings> Args for Given<T> {
         // What is said of a section of the settings is not said of the whole.
         let command = command.about(Resettable::from(about)).long_about(Resettable::from(long_about));
         let mut shown = Vec::new();
-        flatten::<T>("", &usual, &mut shown);
+        flatten(&command, "", &usual, &mut shown);
         command.mut_args(|argument| {
             let is_switch = argument.get_num_args().is_some_and(|number| number.min_values() == 0);
             let argument = if is_switch { argument.hide_possible_values(true) } else { argument };
@@ -189,43 +160,14 @@ pub fn to_toml<T: Settings>(settings: &T) -> String {
     toml::to_string(settings).expect("settings are TOML")
 }
 
-/// A seed in a file. TOML has whole numbers up to 2^63 - 1 only; a larger seed is a text of digits.
-pub mod seed {
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Seed {
-        Number(u64),
-        Text(String),
-    }
-
-    /// Writes it.
-    pub fn serialize<S: Serializer>(seed: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-        match i64::try_from(*seed) {
-            Ok(number) => serializer.serialize_i64(number),
-            Err(_) => serializer.serialize_str(&seed.to_string()),
-        }
-    }
-
-    /// Reads it.
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-        let wrong = || D::Error::custom("a seed is a whole number of at least 0");
-        match Seed::deserialize(deserializer).map_err(|_| wrong())? {
-            Seed::Number(number) => Ok(number),
-            Seed::Text(text) => text.parse().map_err(|_| wrong()),
-        }
-    }
-}
-
-/// The name of the flag of a key.
-fn flag_of<T: Settings>(key: &str) -> String {
-    let plain: String = without_indices(key);
-    match T::FLAGS.iter().find(|(known, _)| *known == plain) {
-        Some((_, flag)) => (*flag).to_owned(),
-        None => plain.rsplit('.').next().unwrap_or(&plain).replace('_', "-"),
-    }
+/// The argument of a key: the one whose id is the longest end of it, else the one that is called as its last word.
+fn argument_of<'a>(command: &'a Command, key: &str) -> Option<&'a Arg> {
+    let plain = without_indices(key);
+    let is_end = |id: &str| plain.strip_suffix(id).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+    let named = command.get_arguments().filter(|argument| is_end(argument.get_id().as_str()));
+    let word = plain.rsplit('.').next().unwrap_or(&plain).replace('_', "-");
+    let called = || command.get_arguments().find(|argument| argument.get_long() == Some(&word));
+    named.max_by_key(|argument| argument.get_id().as_str().len()).or_else(called)
 }
 
 fn without_indices(key: &str) -> String {
@@ -235,39 +177,16 @@ fn without_indices(key: &str) -> String {
 }
 
 /// The flags of a table's plain values, with these.
-fn flatten<T: Settings>(section: &str, table: &toml::Table, shown: &mut Vec<(String, String)>) {
+fn flatten(command: &Command, section: &str, table: &toml::Table, shown: &mut Vec<(String, String)>) {
     for (key, value) in table {
         let key = if section.is_empty() { key.clone() } else { format!("{section}.{key}") };
-        match value {
-            toml::Value::Table(table) => flatten::<T>(&key, table, shown),
+        let flag = argument_of(command, &key).and_then(Arg::get_long).map(ToOwned::to_owned);
+        match (value, flag) {
+            (toml::Value::Table(table), _) => flatten(command, &key, table, shown),
             // Nothing is the default of a list, and of a switch that nothing is set.
-            toml::Value::Array(_) | toml::Value::Boolean(false) => {}
-            toml::Value::String(text) => shown.push((flag_of::<T>(&key), text.clone())),
-            other => shown.push((flag_of::<T>(&key), other.to_string())),
+            (toml::Value::Array(_) | toml::Value::Boolean(false), _) | (_, None) => {}
+            (toml::Value::String(text), Some(flag)) => shown.push((flag, text.clone())),
+            (other, Some(flag)) => shown.push((flag, other.to_string())),
         }
     }
-}
-
-/// The line of a key in a file, or of the innermost section of it that is there; the first line is 1.
-fn line(text: &str, key: &str) -> usize {
-    let Ok(table) = DeTable::parse(text) else { return 1 };
-    let mut at = None;
-    let mut value: Option<&DeValue<'_>> = None;
-    for part in key.split('.') {
-        let (name, indices) = part.split_once('[').map_or((part, ""), |(name, rest)| (name, rest));
-        let inside = match value {
-            None => Some(table.get_ref()),
-            Some(DeValue::Table(table)) => Some(table),
-            Some(_) => None,
-        };
-        let Some((word, found)) = inside.and_then(|table| table.iter().find(|(word, _)| word.get_ref() == name)) else {
-            break;
-        };
-        (at, value) = (Some(word.span().start), Some(found.get_ref()));
-        for index in indices.split('[').filter_map(|index| index.trim_end_matches(']').parse::<usize>().ok()) {
-            let Some(found) = value.and_then(|value| value.as_array()?.get(index)) else { break };
-            (at, value) = (Some(found.span().start), Some(found.get_ref()));
-        }
-    }
-    at.map_or(1, |at| text[..at].matches('\n').count() + 1)
 }

@@ -6,7 +6,8 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sojourn_dispatch::BackendId;
-use sojourn_dispatch::capacity::DEFAULT;
+use sojourn_dispatch::capacity::{DEFAULT, known};
+use sojourn_part::settings::Reports;
 use sojourn_part::{ServeError, clock};
 use sojourn_stats::{Span, Time};
 
@@ -27,6 +28,15 @@ impl ReportsConfig {
     /// Reports that are signed with `key` and come to `listen`.
     pub fn new(listen: SocketAddr, key: Key) -> ReportsConfig {
         ReportsConfig { listen, key, estimator: DEFAULT }
+    }
+
+    /// Reports as settings have them; none where nothing listens.
+    ///
+    /// # Errors
+    /// When there is no such estimator.
+    pub fn from_settings(reports: &Reports, key: Key) -> Result<Option<ReportsConfig>, ServeError> {
+        let Some(listen) = reports.listen else { return Ok(None) };
+        Ok(Some(ReportsConfig { listen, key, estimator: known(&reports.estimator)? }))
     }
 }
 

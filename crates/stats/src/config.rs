@@ -140,6 +140,36 @@ impl ConfigFile {
     }
 }
 
+/// A seed in a file. TOML has whole numbers up to 2^63 - 1 only; a larger seed is a text of digits.
+pub mod seed {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Seed {
+        Number(u64),
+        Text(String),
+    }
+
+    /// Writes it.
+    pub fn serialize<S: Serializer>(seed: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        match i64::try_from(*seed) {
+            Ok(number) => serializer.serialize_i64(number),
+            Err(_) => serializer.serialize_str(&seed.to_string()),
+        }
+    }
+
+    /// Reads it.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        let wrong = || D::Error::custom("a seed is a whole number of at least 0");
+        match Seed::deserialize(deserializer).map_err(|_| wrong())? {
+            Seed::Number(number) => Ok(number),
+            Seed::Text(text) => text.parse().map_err(|_| wrong()),
+        }
+    }
+}
+
 /// Whatever the user's text has that a message repeats.
 fn one_line(message: &str) -> String {
     message.replace('\n', " ")

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use sojourn_stats::{Dimension, Span, quantity};
+use sojourn_stats::Span;
 
 use crate::{DispatchError, Information, Limit};
 
@@ -18,11 +18,12 @@ pub struct FrontSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
     /// Seed of the policy's random numbers
-    #[cfg_attr(feature = "clap", arg(long, value_name = "N", default_value_t = 1))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    #[serde(with = "sojourn_stats::config::seed")]
     pub seed: u64,
     /// Ask the backends for their load this often instead of counting, e.g. `100 ms`
-    #[cfg_attr(feature = "clap", arg(long, value_name = "EVERY", value_parser = span))]
-    #[serde(with = "text", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "EVERY", allow_hyphen_values = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub poll: Option<Span>,
     /// Most requests at each backend at once, and how few it must come down to before it gets more: `20` or `20,15`
     #[cfg_attr(feature = "clap", arg(long, value_name = "N[,RETURN]"))]
@@ -116,24 +117,6 @@ impl FromStr for Heed {
     fn from_str(text: &str) -> Result<Heed, DispatchError> {
         let known = HEEDS.iter().find(|(_, name)| *name == text).map(|(heed, _)| *heed);
         known.ok_or_else(|| DispatchError::Settings(format!("`{text}`: write `if-read`, `always` or `never`")))
-    }
-}
-
-/// Reads a time with its unit.
-fn span(text: &str) -> Result<Span, quantity::QuantityError> {
-    quantity::parse(text, Dimension::Time).map(Span::from_secs_f64)
-}
-
-/// A time as text with its unit.
-mod text {
-    use super::*;
-
-    pub(super) fn serialize<S: Serializer>(of: &Option<Span>, to: S) -> Result<S::Ok, S::Error> {
-        of.map(|of| quantity::format(of.as_secs_f64(), Dimension::Time)).serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Span>, D::Error> {
-        span(&String::deserialize(from)?).map(Some).map_err(serde::de::Error::custom)
     }
 }
 

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Command, FromArgMatches};
 use serde::{Deserialize, Serialize};
-use sojourn_part::settings::{Given, Settings, Wrong, seed, to_toml};
+use sojourn_part::Backend;
+use sojourn_part::settings::{
+    Checks, Given, Reports as Taken, Settings, Upstream, Wrong, backends, check_reporting, seed, to_toml,
+};
 
 #[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -36,7 +39,7 @@ struct Example {
 #[serde(deny_unknown_fields, default)]
 struct Reports {
     /// Where reports come
-    #[arg(long = "reports")]
+    #[arg(id = "reports.listen", long = "reports")]
     listen: Option<u16>,
 }
 
@@ -48,8 +51,6 @@ impl Default for Example {
 }
 
 impl Settings for Example {
-    const FLAGS: &'static [(&'static str, &'static str)] = &[("reports.listen", "reports")];
-
     fn below(&mut self, folder: &Path) {
         self.record = self.record.take().map(|file| folder.join(file));
     }
@@ -62,7 +63,7 @@ impl Settings for Example {
             return Err(Wrong::new(format!("backend[{index}]"), "it has a name"));
         }
         match self.reports.listen {
-            Some(0) => Err(Wrong::new("listen", "it is above 0").within("reports")),
+            Some(0) => Err(Wrong::new("listen", "it is above 0").inside("reports")),
             _ => Ok(()),
         }
     }
@@ -139,4 +140,59 @@ fn help_shows_the_defaults() {
     assert!(help.starts_with("Serve nothing\n"), "not what is said of a section: {help}");
     assert!(help.contains("Threads [default: 1]") && help.contains("A server\n"), "{help}");
     assert!(help.contains("Whether to say why\n"), "{help}");
+}
+
+#[test]
+fn a_backend_is_a_text_or_a_table() {
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Some {
+        backend: Vec<Backend>,
+    }
+    let read = |text: &str| toml::from_str::<Some>(text).map_err(|error| error.message().to_owned());
+    let text = "backend = [\"a=10.0.0.1:80*2\", \"10.0.0.2:80\"]\n";
+    let plain = read(text).expect("it is right");
+    assert_eq!(toml::to_string(&plain).expect("TOML"), text);
+    let names: Vec<String> = backends(&plain.backend).into_iter().map(|backend| backend.name).collect();
+    assert_eq!(names, ["a", "server-2"]);
+    let table = read("[[backend]]\naddress = \"10.0.0.1:80\"\nname = \"a\"\npublic = \"http://a.test\"\n");
+    let table = table.expect("it is right");
+    assert_eq!(table.backend[0].public.as_deref(), Some("http://a.test"));
+    assert_eq!(read(&toml::to_string(&table).expect("TOML")), Ok(table));
+    for (wrong, why) in [("a=10.0.0.1", "IP:PORT"), ("a=10.0.0.1:80*0", "weight"), ("a=10.0.0.1:80*inf", "weight")] {
+        assert!(read(&format!("backend = [\"{wrong}\"]")).expect_err(wrong).contains(why), "{wrong}");
+    }
+}
+
+#[test]
+fn reports_need_a_key_and_a_key_needs_reports() {
+    let (key, listen) = (Some(Path::new("reports.key")), Some(([127, 0, 0, 1], 7400).into()));
+    let none = (Taken::default(), Upstream::default());
+    let taken = (Taken { listen, ..Taken::default() }, Upstream::default());
+    let made =
+        (Taken::default(), Upstream { to: listen.into_iter().collect(), name: Some("paris".into()), ..none.1.clone() });
+    let nameless = (Taken::default(), Upstream { name: None, ..made.1.clone() });
+    let unread = (Taken { estimator: "response-time".into(), ..Taken::default() }, Upstream::default());
+    let wrong = |(reports, upstream): &(Taken, Upstream), key, is_used| {
+        check_reporting(key, reports, upstream, is_used).err().map(|wrong| wrong.key)
+    };
+    for right in [(&none, None), (&taken, key), (&made, key)] {
+        assert_eq!(wrong(right.0, right.1, false), None, "{right:?}");
+    }
+    assert_eq!(wrong(&none, key, true), None);
+    assert_eq!(wrong(&none, key, false).as_deref(), Some("key"));
+    assert_eq!(wrong(&taken, None, false).as_deref(), Some("reports.listen"));
+    assert_eq!(wrong(&made, None, true).as_deref(), Some("upstream.to"));
+    assert_eq!(wrong(&nameless, key, false).as_deref(), Some("upstream.to"));
+    assert_eq!(wrong(&unread, key, true).as_deref(), Some("reports.estimator"));
+}
+
+#[test]
+fn health_checks_say_what_is_tried() {
+    let read = |text: &str| toml::from_str::<Checks>(text).expect("it is right");
+    for probe in ["off", "connect", "/health"] {
+        let checks = read(&format!("probe = \"{probe}\""));
+        assert_eq!((checks.probe.to_string().as_str(), checks.check()), (probe, Ok(())));
+    }
+    assert_eq!(read("probe = \"health\"").check().expect_err("no path").key, "probe");
+    assert_eq!(read("every = \"0 s\"").check().expect_err("no time").key, "every");
 }

@@ -223,7 +223,7 @@ fn check(config: &LoaddConfig) -> Result<(), ServeError> {
     if times.heartbeat < times.every || times.client_rates < times.every {
         return wrong("heartbeats and rates of clients are told at looks, so no more often than those".into());
     }
-    config.probes.check()?;
+    config.probes.check().map_err(|wrong| ServeError::Config(wrong.message))?;
     if let Some(url) = &sources.ask
         && (url.scheme_str() != Some("http") || url.port().is_none())
     {

@@ -24,7 +24,7 @@ use serde_json::json;
 use sojourn_bed::Events;
 use sojourn_dispatch::Table;
 use sojourn_dispatch::reports::{Occasion, above_mean, phase};
-use sojourn_part::{ServeError, clock};
+use sojourn_part::{ServeError, clock, settings};
 use sojourn_stats::Span;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -122,10 +122,14 @@ pub struct Upstream {
 impl UpstreamConfig {
     /// Reports of this name to these receivers at the usual times.
     pub fn new(name: impl Into<String>, receivers: Vec<SocketAddr>, key: Key) -> UpstreamConfig {
-        let ms = |ms: u64| Span(ms * 1_000_000);
-        let (every, heartbeat, client_rates) = (ms(500), ms(4000), ms(64_000));
-        let (name, probes) = (name.into(), ProbeRules::default());
-        UpstreamConfig { name, receivers, key, every, heartbeat, client_rates, probes }
+        let upstream = settings::Upstream { name: Some(name.into()), to: receivers, ..settings::Upstream::default() };
+        UpstreamConfig::from_settings(&upstream, key).expect("it has a name")
+    }
+
+    /// Reports as settings have them; none where no name is.
+    pub fn from_settings(upstream: &settings::Upstream, key: Key) -> Option<UpstreamConfig> {
+        let settings::Upstream { to, name, every, heartbeat, client_rates, echoes } = upstream.clone();
+        Some(UpstreamConfig { name: name?, receivers: to, key, every, heartbeat, client_rates, probes: echoes })
     }
 
     fn check(&self) -> Result<(), ServeError> {
@@ -142,7 +146,7 @@ impl UpstreamConfig {
         if self.heartbeat < self.every || self.client_rates < self.every {
             return wrong("heartbeats and rates of clients are told at looks, so no more often than those".into());
         }
-        self.probes.check()
+        self.probes.check().map_err(|wrong| ServeError::Config(wrong.message))
     }
 }
 

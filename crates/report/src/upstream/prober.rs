@@ -10,23 +10,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sojourn_part::{ServeError, clock};
+use sojourn_part::clock;
+pub use sojourn_part::settings::Echoes as ProbeRules;
 use sojourn_stats::{Span, Time};
 use tokio::task::JoinSet;
 
 use super::echo::{self, Measured};
 use crate::{Echoes, Outbox, Outcome};
-
-/// Which orders to probe clients are obeyed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProbeRules {
-    /// Most in a second; with 0 none is.
-    pub per_second: u32,
-    /// How long a client that was measured is not measured again.
-    pub refresh: Span,
-    /// The port of TCP where clients are tried that do not answer ICMP.
-    pub port: u16,
-}
 
 /// What a prober has done, for those who look from another thread.
 #[derive(Default)]
@@ -52,32 +42,6 @@ pub struct Prober {
 struct Recent {
     order: VecDeque<(Time, IpAddr)>,
     when: HashMap<IpAddr, Time>,
-}
-
-/// The most orders in a second: what is remembered of clients is bounded by it.
-const PER_SECOND_MAX: u32 = 1000;
-
-impl Default for ProbeRules {
-    fn default() -> ProbeRules {
-        ProbeRules { per_second: 10, refresh: Span(60_000_000_000), port: 80 }
-    }
-}
-
-impl ProbeRules {
-    /// Whether the rules can be kept.
-    ///
-    /// # Errors
-    /// More orders in a second than are possible, or port 0.
-    pub fn check(&self) -> Result<(), ServeError> {
-        if self.per_second > PER_SECOND_MAX {
-            let what = format!("{} probes in a second: at most {PER_SECOND_MAX} are possible", self.per_second);
-            return Err(ServeError::Config(what));
-        }
-        if self.port == 0 {
-            return Err(ServeError::Config("port 0: clients are tried at a port above 0, as 80".into()));
-        }
-        Ok(())
-    }
 }
 
 impl Prober {
