@@ -153,6 +153,7 @@ mod control;
 mod course;
 mod engine;
 mod fabric;
+mod joins;
 mod ledger;
 mod memory;
 mod network;

@@ -1,10 +1,9 @@
 //! From the counts of parts (replications of a run, or sections of one) to numbers with intervals.
 
-use std::ops::{Add, Sub};
-
 use sojourn_stats::measure::{NoInterval, of_parts, quantile_stands};
 use sojourn_stats::{Estimate, Histogram, Measure};
 
+use crate::joins::{DIFFERENCE, Joins, SUM};
 use crate::requests::connections::Connections;
 use crate::requests::of_class::OfClass;
 
@@ -193,21 +192,6 @@ fn imbalance(sent: &[u64]) -> Option<f64> {
     };
     (mean > 0.0).then(|| 1.0 + (percentile(0.9) - percentile(0.1)) / (2.0 * mean))
 }
-
-/// What joins two counts: an operation on each kind of number.
-pub(crate) struct Joins {
-    pub(crate) small: fn(u64, u64) -> u64,
-    pub(crate) large: fn(u128, u128) -> u128,
-    pub(crate) real: fn(f64, f64) -> f64,
-}
-
-/// The counts of both together.
-pub(crate) const SUM: Joins =
-    Joins { small: |one, other| one + other, large: |one, other| one + other, real: f64::add };
-
-/// What was counted after the other was.
-pub(crate) const DIFFERENCE: Joins =
-    Joins { small: |one, other| one - other, large: |one, other| one - other, real: f64::sub };
 
 impl Counts {
     /// All parts together.

@@ -42,7 +42,7 @@ pub struct SwitchConfig {
     /// Front nodes of other sites, which are given the connections that no server here can take: the one with the fewest of
     /// them. Their address is the nodes' own. They are not probed.
     pub overflow: Vec<Backend>,
-    /// Servers here that redirect ([`sojourn_web::Face::Redirector`]), which are given the connections that no other one can take,
+    /// Servers here that redirect (`sojourn redirect`), which are given the connections that no other one can take,
     /// in the place of other sites' front nodes: their clients are told where to go. They are not probed.
     pub redirectors: Vec<Backend>,
     /// Most such connections to each other site or redirector, and with how many it is chosen again.

@@ -36,6 +36,7 @@ mod servers;
 mod service;
 mod stations;
 mod transfers;
+mod waiting;
 
 use sojourn_dispatch::Catalogue;
 use sojourn_model::system::System;
@@ -228,7 +229,7 @@ impl Fabric for Routed {
             What::Fault => self.fault(slot, cx),
             What::HealthKnown => {
                 let Routed { balancers, network, information, faults, .. } = self;
-                faults.health_known(slot, balancers, network, information, cx.now);
+                information.health_known(faults, slot, balancers, network, cx.now);
             }
             What::PatienceEnds | What::UserAsks => unreachable!("clients take {what:?}"),
         }

@@ -1,6 +1,6 @@
 //! What is counted of connections, where requests need one.
 
-use crate::summary::Joins;
+use crate::joins::Joins;
 
 /// Connections, and what has come over them.
 #[derive(Clone, Copy, Debug, Default)]

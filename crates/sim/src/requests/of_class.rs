@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sojourn_traffic::Workload;
 
-use crate::summary::Joins;
+use crate::joins::Joins;
 
 /// Completed requests of one class.
 #[derive(Clone, Debug)]

@@ -13,7 +13,7 @@ use super::transfers::RIGHT;
 use super::{Bench, bytes, open, query, read, with_edns};
 
 /// Each of these was a packet that a reader might take badly; more are made of them.
-const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/dns_wire/corpus");
+const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/wire/corpus");
 
 /// Types of queries for whole zones.
 const AXFR: u16 = 252;

@@ -369,7 +369,7 @@ fn a_packet_from_the_server_itself_is_dropped() {
 /// No host listens at port 0: a packet from there has a made-up source, and its reply would be an error of the system.
 #[test]
 fn a_packet_from_port_0_is_dropped() {
-    crate::support::inside("dns_wire::sockets::as_port_0", &[]);
+    crate::support::inside("wire::sockets::as_port_0", &[]);
 }
 
 #[test]

@@ -31,8 +31,8 @@ pub(super) fn doubt(held_up: Span, response_mean_ns: Option<f64>, limits: &Limit
     let share = (held_up.as_secs_f64() - limits.late_s) * 1e9 / mean_ns;
     (share > limits.unnoticed).then(|| {
         format!(
-            "servers, deciders and links waited {held_up:.3} per request for a core (run queue), {:.0} % of the mean response time \
-             (limit {:.0} %, and {:.3}): others had it; end other work",
+            "servers, deciders and links waited {held_up:.3} per request for a core (run queue), {:.0} % of the mean \
+             response time (limit {:.0} %, and {:.3}): others had it; end other work",
             100.0 * held_up.0 as f64 / mean_ns,
             100.0 * limits.unnoticed,
             Span::from_secs_f64(limits.late_s)

@@ -10,17 +10,19 @@
 
 use std::ops::{Deref, DerefMut, Index, IndexMut};
 
-use sojourn_dispatch::{BackendId, Catalogue, Command, Origin, Signals};
+use sojourn_dispatch::{BackendId, Catalogue, ClientRules, Command, Origin, Signals};
 use sojourn_model::System;
 use sojourn_model::system::{Face, Held, Tier};
-use sojourn_stats::Time;
+use sojourn_stats::{Span, Time};
 use sojourn_traffic::Workload;
 
-use super::information::client_rules;
 use super::network;
 use crate::balancer::{Asked, Balancer, Choice, signals};
 use crate::control::SimError;
 use crate::fabric::deciders::{Decider, Next, deciders, names};
+
+/// Reports without news of a client after which its rate is forgotten.
+const SILENT_REPORTS: u64 = 3;
 
 /// Pairs of a client and a target, at most.
 const PAIRS_LIMIT: usize = 1_000_000;
@@ -208,5 +210,17 @@ pub(super) fn check(system: &System, workload: &Workload) -> Result<(), SimError
         _ => Err(SimError::Invalid(format!(
             "{clients} clients that choose among {targets} targets each: at most {PAIRS_LIMIT} pairs of a client and a target"
         ))),
+    }
+}
+
+/// How long a tier keeps what it knows of clients.
+pub(super) fn client_rules(tier: &Tier) -> ClientRules {
+    let usual = ClientRules::default();
+    let rates = tier.reports.and_then(|reports| reports.client_rates);
+    ClientRules {
+        rates_expire: rates.map(|every| Span(every.0 * SILENT_REPORTS)),
+        sites_probed: tier.probes.map_or(usual.sites_probed, |probes| probes.at_most),
+        refresh: tier.probes.map_or(usual.refresh, |probes| probes.refresh),
+        ..usual
     }
 }

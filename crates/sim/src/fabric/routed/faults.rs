@@ -21,15 +21,12 @@
 //!
 //! Frozen is a process that is stopped: its kernel still takes connections in. A machine that stands still is cut too.
 
-use sojourn_dispatch::{BackendId, State};
+use sojourn_dispatch::BackendId;
 use sojourn_model::system::{Face, Fault, Subject, System, Trouble};
 use sojourn_stats::{Span, Stream, Time};
 
 use super::Routed;
-use super::balancers::Balancers;
 use super::cuts::During;
-use super::information::Information;
-use super::network::Network;
 use super::route::Leg;
 use crate::control::SimError;
 use crate::fabric::deciders::{Next, overflowing};
@@ -62,12 +59,12 @@ struct Frozen {
 
 /// The beginning or end of a fault.
 #[derive(Clone, Debug)]
-struct Change {
+pub(super) struct Change {
     at: Time,
     begins: bool,
-    trouble: Trouble,
-    hosts: Vec<u32>,
-    deciders: Vec<u32>,
+    pub(super) trouble: Trouble,
+    pub(super) hosts: Vec<u32>,
+    pub(super) deciders: Vec<u32>,
     resolver: Option<usize>,
     /// It is over at once.
     is_momentary: bool,
@@ -232,6 +229,11 @@ impl Faults {
         }
     }
 
+    /// What the fault of this number changes.
+    pub(super) fn change(&self, number: u32) -> &Change {
+        &self.changes[number as usize]
+    }
+
     /// Whether a server answers a request of this number with an error. Which ones are is drawn for each by itself, so that
     /// other requests and policies shift no draws.
     #[inline]
@@ -239,40 +241,6 @@ impl Faults {
         let Some(&share) = self.errors.get(host).filter(|share| **share > 0.0) else { return false };
         let attempt = format!("error {retries}");
         Stream::new(self.seed, &format!("request {number}"), &attempt).uniform() < share
-    }
-
-    /// Deciders learn whether the targets of a fault answer.
-    pub(super) fn health_known(
-        &self,
-        number: u32,
-        balancers: &mut Balancers,
-        network: &Network,
-        information: &Information,
-        now: Time,
-    ) {
-        let Change { hosts, deciders, trouble, .. } = &self.changes[number as usize];
-        let is_cut = *trouble == Trouble::Cut;
-        for (number, decider) in (0..).zip(balancers.iter_mut()) {
-            if information.goes_by_reports(number) || decider.face == Face::Client {
-                continue;
-            }
-            for (target, &next) in (0..).zip(&decider.targets) {
-                let is_looked_at = match next {
-                    Next::Server(host) => is_cut || hosts.contains(&host),
-                    Next::Decider(other) => (is_cut || deciders.contains(&other)) && decider.face != Face::Dns,
-                };
-                if !is_looked_at {
-                    continue;
-                }
-                let is_lost = self.is_silent(next, now) || !network.passes(Next::Decider(number), next, now);
-                let is_up = decider.balancer.table().state(BackendId(target)) != State::Down;
-                match is_lost {
-                    true if is_up => decider.balancer.lost(target, now),
-                    false if !is_up => decider.balancer.found(target, now),
-                    _ => {}
-                }
-            }
-        }
     }
 }
 

@@ -6,9 +6,9 @@ mod origins;
 mod probes;
 mod reports;
 
-use sojourn_dispatch::{BackendId, ClientRules, Hardware, Origin, Signals};
+use sojourn_dispatch::{BackendId, Hardware, Origin, Signals, State};
 use sojourn_model::System;
-use sojourn_model::system::{Face, Tier};
+use sojourn_model::system::{Face, Trouble};
 use sojourn_stats::{Span, Time};
 
 use self::messages::Message;
@@ -16,15 +16,12 @@ pub(super) use self::messages::Messages;
 use self::origins::Origins;
 use self::probes::Probing;
 use self::reports::Reporting;
-use super::balancers::Balancers;
-use super::faults::Faults;
+use super::balancers::{Balancers, client_rules};
+use super::faults::{Change, Faults};
 use super::network::Network;
 use super::servers::Servers;
 use super::stations::Stations;
 use crate::fabric::deciders::{Decider, Next};
-
-/// Reports without news of a client after which its rate is forgotten.
-const SILENT_REPORTS: u64 = 3;
 
 /// What deciders know besides requests.
 pub(super) struct Information {
@@ -43,18 +40,6 @@ pub(super) struct View<'a> {
     pub(super) network: &'a mut Network,
     pub(super) faults: &'a Faults,
     pub(super) messages: &'a mut Messages,
-}
-
-/// How long a tier keeps what it knows of clients.
-pub(super) fn client_rules(tier: &Tier) -> ClientRules {
-    let usual = ClientRules::default();
-    let rates = tier.reports.and_then(|reports| reports.client_rates);
-    ClientRules {
-        rates_expire: rates.map(|every| Span(every.0 * SILENT_REPORTS)),
-        sites_probed: tier.probes.map_or(usual.sites_probed, |probes| probes.at_most),
-        refresh: tier.probes.map_or(usual.refresh, |probes| probes.refresh),
-        ..usual
-    }
 }
 
 impl Information {
@@ -93,6 +78,40 @@ impl Information {
             }
         }
         information
+    }
+
+    /// Deciders learn whether the targets of a fault answer.
+    pub(super) fn health_known(
+        &self,
+        faults: &Faults,
+        number: u32,
+        balancers: &mut Balancers,
+        network: &Network,
+        now: Time,
+    ) {
+        let Change { hosts, deciders, trouble, .. } = faults.change(number);
+        let is_cut = *trouble == Trouble::Cut;
+        for (number, decider) in (0..).zip(balancers.iter_mut()) {
+            if self.goes_by_reports(number) || decider.face == Face::Client {
+                continue;
+            }
+            for (target, &next) in (0..).zip(&decider.targets) {
+                let is_looked_at = match next {
+                    Next::Server(host) => is_cut || hosts.contains(&host),
+                    Next::Decider(other) => (is_cut || deciders.contains(&other)) && decider.face != Face::Dns,
+                };
+                if !is_looked_at {
+                    continue;
+                }
+                let is_lost = faults.is_silent(next, now) || !network.passes(Next::Decider(number), next, now);
+                let is_up = decider.balancer.table().state(BackendId(target)) != State::Down;
+                match is_lost {
+                    true if is_up => decider.balancer.lost(target, now),
+                    false if !is_up => decider.balancer.found(target, now),
+                    _ => {}
+                }
+            }
+        }
     }
 
     /// Whether a decider goes by reports whether its targets are up.

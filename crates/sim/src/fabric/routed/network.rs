@@ -8,7 +8,6 @@ use sojourn_stats::{Law, Span, Time};
 use sojourn_traffic::Workload;
 
 use super::cuts::{Cuts, Location};
-use super::transfers::Ends;
 use crate::fabric::deciders::{Decider, Next};
 use crate::fabric::link::ClientWires;
 
@@ -60,6 +59,19 @@ pub(super) fn clients(system: &System, workload: &Workload) -> Vec<usize> {
     }
     let number = |of: &sojourn_model::system::Clients| std::iter::repeat_n(of.region, of.number as usize);
     system.clients.iter().flat_map(number).collect()
+}
+
+/// The two ends of a transfer.
+#[derive(Clone, Copy)]
+pub(super) struct Ends {
+    pub(super) client: u32,
+    /// The first client on its machine.
+    pub(super) machine: u32,
+    /// The client's region.
+    pub(super) home: usize,
+    /// The region that it asks, and the round trip between them.
+    pub(super) region: usize,
+    pub(super) rtt: Span,
 }
 
 impl Network {

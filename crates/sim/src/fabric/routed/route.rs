@@ -8,7 +8,7 @@ use sojourn_model::system::Face;
 use sojourn_stats::{Span, Time};
 
 use super::balancers::Balancers;
-use super::transfers::Waiting;
+use super::waiting::Waiting;
 use crate::balancer::{Asked, Choice};
 use crate::fabric::deciders::Next;
 use crate::requests::Cx;

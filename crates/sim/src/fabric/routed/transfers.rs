@@ -22,8 +22,9 @@ use sojourn_model::{
 use sojourn_stats::{Span, Stream, Time};
 
 use super::Routed;
-use super::network::Network;
+use super::network::{Ends, Network};
 use super::route::Route;
+use super::waiting::{Task, Waiting};
 use crate::fabric::deciders::Next;
 use crate::requests::jobs::{Job, Stage};
 use crate::requests::{Cx, What};
@@ -70,43 +71,6 @@ struct Idle {
     is_secure: bool,
     connection: TcpConnection,
     since: Time,
-}
-
-/// What a connection does for a request that has to wait for a time-out.
-pub(super) struct Waiting {
-    task: Task,
-    /// The end that is no client.
-    next: Next,
-    rate: Option<f64>,
-    since: Time,
-}
-
-/// What it does.
-#[derive(Clone, Copy)]
-enum Task {
-    SetsUp(Connecting),
-    /// The client's part of a handshake of TLS, and the server's answer.
-    Greets(Sending),
-    Proves(Sending),
-    Asks(Sending),
-    /// A redirection.
-    TurnsBack(Sending),
-    Replies(Sending),
-    /// A file, from the server that owns it.
-    Crosses(Sending),
-}
-
-/// The two ends of a transfer.
-#[derive(Clone, Copy)]
-pub(super) struct Ends {
-    pub(super) client: u32,
-    /// The first client on its machine.
-    pub(super) machine: u32,
-    /// The client's region.
-    pub(super) home: usize,
-    /// The region that it asks, and the round trip between them.
-    pub(super) region: usize,
-    pub(super) rtt: Span,
 }
 
 impl Transfers {
