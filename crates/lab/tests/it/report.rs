@@ -37,8 +37,7 @@ fn sample() -> Answers {
         let long_run = answer(Engine::Sim, median, shape, 0.012, 2_000_000, i);
         let twin = answer(Engine::Twin, median * 1.14, shape * 0.93, 0.06, 5_600, i);
         let mut live = answer(Engine::Live, median * 1.14 * wobble + 0.0003, shape * 0.93, 0.07, 5_600, i);
-        let mut trust = Trust::default();
-        trust.facts = vec![
+        let facts = vec![
             ("generator lateness, p99".to_owned(), format!("{} \u{b5}s", 41 + 3 * i)),
             ("generator pacing".to_owned(), "timer".to_owned()),
             ("rate, offered and achieved".to_owned(), "374.0 /s, 373.6 /s".to_owned()),
@@ -47,6 +46,7 @@ fn sample() -> Answers {
             ("server-1, busy".to_owned(), format!("10.{i} s of 15.0 s")),
             ("server-2, busy".to_owned(), format!("10.{} s of 15.0 s", 7 - i)),
         ];
+        let mut trust = Trust { facts, ..Trust::default() };
         if label == "round-trip" {
             let reason = "the generator was late by 1.8 ms at p99 (more than 10 % of the mean response time)";
             (trust.verdict, trust.reasons) = (Verdict::Suspect, vec![reason.to_owned()]);
