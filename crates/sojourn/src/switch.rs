@@ -8,7 +8,7 @@ use serde_json::json;
 use sojourn_part::Backend;
 use sojourn_report::Key;
 use sojourn_switch as switch;
-use sojourn_switch::{Accepted, Lifetimes, Mode, ServerHalfConfig, SwitchConfig, child};
+use sojourn_switch::{Accepted, Lifetimes, Mode, ServerHalfConfig, Switch, SwitchConfig, child};
 
 use crate::ask::{Asked, ask};
 use crate::child::{backend, failure, limit, name_classes};
@@ -36,7 +36,11 @@ enum Verb {
     /// Ask a front node that runs, and tell it what to do
     Ctl(Ctl),
     /// Take away what a front node or a server's half that was killed has left on this host, open connections included
-    Clean,
+    Clean {
+        /// Only its rules, and with them its connections: what comes for the service is refused then
+        #[arg(long)]
+        rules: bool,
+    },
 }
 
 /// Be the front node
@@ -172,7 +176,8 @@ pub(crate) fn switch(arguments: &Arguments) -> Result<Exit, Failure> {
         Verb::Front(arguments) => front(arguments),
         Verb::Server(arguments) => server(arguments),
         Verb::Ctl(arguments) => ctl(arguments),
-        Verb::Clean => clean(),
+        Verb::Clean { rules: true } => Switch::clear().map(|()| Exit::Ok).map_err(failure),
+        Verb::Clean { rules: false } => clean(),
     }
 }
 

@@ -10,7 +10,6 @@ use std::time::Duration;
 use serde_json::Value;
 use sojourn_bed::{Child, Ground, Host, clock};
 use sojourn_stats::{Span, Time};
-use sojourn_switch::Switch;
 
 use super::bed;
 use super::incidents::{self, Incident};
@@ -139,9 +138,18 @@ impl Part {
         self.note_what_happened();
         let Some(mut child) = self.child.take() else { return Ok(()) };
         child.kill();
-        match self.has_rules {
-            true => bed::within(ground, self.host, || Switch::clear().map_err(|e| format!("{}: {e}", self.name)))?,
-            false => Ok(()),
+        if self.has_rules { self.clean(ground) } else { Ok(()) }
+    }
+
+    /// Takes away the rules that a packet switch has left on its host, and with them its connections, as a new start of the
+    /// machine would.
+    fn clean(&self, ground: &dyn Ground) -> Result<(), String> {
+        let mut clean = Command::new(&self.order[0]);
+        clean.args(["switch", "clean", "--rules"]);
+        let cleaned = bed::within(ground, self.host, || clean.output())?.map_err(|e| format!("{}: {e}", self.name))?;
+        match cleaned.status.success() {
+            true => Ok(()),
+            false => Err(format!("{}: {}", self.name, String::from_utf8_lossy(&cleaned.stderr).trim())),
         }
     }
 
