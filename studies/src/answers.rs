@@ -10,6 +10,7 @@ use crate::ReproduceError;
 use crate::number::Number;
 
 /// One engine's answers of one run folder.
+#[derive(Debug)]
 pub(crate) struct Answers {
     variants: Vec<Variant>,
     /// Duration of the run (s).
@@ -22,6 +23,7 @@ pub(crate) struct Answers {
     reasons: Vec<String>,
 }
 
+#[derive(Debug)]
 struct Variant {
     settings: Vec<(String, String)>,
     estimates: HashMap<String, Estimate>,
@@ -33,8 +35,8 @@ struct Variant {
 /// differences and ratios are taken pair by pair.
 #[derive(Clone, Copy)]
 pub(crate) struct Replications<'a> {
-    values: &'a [Option<f64>],
-    is_suspect: bool,
+    pub(crate) values: &'a [Option<f64>],
+    pub(crate) is_suspect: bool,
 }
 
 impl Answers {
@@ -80,6 +82,11 @@ impl Answers {
     /// Number of variants.
     pub(crate) fn variants(&self) -> usize {
         self.variants.len()
+    }
+
+    /// Whether a variant sets this key.
+    pub(crate) fn varies(&self, key: &str) -> bool {
+        self.variants.iter().any(|of| of.settings.iter().any(|(known, _)| known == key))
     }
 
     /// The variant that has all of `wanted`; an empty value stands for a setting that the variant does not name.
@@ -138,20 +145,22 @@ impl Answers {
     pub(crate) fn ratio(&self, metric: &str, a: &[(&str, &str)], b: &[(&str, &str)]) -> Option<Number> {
         over(self.replications(a, metric), self.replications(b, metric))
     }
+}
 
-    /// The spread of the servers' shares `metric_1`, `metric_2`, ...: the largest less the smallest, relative to an
-    /// equal share, replication by replication.
-    pub(crate) fn spread(&self, metric: &str, servers: usize, wanted: &[(&str, &str)]) -> Option<Number> {
-        let shares = (1..=servers).map(|server| self.replications(wanted, &format!("{metric}_{server}")));
-        let shares: Vec<Replications<'_>> = shares.collect::<Option<_>>()?;
-        let replications = shares.iter().map(|of| of.values.len()).min()?;
-        let spread = |replication: usize| {
-            let of: Vec<f64> = shares.iter().map(|share| share.values[replication]).collect::<Option<_>>()?;
-            let (low, high) = of.iter().fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(*x), high.max(*x)));
-            Some((high - low) * servers as f64)
-        };
-        mean((0..replications).filter_map(spread), shares.iter().any(|share| share.is_suspect))
-    }
+/// The spread of servers' shares, replication by replication.
+pub(crate) fn spread(shares: &[Replications<'_>]) -> Option<Number> {
+    let replications = shares.iter().map(|of| of.values.len()).min()?;
+    let spread = |replication: usize| {
+        let of: Vec<f64> = shares.iter().map(|share| share.values[replication]).collect::<Option<_>>()?;
+        Some(relative_spread(&of))
+    };
+    mean((0..replications).filter_map(spread), shares.iter().any(|share| share.is_suspect))
+}
+
+/// The largest share less the smallest, relative to an equal share.
+pub(crate) fn relative_spread(shares: &[f64]) -> f64 {
+    let (low, high) = shares.iter().fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(*x), high.max(*x)));
+    (high - low) * shares.len() as f64
 }
 
 /// `a` minus `b`, pair by pair.
@@ -208,6 +217,12 @@ impl Answers {
         self.variants.iter_mut().for_each(|variant| variant.is_suspect = true);
         self
     }
+}
+
+/// The folder of a study's published numbers.
+#[cfg(test)]
+pub(crate) fn published(study: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments").join(study).join("published")
 }
 
 /// A sampled number with a narrow interval.

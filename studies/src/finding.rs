@@ -1,31 +1,31 @@
 //! Statements of a study, each with its verdict from comparisons.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use crate::verdict::{Comparison, Verdict, counted};
 
 /// A statement and the comparisons for it.
-pub(crate) struct Finding {
-    pub(crate) place: &'static str,
-    pub(crate) claim: &'static str,
+pub(crate) struct Finding<T = &'static str> {
+    pub(crate) place: T,
+    pub(crate) claim: T,
     pub(crate) comparisons: Vec<Comparison>,
     /// Some of the figures compared.
     pub(crate) ours: String,
     /// The likely cause, for the reader of a statement that does not hold. It is typed, so it has no figures of ours.
-    pub(crate) why: &'static str,
+    pub(crate) why: T,
 }
 
-impl Finding {
+impl<T> Finding<T> {
     /// Whether the statement holds.
     pub(crate) fn verdict(&self) -> Verdict {
         Verdict::of(&self.comparisons)
     }
 }
 
-/// All statements as a table.
-pub(crate) fn table(findings: &[Finding]) -> String {
+/// All statements as a table, whose second column has this heading.
+pub(crate) fn table<T: Display>(findings: &[Finding<T>], heading: &str) -> String {
     let mut text =
-        "| where | he found | here | verdict | comparisons for, against, open |\n|---|---|---|---|---|\n".to_owned();
+        format!("| where | {heading} | here | verdict | comparisons for, against, open |\n|---|---|---|---|---|\n");
     let mut notes = String::new();
     for finding in findings {
         let Finding { place, claim, comparisons, ours, why } = finding;
@@ -70,9 +70,9 @@ mod tests {
     #[test]
     fn a_table_says_why_only_where_a_statement_does_not_hold() {
         let holds = finding("half as long", &[Some(true)]);
-        let text = table(std::slice::from_ref(&holds));
+        let text = table(std::slice::from_ref(&holds), "he found");
         assert!(text.ends_with("| Table 1 | half as long | 2.0 | **holds** | 1, 0, 0 |\n"), "{text}");
-        let text = table(&[holds, finding("linear", &[Some(false)]), finding("the same", &[None])]);
+        let text = table(&[holds, finding("linear", &[Some(false)]), finding("the same", &[None])], "he found");
         let notes = "\nWhat may lie behind those that do not simply hold:\n\n- *linear* (does not hold): other disks\n";
         assert!(text.ends_with(notes), "{text}");
     }

@@ -4,7 +4,7 @@
 //! side by side: `sojourn-reproduce zhang-2002 RUNS PUBLISHED PAGE`. The page simulates and measures nothing: every
 //! figure on it comes from a run folder or from a table with its source, so the page is as right as they are. The
 //! conclusions of a page (a published conclusion holds, or not) are computed from the same figures, never written by
-//! hand. The price is that each conclusion is a small piece of code.
+//! hand: a statement is data in the page's template ([`page`]), or a small piece of code.
 
 mod agarwal;
 mod answers;
@@ -14,6 +14,7 @@ mod fujita;
 mod fujita_models;
 mod kept;
 mod number;
+mod page;
 mod picture;
 mod sweb;
 mod verdict;

@@ -76,6 +76,17 @@ pub(crate) fn shown(number: Option<Number>, unit: &str) -> String {
     format!("{:.digits$} ± {half:.digits$} {unit}", value * factor)
 }
 
+/// A number of a formula, in milliseconds if it is a time.
+pub(crate) fn plain(value: Option<f64>, unit: &str) -> String {
+    let Some(value) = value else { return "-".into() };
+    let (value, unit) = if unit == "s" { (value * 1e3, "ms") } else { (value, unit) };
+    match value.abs() {
+        size if size >= 100.0 => format!("{value:.0} {unit}"),
+        size if size >= 10.0 => format!("{value:.1} {unit}"),
+        _ => format!("{value:.2} {unit}"),
+    }
+}
+
 /// With the ends of its interval, if it has any width.
 pub(crate) fn interval(number: Option<Number>, digits: usize) -> String {
     match number {

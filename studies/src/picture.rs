@@ -64,7 +64,7 @@ pub(crate) struct Figure {
 }
 
 /// A published curve and ours.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Series {
     pub(crate) name: String,
     /// Dashed: published; solid: ours.
@@ -92,6 +92,8 @@ pub(crate) fn curves(title: &str, x: &str, y: &str, series: &[Series]) -> String
         .collect();
     let all = || above_zero.iter().flat_map(|s| &s.points).map(|p| p.1);
     let (lowest, highest) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+    // Without a point any axis will do; one without an end cannot be drawn.
+    let (lowest, highest) = if lowest <= highest { (lowest, highest) } else { (1.0, 10.0) };
     draw((title, x, y), (lowest * 0.8..highest * 1.25).log_scale(), &above_zero)
 }
 

@@ -142,6 +142,15 @@ pub(crate) fn inside(number: Option<Number>, low: f64, high: f64) -> Comparison 
     })
 }
 
+/// Whether a number is at least another one.
+pub(crate) fn at_least(number: Option<Number>, least: f64) -> Comparison {
+    Comparison::of(number, known(least), |number, least| match () {
+        () if number.low >= least.value => Some(true),
+        () if number.high < least.value => Some(false),
+        () => None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

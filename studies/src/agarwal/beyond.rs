@@ -31,7 +31,7 @@ pub(super) fn text(runs: &Runs) -> String {
     text += "\n## A cluster dies, and a server\n\nIn Europe, 300 s after the start.\n\n";
     text += &outages(runs);
     text += "\n## What he could not see\n\n";
-    text += &finding::table(&findings(runs)).replace("he found", "expected");
+    text += &finding::table(&findings(runs), "he found").replace("he found", "expected");
     text
 }
 

@@ -167,7 +167,7 @@ fn section(sim: &Figures, rows: &[Row]) -> String {
     }
     let both: Vec<Finding> =
         [sim, &live].into_iter().filter(|of| of.engine == "sim" || !rows.is_empty()).flat_map(findings).collect();
-    text + &finding::table(&both).replace("he found", "stated before") + "\n"
+    text + &finding::table(&both, "stated before") + "\n"
 }
 
 /// The criterion of the experiment's file, judged.

@@ -92,7 +92,7 @@ pub(super) fn text(measured: &Measured) -> String {
         let _ = writeln!(text, "| {} | {} | {} |", load.0, load.1, cells.join(" | "));
     }
     text += "\n";
-    text += &finding::table(&findings(measured));
+    text += &finding::table(&findings(measured), "he found");
     text + "\n" + &dies(measured)
 }
 

@@ -84,7 +84,7 @@ pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), Re
         let _ = writeln!(text, "| {file} | sim, {}{} | {:.0} s |", run.verdict, run.reasons(), run.elapsed_s);
     }
     text += "\n## Which of his findings are reproduced\n\n";
-    text += &finding::table(&findings::findings(&runs));
+    text += &finding::table(&findings::findings(&runs), "he found");
     text += "\n## The grid\n\n";
     text += &grid::tables(&runs);
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();

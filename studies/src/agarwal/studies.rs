@@ -107,7 +107,7 @@ pub(super) fn text(studies: &Studies) -> String {
         }
     }
     text += "\n## What these three say\n\n";
-    text + &finding::table(&findings(studies)).replace("he found", "expected")
+    text + &finding::table(&findings(studies), "expected")
 }
 
 /// The settings of a variant at this load.

@@ -1,8 +1,9 @@
 //! His findings judged on made-up measurements: a world in which everything is as he found it, and its reverse.
 
-use super::findings::{findings, table};
-use super::{RUNS, Runs};
-use crate::answers::{Answers, World, sampled};
+use std::sync::Arc;
+
+use super::{LIVE, SIMULATED, TEMPLATE};
+use crate::answers::{Answers, World, published, sampled};
 use crate::finding::Finding;
 use crate::verdict::Verdict;
 
@@ -63,19 +64,23 @@ fn as_he_found(run: &str, of: &dyn Fn(&str) -> String) -> Vec<(String, f64)> {
     values.into_iter().map(|(metric, value)| (metric.to_owned(), value)).collect()
 }
 
-fn runs(world: impl Fn(f64) -> f64) -> Runs {
-    let of = |(run, _): &(&str, &str)| {
-        let file = format!("fujita-2000/{run}.toml");
+/// The page of a made-up world; the first experiment is of a SUSPECT run if so said.
+fn page(world: impl Fn(f64) -> f64, is_suspect: bool) -> (String, Vec<Finding<String>>) {
+    let of = |run: &str| {
         let made: World<'_> =
             &|settings| as_he_found(run, settings).into_iter().map(|(metric, value)| (metric, world(value))).collect();
-        Answers::made_up(&file, made, sampled)
+        let answers = Answers::made_up(&format!("fujita-2000/{run}.toml"), made, sampled);
+        let answers = if is_suspect && run == "1-daemons" { answers.doubted() } else { answers };
+        (run.to_owned(), Arc::new(answers))
     };
-    Runs(RUNS.iter().map(of).collect())
+    let page = super::of(LIVE.map(of).into(), SIMULATED.map(of).into(), &published("fujita-2000")).unwrap();
+    let (text, record) = page.text(TEMPLATE, "fujita-2000").unwrap();
+    (text, record.findings)
 }
 
 #[test]
 fn where_all_is_as_he_found_every_comparison_says_so() {
-    let findings = findings(&runs(|value| value));
+    let (_, findings) = page(|value| value, false);
     assert_eq!(findings.len(), 23);
     for Finding { claim, comparisons, .. } in findings {
         let says = comparisons.iter().map(|one| one.holds).collect::<Vec<_>>();
@@ -95,7 +100,7 @@ fn where_all_is_the_other_way_round_no_order_holds() {
         "The list scaled",
         "All in the cache",
     ];
-    for finding in findings(&runs(|value| 1.0 / value)) {
+    for finding in page(|value| 1.0 / value, false).1 {
         let stays = alike.iter().any(|begin| finding.claim.starts_with(begin));
         let wanted = if stays { Verdict::Holds } else { Verdict::Fails };
         assert_eq!(finding.verdict(), wanted, "{}: {:?}", finding.claim, finding.comparisons);
@@ -104,17 +109,12 @@ fn where_all_is_the_other_way_round_no_order_holds() {
 
 #[test]
 fn a_suspect_run_leaves_its_findings_without_a_verdict() {
-    let Runs(mut all) = runs(|value| value);
-    let doubted = all.remove(0).doubted();
-    all.insert(0, doubted);
-    let runs = Runs(all);
-    let (unjudged, judged): (Vec<_>, Vec<_>) =
-        findings(&runs).into_iter().partition(|of| of.verdict() == Verdict::Unjudged);
+    let (text, findings) = page(|value| value, true);
+    let (unjudged, judged): (Vec<_>, Vec<_>) = findings.into_iter().partition(|of| of.verdict() == Verdict::Unjudged);
     assert!(unjudged.iter().all(|of| of.place == "2.2.1") && unjudged.len() == 5);
     assert!(judged.iter().all(|of| of.verdict() == Verdict::Holds));
     // The figures and what they would say stand there all the same.
-    let table = table(&runs);
     let row = "| **not judged: SUSPECT run** | 3, 0, 0 (3 SUSPECT) |";
-    assert!(table.contains(row), "no `{row}` in\n{table}");
-    assert!(!table.contains("- *Fork is faster"), "what was not judged needs no cause");
+    assert!(text.contains(row), "no `{row}` in\n{text}");
+    assert!(!text.contains("- *Fork is faster"), "what was not judged needs no cause");
 }

@@ -1,9 +1,9 @@
 //! His findings judged on made-up answers: a world in which everything is as he found it, and its reverse.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::{EXPONENTIAL, LOGNORMAL, RUNS, Runs, provider, second_moments, server, site, work};
-use crate::answers::{Answers, World, sampled};
+use super::{LOGNORMAL, RUNS, TEMPLATE, work};
+use crate::answers::{Answers, World, published, sampled};
 use crate::finding::Finding;
 use crate::verdict::Verdict;
 use sojourn_stats::Estimate;
@@ -76,24 +76,21 @@ fn as_he_found(run: &str, of: &dyn Fn(&str) -> String, analysis: bool) -> Vec<(S
     }
 }
 
-/// The answers with `sim` made of each simulated number.
-fn runs(sim: impl Fn(f64) -> f64) -> Runs {
-    let of = |run: &&str| {
-        let folder = if *run == "system" { "fujita-2000" } else { "fujita-2000/models" };
-        let file = format!("{folder}/{run}.toml");
-        let theory: World<'_> = &|settings| as_he_found(run, settings, true);
-        let simulated: World<'_> =
-            &|settings| as_he_found(run, settings, false).into_iter().map(|(name, value)| (name, sim(value))).collect();
-        [
-            Answers::made_up(&file, theory, |value| Estimate::Exact { value }),
-            Answers::made_up(&file, simulated, sampled),
-        ]
+/// The text and the findings of the page with `sim` made of each simulated number.
+fn page(sim: impl Fn(f64) -> f64) -> (String, Vec<Finding<String>>) {
+    let of = |run: &str, analysis: bool| {
+        let folder = if run == "system" { "fujita-2000" } else { "fujita-2000/models" };
+        let changed = |value| if analysis { value } else { sim(value) };
+        let made: World<'_> = &|settings| {
+            as_he_found(run, settings, analysis).into_iter().map(|(name, value)| (name, changed(value))).collect()
+        };
+        let estimate = if analysis { |value| Estimate::Exact { value } } else { sampled };
+        (run.to_owned(), Arc::new(Answers::made_up(&format!("{folder}/{run}.toml"), made, estimate)))
     };
-    Runs(RUNS.iter().map(of).collect())
-}
-
-fn findings(runs: &Runs) -> Vec<Finding> {
-    [server::findings(runs), site::findings(runs), provider::findings(runs)].into_iter().flatten().collect()
+    let [theory, sim] = [true, false].map(|analysis| RUNS.map(|run| of(run, analysis)).into());
+    let page = super::of(theory, sim, &published("fujita-2000")).unwrap().given("plan", "1.4 Mbit/s");
+    let (text, record) = page.text(TEMPLATE, "fujita-2000-models").unwrap();
+    (text, record.findings)
 }
 
 /// That twice the line takes off more where requests are few is false of every shared line, his own included.
@@ -101,7 +98,7 @@ const IMPOSSIBLE: &str = "A wider line improves the delay especially";
 
 #[test]
 fn where_all_is_as_he_found_every_comparison_says_so() {
-    let findings = findings(&runs(|value| value));
+    let (_, findings) = page(|value| value);
     assert_eq!(findings.len(), 25);
     for Finding { claim, comparisons, .. } in findings {
         let wanted = Some(!claim.starts_with(IMPOSSIBLE));
@@ -112,10 +109,10 @@ fn where_all_is_as_he_found_every_comparison_says_so() {
 
 #[test]
 fn where_all_is_the_other_way_round_no_order_holds() {
-    for finding in findings(&runs(|value| 1.0 / value)) {
+    for finding in page(|value| 1.0 / value).1 {
         // What does not depend on the hit ratio still does not, and of the formula's own rate a half is left.
         let verdict = finding.verdict();
-        match finding.claim {
+        match finding.claim.as_str() {
             claim if claim.contains("does not depend on the hit ratio") => {
                 assert_eq!(verdict, Verdict::Holds, "{claim}")
             }
@@ -124,17 +121,9 @@ fn where_all_is_the_other_way_round_no_order_holds() {
     }
 }
 
+/// His printed second moments are a little off those of his own parameters.
 #[test]
 fn how_far_a_second_moment_is_off_is_computed() {
-    let ours = |sizes: &str| 1e6 * work(sizes).second_moment_s2();
-    let his = HashMap::from([
-        ("second_moment_work".to_owned(), 1.01 * ours(LOGNORMAL)),
-        ("second_moment_work_exponential".to_owned(), 0.98 * ours(EXPONENTIAL)),
-    ]);
-    let text = second_moments(&his);
-    assert!(text.contains("+1.00 % off") && text.contains("-2.00 % for exponential"), "{text}");
-    // His printed ones.
-    let his = [("second_moment_work", 844.7), ("second_moment_work_exponential", 676.5)];
-    let text = second_moments(&his.map(|(key, value)| (key.to_owned(), value)).into());
+    let (text, _) = page(|value| value);
     assert!(text.contains("+0.06 % off") && text.contains("+0.04 % for exponential"), "{text}");
 }

@@ -117,7 +117,7 @@ pub(super) fn text(study: &Study) -> String {
             let _ = writeln!(text, "| `{policy}` | {} |", metrics.map(number).join(" | "));
         }
     }
-    text + "\n" + &table(&findings(study)).replace("he found", "expected")
+    text + "\n" + &table(&findings(study), "expected")
 }
 
 fn head(metric: &str) -> &str {

@@ -120,7 +120,7 @@ pub(super) fn text(measured: &Measured, published: &Published) -> String {
         let _ = writeln!(text, "| {} | {} |", test.title, cells.join(" | "));
     }
     text.push('\n');
-    text + &finding::table(&findings(measured)).replace("he found", "they found")
+    text + &finding::table(&findings(measured), "they found")
 }
 
 pub(super) fn shown(spread: Option<Spread>) -> String {

@@ -93,7 +93,7 @@ fn section(rows: &[Row]) -> String {
         }
     }
     text.push('\n');
-    text + &finding::table(&findings(rows)).replace("he found", "they found")
+    text + &finding::table(&findings(rows), "they found")
 }
 
 fn of<'a>(rows: &'a [Row], servers: &str, rate: u32, engine: &str) -> Vec<&'a Row> {

@@ -34,7 +34,7 @@ pub(super) fn text(measured: &Measured) -> String {
             let _ = writeln!(text, "| `{policy}` | {class} | {engines} | {ratio} | {runs}, {doubted} |");
         }
     }
-    text + "\n" + &finding::table(&findings(measured)).replace("he found", "expected")
+    text + "\n" + &finding::table(&findings(measured), "expected")
 }
 
 fn case<'a>(policy: &'a str, class: &'a str) -> Case<'a> {

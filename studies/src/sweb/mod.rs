@@ -158,7 +158,7 @@ pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), Re
         let _ = writeln!(text, "| {file} | sim, {}{} | {:.1} s |", run.verdict, run.reasons(), run.elapsed_s);
     }
     text += "\n## Which statements are reproduced\n\n";
-    text += &finding::table(&findings::all(&study)).replace("he found", "they found");
+    text += &finding::table(&findings::all(&study), "they found");
     text += &tables::text(&study);
     let measured = Measured::read(&folder)?;
     text += &live::text(&measured, &study.published);

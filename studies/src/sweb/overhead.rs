@@ -55,7 +55,7 @@ fn section(rows: &[Row], published: &Published) -> String {
         "\nReports of load, five a second to four others, take {} % of a core of each node.\n",
         alone(rows, "reports_cpu", 3)
     );
-    text + &finding::table(&findings(rows, published)).replace("he found", "they found")
+    text + &finding::table(&findings(rows, published), "they found")
 }
 
 fn findings(rows: &[Row], published: &Published) -> Vec<Finding> {

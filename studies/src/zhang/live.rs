@@ -1,21 +1,23 @@
 //! The stress test of chapter 4 on today's Apache: its page, and the server models fitted to it by his method.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
 
+use minijinja::Value;
 use sojourn_calibrate::fit_delay_curve;
 use sojourn_model::{DelayCurve, Denied, Piece};
 use sojourn_stats::Span;
 
-use super::published::{Rows, USERS};
+use super::published::USERS;
 use crate::ReproduceError;
 use crate::answers::Answers;
-use crate::number::{Number, interval, known, scaled, slope};
-use crate::picture::{Series, curves};
-use crate::verdict::{Comparison, LEGEND, Verdict, below, counted};
+use crate::page::{self, Page, Runs, wrong};
 
+/// What is said of the stress test, and the page that has it.
+pub(super) const CLAIMS: &str = include_str!("../../templates/zhang-2002-live-claims.md");
+const PAGE: &str = include_str!("../../templates/zhang-2002-live.md");
 const SIGMAS: [&str; 3] = ["1.143", "1.7145", "2.5"];
-const WORKERS: [&str; 2] = ["150", "256"];
 /// The penalty of a denial here: a tenth of his, like all times of users.
 const PENALTY: Span = Span(18_000_000_000);
 
@@ -69,27 +71,22 @@ pub(crate) fn fit(stress: &Path, out: &Path) -> Result<(), ReproduceError> {
 
 /// Writes the page at `page` from the run folders `stress` and `fitted` in `runs`.
 pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), ReproduceError> {
-    let stress = Answers::read(&runs.join("stress"), "live")?;
-    let simulated = Answers::read(&runs.join("fitted"), "sim")?;
-    let latency = Rows::read(published, "stress-latency.csv")?;
-    let throughput = Rows::read(published, "stress-throughput.csv")?;
-    let folder = page.with_extension("");
-    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let fail = |e: std::io::Error| ReproduceError(format!("cannot write {}: {e}", page.display()));
-    std::fs::create_dir_all(&folder).map_err(fail)?;
-    let mut text = format!("{HEAD}{LEGEND}\n");
-    let facts: Vec<String> = stress.host.iter().map(|(name, value)| format!("{name}: {value}")).collect();
-    let _ = writeln!(text, "Machine: {}. The run is {}{}.\n", facts.join("; "), stress.verdict, stress.reasons());
-    for sigma in SIGMAS {
-        let picture = format!("{sigma}.svg");
-        std::fs::write(folder.join(&picture), drawing(&stress, &simulated, &latency, sigma)).map_err(fail)?;
-        let _ = writeln!(text, "## Loner sigma {sigma}\n\n![latency over users]({name}/{picture})\n");
-        text += &table(&stress, &simulated, &latency, &throughput, sigma);
-        let model = fitted(&stress, sigma, "256")?;
-        let _ = writeln!(text, "\nFitted, 256 workers: knee at {} users; {}\n", model.pieces[0].up_to, denials(&model));
-    }
-    text += &statements(&stress, &latency);
-    std::fs::write(page, text).map_err(fail)
+    let (stress, simulated) = (page::read(runs, &["stress"], "live")?, page::read(runs, &["fitted"], "sim")?);
+    let models = SIGMAS.map(|sigma| fitted(&stress["stress"], sigma, "256").map(|model| (sigma, model)));
+    let models: HashMap<&str, DelayCurve> = models.into_iter().collect::<Result<_, _>>()?;
+    let model = move |sigma: &str| {
+        let model = models.get(sigma).ok_or_else(|| wrong(format!("no model has sigma {sigma}")))?;
+        Ok::<_, minijinja::Error>(format!("knee at {} users; {}", model.pieces[0].up_to, denials(model)))
+    };
+    of(stress, published)?
+        .with("sim", simulated)
+        .given("model", Value::from_function(model))
+        .write(&format!("{CLAIMS}{PAGE}"), page)
+}
+
+pub(super) fn of<'a>(stress: Runs, published: &Path) -> Result<Page<'a>, ReproduceError> {
+    let users = USERS.map(|users| users.to_string()).to_vec();
+    Ok(Page::new().with("live", stress).with_published(published)?.given("USERS", users))
 }
 
 fn denials(model: &DelayCurve) -> String {
@@ -98,126 +95,3 @@ fn denials(model: &DelayCurve) -> String {
         None => "no object was denied at any load (his: above 320 users).".into(),
     }
 }
-
-fn drawing(stress: &Answers, simulated: &Answers, latency: &Rows, sigma: &str) -> String {
-    let his = |column: &str| -> Vec<(f64, f64)> {
-        let of = |users: &u32| {
-            let users_text = users.to_string();
-            Some((f64::from(*users), latency.number(&[("sigma", sigma), ("users", &users_text)], column)?))
-        };
-        USERS.iter().filter_map(of).collect()
-    };
-    let metric = "response_time_mean";
-    let sim = |users: &u32| {
-        let users_text = users.to_string();
-        Some((f64::from(*users), simulated.value(&[("loner_sigma", sigma), ("users", &users_text)], metric)?))
-    };
-    let mut series = Vec::new();
-    let mut add = |name: &str, published: bool, colour: usize, points: Vec<(f64, f64)>| {
-        series.push(Series { name: name.into(), published, colour, points });
-    };
-    add("150 workers, his (I)", true, 2, his("config1_s"));
-    add("256 workers, his (II)", true, 1, his("config2_s"));
-    add("150 workers, live", false, 2, curve(stress, sigma, "150", metric));
-    add("256 workers, live", false, 1, curve(stress, sigma, "256", metric));
-    add("fitted to 256, sim", false, 3, USERS.iter().filter_map(sim).collect());
-    curves(&format!("Latency of an object, s = {sigma}; ours ten times as fast"), "users", "seconds", &series)
-}
-
-fn table(stress: &Answers, simulated: &Answers, latency: &Rows, throughput: &Rows, sigma: &str) -> String {
-    let mut text = "| users | latency, his II (s) | latency, live 150 (s) | live 256 (s) | fitted, sim (s) | \
-        objects/s, his | live 150 | live 256 \
-                    | HTTP operations/s, his | live 256 | kB/s, his | live 256 | denied share, his | live 256 |\n\
-                    |---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
-        .to_owned();
-    for users in USERS {
-        let users_text = users.to_string();
-        let his = |metric: &str| {
-            let wanted = [("sigma", sigma), ("users", users_text.as_str()), ("metric", metric)];
-            throughput.number(&wanted, "mean")
-        };
-        let of = |workers: &str, metric: &str| live(stress, sigma, workers, users, metric);
-        let number = |value: Option<f64>, digits: usize| value.map_or("-".into(), |value| format!("{value:.digits$}"));
-        let sim = simulated.value(&[("loner_sigma", sigma), ("users", &users_text)], "response_time_mean");
-        let _ = writeln!(
-            text,
-            "| {users} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
-            number(latency.number(&[("sigma", sigma), ("users", &users_text)], "config2_s"), 3),
-            number(of(WORKERS[0], "response_time_mean"), 4),
-            number(of(WORKERS[1], "response_time_mean"), 4),
-            number(sim, 4),
-            number(his("objects_per_s"), 1),
-            number(of(WORKERS[0], "throughput"), 0),
-            number(of(WORKERS[1], "throughput"), 0),
-            number(his("http_ops_per_s"), 1),
-            number(of(WORKERS[1], "file_throughput"), 0),
-            number(his("bytes_per_s").map(|x| x / 1e3), 0),
-            number(of(WORKERS[1], "byte_throughput").map(|x| x / 1e3), 0),
-            number(his("timeout_fraction"), 4),
-            number(of(WORKERS[1], "denied_ratio"), 4),
-        );
-    }
-    text
-}
-
-/// His statements about the stress test, if figures can decide them: his own figures, and ours with their intervals.
-fn statements(stress: &Answers, latency: &Rows) -> String {
-    let mut text =
-        "## What he concluded from the stress test\n\nBehind a verdict stand the comparisons for it, against \
-        it and open.\n\n| statement (section 4.3) | his figures | | ours | |\n|---|---|---|---|---|\n"
-            .to_owned();
-    let his = |sigma: &str, workers: &str, users: u32| {
-        let column = if workers == WORKERS[0] { "config1_s" } else { "config2_s" };
-        known(latency.number(&[("sigma", sigma), ("users", &users.to_string())], column)?)
-    };
-    let ours = |sigma: &str, workers: &str, users: u32| {
-        let users = users.to_string();
-        let wanted = [("loner_sigma", sigma), ("system.program.workers", workers), ("users", users.as_str())];
-        stress.number(&wanted, "response_time_mean")
-    };
-    for ((claim, his_figures, his), (_, our_figures, ours)) in conclusions(&his).into_iter().zip(conclusions(&ours)) {
-        let judged = |of: &[Comparison]| format!("{}: {}", Verdict::of(of).words(), counted(of));
-        let _ = writeln!(text, "| {claim} | {his_figures} | {} | {our_figures} | {} |", judged(&his), judged(&ours));
-    }
-    text
-}
-
-/// The conclusions from the mean latency by loner sigma, workers and users: what is said, figures and comparisons.
-pub(super) fn conclusions(
-    latency: &dyn Fn(&str, &str, u32) -> Option<Number>,
-) -> [(&'static str, String, Vec<Comparison>); 3] {
-    let figures = |of: &[Option<Number>]| of.iter().map(|of| interval(*of, 4)).collect::<Vec<_>>().join(", ");
-    let busy = WORKERS.map(|workers| latency("1.143", workers, 960));
-    let climb = [1, 140, 320].map(|users| latency("1.143", WORKERS[1], users));
-    let (slow, steep) = (slope(climb[0], climb[1], 139.0), slope(climb[1], climb[2], 180.0));
-    let sites = SIGMAS.map(|sigma| latency(sigma, WORKERS[1], 640));
-    [
-        (
-            "More workers give far lower latency under high load (960 users, s = 1.143: I, then II; by a quarter at least)",
-            figures(&busy),
-            vec![below(busy[1], scaled(busy[0], 0.75))],
-        ),
-        (
-            "Latency climbs slowly to 140 users and steeply after (s = 1.143: at 1, 140, 320 users; up in both parts, and \
-            four times as much per user in the second)",
-            figures(&climb),
-            vec![below(climb[0], climb[1]), below(climb[1], climb[2]), below(scaled(slow, 4.0), steep)],
-        ),
-        (
-            "Larger files mean higher latency (640 users, the three sites)",
-            figures(&sites),
-            sites.windows(2).map(|pair| below(pair[0], pair[1])).collect(),
-        ),
-    ]
-}
-
-const HEAD: &str = "\
-# Zhang's stress test, on today's Apache
-
-Chapter 4 and Appendix B of L. Zhang (2002), live: Debian's Apache (prefork, 150 and 256 workers), the same user
-equivalents, 1 to 960 of them, on one machine over loopback. Users and keep-alive timeouts are ten times as fast as his, so
-that the whole takes minutes; rates are therefore up to ten times his, and latencies are not comparable in seconds, only in
-shape. This page and the models in [`live/servers`](../../experiments/zhang-2002/live/servers) are written by
-`make stress`; no figure on it is typed by hand.
-
-";

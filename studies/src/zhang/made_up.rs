@@ -1,14 +1,12 @@
 //! His conclusions judged on made-up runs: a world in which everything is as he concluded, its reverse, and his own
 //! tables, of which the verdicts are read here by eye.
 
-use std::path::Path;
+use std::sync::Arc;
 
-use super::conclusions::{Row, in_short, rows};
-use super::live::conclusions as of_stress_test;
-use super::tables::{TIMEOUT_S, TIMEOUTS, order};
-use super::{EXPERIMENTS, Study};
-use crate::answers::{Answers, World, sampled};
-use crate::number::{Number, known};
+use super::{EXPERIMENTS, TEMPLATE, TIMEOUT_S, TIMEOUTS, live};
+use crate::answers::{Answers, World, published, sampled};
+use crate::finding::Finding;
+use crate::page::Record;
 use crate::verdict::Verdict;
 
 /// The mean latency of a policy relative to least connections.
@@ -67,35 +65,34 @@ fn as_he_concluded(run: &str, of: &dyn Fn(&str) -> String) -> Vec<(String, f64)>
     [all, named("share", objects), named("byte_share", bytes_of)].concat()
 }
 
-/// With `world` made of each metric's value.
-fn study(world: impl Fn(&str, f64) -> f64) -> Study {
-    let of = |run: &'static str| {
+/// The page with `world` made of each metric's value, and what it says.
+fn page(world: impl Fn(&str, f64) -> f64) -> (String, Record) {
+    let of = |run: &str| {
         let made: World<'_> = &|settings| {
             let values = as_he_concluded(run, settings).into_iter();
             values.map(|(metric, value)| (metric.clone(), world(&metric, value))).collect()
         };
-        (run, Answers::made_up(&format!("zhang-2002/{run}.toml"), made, sampled))
+        (run.to_owned(), Arc::new(Answers::made_up(&format!("zhang-2002/{run}.toml"), made, sampled)))
     };
-    let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/zhang-2002/published");
-    Study::of(EXPERIMENTS.map(of).into(), &published).unwrap()
+    super::of(EXPERIMENTS.map(of).into(), &published("zhang-2002")).unwrap().text(TEMPLATE, "zhang-2002").unwrap()
 }
 
 #[test]
 fn where_all_is_as_he_concluded_every_comparison_says_so() {
-    let study = study(|_, value| value);
-    for Row { claim, ours: (figures, comparisons), .. } in rows(&study) {
+    let (text, record) = page(|_, value| value);
+    for Finding { claim, ours, comparisons, .. } in record.findings {
         let says: Vec<_> = comparisons.iter().map(|one| one.holds).collect();
-        assert!(!says.is_empty() && says.iter().all(|holds| *holds == Some(true)), "{claim}: {figures}: {says:?}");
+        assert!(!says.is_empty() && says.iter().all(|holds| *holds == Some(true)), "{claim}: {ours}: {says:?}");
     }
-    assert!(in_short(&study).starts_with("Of 18 conclusions tested, 18 hold, 0 hold in part"), "{}", in_short(&study));
+    assert!(text.contains("Of 18 conclusions tested, 18 hold, 0 hold in part"), "{text}");
 }
 
 #[test]
 fn where_all_is_the_other_way_round_nothing_but_what_is_alike_holds() {
     // One over each number turns every order round, and so do half less a share of the four servers; numbers that are
     // close together, and the spreads of shares, stay as they are.
-    let study = study(|metric, value| if metric.contains("share") { 0.5 - value } else { 1.0 / value });
-    for Row { claim, ours: (_, comparisons), .. } in rows(&study) {
+    let (_, record) = page(|metric, value| if metric.contains("share") { 0.5 - value } else { 1.0 / value });
+    for Finding { claim, comparisons, .. } in record.findings {
         let begins = |beginnings: &[&str]| beginnings.iter().any(|beginning| claim.starts_with(beginning));
         let wanted = match () {
             () if begins(&["With a window of 0.1 s round", "Round robin is nearly", "At s = 2.5 objects"]) => {
@@ -114,8 +111,7 @@ fn where_all_is_the_other_way_round_nothing_but_what_is_alike_holds() {
 
 #[test]
 fn the_order_of_the_policies_is_as_made_up() {
-    let study = study(|_, value| value);
-    let text = order(&study);
+    let (text, _) = page(|_, value| value);
     let row = |pair: &str| text.lines().find(|line| line.starts_with(pair)).unwrap().matches("confirmed").count();
     for pair in ["| XSIZE-G > RT-G", "| RT-G > RAN-G", "| RAN-G > RR-G", "| RR-G > CONN-G", "| RAN-G > CONN-G"] {
         assert_eq!(row(pair), 3, "{pair} in\n{text}");
@@ -124,7 +120,7 @@ fn the_order_of_the_policies_is_as_made_up() {
 
 #[test]
 fn his_own_tables_are_judged_as_they_read() {
-    let verdicts: Vec<_> = rows(&study(|_, value| value)).iter().map(|row| Verdict::of(&row.his.1)).collect();
+    let verdicts = page(|_, value| value).1.published;
     use Verdict::{Fails, Holds, InPart, Undecidable};
     let wanted = [
         Holds,       // RR, XSIZE, CONN and RAN are each faster behind a switch.
@@ -153,30 +149,31 @@ fn his_own_tables_are_judged_as_they_read() {
 #[test]
 fn a_stress_test_is_judged_on_all_that_is_said_of_it() {
     // Slowly up to 140 users, steeply after; by the workers and the site.
-    let as_he_found = |sigma: &str, workers: &str, users: u32| {
-        let climb = f64::from(users) + 10.0 * f64::from(users.saturating_sub(140));
-        known(climb * sigma.parse::<f64>().unwrap() / workers.parse::<f64>().unwrap())
+    let as_he_found =
+        |sigma: f64, workers: f64, users: f64| (users + 10.0 * (users - 140.0).max(0.0)) * sigma / workers;
+    let verdicts = |latency: &dyn Fn(f64, f64, f64) -> f64, is_suspect: bool| {
+        let made: World<'_> = &|of| {
+            let number = |key: &str| of(key).parse().unwrap();
+            let value = latency(number("loner_sigma"), number("system.program.workers"), number("users"));
+            vec![("response_time_mean".to_owned(), value)]
+        };
+        let stress = Answers::made_up("zhang-2002/live/stress.toml", made, sampled);
+        let stress = if is_suspect { stress.doubted() } else { stress };
+        let page = live::of([("stress".to_owned(), Arc::new(stress))].into(), &published("zhang-2002")).unwrap();
+        let (_, record) = page.text(&format!("{}{{{{ beside_his(CONCLUSIONS) }}}}", live::CLAIMS), "").unwrap();
+        record.findings.iter().map(Finding::verdict).collect::<Vec<_>>()
     };
-    let one_over = |sigma: &str, workers: &str, users: u32| {
-        as_he_found(sigma, workers, users).and_then(|of| known(1.0 / of.value))
-    };
-    let doubted = |sigma: &str, workers: &str, users: u32| {
-        as_he_found(sigma, workers, users).map(|of| Number { is_suspect: users == 640, ..of })
-    };
-    let verdicts = |latency: &dyn Fn(&str, &str, u32) -> Option<Number>| {
-        of_stress_test(latency).map(|(.., comparisons)| Verdict::of(&comparisons))
-    };
-    assert_eq!(verdicts(&as_he_found), [Verdict::Holds; 3]);
-    assert_eq!(verdicts(&one_over), [Verdict::Fails, Verdict::InPart, Verdict::Fails]);
-    assert_eq!(verdicts(&doubted), [Verdict::Holds, Verdict::Holds, Verdict::Unjudged]);
+    assert_eq!(verdicts(&as_he_found, false), [Verdict::Holds; 3]);
+    let one_over = |sigma, workers, users| 1.0 / as_he_found(sigma, workers, users);
+    assert_eq!(verdicts(&one_over, false), [Verdict::Fails, Verdict::InPart, Verdict::Fails]);
+    assert_eq!(verdicts(&as_he_found, true), [Verdict::Unjudged; 3]);
     // As steep before as after: it climbs, and that is not all that he says.
-    let straight = |_: &str, _: &str, users: u32| known(f64::from(users));
-    assert_eq!(verdicts(&straight)[1], Verdict::InPart);
+    assert_eq!(verdicts(&|_, _, users| users, false)[1], Verdict::InPart);
 }
 
 #[test]
 fn the_timeouts_of_the_page_are_those_of_the_experiment() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/zhang-2002/9-causes.toml");
+    let file = published("zhang-2002").join("../9-causes.toml");
     let text = std::fs::read_to_string(file).unwrap();
     for setting in [format!("timeouts = {TIMEOUTS} "), format!("timeout = \"{TIMEOUT_S} s\" ")] {
         assert!(text.contains(&setting), "no `{setting}`");
