@@ -5,9 +5,9 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use sojourn_dispatch::News;
 use sojourn_part::clock;
 
-use super::decider::Change;
 use super::running::Running;
 
 /// Decisions that are explained where nothing else is asked for.
@@ -35,10 +35,10 @@ pub(super) fn answer(question: Question, running: &Running) -> Value {
     match question {
         Question::State {} => running.state(),
         Question::Explain { last } => json!({"decisions": decider.last(last.unwrap_or(LAST), now)}),
-        Question::Drain { site } => done(decider.change(&site, Change::Drained(true), now)),
-        Question::Undrain { site } => done(decider.change(&site, Change::Drained(false), now)),
+        Question::Drain { site } => done(decider.learn(&site, News::Drained(true), "by hand", now)),
+        Question::Undrain { site } => done(decider.learn(&site, News::Drained(false), "by hand", now)),
         Question::Weight { site, weight } if weight.is_finite() && weight >= 0.0 => {
-            done(decider.change(&site, Change::Weight(weight), now))
+            done(decider.weigh(&site, weight, now))
         }
         Question::Weight { weight, .. } => done(Err(format!("weight {weight}: it is a number of at least 0"))),
         Question::Reload {} => done(running.reload()),

@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use serde_json::Value;
-use sojourn_dispatch::{BackendId, Remembered};
+use sojourn_dispatch::{BackendId, News, Remembered};
 use sojourn_part::ServeError;
 use sojourn_report::Told;
 use sojourn_stats::{Span, Time};
@@ -18,8 +18,8 @@ use sojourn_stats::{Span, Time};
 use super::chooser::{Answered, Asker, Choices, Chooser, Family, ServiceId};
 use super::config::{DnsConfig, ServiceConfig};
 pub(super) use places::Places;
-pub(super) use service::{Change, Order, Surroundings, check};
 use service::{Held, Prepared, Service};
+pub(super) use service::{Order, Surroundings, check};
 
 /// All services.
 pub(super) struct Decider {
@@ -124,16 +124,28 @@ impl Decider {
         }
     }
 
-    /// Does something to a site, in every service that has it.
+    /// Learns of a site, in every service that has it.
     ///
     /// # Errors
     /// In words, where none has it.
-    pub(super) fn change(&self, site: &str, change: Change, now: Time) -> Result<(), String> {
+    pub(super) fn learn(&self, site: &str, news: News<'_>, why: &str, now: Time) -> Result<(), String> {
+        self.of_site(site, |service| service.learn(site, news, why, now))
+    }
+
+    /// Gives a site another weight, in every service that has it.
+    ///
+    /// # Errors
+    /// In words, where none has it, or it cannot have that weight.
+    pub(super) fn weigh(&self, site: &str, weight: f64, now: Time) -> Result<(), String> {
+        self.of_site(site, |service| service.weigh(site, weight, now))
+    }
+
+    fn of_site(&self, site: &str, act: impl FnMut(&Arc<Service>) -> Result<(), String>) -> Result<(), String> {
         let services = self.read();
         let having: Vec<_> = services.all().filter(|service| service.has(site)).collect();
         match having.is_empty() {
-            true => services.all().try_for_each(|service| service.change(site, change, now)),
-            false => having.into_iter().try_for_each(|service| service.change(site, change, now)),
+            true => services.all().try_for_each(act),
+            false => having.into_iter().try_for_each(act),
         }
     }
 

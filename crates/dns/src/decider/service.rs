@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use serde_json::{Value, json};
 use sojourn_bed::Events;
-use sojourn_dispatch::{BackendId, Dispatcher, Remembered};
+use sojourn_dispatch::{BackendId, Front, News, Remembered};
 use sojourn_part::{ServeError, clock};
 use sojourn_report::{Probed, Told};
 use sojourn_stats::{Span, Time};
@@ -30,9 +30,9 @@ use crate::chooser::{Answered, Asker, Family};
 use crate::config::ServiceConfig;
 use crate::subnet::Client;
 pub(crate) use making::check;
-use making::{begin_record, dispatcher};
+use making::{begin_record, front};
+pub(crate) use sites::SiteState;
 use sites::Sites;
-pub(crate) use sites::{Change, SiteState};
 
 /// How often the lock is looked at before a thread sleeps: some two hundred microseconds, several times as long as one that has
 /// many questions keeps it.
@@ -70,7 +70,7 @@ pub(crate) struct Held<'a>(MutexGuard<'a, Inside>);
 struct Inside {
     config: ServiceConfig,
     around: Surroundings,
-    dispatcher: Dispatcher,
+    front: Front,
     sites: Sites,
     journal: Journal,
     /// Of the present answer; kept so that a choice allocates nothing.
@@ -83,8 +83,8 @@ struct Inside {
     record_failed: bool,
 }
 
-/// The dispatcher of a new configuration, with the number of records, where the old one cannot go on.
-pub(crate) type Prepared = Option<(Box<Dispatcher>, u32)>;
+/// The front of a new configuration, with the number of records, where the old one cannot go on.
+pub(crate) type Prepared = Option<(Box<Front>, u32)>;
 
 /// What a service has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -107,10 +107,10 @@ pub(crate) struct Counts {
 
 impl Service {
     pub(crate) fn new(config: &ServiceConfig, around: &Surroundings) -> Result<Service, ServeError> {
-        let mut dispatcher = dispatcher(config, around.seed, around.takes_reports)?;
-        let records = begin_record(&mut dispatcher, config, 0)?;
+        let mut front = front(config, around.seed, around.takes_reports)?;
+        let records = begin_record(&mut front, config, 0)?;
         let mut inside = Inside {
-            dispatcher,
+            front,
             config: config.clone(),
             around: around.clone(),
             sites: Sites::default(),
@@ -150,14 +150,29 @@ impl Service {
         self.lock().reload(config, around, prepared);
     }
 
-    /// Does something to a site.
+    /// Learns of a site, and `why` it is so.
     ///
     /// # Errors
-    /// In words, where there is no such site or it cannot be so.
-    pub(crate) fn change(&self, site: &str, change: Change, now: Time) -> Result<(), String> {
+    /// In words, where there is no such site.
+    pub(crate) fn learn(&self, site: &str, news: News<'_>, why: &str, now: Time) -> Result<(), String> {
         let mut inside = self.lock();
         let now = inside.time(now);
-        inside.change(site, change, now)
+        let id = inside.find(site)?;
+        inside.learn(id, news, why, now);
+        Ok(())
+    }
+
+    /// Gives a site another weight.
+    ///
+    /// # Errors
+    /// In words, where there is no such site or the policy cannot give it its share.
+    pub(crate) fn weigh(&self, site: &str, weight: f64, now: Time) -> Result<(), String> {
+        let mut inside = self.lock();
+        let now = inside.time(now);
+        let id = inside.find(site)?;
+        inside.front.join(site, weight, now).map_err(|error| error.to_string())?;
+        inside.sites.weigh(id, weight);
+        Ok(())
     }
 
     /// Whether a site has this name.
@@ -178,8 +193,8 @@ impl Service {
     /// Its state as JSON.
     pub(crate) fn state(&self, now: Time) -> Value {
         let inside = self.lock();
-        let sites: Vec<SiteState> = inside.sites.states(&inside.dispatcher, now);
-        let clients = inside.dispatcher.clients();
+        let sites: Vec<SiteState> = inside.sites.states(&inside.front, now);
+        let clients = inside.front.clients();
         json!({
             "name": inside.config.name,
             "policy": inside.config.policy,
@@ -209,7 +224,7 @@ impl Service {
     pub(crate) fn recall(&self, sites: &[String], mut client: Remembered, now: Time) -> bool {
         let mut inside = self.lock();
         let now = inside.time(now);
-        if inside.dispatcher.clients().rules().rates_expire.is_some_and(|expire| client.rate_age >= expire) {
+        if inside.front.clients().rules().rates_expire.is_some_and(|expire| client.rate_age >= expire) {
             client.rate = None;
         }
         client.round_trips.retain_mut(|trip| {
@@ -219,7 +234,7 @@ impl Service {
         });
         let counts = client.rate.is_some() || !client.round_trips.is_empty();
         if counts {
-            inside.dispatcher.recall(&client, now);
+            inside.front.recall(&client, now);
         }
         counts
     }
@@ -228,9 +243,9 @@ impl Service {
     pub(crate) fn remembered(&self, now: Time) -> (String, Vec<String>, Vec<Remembered>) {
         let mut inside = self.lock();
         let now = inside.time(now);
-        let table = inside.dispatcher.table();
+        let table = inside.front.table();
         let sites = (0..table.len() as u32).map(|id| table.name(BackendId(id)).to_owned()).collect();
-        (inside.config.name.clone(), sites, inside.dispatcher.clients().remembered(now))
+        (inside.config.name.clone(), sites, inside.front.clients().remembered(now))
     }
 
     /// Ends its record; false where it lacks something.
@@ -264,7 +279,7 @@ impl Held<'_> {
 
     /// The addresses of all sites that are not drained, and how long they may be kept.
     pub(crate) fn all(&self, family: Family, list: &mut Vec<IpAddr>) -> Span {
-        self.0.sites.all(family, list);
+        self.0.sites.all(&self.0.front, family, list);
         self.0.config.ttl
     }
 
@@ -290,49 +305,44 @@ impl Inside {
                 let Ok(address) = client.parse() else { return };
                 let client = Client::at(address);
                 let origin = self.around.places.origin(address);
-                self.dispatcher.tell_rate(client.key, origin, *rate, now);
+                self.front.tell_rate(client.key, origin, *rate, now);
                 self.obey(client, now);
             }
             Told::Report { backend, report, .. } => {
                 if let Some(id) = self.sites.of_sender(*backend) {
-                    self.dispatcher.report(id, report, now);
+                    self.learn(id, News::Reported(report), "it reports", now);
                 }
             }
             Told::Echoes { backend, client, probed: Probed::Measured { round_trip, .. }, .. } => {
                 let address = client.parse().ok().filter(|_| round_trip.answers > 0);
                 if let Some((id, address)) = self.sites.of_sender(*backend).zip(address) {
                     self.counts.round_trips += 1;
-                    self.dispatcher.tell_round_trip(Client::at(address).key, id, *round_trip, now);
+                    self.front.tell_round_trip(Client::at(address).key, id, *round_trip, now);
                 }
             }
             Told::Echoes { .. } => {}
             Told::Lost { backend, is_empty } => {
-                let why = if *is_empty { "it has no server left" } else { "its reports have ceased" };
+                let (news, why) = match is_empty {
+                    true => (News::Empty, "it has no server left"),
+                    false => (News::Empty, "its reports have ceased"),
+                };
                 if let Some(id) = self.sites.of_sender(*backend) {
-                    self.set(id, Change::Silent(true), why, now);
+                    self.learn(id, news, why, now);
                 }
             }
-            Told::Found { backend } => {
-                if let Some(id) = self.sites.of_sender(*backend) {
-                    self.set(id, Change::Silent(false), "it reports", now);
-                }
-            }
+            // Its report says so, which follows.
+            Told::Found { .. } => {}
         }
         self.notice_record();
     }
 
-    fn change(&mut self, site: &str, change: Change, now: Time) -> Result<(), String> {
-        let id = self.sites.find(site).ok_or_else(|| self.sites.unknown(site, &self.config.name))?;
-        if let Change::Weight(weight) = change {
-            self.dispatcher.join(site, weight, now).map_err(|error| error.to_string())?;
-        }
-        self.set(id, change, "by hand", now);
-        Ok(())
+    fn find(&self, site: &str) -> Result<BackendId, String> {
+        self.sites.find(site).ok_or_else(|| self.sites.unknown(site, &self.config.name))
     }
 
-    /// Changes a site, and says so where that makes it up or down.
-    fn set(&mut self, id: BackendId, change: Change, why: &str, now: Time) {
-        if let Some(event) = self.sites.set(id, change, &mut self.dispatcher, now) {
+    /// Learns of a site, and says so where that makes it another.
+    fn learn(&mut self, id: BackendId, news: News<'_>, why: &str, now: Time) {
+        if let Some(event) = self.sites.learn(id, news, &mut self.front, now) {
             let (site, service) = (self.sites.name(id), &self.config.name);
             self.around.events.emit(&json!({"event": event, "site": site, "service": service, "why": why}));
         }
@@ -340,19 +350,18 @@ impl Inside {
 
     /// Says once that the record is not written any more.
     fn notice_record(&mut self) {
-        if let Some(why) = self.dispatcher.record_error().map(ToString::to_string) {
-            self.record_fails(&why);
-        }
+        let failure = self.front.record_failure();
+        self.record_fails(failure);
     }
 
     fn finish_record(&mut self) {
-        if let Err(error) = self.dispatcher.finish_record() {
-            self.record_fails(&error.to_string());
-        }
+        let failure = self.front.finish_record();
+        self.record_fails(failure);
     }
 
-    fn record_fails(&mut self, why: &str) {
-        if !std::mem::replace(&mut self.record_failed, true) {
+    fn record_fails(&mut self, failure: Option<String>) {
+        if let Some(why) = failure {
+            self.record_failed = true;
             let event = json!({"event": "record_failed", "service": self.config.name, "why": why});
             self.around.events.emit(&event);
         }

@@ -39,18 +39,18 @@ impl Inside {
         }
         let claimed_by = asker.subnet.map(|_| self.network(asker.from));
         let request = Request { claimed_by, ..self.request(client) };
-        let decision = self.dispatcher.choose(&request, self.sites.without(family), now);
+        let decision = self.front.choose(&request, self.sites.without(family), now);
         self.counts.decisions += 1;
         let chosen = decision.chosen();
         // Where none was chosen, those that are up may be named all the same.
-        let ttl = match chosen.or(self.dispatcher.table().eligible().first().copied()) {
+        let ttl = match chosen.or(self.front.table().eligible().first().copied()) {
             Some(first) => self.ttl(client, first),
             None => self.config.ttl,
         };
-        let Inside { dispatcher, journal, sites, config, named, .. } = self;
+        let Inside { front, journal, sites, config, named, .. } = self;
         named.clear();
         if let Some(first) = chosen {
-            sites.in_order(dispatcher, &request, first, family, config.answers, now, named);
+            sites.in_order(front, &request, first, family, config.answers, now, named);
         }
         sites.addresses(named, family, list);
         let named = Named::new(named);
@@ -68,7 +68,7 @@ impl Inside {
         self.counts.none_up += 1;
         match self.config.none_up {
             NoneUp::All => {
-                self.sites.all(family, list);
+                self.sites.all(&self.front, family, list);
                 Answered::Addresses { ttl, scope: 0 }
             }
             NoneUp::ServFail => Answered::Nothing,
@@ -80,7 +80,7 @@ impl Inside {
         self.counts.none_with_room += 1;
         match self.config.none_with_room {
             NoneWithRoom::Policy | NoneWithRoom::All => {
-                self.sites.addresses(self.dispatcher.table().eligible(), family, list);
+                self.sites.addresses(self.front.table().eligible(), family, list);
                 Answered::Addresses { ttl, scope }
             }
             NoneWithRoom::ServFail => Answered::Nothing,
@@ -89,7 +89,7 @@ impl Inside {
 
     /// What the policy is asked. Places are looked up only for those that read them.
     pub(super) fn request(&self, client: Client) -> Request {
-        let reads_places = self.dispatcher.requires().contains(Signals::ORIGIN);
+        let reads_places = self.front.requires().contains(Signals::ORIGIN);
         let origin = if reads_places { self.around.places.origin(client.address) } else { Origin::default() };
         Request { client: client.key, origin, lease: Some(self.config.ttl), ..Request::default() }
     }
@@ -104,21 +104,21 @@ impl Inside {
     fn reads_clients(&self) -> bool {
         const OF_CLIENTS: Signals =
             Signals::ADDRESS.union(Signals::ORIGIN).union(Signals::CLIENT_RATES).union(Signals::ROUND_TRIPS);
-        self.dispatcher.requires().intersects(OF_CLIENTS) || self.config.ttl_rule == TtlRule::Adaptive
+        self.front.requires().intersects(OF_CLIENTS) || self.config.ttl_rule == TtlRule::Adaptive
     }
 
     /// How long `client` may keep an answer that names `first`: whole seconds.
     fn ttl(&self, client: Client, first: BackendId) -> Span {
-        let (table, clients) = (self.dispatcher.table(), self.dispatcher.clients());
+        let (table, clients) = (self.front.table(), self.front.clients());
         whole_seconds(self.config.ttl_rule.ttl(self.config.ttl, client.key, first, table, clients))
     }
 
     /// Hands on the round trips to a client that the policy wants measured.
     pub(super) fn obey(&mut self, client: Client, now: Time) {
-        if self.dispatcher.next_deadline().is_none_or(|deadline| deadline > now) {
+        if self.front.deadline().is_none_or(|deadline| deadline > now) {
             return;
         }
-        for command in self.dispatcher.poll(now) {
+        for command in self.front.due(now) {
             let Command::Measure { client: of, from } = command else { continue };
             let order = self.sites.sender(from).zip(client.host()).filter(|_| of == client.key);
             let Some((sender, address)) = order else { continue };

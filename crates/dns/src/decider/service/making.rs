@@ -1,11 +1,9 @@
 //! How a service is made, and made anew by a reload: what can fail is done before anything of it is in force.
 
-use std::fs::File;
 use std::path::PathBuf;
 
-use sojourn_dispatch::record::Detail;
-use sojourn_dispatch::{ClientRules, DispatchError, Dispatcher, Information, Signals};
-use sojourn_part::{ServeError, clock};
+use sojourn_dispatch::{Catalogue, ClientRules, DispatchError, Front, FrontSettings, Signals};
+use sojourn_part::{ServeError, clock, record};
 use sojourn_report as report;
 use sojourn_stats::Span;
 
@@ -22,7 +20,7 @@ const SILENT_REPORTS: u64 = 3;
 /// In words: what its policy lacks.
 pub(crate) fn check(config: &ServiceConfig) -> Result<(), String> {
     let has_reports = config.sites.iter().any(|site| site.reports);
-    dispatcher(config, 1, has_reports).map(drop).map_err(|error| {
+    front(config, 1, has_reports).map(drop).map_err(|error| {
         let text = error.to_string();
         match () {
             () if text.contains("(client-rates)") => {
@@ -36,29 +34,22 @@ pub(crate) fn check(config: &ServiceConfig) -> Result<(), String> {
     })
 }
 
-pub(super) fn dispatcher(config: &ServiceConfig, seed: u64, has_reports: bool) -> Result<Dispatcher, DispatchError> {
+pub(super) fn front(config: &ServiceConfig, seed: u64, has_reports: bool) -> Result<Front, DispatchError> {
     let sites: Vec<_> = config.sites.iter().map(|site| (site.name.clone(), site.weight)).collect();
     let signals = signals(has_reports, config.client_rates.is_some());
     // The simulator's first dispatcher bears the same name, so that both draw the same numbers.
-    Dispatcher::new(&config.policy, &sites, Information::Immediate, signals, seed, "dispatcher 0")
+    let settings = FrontSettings { seed, ..FrontSettings::new(config.policy.as_str()) };
+    Front::new(&settings, &sites, &Catalogue::default(), signals, "dispatcher 0")
 }
 
-/// Begins the record of a dispatcher, if there is to be one, when there were so many of its name; gives how many there are.
-pub(super) fn begin_record(
-    dispatcher: &mut Dispatcher,
-    config: &ServiceConfig,
-    before: u32,
-) -> Result<u32, ServeError> {
+/// Begins the record of a front, if there is to be one, when there were so many of its name; gives how many there are.
+pub(super) fn begin_record(front: &mut Front, config: &ServiceConfig, before: u32) -> Result<u32, ServeError> {
     let Some(path) = &config.record else { return Ok(0) };
     let path = match before {
         0 => path.clone(),
         further => PathBuf::from(format!("{}.{further}", path.display())),
     };
-    let cannot = || format!("cannot record to {}", path.display());
-    let detail = if config.explain { Detail::Explained } else { Detail::Decisions };
-    let file = File::create(&path).map_err(ServeError::system(cannot()))?;
-    let begun = dispatcher.record_to(Box::new(file), detail);
-    begun.map_err(|error| ServeError::Config(format!("{}: {error}", cannot())))?;
+    record(front, Some(&path), config.explain)?;
     Ok(before + 1)
 }
 
@@ -75,16 +66,16 @@ fn signals(has_reports: bool, has_rates: bool) -> Signals {
 }
 
 impl Inside {
-    /// Tells the dispatcher what it knows from the start.
+    /// Tells the front what it knows from the start.
     pub(super) fn begin(&mut self) {
-        self.dispatcher.keep_clients(ClientRules {
+        self.front.keep_clients(ClientRules {
             at_most: self.around.clients,
             rates_expire: self.config.client_rates.map(|every| Span(every.0.saturating_mul(SILENT_REPORTS))),
             sites_probed: self.config.sites_probed,
             refresh: self.config.refresh,
         });
-        self.dispatcher.need_room(self.config.none_with_room != NoneWithRoom::Policy);
-        self.sites = Sites::new(&self.config.sites, &self.around.places, &mut self.dispatcher, self.latest);
+        self.front.need_room(self.config.none_with_room != NoneWithRoom::Policy, self.latest);
+        self.sites = Sites::new(&self.config.sites, &self.around.places, &mut self.front, self.latest);
     }
 
     pub(super) fn prepare(&self, config: &ServiceConfig, around: &Surroundings) -> Result<Prepared, ServeError> {
@@ -99,26 +90,26 @@ impl Inside {
         if is_kept.into_iter().all(|is_same| is_same) {
             return Ok(None);
         }
-        let mut dispatcher = dispatcher(config, around.seed, around.takes_reports)?;
+        let mut front = front(config, around.seed, around.takes_reports)?;
         let before = if self.config.record == config.record { self.records } else { 0 };
-        let records = begin_record(&mut dispatcher, config, before)?;
-        Ok(Some((Box::new(dispatcher), records)))
+        let records = begin_record(&mut front, config, before)?;
+        Ok(Some((Box::new(front), records)))
     }
 
     pub(super) fn reload(&mut self, config: &ServiceConfig, around: &Surroundings, prepared: Prepared) {
         let now = self.time(clock::now());
-        let Some((dispatcher, records)) = prepared else {
+        let Some((front, records)) = prepared else {
             (self.config, self.around) = (config.clone(), around.clone());
-            self.dispatcher.need_room(self.config.none_with_room != NoneWithRoom::Policy);
-            return self.sites.reload(&config.sites, &around.places, &mut self.dispatcher, now);
+            self.front.need_room(self.config.none_with_room != NoneWithRoom::Policy, now);
+            return self.sites.reload(&config.sites, &around.places, &mut self.front, now);
         };
         // Another policy knows nothing of what this one has learned; what sites have reported it is told again.
         self.finish_record();
-        let before = std::mem::replace(&mut self.dispatcher, *dispatcher);
+        let before = std::mem::replace(&mut self.front, *front);
         (self.config, self.around, self.records) = (config.clone(), around.clone(), records);
         let sites = std::mem::take(&mut self.sites);
         self.journal.clear();
         self.begin();
-        self.sites.inherit(&sites, &before, &mut self.dispatcher, now);
+        self.sites.inherit(&sites, &before, &mut self.front, now);
     }
 }

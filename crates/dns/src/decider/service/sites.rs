@@ -1,13 +1,12 @@
 //! The sites of a service: their addresses, and whether each can be named.
 //!
-//! A site is named where it is neither drained by hand nor silent nor failing at its check. What the dispatcher is told
-//! follows from these three, so that no order of events leaves it with something else. Sites join and leave while the service
-//! runs; one that comes back under its name keeps its number.
+//! Whether a site can be named its [`Front`] knows. Sites join and leave while the service runs; one that comes back under its
+//! name keeps its number.
 
 use std::net::{IpAddr, SocketAddr};
 
 use serde::Serialize;
-use sojourn_dispatch::{BackendId, Dispatcher, Event, Origin, Request, State};
+use sojourn_dispatch::{BackendId, Front, News, Origin, Request, Standing};
 use sojourn_stats::Time;
 
 use super::super::places::Places;
@@ -29,24 +28,9 @@ pub(crate) struct Sites {
 #[derive(Clone)]
 struct Site {
     config: SiteConfig,
-    is_drained: bool,
-    is_silent: bool,
-    fails: bool,
+    /// The configuration does not have it any more.
     has_left: bool,
     sender: Option<BackendId>,
-}
-
-/// Something that a site does, or that is done to it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Change {
-    /// It is to keep its clients and be named no more, or again.
-    Drained(bool),
-    /// It has ceased to report, or reports again.
-    Silent(bool),
-    /// It fails at its check, or does not any more.
-    Fails(bool),
-    /// Its weight, which the dispatcher knows already.
-    Weight(f64),
 }
 
 /// A site's state, for those who ask.
@@ -54,7 +38,7 @@ pub(crate) enum Change {
 pub(crate) struct SiteState {
     pub(crate) name: String,
     pub(crate) addresses: Vec<IpAddr>,
-    pub(crate) state: &'static str,
+    pub(crate) state: String,
     pub(crate) weight: f64,
     /// How often it was the first of an answer.
     pub(crate) chosen: u64,
@@ -74,17 +58,7 @@ pub(crate) struct SiteState {
 
 impl Site {
     fn new(config: &SiteConfig) -> Site {
-        let is_drained = config.is_drained;
-        Site { config: config.clone(), is_drained, is_silent: false, fails: false, has_left: false, sender: None }
-    }
-
-    fn state(&self) -> State {
-        match self {
-            Site { has_left: true, .. } => State::Left,
-            Site { is_silent: true, .. } | Site { fails: true, .. } => State::Down,
-            Site { is_drained: true, .. } => State::Draining,
-            _ => State::Up,
-        }
+        Site { config: config.clone(), has_left: false, sender: None }
     }
 
     fn has(&self, family: Family) -> bool {
@@ -94,6 +68,11 @@ impl Site {
 
 fn is_of(address: IpAddr, family: Family) -> bool {
     address.is_ipv4() == (family == Family::V4)
+}
+
+/// What is heard of a site beside what is done by hand.
+fn watch(front: &mut Front, id: BackendId, config: &SiteConfig, now: Time) {
+    front.watch(id, config.check.is_some(), config.reports, now);
 }
 
 fn origin(config: &SiteConfig, places: &Places) -> Origin {
@@ -107,13 +86,13 @@ fn origin(config: &SiteConfig, places: &Places) -> Origin {
 }
 
 impl Sites {
-    /// The sites that the dispatcher was made with.
-    pub(super) fn new(sites: &[SiteConfig], places: &Places, dispatcher: &mut Dispatcher, now: Time) -> Sites {
+    /// The sites that the front was made with.
+    pub(super) fn new(sites: &[SiteConfig], places: &Places, front: &mut Front, now: Time) -> Sites {
         let mut all = Sites { all: sites.iter().map(Site::new).collect(), ..Sites::default() };
-        for index in 0..all.all.len() {
-            let id = BackendId(index as u32);
-            dispatcher.set_origin(id, origin(&all.all[index].config, places));
-            all.tell(id, dispatcher, now);
+        for (id, config) in front.backends().zip(sites) {
+            front.set_origin(id, origin(config, places));
+            watch(front, id, config, now);
+            front.learn(id, News::Drained(config.is_drained), now);
         }
         all.arrange();
         all
@@ -121,88 +100,75 @@ impl Sites {
 
     /// Takes the sites of a new configuration. What was done by hand to those that stay is undone only where the file says
     /// something new.
-    pub(super) fn reload(&mut self, sites: &[SiteConfig], places: &Places, dispatcher: &mut Dispatcher, now: Time) {
+    pub(super) fn reload(&mut self, sites: &[SiteConfig], places: &Places, front: &mut Front, now: Time) {
         for config in sites {
             let known = self.all.iter().position(|site| site.config.name == config.name);
-            let before = known.map(|index| self.all[index].clone()).filter(|site| !site.has_left);
-            if before.as_ref().is_none_or(|site| site.config.weight != config.weight) {
-                let joined = dispatcher.join(&config.name, config.weight, now);
+            let before = known.map(|index| &self.all[index]).filter(|site| !site.has_left);
+            let (weight, is_drained) = before.map(|site| (site.config.weight, site.config.is_drained)).unzip();
+            if weight != Some(config.weight) {
+                let joined = front.join(&config.name, config.weight, now);
                 joined.expect("the policy takes the weights of a configuration that was checked");
             }
-            let mut site = before.clone().unwrap_or_else(|| Site::new(config));
-            if site.config.is_drained != config.is_drained {
-                site.is_drained = config.is_drained;
+            let id = front.table().id(&config.name).expect("it has joined");
+            if before.is_none() {
+                // What was known of one that comes back is of long ago.
+                front.watch(id, false, false, now);
             }
-            site.is_silent &= config.reports;
-            site.fails &= config.check.is_some();
-            site.config = config.clone();
+            watch(front, id, config, now);
+            if is_drained != Some(config.is_drained) {
+                front.learn(id, News::Drained(config.is_drained), now);
+            }
             match known {
-                Some(index) => self.all[index] = Site { sender: self.all[index].sender, ..site },
-                None => self.all.push(site),
+                Some(index) => self.all[index].config = config.clone(),
+                None => self.all.push(Site::new(config)),
             }
-            let id = dispatcher.table().id(&config.name).expect("it has joined");
             let origin = origin(config, places);
-            if dispatcher.table().origin(id) != origin {
-                dispatcher.set_origin(id, origin);
+            if front.table().origin(id) != origin {
+                front.set_origin(id, origin);
             }
         }
-        for index in 0..self.all.len() {
-            self.all[index].has_left = sites.iter().all(|config| config.name != self.all[index].config.name);
-            self.tell(BackendId(index as u32), dispatcher, now);
+        for (id, site) in front.backends().zip(&mut self.all) {
+            site.has_left = sites.iter().all(|config| config.name != site.config.name);
+            if site.has_left {
+                front.learn(id, News::Left, now);
+            }
         }
         self.arrange();
     }
 
-    /// Takes over what was known of sites of the same names, for a new dispatcher.
-    pub(super) fn inherit(&mut self, sites: &Sites, before: &Dispatcher, dispatcher: &mut Dispatcher, now: Time) {
-        for (index, site) in self.all.iter_mut().enumerate() {
-            let id = BackendId(index as u32);
-            let Some(known) = sites.all.iter().find(|other| other.config.name == site.config.name) else { continue };
+    /// Takes over what was known of sites of the same names, for a new front.
+    pub(super) fn inherit(&mut self, sites: &Sites, before: &Front, front: &mut Front, now: Time) {
+        front.take_over(before, now);
+        for (id, site) in front.backends().zip(&mut self.all) {
+            let known = before.backends().zip(&sites.all).find(|(_, other)| other.config.name == site.config.name);
+            let Some((was, known)) = known else { continue };
             site.sender = known.sender;
-            site.is_silent = known.is_silent && site.config.reports;
-            site.fails = known.fails && site.config.check.is_some();
             if known.config.is_drained == site.config.is_drained {
-                site.is_drained = known.is_drained;
-            }
-            let last = before.table().id(&site.config.name).and_then(|id| before.table().report(id).cloned());
-            if let Some(report) = last {
-                dispatcher.report(id, &report, now);
+                front.learn(id, News::Drained(before.is_drained(was)), now);
             }
         }
-        (0..self.all.len() as u32).for_each(|index| self.tell(BackendId(index), dispatcher, now));
         self.arrange();
     }
 
-    /// Changes a site; gives the event that says so, where it can be named from now on or not any more.
-    pub(super) fn set(
-        &mut self,
-        id: BackendId,
-        change: Change,
-        dispatcher: &mut Dispatcher,
-        now: Time,
-    ) -> Option<&'static str> {
-        let site = &mut self.all[id.0 as usize];
-        let before = site.state();
-        match change {
-            Change::Drained(is_drained) => site.is_drained = is_drained,
-            Change::Silent(is_silent) => site.is_silent = is_silent && site.config.reports,
-            Change::Fails(fails) => site.fails = fails && site.config.check.is_some(),
-            Change::Weight(weight) => site.config.weight = weight,
-        }
-        let after = site.state();
-        self.tell(id, dispatcher, now);
-        match (before, after) {
-            (before, after) if before == after => None,
-            (_, State::Up) => Some("site_up"),
-            (_, State::Draining) => Some("site_drained"),
-            (_, State::Down | State::Left) => Some("site_down"),
-        }
+    /// Learns of a site; gives the event that says so, where that makes it another.
+    pub(super) fn learn(&self, id: BackendId, news: News<'_>, front: &mut Front, now: Time) -> Option<&'static str> {
+        Some(match front.learn(id, news, now)?.is {
+            Standing::Up => "site_up",
+            Standing::Aside => "site_aside",
+            Standing::Drained => "site_drained",
+            Standing::Down | Standing::Left => "site_down",
+        })
+    }
+
+    /// A site has this weight from now on, which the front knows already.
+    pub(super) fn weigh(&mut self, id: BackendId, weight: f64) {
+        self.all[id.0 as usize].config.weight = weight;
     }
 
     /// The further sites of an answer whose first is `first`, best first: as the policy says, and then in turn.
     pub(super) fn in_order(
         &self,
-        dispatcher: &Dispatcher,
+        front: &Front,
         request: &Request,
         first: BackendId,
         family: Family,
@@ -213,8 +179,8 @@ impl Sites {
         if at_most == 1 {
             return list.push(first);
         }
-        dispatcher.answer(request, first, now, list);
-        let eligible = dispatcher.table().eligible();
+        front.answer(request, first, now, list);
+        let eligible = front.table().eligible();
         let after = eligible.partition_point(|id| *id <= first);
         for id in eligible[after..].iter().chain(&eligible[..after]) {
             if !list.contains(id) {
@@ -232,11 +198,11 @@ impl Sites {
     }
 
     /// The addresses of all that are not drained; of all, where all are.
-    pub(super) fn all(&self, family: Family, list: &mut Vec<IpAddr>) {
-        let here = || self.all.iter().filter(|site| !site.has_left);
-        let any_serves = here().any(|site| !site.is_drained && site.has(family));
-        let serving = here().filter(|site| !(any_serves && site.is_drained));
-        list.extend(serving.flat_map(|site| &site.config.addresses).filter(|address| is_of(**address, family)));
+    pub(super) fn all(&self, front: &Front, family: Family, list: &mut Vec<IpAddr>) {
+        let here = || front.backends().zip(&self.all).filter(|(_, site)| !site.has_left);
+        let any_serves = here().any(|(id, site)| !front.is_drained(id) && site.has(family));
+        let serving = here().filter(|(id, _)| !(any_serves && front.is_drained(*id)));
+        list.extend(serving.flat_map(|(_, site)| &site.config.addresses).filter(|address| is_of(**address, family)));
     }
 
     /// Whether any site has such an address.
@@ -292,8 +258,8 @@ impl Sites {
     }
 
     /// What is known of each.
-    pub(super) fn states(&self, dispatcher: &Dispatcher, now: Time) -> Vec<SiteState> {
-        let table = dispatcher.table();
+    pub(super) fn states(&self, front: &Front, now: Time) -> Vec<SiteState> {
+        let table = front.table();
         let state = |(index, site): (usize, &Site)| {
             let id = BackendId(index as u32);
             let report = table.report(id);
@@ -301,7 +267,7 @@ impl Sites {
             SiteState {
                 name: site.config.name.clone(),
                 addresses: site.config.addresses.clone(),
-                state: in_words(site.state()),
+                state: front.standing(id).to_string(),
                 weight: table.weight(id),
                 chosen: table.totals(id).forwarded,
                 report_age_s: table.report_age(id, now).map(sojourn_stats::Span::as_secs_f64),
@@ -315,29 +281,14 @@ impl Sites {
     }
 
     /// A line for each site that is not named now.
-    pub(super) fn out(&self, dispatcher: &Dispatcher) -> Vec<String> {
+    pub(super) fn out(&self, front: &Front) -> Vec<String> {
         let ids = (0..self.all.len() as u32).map(BackendId);
-        let out = ids.filter(|id| !dispatcher.table().is_eligible(*id) && !self.all[id.0 as usize].has_left);
-        out.map(|id| format!("{}: {}", self.name(id), in_words(self.all[id.0 as usize].state()))).collect()
+        let out = ids.filter(|id| !front.table().is_eligible(*id) && !self.all[id.0 as usize].has_left);
+        out.map(|id| format!("{}: {}", self.name(id), front.standing(id))).collect()
     }
 
     fn here(&self) -> impl Iterator<Item = &Site> {
         self.all.iter().filter(|site| !site.has_left)
-    }
-
-    /// Tells the dispatcher a site's state, if it does not know it.
-    fn tell(&self, backend: BackendId, dispatcher: &mut Dispatcher, now: Time) {
-        let state = self.all[backend.0 as usize].state();
-        if dispatcher.table().state(backend) == state {
-            return;
-        }
-        let event = match state {
-            State::Up => Event::Joined { backend },
-            State::Draining => Event::Draining { backend },
-            State::Down => Event::Down { backend },
-            State::Left => Event::Left { backend },
-        };
-        dispatcher.observe(event, now);
     }
 
     /// Makes the lists that follow from the sites.
@@ -357,14 +308,5 @@ impl Sites {
             }
             self.of_sender[place] = Some(BackendId(index as u32));
         }
-    }
-}
-
-fn in_words(state: State) -> &'static str {
-    match state {
-        State::Up => "up",
-        State::Draining => "drained",
-        State::Down => "down",
-        State::Left => "left",
     }
 }

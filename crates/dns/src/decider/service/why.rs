@@ -20,20 +20,20 @@ impl Inside {
             (None, Some(_)) => ", no region".into(),
             (None, None) => String::new(),
         };
-        let rate = self.dispatcher.clients().rate(client.key);
+        let rate = self.front.clients().rate(client.key);
         let rate = rate.map_or(String::new(), |rate| format!(", {rate:.2} requests/s"));
         let mut lines = vec![format!("{} by {}: you are {client}{place}{rate}", self.config.name, self.config.policy)];
         if let Some(decided) = self.journal.of(client) {
             lines.push(decided.in_words(|id| self.sites.name(id).to_owned(), now));
         }
-        let explanation = self.dispatcher.explain(&request, &[], now);
+        let explanation = self.front.explain(&request, &[], now);
         for candidate in explanation.candidates {
             let terms: Vec<String> =
                 candidate.terms.iter().map(|(name, value)| format!("{name} {}", number(*value))).collect();
             let terms = if terms.is_empty() { "it can be chosen".into() } else { terms.join(", ") };
             lines.push(format!("{}: {terms}", self.sites.name(candidate.backend)));
         }
-        lines.extend(self.sites.out(&self.dispatcher));
+        lines.extend(self.sites.out(&self.front));
         lines.iter_mut().for_each(shorten);
         lines.truncate(LINES_MAX);
         lines
