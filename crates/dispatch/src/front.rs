@@ -18,8 +18,9 @@
 //!
 //! **A backend that answers its checks and has ceased to report** is aside where its reports decide who is chosen: where the
 //! policy reads reports, or room is needed ([`Front::need_room`]). A choice by old reports would be a choice by chance. Where
-//! nothing reads reports, its silence says only that its load daemon is gone, and it stays up. Where no checks run, silence is
-//! all that is known of it, and it is down. Overload is judged in the same way: an overloaded backend is aside until its load
+//! nothing reads reports, its silence says only that its load daemon is gone, and it stays up. Where no checks run, reports
+//! stand in for them: silence is all that is known of it, and it is down; what requests have taken out, its next report brings
+//! back. Overload is judged in the same way: an overloaded backend is aside until its load
 //! is moderate again (P. Agarwal, A test bed for performance evaluation of load balancing strategies for web server systems,
 //! 2001, section 4.3.3: "depending on policy used"). [`FrontSettings::heed_reports`] sets it otherwise.
 //!

@@ -1,6 +1,6 @@
 //! What a dispatcher is told of what reports say.
 
-use sojourn_dispatch::{BackendId, Change, Dispatcher, Event, Front, News, Origin, Report, RoundTrip, key};
+use sojourn_dispatch::{BackendId, Change, Front, News, Origin, Report, RoundTrip, key};
 use sojourn_stats::Time;
 
 use super::named::Named;
@@ -75,21 +75,5 @@ impl Told {
             Told::Found { .. } | Told::Echoes { .. } => {}
         }
         None
-    }
-
-    /// Tells it. Where a client is is not known; of a client that has not answered there is nothing to tell.
-    pub fn tell(&self, dispatcher: &mut Dispatcher, now: Time) {
-        match self {
-            Told::Report { backend, report, .. } => drop(dispatcher.report(*backend, report, now)),
-            Told::Rate { client, rate } => drop(dispatcher.tell_rate(key(client), Origin::default(), *rate, now)),
-            Told::Lost { backend, .. } => dispatcher.observe(Event::Down { backend: *backend }, now),
-            Told::Found { backend } => dispatcher.observe(Event::Joined { backend: *backend }, now),
-            Told::Echoes { backend, client, probed: Probed::Measured { round_trip, .. }, .. }
-                if round_trip.answers > 0 =>
-            {
-                dispatcher.tell_round_trip(key(client), *backend, *round_trip, now);
-            }
-            Told::Echoes { .. } => {}
-        }
     }
 }

@@ -150,7 +150,13 @@ impl Balancer {
         let front = |number| {
             Front::new(&settings, &backends, catalogue, signals, &format!("{seat}{}", dispatcher_name(number)))
         };
-        let fronts = (0..tier.dispatchers).map(front).collect::<Result<Vec<_>, DispatchError>>()?;
+        let mut fronts = (0..tier.dispatchers).map(front).collect::<Result<Vec<_>, DispatchError>>()?;
+        if tier.reports.is_some() && tier.face != Face::Client {
+            // It goes by reports alone: the health of its targets is not looked at.
+            for front in &mut fronts {
+                front.backends().for_each(|target| _ = front.watch(target, false, true, Time::ZERO));
+            }
+        }
         let mut balancer = Balancer {
             requires: fronts[0].requires(),
             fronts,
@@ -280,14 +286,9 @@ impl Balancer {
         self.tell(choice, Event::Cancelled { backend: BackendId(choice.server) }, now);
     }
 
-    /// A target does not answer.
-    pub(crate) fn lost(&mut self, target: u32, now: Time) {
-        self.learn(target, News::Refused, now);
-    }
-
-    /// A target answers again.
-    pub(crate) fn found(&mut self, target: u32, now: Time) {
-        self.learn(target, News::Answered, now);
+    /// News of a target.
+    pub(crate) fn learn(&mut self, target: u32, news: News<'_>, now: Time) {
+        self.tell_all(|front| _ = front.learn(BackendId(target), news, now));
     }
 
     /// Requests that were sent on and have not ended.
@@ -335,11 +336,6 @@ impl Balancer {
         self.fronts[0].clients()
     }
 
-    /// A target's report of itself.
-    pub(crate) fn report(&mut self, target: u32, report: &Report, now: Time) {
-        self.tell_all(|one| _ = one.report(BackendId(target), report, now));
-    }
-
     /// A client sends so many requests per second.
     pub(crate) fn client_rate(&mut self, client: u32, origin: Origin, rate: f64, now: Time) {
         let client = client_key(client);
@@ -361,10 +357,6 @@ impl Balancer {
     pub(crate) fn reported(&mut self, server: u32, in_flight: u32, measured: Time, now: Time) {
         self.fronts[0].report(BackendId(server), &Report::of_in_flight(in_flight, measured), now);
         self.heed(0);
-    }
-
-    fn learn(&mut self, target: u32, news: News<'_>, now: Time) {
-        self.fronts.iter_mut().for_each(|front| _ = front.learn(BackendId(target), news, now));
     }
 
     fn tell_all(&mut self, tell: impl FnMut(&mut Front)) {

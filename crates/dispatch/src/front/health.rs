@@ -73,7 +73,9 @@ impl Health {
     /// Takes news; so many failures in a row take it out, and so many answers bring it back.
     pub(super) fn take(&mut self, news: News<'_>, fall: u32, rise: u32) {
         match news {
-            News::Answered | News::Failed | News::Struck | News::Refused if self.without_checks => {}
+            // Nothing would ever bring it back.
+            News::Failed | News::Struck | News::Refused if self.without_checks && self.without_reports => {}
+            News::Answered if self.without_checks => {}
             News::Answered => {
                 self.failed = 0;
                 self.answered += u32::from(self.is_out);
@@ -84,7 +86,12 @@ impl Health {
             News::Failed => self.fails(|health| &mut health.failed, 1, fall),
             News::Struck => self.fails(|health| &mut health.struck, 1, fall),
             News::Refused => self.fails(|health| &mut health.struck, fall, fall),
-            News::Reported(_) => (self.is_silent, self.is_empty) = (false, false),
+            News::Reported(_) => {
+                (self.is_silent, self.is_empty) = (false, false);
+                if self.without_checks {
+                    (self.failed, self.struck, self.is_out) = (0, 0, false);
+                }
+            }
             News::Silent | News::Empty | News::Overloaded(_) if self.without_reports => {}
             News::Silent => self.is_silent = true,
             News::Empty => self.is_empty = true,
@@ -109,7 +116,7 @@ impl Health {
     /// Says which sources it has.
     pub(super) fn watch(&mut self, checks: bool, reports: bool) {
         (self.without_checks, self.without_reports) = (!checks, !reports);
-        if !checks {
+        if !(checks || reports) {
             (self.failed, self.struck, self.answered, self.is_out) = (0, 0, 0, false);
         }
         if !reports {

@@ -152,7 +152,12 @@ fn a_source_that_a_backend_does_not_have_says_nothing() {
         steps.iter().for_each(|news| _ = front.learn(A, *news, Time(2)));
         front.standing(A)
     };
-    assert_eq!(after(false, true, &[News::Refused, News::Failed, News::Struck]), Standing::Up);
+    let failures = [News::Refused, News::Failed, News::Struck];
+    assert_eq!(after(false, false, &failures), Standing::Up);
+    assert_eq!(after(false, true, &failures), Standing::Down);
+    assert_eq!(after(false, true, &[News::Refused, News::Answered]), Standing::Down);
+    assert_eq!(after(false, true, &[News::Refused, News::Reported(&REPORT)]), Standing::Up);
+    assert_eq!(after(true, true, &[News::Refused, News::Reported(&REPORT)]), Standing::Down);
     assert_eq!(after(false, true, &[News::Silent]), Standing::Down);
     assert_eq!(after(false, true, &[News::Silent, News::Answered]), Standing::Down);
     assert_eq!(after(false, true, &[News::Silent, News::Reported(&REPORT)]), Standing::Up);
@@ -160,7 +165,8 @@ fn a_source_that_a_backend_does_not_have_says_nothing() {
     // What it had said is forgotten with the source.
     let mut front = reading(2);
     front.learn(A, News::Refused, Time(1));
-    assert_eq!(front.watch(A, false, true, Time(2)).map(|change| change.is), Some(Standing::Up));
+    assert_eq!(front.watch(A, false, false, Time(2)).map(|change| change.is), Some(Standing::Up));
+    front.watch(A, false, true, Time(2));
     front.learn(A, News::Silent, Time(3));
     assert_eq!(front.watch(A, true, false, Time(4)).map(|change| change.is), Some(Standing::Up));
 }

@@ -324,7 +324,7 @@ impl Inside {
             Told::Lost { backend, is_empty } => {
                 let (news, why) = match is_empty {
                     true => (News::Empty, "it has no server left"),
-                    false => (News::Empty, "its reports have ceased"),
+                    false => (News::Silent, "its reports have ceased"),
                 };
                 if let Some(id) = self.sites.of_sender(*backend) {
                     self.learn(id, news, why, now);

@@ -1,6 +1,6 @@
 //! Orders to probe a client, between a receiver and a sender, without sockets: what is obeyed, and which answers are believed.
 
-use sojourn_dispatch::{BackendId, Dispatcher, Information, RoundTrip, Signals, key};
+use sojourn_dispatch::{BackendId, Catalogue, Front, FrontSettings, RoundTrip, Signals, key};
 use sojourn_report::{Dropped, Echoes, Exchanged, Heard, Key, Load, Outcome, Probed, Receiver, Sender, Told, Volume};
 use sojourn_stats::{Span, Time};
 
@@ -99,12 +99,13 @@ fn an_order_is_obeyed_once_and_its_answer_believed_once() {
 #[test]
 fn a_dispatcher_is_told_what_was_measured_and_nothing_else() {
     let mut pair = Pair::acquainted();
-    let mut dispatcher =
-        Dispatcher::new("random", &[("paris".into(), 1.0)], Information::Immediate, Signals::all(), 1, "dns")
-            .expect("it has all that it needs");
+    let backends = [("paris".into(), 1.0)];
+    let settings = FrontSettings::new("random");
+    let mut front = Front::new(&settings, &backends, &Catalogue::default(), Signals::all(), "dns")
+        .expect("it has all that it needs");
     let mut tell = |told: &[Told]| {
-        told.iter().for_each(|told| told.tell(&mut dispatcher, at_ms(4000)));
-        dispatcher.clients().round_trip(key(CLIENT), BackendId(0)).map(|of| (of.span, of.answers))
+        told.iter().for_each(|told| _ = told.learn(&mut front, at_ms(4000)));
+        front.clients().round_trip(key(CLIENT), BackendId(0)).map(|of| (of.span, of.answers))
     };
     let (order, _) = pair.order(0);
     assert_eq!(tell(&pair.answer(Echoes { mean: Span::ZERO, ..echoes(order, 0) }, 100)), None);

@@ -1,7 +1,7 @@
 //! Reports between a sender and a receiver, without sockets: what is believed, and what is not.
 
 use ring::hmac;
-use sojourn_dispatch::{BackendId, Dispatcher, Information, Report, State};
+use sojourn_dispatch::{BackendId, Catalogue, Front, FrontSettings, Report, Signals, State};
 use sojourn_report::{
     DATAGRAM_MAX, Dropped, Heard, Key, Load, Metric, Metrics, Received, Receiver, SIGNALS, Sender, Told,
 };
@@ -85,26 +85,25 @@ fn only_report(received: Received) -> Report {
     }
 }
 
+/// A front over backends a and b.
+fn front(policy: &str, signals: Signals) -> Front {
+    let backends = [("a".into(), 1.0), ("b".into(), 1.0)];
+    let settings = FrontSettings::new(policy);
+    Front::new(&settings, &backends, &Catalogue::default(), signals, "front").expect("it has all that it needs")
+}
+
 #[test]
 fn a_dispatcher_reads_what_a_server_told() {
     let mut pair = Pair::acquainted();
-    let mut dispatcher = Dispatcher::new(
-        "least-load",
-        &[("a".into(), 1.0), ("b".into(), 1.0)],
-        Information::Immediate,
-        SIGNALS,
-        1,
-        "front",
-    )
-    .expect("it has all that it needs");
+    let mut front = front("least-load", SIGNALS);
     let received = pair.report_at(1000);
-    received.told.iter().for_each(|told| told.tell(&mut dispatcher, at_ms(1001)));
-    let report = dispatcher.table().report(BackendId(0)).expect("it has reported");
+    received.told.iter().for_each(|told| _ = told.learn(&mut front, at_ms(1001)));
+    let report = front.table().report(BackendId(0)).expect("it has reported");
     assert_eq!((report.in_flight, report.cpu, report.requests, report.bytes), (3, 0.5, 100, 100_000));
     // 100 requests a second kept half of the cores busy.
     assert!((report.capacity - 200.0).abs() < 0.01 && (report.room - 100.0).abs() < 0.01, "{report:?}");
     assert_eq!(report.extras["load_average"], 1.25);
-    assert_eq!(dispatcher.table().report_age(BackendId(0), at_ms(1501)), Some(Span(501 * MS)));
+    assert_eq!(front.table().report_age(BackendId(0), at_ms(1501)), Some(Span(501 * MS)));
 }
 
 /// The tick after one that a busy machine was late for seems early, and tells as much as any. What comes much sooner is an alarm.
@@ -351,13 +350,12 @@ fn silence_of_two_heartbeats_is_down_and_one_lost_report_is_not() {
     assert_eq!(pair.sender.hear(0, &answer), Heard::Challenge);
     let told = pair.report_at(17_000).told;
     assert!(matches!(told[..], [Told::Found { backend: BackendId(0) }, Told::Report { .. }]), "{told:?}");
-    let backends = [("a".into(), 1.0), ("b".into(), 1.0)];
-    let mut dispatcher = Dispatcher::new("least-load", &backends, Information::Immediate, SIGNALS, 1, "front")
-        .expect("it has all that it needs");
-    Told::Lost { backend: BackendId(0), is_empty: false }.tell(&mut dispatcher, at_ms(17_000));
-    assert_eq!(dispatcher.table().state(BackendId(0)), State::Down);
-    told[0].tell(&mut dispatcher, at_ms(17_001));
-    assert_eq!(dispatcher.table().state(BackendId(0)), State::Up);
+    let mut front = front("least-load", SIGNALS);
+    front.watch(BackendId(0), false, true, at_ms(17_000));
+    Told::Lost { backend: BackendId(0), is_empty: false }.learn(&mut front, at_ms(17_000));
+    assert_eq!(front.table().state(BackendId(0)), State::Down);
+    told.iter().for_each(|told| _ = told.learn(&mut front, at_ms(17_001)));
+    assert_eq!(front.table().state(BackendId(0)), State::Up);
 }
 
 /// While requests are not known, what was learned of them stays; afterwards they count from there on.
@@ -417,10 +415,7 @@ fn a_lie_that_adds_up_gains_what_it_claims_and_no_more() {
         let mut honest = Sender::new(secret(), "b", SENT_AT, 1).expect("the name is fine");
         let answer = pair.receiver.receive(&honest.load(0, SENT_AT, load(0)), Time::ZERO).answer;
         assert_eq!(honest.hear(0, &answer.expect("it is asked for a proof")), Heard::Challenge);
-        let backends = [("a".into(), 1.0), ("b".into(), 1.0)];
-        let signals = SIGNALS | sojourn_dispatch::Signals::SWITCH;
-        let mut dispatcher =
-            Dispatcher::new(policy, &backends, Information::Immediate, signals, 1, "front").expect("it has all");
+        let mut front = front(policy, SIGNALS | Signals::SWITCH);
         for tick in 0..20 {
             let ms = tick * 500;
             let mut lying = load(ms);
@@ -431,19 +426,19 @@ fn a_lie_that_adds_up_gains_what_it_claims_and_no_more() {
             let truth = honest.load(0, SENT_AT + ms * MS, load(ms));
             for datagram in [lie, truth] {
                 let told = pair.receiver.receive(&datagram, at_ms(ms)).told;
-                told.iter().for_each(|told| told.tell(&mut dispatcher, at_ms(ms)));
+                told.iter().for_each(|told| _ = told.learn(&mut front, at_ms(ms)));
             }
         }
         assert_eq!(pair.receiver.dropped().impossible, 0, "it adds up");
-        assert!([0, 1].iter().all(|id| dispatcher.table().state(BackendId(*id)) == State::Up));
-        let capacity = [0, 1].map(|id| dispatcher.table().report(BackendId(id)).expect("it has reported").capacity);
+        assert!([0, 1].iter().all(|id| front.table().state(BackendId(*id)) == State::Up));
+        let capacity = [0, 1].map(|id| front.table().report(BackendId(id)).expect("it has reported").capacity);
         assert!((capacity[0] / capacity[1] - 10.0).abs() < 0.01, "{capacity:?}");
         // All that is chosen stays: both are as slow.
         let mut chosen = [0; 2];
         for _ in 0..CHOICES {
-            let decision = dispatcher.choose(&sojourn_dispatch::Request::default(), &[], at_ms(10_000));
+            let decision = front.choose(&sojourn_dispatch::Request::default(), &[], at_ms(10_000));
             let backend = decision.forwarded_to().expect("both are up");
-            dispatcher.observe(sojourn_dispatch::Event::Sent { backend }, at_ms(10_000));
+            front.observe(sojourn_dispatch::Event::Sent { backend }, at_ms(10_000));
             chosen[backend.0 as usize] += 1;
         }
         chosen

@@ -47,8 +47,6 @@ pub(super) struct Decider {
     /// By which connections end; none where each packet passes this process.
     ends: Option<Ends>,
     lifetimes: Lifetimes,
-    /// Whether it finds out by itself which servers are up.
-    probes: bool,
     connections_max: usize,
     counts: SwitchCounts,
     upstream: Option<Arc<Upstream>>,
@@ -92,7 +90,7 @@ impl Decider {
         record(&mut front, config.record.as_deref(), config.explain)?;
         let probes = config.health.probe != Probe::Off;
         for (backend, of) in front.backends().zip(&config.backends) {
-            front.watch(backend, probes, true, Time::ZERO);
+            front.watch(backend, probes, config.reports.is_some(), Time::ZERO);
             front.learn(backend, News::Drained(config.drained.contains(&of.name)), Time::ZERO);
         }
         let reports_dropped = config.reports.as_ref().map(|_| Dropped::default());
@@ -106,7 +104,6 @@ impl Decider {
             flows: HashMap::new(),
             ends,
             lifetimes: config.lifetimes,
-            probes,
             connections_max: config.connections as usize,
             counts: SwitchCounts { reports_dropped, spliced, ..SwitchCounts::default() },
             upstream,

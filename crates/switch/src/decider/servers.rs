@@ -104,17 +104,13 @@ impl Decider {
         })
     }
 
-    /// Takes what reports tell. A switch that probes its servers knows better than their silence whether they are up:
-    /// silence is only said then. Without probes a silent server gets no new connection until it is heard again.
+    /// Takes what reports tell, and says who is silent.
     pub(crate) fn hear(&mut self, told: &[Told], now: Time) {
         for told in told {
-            let news = told.news();
-            if let Some((event, backend)) = news {
+            if let Some((event, backend)) = told.news() {
                 self.events.emit(&json!({"event": event, "backend": self.servers[backend.0 as usize].name}));
             }
-            if news.is_none() || !self.probes {
-                told.learn(&mut self.front, now);
-            }
+            told.learn(&mut self.front, now);
         }
         self.upstream.iter().for_each(|upstream| upstream.hear(told));
     }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 use sojourn_bed::Events;
 use sojourn_dispatch::reports::{Account, AsOne, Totals, phase};
-use sojourn_dispatch::{BackendId, Dispatcher, Information, Report};
+use sojourn_dispatch::{BackendId, Catalogue, FrontSettings, Report};
 use sojourn_model::Discipline;
 use sojourn_part::{Health, Probe, now};
 use sojourn_report::loadd::{Loadd, LoaddConfig, Sources, Times};
@@ -325,10 +325,14 @@ fn each_name_has_a_phase_of_its_own() {
 #[test]
 fn sim_and_live_add_up_alike() {
     let servers = [("a".to_string(), 1.0), ("b".to_string(), 1.0)];
-    let dispatcher = |names: &[(String, f64)]| {
-        Dispatcher::new("least-load", names, Information::Immediate, SIGNALS, 1, "front").expect("a dispatcher")
+    let front = |names: &[(String, f64)]| {
+        let settings = FrontSettings::new("least-load");
+        let mut front =
+            sojourn_dispatch::Front::new(&settings, names, &Catalogue::default(), SIGNALS, "front").expect("a front");
+        front.backends().for_each(|backend| _ = front.watch(backend, false, true, Time::ZERO));
+        front
     };
-    let (mut below, mut above) = (dispatcher(&servers), dispatcher(&[("paris".to_string(), 1.0)]));
+    let (mut below, mut above) = (front(&servers), front(&[("paris".to_string(), 1.0)]));
     let (mut live, mut done) = (Servers::new(2), [Totals::default(); 2]);
     let mut account = Account::new(Time::ZERO, Totals::default());
     let start = 1_700_000_000_000_000_000;
@@ -347,7 +351,7 @@ fn sim_and_live_add_up_alike() {
             // The second server is down in the fourth round.
             if round == 4 && place == 1 {
                 let lost = Told::Lost { backend, is_empty: false };
-                lost.tell(&mut below, now);
+                lost.learn(&mut below, now);
                 live.hear(&lost);
                 continue;
             }
@@ -364,12 +368,9 @@ fn sim_and_live_add_up_alike() {
                 extras: [("cores".into(), 2.0)].into(),
                 ..Report::default()
             };
-            if round == 5 {
-                Told::Found { backend }.tell(&mut below, now);
-            }
             done[place as usize].add(&report);
             let told = Told::Report { backend, report: Box::new(report), is_overloaded: false };
-            told.tell(&mut below, now);
+            told.learn(&mut below, now);
             live.hear(&told);
         }
         // By the way of the simulator.
@@ -382,14 +383,14 @@ fn sim_and_live_add_up_alike() {
         assert_eq!((as_one.is_empty, cores), (is_empty, if round == 4 { 2 } else { 4 }));
         let datagram = sender.load(0, start + now.0, load(Metrics::of(&as_one, cores)));
         let told = receiver.receive(&datagram, now).told;
-        told.iter().for_each(|told| told.tell(&mut above, now));
+        told.iter().for_each(|told| _ = told.learn(&mut above, now));
         let heard = above.table().report(BackendId(0)).expect("it has reported");
         assert_eq!(heard.extras["cores"], f64::from(cores));
         assert_eq!(Report { extras: report.extras.clone(), ..heard.clone() }, report, "round {round}");
     }
     // With no server left it says so, and nothing else.
     for backend in [BackendId(0), BackendId(1)] {
-        Told::Lost { backend, is_empty: false }.tell(&mut below, Time(ms(3000).0));
+        Told::Lost { backend, is_empty: false }.learn(&mut below, Time(ms(3000).0));
     }
     let look = live.look(below.table(), Time(ms(3000).0));
     let Look::Servers { as_one, .. } = look else { panic!("none is up") };

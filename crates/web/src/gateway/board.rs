@@ -50,7 +50,6 @@ pub(super) struct Board {
     upstream: Option<Arc<Upstream>>,
     names: Vec<String>,
     seen: Arc<[Seen]>,
-    watched: bool,
     /// Replies say why their backend was chosen.
     explain: bool,
 }
@@ -83,9 +82,8 @@ impl Decider {
         let mut front = Front::new(&settings, &backends, &config.catalogue, signals, &name)?;
         let path = config.record.as_ref().map(|path| record_path(path, index));
         record(&mut front, path.as_deref(), config.explain)?;
-        if config.health.probe == Probe::Off {
-            front.backends().for_each(|backend| _ = front.watch(backend, false, true, clock::now()));
-        }
+        let (checks, reports) = (config.health.probe != Probe::Off, config.reports.is_some());
+        front.backends().for_each(|backend| _ = front.watch(backend, checks, reports, clock::now()));
         if config.reports.is_some() {
             front.keep_clients(ClientRules { rates_expire: Some(RATES_EXPIRE), ..ClientRules::default() });
         }
@@ -141,14 +139,13 @@ impl Board {
         config: &GatewayConfig,
     ) -> Board {
         let names = config.backends.iter().map(|backend| backend.name.clone()).collect();
-        let watched = config.health.probe != Probe::Off;
         let about = |decider: &Decider| (decider.front.requires(), decider.seen());
         let (requires, seen) = match &decider {
             Access::Own(decider) => about(&decider.borrow()),
             Access::Shared(decider) => about(&decider.lock().expect("no thread panics while it decides")),
         };
         let (counts, explain) = (Arc::clone(&all[thread]), config.explain);
-        Board { thread, decider, counts, all, requires, events, upstream, names, seen, watched, explain }
+        Board { thread, decider, counts, all, requires, events, upstream, names, seen, explain }
     }
 
     /// The bell of the dispatcher's deadlines on the current runtime.
@@ -204,9 +201,9 @@ impl Board {
         self.with(|decider, now| decider.learn(|front| front.report(backend, report, now)));
     }
 
-    /// Takes what came in reports, or that none comes. Where backends are probed, probes say which are up.
+    /// Takes what came in reports, or that none comes.
     pub(super) fn take(&self, told: &[Told]) {
-        for told in told.iter().filter(|told| !(self.watched && matches!(told, Told::Lost { .. }))) {
+        for told in told {
             self.with(|decider, now| decider.learn(|front| told.learn(front, now)));
         }
         self.upstream.iter().for_each(|upstream| upstream.hear(told));

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use sojourn_bed::Events;
 use sojourn_dispatch::{BackendId, Command, Event, Information, News, Report, Request};
 use sojourn_part::clock;
-use sojourn_report::Told;
+use sojourn_report::{Key, ReportsConfig, Told};
 use sojourn_stats::{Span, Time};
 use tempfile::TempDir;
 
@@ -361,28 +361,45 @@ fn a_backend_falls_by_failures_in_a_row() {
     assert_eq!(told, [fell, rose, fell, Event::Down { backend: C }]);
 }
 
-/// A backend that is not probed is never taken out by failures, because no probe would bring it back; there reports say which
-/// are up. Where they are probed, a report says only what load a backend has.
+/// A backend that answers its probes and has ceased to report is left out where the policy reads reports, unless all are. One
+/// that is not probed is out until it reports again; and where it does not report either, no failure takes it out, since nothing
+/// would bring it back.
 #[test]
-fn where_backends_are_probed_probes_say_who_is_up() {
-    let lost = Told::Lost { backend: B, is_empty: false };
-    let report = Box::new(Report::of_in_flight(4, Time(1)));
-    let report = Told::Report { backend: B, report, is_overloaded: false };
-    let reported = |desk: &Desk| desk.board().look(|table| table.report(B).map(|report| report.in_flight));
-    let probed = Desk::that_falls_by(1);
-    probed.board().take(&[lost.clone(), report.clone()]);
-    assert_eq!((probed.board().down(), probed.up(), reported(&probed)), (0, vec![A, B, C], Some(4)));
-    let unprobed = Desk::new("round-robin", |config| config.health.probe = Probe::Off);
-    let board = unprobed.board();
-    board.refused(A);
-    board.learn(A, News::Struck, "requests");
-    board.take(&[report.clone(), lost]);
-    assert_eq!((board.down(), unprobed.up(), reported(&unprobed)), (1, vec![A, C], Some(4)));
-    board.take(&[Told::Found { backend: B }, report]);
-    assert_eq!((board.down(), unprobed.up()), (0, vec![A, B, C]));
-    board.report(C, &Report::of_in_flight(7, Time(1)));
-    assert_eq!(board.look(|table| table.report(C).map(|report| report.in_flight)), Some(7));
-    assert_eq!(unprobed.emitted(), [] as [Value; 0]);
+fn what_silence_means_depends_on_what_else_is_known() {
+    let reports = || Some(ReportsConfig::new(SocketAddr::from(([127, 0, 0, 1], 0)), Key::new(b"a key of the test")));
+    let lost = |backend| Told::Lost { backend, is_empty: false };
+    let report = |backend| {
+        let report = Box::new(Report::of_in_flight(4, Time(1)));
+        Told::Report { backend, report, is_overloaded: false }
+    };
+    let desk = |policy, probe| {
+        Desk::new(policy, |config| {
+            config.health.probe = probe;
+            config.reports = reports();
+        })
+    };
+    let probed = desk("round-robin", Probe::Connect);
+    probed.board().take(&[report(B), lost(B)]);
+    assert_eq!((probed.board().down(), probed.up()), (0, vec![A, B, C]), "nothing reads its reports");
+    assert_eq!(probed.board().look(|table| table.report(B).map(|report| report.in_flight)), Some(4));
+    let reading = desk("least-load", Probe::Connect);
+    reading.board().take(&[lost(B)]);
+    assert_eq!((reading.board().down(), reading.up()), (0, vec![A, C]));
+    reading.board().take(&[lost(A), lost(C)]);
+    assert_eq!(reading.up(), [A, B, C], "all are silent");
+    reading.board().refused(C);
+    reading.board().take(&[Told::Found { backend: B }, report(B)]);
+    assert_eq!((reading.board().down(), reading.up()), (1, vec![B]));
+    let unprobed = desk("round-robin", Probe::Off);
+    unprobed.board().refused(A);
+    unprobed.board().take(&[lost(B)]);
+    assert_eq!((unprobed.board().down(), unprobed.up()), (2, vec![C]));
+    unprobed.board().take(&[report(A), report(B)]);
+    assert_eq!((unprobed.board().down(), unprobed.up()), (0, vec![A, B, C]));
+    let unheard = Desk::new("round-robin", |config| config.health.probe = Probe::Off);
+    unheard.board().refused(A);
+    unheard.board().learn(A, News::Struck, "requests");
+    assert_eq!((unheard.board().down(), unheard.up()), (0, vec![A, B, C]));
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! Reports that load daemons send: taken by the thread that acts, and told to the one decider; those that backends make by
 //! themselves as ORCA has them; and what this one tells of its backends where they report nothing.
 //!
-//! A gateway that probes its backends knows better than their silence whether they are up, so silence is only said then;
-//! without probes it takes a backend out until it is heard again.
+//! What silence means, the [`Front`](sojourn_dispatch::Front) knows.
 
 use std::future::Future;
 use std::net::SocketAddr;

@@ -21,7 +21,7 @@
 //!
 //! Frozen is a process that is stopped: its kernel still takes connections in. A machine that stands still is cut too.
 
-use sojourn_dispatch::BackendId;
+use sojourn_dispatch::{BackendId, News};
 use sojourn_model::system::{Face, Fault, Subject, System, Trouble};
 use sojourn_stats::{Span, Stream, Time};
 
@@ -332,7 +332,7 @@ impl Routed {
         route.tried.push(BackendId(choice.server));
         let balancer = &mut self.balancers[decider].balancer;
         balancer.failed(choice, cx.now - sent, cx.now);
-        balancer.lost(choice.server, cx.now);
+        balancer.learn(choice.server, News::Refused, cx.now);
         self.at_decider(slot, decider, cx);
     }
 

@@ -6,7 +6,7 @@ mod origins;
 mod probes;
 mod reports;
 
-use sojourn_dispatch::{BackendId, Hardware, Origin, Signals, State};
+use sojourn_dispatch::{BackendId, Hardware, News, Origin, Signals, State};
 use sojourn_model::System;
 use sojourn_model::system::{Face, Trouble};
 use sojourn_stats::{Span, Time};
@@ -106,8 +106,8 @@ impl Information {
                 let is_lost = faults.is_silent(next, now) || !network.passes(Next::Decider(number), next, now);
                 let is_up = decider.balancer.table().state(BackendId(target)) != State::Down;
                 match is_lost {
-                    true if is_up => decider.balancer.lost(target, now),
-                    false if !is_up => decider.balancer.found(target, now),
+                    true if is_up => decider.balancer.learn(target, News::Refused, now),
+                    false if !is_up => decider.balancer.learn(target, News::Answered, now),
                     _ => {}
                 }
             }

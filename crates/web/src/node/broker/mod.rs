@@ -354,7 +354,7 @@ impl Broker {
     pub(crate) fn not_served(&self, peer: u32, is_unreachable: bool) {
         self.counters.failed.fetch_add(1, Ordering::Relaxed);
         if is_unreachable {
-            self.learn(&mut self.lock(), BackendId(peer + 1), News::Silent, "it cannot be reached", clock::now());
+            self.learn(&mut self.lock(), BackendId(peer + 1), News::Refused, "it cannot be reached", clock::now());
         }
     }
 

@@ -19,8 +19,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use sojourn_dispatch::Report;
 use sojourn_dispatch::reports::{Account, AsOne, Occasion, Rates, SILENT_HEARTBEATS, Totals, above_mean, phase};
+use sojourn_dispatch::{News, Report};
 use sojourn_model::System;
 use sojourn_model::system::Reports;
 use sojourn_stats::{Span, Stream, Time};
@@ -285,16 +285,12 @@ impl Reporting {
         let (decider, target) = (reporter.decider as usize, reporter.target);
         reporter.came = view.now;
         let balancer = &mut view.balancers[reporter.decider].balancer;
-        if load.is_empty != reporter.is_lost {
-            reporter.is_lost = load.is_empty;
-            match load.is_empty {
-                true => balancer.lost(target, view.now),
-                false => balancer.found(target, view.now),
-            }
-        }
-        if !load.is_empty {
+        reporter.is_lost = load.is_empty;
+        if load.is_empty {
+            balancer.learn(target, News::Empty, view.now);
+        } else {
             let report = reporter.understand(load);
-            balancer.report(target, &report, view.now);
+            balancer.learn(target, News::Reported(&report), view.now);
         }
         self.watch_above(decider, view);
     }
@@ -339,7 +335,7 @@ impl Reporting {
         if !reporter.is_lost && view.now.saturating_since(reporter.came) > patience {
             reporter.is_lost = true;
             let (decider, target) = (reporter.decider as usize, reporter.target as usize);
-            view.balancers[reporter.decider].balancer.lost(reporter.target, view.now);
+            view.balancers[reporter.decider].balancer.learn(reporter.target, News::Silent, view.now);
             self.rates[decider].forget(target);
             self.watch_above(decider, view);
         }
