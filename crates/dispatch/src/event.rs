@@ -98,6 +98,10 @@ pub struct Report {
     /// Requests per second that it can take in all.
     #[serde(with = "crate::record::exact")]
     pub capacity: f32,
+    /// It came too soon after the one before to tell a new room, as an alarm does: its room and capacity are what was told
+    /// before, and what choices since then took of the room still counts.
+    #[serde(skip_serializing_if = "is_not")]
+    pub is_early: bool,
     /// Requests completed since the last report.
     pub requests: u32,
     /// Bytes of replies since the last report.
@@ -141,6 +145,10 @@ impl Event {
             | Event::Left { backend } => backend,
         }
     }
+}
+
+fn is_not(flag: &bool) -> bool {
+    !flag
 }
 
 /// Whether no queues are told.

@@ -66,6 +66,8 @@ pub struct Totals {
 pub struct Account {
     /// Up to when it knows what was done.
     known: (Time, Totals),
+    /// When what adds up reports last told a new room.
+    renewed: Option<Time>,
     rate: f64,
     latency: Option<Span>,
     /// It has completed nothing lately, while it was overloaded.
@@ -142,7 +144,7 @@ impl Account {
     /// On a name that [`known`](crate::capacity::known) does not give.
     pub fn learning(at: Time, totals: Totals, by: &'static str) -> Account {
         let learned = estimator(by).expect("its name was looked up");
-        Account { known: (at, totals), rate: 0.0, latency: None, is_stuck: false, learned }
+        Account { known: (at, totals), renewed: None, rate: 0.0, latency: None, is_stuck: false, learned }
     }
 
     /// What was done until `at` is not its business: the backend counts anew. What was learned stays.
@@ -152,12 +154,14 @@ impl Account {
 
     /// Completes a report with the differences to the last one and with what they teach: requests, bytes, latency, capacity
     /// and room, which is capacity less the rate served; an overloaded backend that answers nothing has none. An alarm comes
-    /// sooner than `every` after the last report, which is too soon to tell a rate; where clocks are real, `every` is the time
-    /// between ticks less what ticks may seem early ([`earliest`]).
+    /// sooner than `every` after the last report, which is too soon to tell a rate, so that the report is early
+    /// ([`Report::is_early`]); where clocks are real, `every` is the time between ticks less what ticks may seem early
+    /// ([`earliest`]).
     pub fn understand(&mut self, report: &mut Report, totals: &Totals, every: Span) {
         let (since, known) = self.known;
         let length = report.measured.saturating_since(since);
-        if length >= every {
+        report.is_early = length < every;
+        if !report.is_early {
             let completed = totals.completed - known.completed;
             let sent = (totals.arrived - known.arrived) as u32;
             let stayed_ns = totals.stayed_ns.zip(known.stayed_ns).map(|(now, before)| now - before);
@@ -184,8 +188,12 @@ impl Account {
     }
 
     /// The same for a backend that adds up reports itself: its capacity and room are in the report.
-    pub fn add_differences(&mut self, report: &mut Report, totals: &Totals) {
+    pub fn add_differences(&mut self, report: &mut Report, totals: &Totals, every: Span) {
         let (_, known) = self.known;
+        report.is_early = self.renewed.is_some_and(|last| report.measured.saturating_since(last) < every);
+        if !report.is_early {
+            self.renewed = Some(report.measured);
+        }
         (report.requests, report.bytes) = ((totals.completed - known.completed) as u32, totals.bytes - known.bytes);
         self.known = (report.measured, *totals);
     }

@@ -172,7 +172,7 @@ impl Table {
         self.said(id).report.as_ref()
     }
 
-    /// How many reports of it were taken.
+    /// How many reports of it were taken that told a new room.
     pub(crate) fn reports(&self, id: BackendId) -> u64 {
         self.said(id).count
     }

@@ -368,7 +368,7 @@ impl Sender {
                 account.restart(sent_at, totals);
             }
             match metrics.value(Metric::Capacity) {
-                Some(_) => account.add_differences(&mut report, &totals),
+                Some(_) => account.add_differences(&mut report, &totals, earliest(*every)),
                 None => account.understand(&mut report, &totals, earliest(*every)),
             }
         } else if let Some(account) = &self.account {

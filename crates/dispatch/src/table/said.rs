@@ -10,7 +10,7 @@ pub(super) struct Said {
     pub(super) report: Option<Report>,
     pub(super) hardware: Hardware,
     pub(super) origin: Origin,
-    /// How many reports there were.
+    /// How many reports there were that told a new room.
     pub(super) count: u64,
     /// Product of the relative rises of the choices since the report.
     cpu_rise: f32,
@@ -35,13 +35,16 @@ impl Default for Said {
 }
 
 impl Said {
+    /// Takes a report. One that tells no new room ends nothing of what is believed.
     pub(super) fn take(&mut self, report: &Report) {
+        if !(report.is_early && self.report.is_some()) {
+            (self.cpu_rise, self.taken) = (1.0, 0);
+            self.count += 1;
+        }
         match &mut self.report {
             Some(last) => last.clone_from(report),
             none => *none = Some(report.clone()),
         }
-        (self.cpu_rise, self.taken) = (1.0, 0);
-        self.count += 1;
     }
 
     pub(super) fn believe(&mut self, cpu: f32, room: f32) {

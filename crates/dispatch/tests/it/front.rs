@@ -44,6 +44,7 @@ static REPORT: Report = Report {
     queues: [0; 3],
     room: 10.0,
     capacity: 20.0,
+    is_early: false,
     requests: 0,
     bytes: 0,
     extras: std::collections::BTreeMap::new(),

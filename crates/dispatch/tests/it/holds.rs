@@ -36,6 +36,29 @@ fn always(action: Action, hold: Hold) -> Dispatcher {
     made.expect("it requires nothing")
 }
 
+/// An alarm between two reports tells no new room: what was promised since the last report still counts. 40, 10, alarm, 10.
+#[test]
+fn an_early_report_gives_back_nothing() {
+    let mut dispatcher = always(Action::Redirect(A), Hold::UntilReport { cpu: 0.1, room: 10.0 });
+    let report = |measured, is_early, room, cpu| Report { measured, is_early, room, cpu, ..Report::default() };
+    let believed = |dispatcher: &Dispatcher| (dispatcher.table().believed_room(A), dispatcher.table().believed_cpu(A));
+    // The first one says all that is known.
+    assert!(dispatcher.report(A, &report(Time(1), true, 40.0, 0.0), Time(1)));
+    assert_eq!(believed(&dispatcher).0, Some(40.0));
+    for _ in 0..3 {
+        dispatcher.choose(&REQUEST, &[], Time(2));
+    }
+    assert_eq!(believed(&dispatcher).0, Some(10.0));
+    assert!(dispatcher.report(A, &report(Time(3), true, 40.0, 0.5), Time(3)));
+    let (room, cpu) = believed(&dispatcher);
+    assert_eq!(room, Some(10.0));
+    assert!((cpu.unwrap() - 0.5 * 1.1f32.powi(3)).abs() < 1e-6, "{cpu:?}");
+    dispatcher.choose(&REQUEST, &[], Time(4));
+    assert_eq!(believed(&dispatcher).0, Some(0.0));
+    assert!(dispatcher.report(A, &report(Time(5), false, 25.0, 0.5), Time(5)));
+    assert_eq!(believed(&dispatcher), (Some(25.0), Some(0.5)));
+}
+
 #[test]
 fn until_a_report_cpu_rises_relatively_and_room_falls_absolutely() {
     let hold = Hold::UntilReport { cpu: 0.3, room: 25.0 };

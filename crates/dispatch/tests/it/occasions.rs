@@ -1,6 +1,7 @@
 //! When a backend reports: a considerable change, a heartbeat, an overload that begins or ends.
 
-use sojourn_dispatch::reports::Occasion;
+use sojourn_dispatch::Report;
+use sojourn_dispatch::reports::{Account, Occasion, Totals};
 use sojourn_stats::{Span, Time};
 
 #[test]
@@ -32,4 +33,22 @@ fn a_report_is_due_when_the_busy_share_has_changed_or_a_heartbeat_has_passed() {
 fn the_last_backend_is_lost_once() {
     let mut occasion = Occasion::default();
     assert_eq!([false, true, true, false].map(|is_empty| occasion.has_emptied(is_empty)), [false, true, false, true]);
+}
+
+/// An alarm comes between two ticks: too soon to tell a rate, and so no news of the room.
+#[test]
+fn what_comes_between_two_ticks_tells_no_new_room() {
+    let second = |seconds: f64| Time((seconds * 1e9) as u64);
+    let done = |completed| Totals { arrived: completed, completed, ..Totals::default() };
+    let every = Span(1_000_000_000);
+    let (mut server, mut front) = (Account::new(Time::ZERO, done(0)), Account::new(Time::ZERO, done(0)));
+    for (at, is_early) in [(1.0, false), (1.3, true), (1.9, true), (2.0, false), (2.2, true), (3.5, false)] {
+        let report = || Report { measured: second(at), in_flight: 5, ..Report::default() };
+        let (mut of_server, mut of_front) = (report(), report());
+        server.understand(&mut of_server, &done((at * 100.0) as u64), every);
+        front.add_differences(&mut of_front, &done((at * 100.0) as u64), every);
+        assert_eq!((of_server.is_early, of_front.is_early), (is_early, is_early), "{at} s");
+        // What was done is told at once, by those who add up.
+        assert!(of_front.requests > 0, "{at} s");
+    }
 }

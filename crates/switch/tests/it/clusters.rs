@@ -377,7 +377,7 @@ fn sim_and_live_add_up_alike() {
         let table = below.table();
         let reports = table.eligible().iter().map(|id| table.report(*id));
         let AsOne { mut report, totals, is_empty } = AsOne::of(reports, done.iter().copied(), now);
-        account.add_differences(&mut report, &totals);
+        account.add_differences(&mut report, &totals, ms(500));
         // Over the wire.
         let Look::Servers { as_one, cores } = live.look(table, now) else { panic!("they report") };
         assert_eq!((as_one.is_empty, cores), (is_empty, if round == 4 { 2 } else { 4 }));

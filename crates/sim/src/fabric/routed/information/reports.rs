@@ -444,7 +444,7 @@ impl Reporter {
         let Load { report, totals, .. } = load;
         let mut report = report.clone();
         match self.adds_up {
-            true => self.account.add_differences(&mut report, totals),
+            true => self.account.add_differences(&mut report, totals, self.every),
             false => self.account.understand(&mut report, totals, self.every),
         }
         self.done.add(&report);
