@@ -22,7 +22,8 @@
 //! stand in for them: silence is all that is known of it, and it is down; what requests have taken out, its next report brings
 //! back. Overload is judged in the same way: an overloaded backend is aside until its load
 //! is moderate again (P. Agarwal, A test bed for performance evaluation of load balancing strategies for web server systems,
-//! 2001, section 4.3.3: "depending on policy used"). [`FrontSettings::heed_reports`] sets it otherwise.
+//! 2001, section 4.3.3: "depending on policy used"). [`FrontSettings::heed_reports`] sets it otherwise, as for nodes that
+//! redirect, which weigh the load of each themselves.
 //!
 //! The table of the dispatcher is told what follows from this, as drained where a backend is aside, so that policies, counts,
 //! records and replays know nothing of sources. A choice costs what it costs a dispatcher: news are rare, choices are not.
@@ -87,6 +88,17 @@ pub struct Change {
     pub was: Standing,
     /// What it is.
     pub is: Standing,
+}
+
+impl Change {
+    /// What two of them changed of one backend, one after the other.
+    pub fn both(first: Option<Change>, second: Option<Change>) -> Option<Change> {
+        let all = match (first, second) {
+            (Some(first), Some(second)) => Some(Change { is: second.is, ..first }),
+            (first, second) => first.or(second),
+        };
+        all.filter(|change| change.was != change.is)
+    }
 }
 
 impl Front {
@@ -219,8 +231,16 @@ impl Front {
         self.health.get(backend.0 as usize).is_some_and(Health::is_drained)
     }
 
+    /// Those that count where a front node adds up what its servers report: they are up, or aside because they are
+    /// overloaded, for these still serve what they have. What is silent does not count, even where it is up.
+    pub fn reporting(&self) -> impl Iterator<Item = BackendId> + Clone + use<'_> {
+        let is_silent = |backend: &BackendId| self.health.get(backend.0 as usize).is_some_and(Health::is_silent);
+        let is_out = move |backend: &BackendId| self.standing(*backend) > Standing::Aside || is_silent(backend);
+        self.backends().filter(move |backend| !is_out(backend))
+    }
+
     /// All backends that were ever known.
-    pub fn backends(&self) -> impl Iterator<Item = BackendId> + use<> {
+    pub fn backends(&self) -> impl Iterator<Item = BackendId> + Clone + use<> {
         (0..self.dispatcher.table().len() as u32).map(BackendId)
     }
 

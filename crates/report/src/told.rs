@@ -59,11 +59,24 @@ impl Told {
         }
     }
 
+    /// Why a backend is what this makes of it, in words.
+    pub fn why(&self) -> &'static str {
+        match self {
+            Told::Lost { is_empty: true, .. } => "it has no server left",
+            Told::Lost { is_empty: false, .. } => "its reports have ceased",
+            Told::Report { is_overloaded: true, .. } => "it is overloaded",
+            _ => "it reports",
+        }
+    }
+
     /// Lets a decider learn it; says what that changes of a backend. Where a client is is not known; of a client that has not
     /// answered there is nothing to say. That a backend is heard again its report says, which follows.
     pub fn learn(&self, front: &mut Front, now: Time) -> Option<Change> {
         match self {
-            Told::Report { backend, report, .. } => return front.report(*backend, report, now),
+            Told::Report { backend, report, is_overloaded } => {
+                let load = front.learn(*backend, News::Overloaded(*is_overloaded), now);
+                return Change::both(load, front.report(*backend, report, now));
+            }
             Told::Lost { backend, is_empty: true } => return front.learn(*backend, News::Empty, now),
             Told::Lost { backend, is_empty: false } => return front.learn(*backend, News::Silent, now),
             Told::Rate { client, rate } => drop(front.tell_rate(key(client), Origin::default(), *rate, now)),

@@ -2,7 +2,7 @@
 
 use sojourn_dispatch::{
     Action, BackendId, Catalogue, ClientRules, Clients, Command, DispatchError, Event, Front, FrontSettings, Hardware,
-    Information, Limit, News, Origin, Report, Request, RoundTrip, Signals, Table, key,
+    Heed, Information, Limit, News, Origin, Report, Request, RoundTrip, Signals, Table, key,
 };
 use sojourn_model::system::{self as model, Face, Region, Tier, Told, server_name};
 use sojourn_stats::{Span, Stream, Time};
@@ -141,10 +141,13 @@ impl Balancer {
         let weight = |index: usize| tier.weights.get(index).copied().unwrap_or(1.0);
         let backends: Vec<_> = targets.enumerate().map(|(index, name)| (name, weight(index))).collect();
         let limit = tier.limit.map(|model::Limit { connections, returns }| Limit::new(connections, returns));
+        // Nodes that redirect weigh the load of each, their own too, and hear no alarms: nor do those of `sojourn node`.
+        let are_nodes = tier.face == Face::Redirect && tier.seats.iter().any(|seat| seat.host.is_some());
         let settings = FrontSettings {
             seed,
             poll: tier.polled,
             limit: limit.transpose()?,
+            heed_reports: if are_nodes { Heed::Never } else { Heed::IfRead },
             ..FrontSettings::new(tier.policy.as_str())
         };
         let front = |number| {
@@ -351,6 +354,11 @@ impl Balancer {
     /// What the first dispatcher knows of the targets; all of them are told the same reports.
     pub(crate) fn table(&self) -> &Table {
         self.fronts[0].table()
+    }
+
+    /// The first dispatcher, which stands for all where its tier adds up reports.
+    pub(crate) fn front(&self) -> &Front {
+        &self.fronts[0]
     }
 
     /// The only dispatcher's answer from a server that it polled: how many requests it had at `measured`.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use sojourn_dispatch::Table;
+use sojourn_dispatch::Front;
 use sojourn_part::clock;
 use sojourn_report::upstream::FrontNode;
 use sojourn_report::{Metric, Metrics};
@@ -13,10 +13,10 @@ use super::decider::{Decider, lock};
 pub(super) struct Telling(pub(super) Arc<Mutex<Decider>>);
 
 impl FrontNode for Telling {
-    fn look<R>(&self, look: impl FnOnce(&Table) -> R) -> R {
+    fn look<R>(&self, look: impl FnOnce(&Front) -> R) -> R {
         let mut decider = lock(&self.0);
         decider.hear_ends(clock::now());
-        look(decider.table())
+        look(decider.front())
     }
 
     fn own(&self) -> Metrics {

@@ -144,6 +144,10 @@ impl Health {
         self.struck > 0
     }
 
+    pub(super) fn is_silent(&self) -> bool {
+        self.is_silent
+    }
+
     pub(super) fn is_drained(&self) -> bool {
         self.is_drained
     }

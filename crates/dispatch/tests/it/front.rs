@@ -221,6 +221,25 @@ fn those_that_are_aside_are_chosen_where_none_is_up() {
     assert_eq!(front.table().eligible(), [new]);
 }
 
+/// What a front node says of its servers holds those that still serve and report, as the overloaded one does.
+#[test]
+fn those_that_report_and_serve_are_in_the_sum_of_a_front_node() {
+    let mut four = reading(4);
+    let mut after = |backend, news| {
+        four.learn(backend, news, Time(1));
+        four.reporting().map(|backend| backend.0).collect::<Vec<_>>()
+    };
+    assert_eq!(after(A, News::Overloaded(true)), [0, 1, 2, 3]);
+    assert_eq!(after(B, News::Silent), [0, 2, 3]);
+    assert_eq!(after(C, News::Drained(true)), [0, 3]);
+    assert_eq!(after(BackendId(3), News::Refused), [0]);
+    assert_eq!(after(B, News::Reported(&REPORT)), [0, 1]);
+    // Where nothing reads reports, the silent one is up and not in the sum.
+    let mut two = front(FrontSettings::new("round-robin"), 2);
+    two.learn(A, News::Silent, Time(1));
+    assert_eq!((two.table().eligible().len(), two.reporting().collect::<Vec<_>>()), (2, vec![B]));
+}
+
 #[test]
 fn fall_and_rise_count_in_a_row() {
     let mut front = front(FrontSettings { fall: 3, rise: 2, ..FrontSettings::new("round-robin") }, 2);

@@ -308,9 +308,10 @@ impl Inside {
                 self.front.tell_rate(client.key, origin, *rate, now);
                 self.obey(client, now);
             }
-            Told::Report { backend, report, .. } => {
+            Told::Report { backend, report, is_overloaded } => {
                 if let Some(id) = self.sites.of_sender(*backend) {
-                    self.learn(id, News::Reported(report), "it reports", now);
+                    self.learn(id, News::Overloaded(*is_overloaded), told.why(), now);
+                    self.learn(id, News::Reported(report), told.why(), now);
                 }
             }
             Told::Echoes { backend, client, probed: Probed::Measured { round_trip, .. }, .. } => {
@@ -322,12 +323,8 @@ impl Inside {
             }
             Told::Echoes { .. } => {}
             Told::Lost { backend, is_empty } => {
-                let (news, why) = match is_empty {
-                    true => (News::Empty, "it has no server left"),
-                    false => (News::Silent, "its reports have ceased"),
-                };
                 if let Some(id) = self.sites.of_sender(*backend) {
-                    self.learn(id, news, why, now);
+                    self.learn(id, if *is_empty { News::Empty } else { News::Silent }, told.why(), now);
                 }
             }
             // Its report says so, which follows.

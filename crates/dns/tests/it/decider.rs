@@ -410,11 +410,15 @@ fn the_record_replays_and_says_what_is_said() {
     assert_eq!(ending(explained[57]["words"].as_str().expect("words")), ending(said));
 }
 
+/// Time between two reports, by the clock of who reports.
+const EVERY: Span = Span(50_000_000);
+
 /// A site that reports.
 pub(crate) struct Reporter {
     socket: UdpSocket,
     sender: Sender,
-    begun: Time,
+    /// Ticks of its clock, one a report: each is a whole one.
+    ticks: u64,
     /// After two without a report the site is missed.
     pub(crate) heartbeat: Span,
 }
@@ -425,14 +429,14 @@ impl Reporter {
         socket.connect(running.dns.reports_address().expect("it takes reports")).expect("an address");
         socket.set_read_timeout(Some(std::time::Duration::from_secs(20))).expect("a timeout");
         let sender = Sender::new(Key::new(b"a secret of tests"), name, 1_700_000_000 * SECOND, 1).expect("a name");
-        let mut reporter = Reporter { socket, sender, begun: now(), heartbeat: Span(100_000_000) };
+        let mut reporter = Reporter { socket, sender, ticks: 0, heartbeat: Span(100_000_000) };
         reporter.tell(100.0, 50.0);
         reporter.hear();
         reporter
     }
 
     fn measured(&self) -> u64 {
-        1_700_000_000 * SECOND + now().saturating_since(self.begun).0
+        1_700_000_000 * SECOND + self.ticks * EVERY.0
     }
 
     /// Reports so much capacity and room (1/s).
@@ -446,7 +450,8 @@ impl Reporter {
         ] {
             metrics.set(metric, value);
         }
-        let (every, heartbeat) = (Span(50_000_000), self.heartbeat);
+        self.ticks += 1;
+        let (every, heartbeat) = (EVERY, self.heartbeat);
         let load = Load { every, heartbeat, metrics, ..Load::default() };
         let datagram = self.sender.load(0, self.measured(), load);
         self.socket.send(&datagram).expect("it is sent");

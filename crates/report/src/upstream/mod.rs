@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 use serde_json::json;
 use sojourn_bed::Events;
-use sojourn_dispatch::Table;
+use sojourn_dispatch::Front;
 use sojourn_dispatch::reports::{Occasion, above_mean, phase};
 use sojourn_part::{ServeError, clock, settings};
 use sojourn_stats::Span;
@@ -90,14 +90,14 @@ pub struct UpstreamCounts {
 /// What a front node is asked here.
 pub trait FrontNode {
     /// Looks at what is known of its servers.
-    fn look<R>(&self, look: impl FnOnce(&Table) -> R) -> R;
+    fn look<R>(&self, look: impl FnOnce(&Front) -> R) -> R;
 
     /// What it counts itself: levels, since totals of reports would not go on where these end.
     fn own(&self) -> Metrics;
 }
 
 impl<T: FrontNode> FrontNode for Rc<T> {
-    fn look<R>(&self, look: impl FnOnce(&Table) -> R) -> R {
+    fn look<R>(&self, look: impl FnOnce(&Front) -> R) -> R {
         (**self).look(look)
     }
 
@@ -268,7 +268,7 @@ impl<F: FrontNode> Teller<'_, F> {
     fn look(&mut self, between: bool) {
         let UpstreamConfig { name, every, heartbeat, .. } = &self.upstream.config;
         let now = clock::now();
-        let look = self.front.look(|table| self.upstream.servers().look(table, now));
+        let look = self.front.look(|front| self.upstream.servers().look(front, now));
         let (metrics, is_own, is_empty, cpu, is_at_once) = match look {
             Look::Own => {
                 let has_emptied = self.occasion.has_emptied(false);

@@ -1,21 +1,14 @@
 //! What a front node knows of its servers, as if they were one.
 
 use sojourn_dispatch::reports::{AsOne, Totals};
-use sojourn_dispatch::{BackendId, Report, Table};
+use sojourn_dispatch::{Front, Report};
 use sojourn_stats::Time;
 
 use crate::{Metric, Told};
 
-/// What the servers of a front node have told.
+/// What the servers of a front node have done, as they told it.
 #[derive(Clone, Debug, Default)]
-pub struct Servers(Vec<Known>);
-
-/// What is known of a server besides the table.
-#[derive(Clone, Debug, Default)]
-struct Known {
-    is_silent: bool,
-    done: Totals,
-}
+pub struct Servers(Vec<Totals>);
 
 /// What is found.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,32 +27,24 @@ pub enum Look {
 impl Servers {
     /// So many, of which nothing is known.
     pub fn new(servers: usize) -> Servers {
-        Servers(vec![Known::default(); servers])
+        Servers(vec![Totals::default(); servers])
     }
 
-    /// Hears what one of them has told, or that it tells nothing any more.
+    /// Hears what one of them has told.
     pub fn hear(&mut self, told: &Told) {
-        match told {
-            Told::Report { backend, report, .. } => {
-                let known = &mut self.0[backend.0 as usize];
-                known.is_silent = false;
-                known.done.add(report);
-            }
-            Told::Lost { backend, .. } => self.0[backend.0 as usize].is_silent = true,
-            Told::Found { backend } => self.0[backend.0 as usize].is_silent = false,
-            Told::Rate { .. } | Told::Echoes { .. } => {}
+        if let Told::Report { backend, report, .. } = told {
+            self.0[backend.0 as usize].add(report);
         }
     }
 
-    /// What those are together that are up by the table. One that has fallen silent does not count, even where it is up.
-    pub fn look(&self, table: &Table, now: Time) -> Look {
-        let is_heard = |id: &BackendId| !self.0[id.0 as usize].is_silent;
-        let reports = table.eligible().iter().copied().filter(is_heard).map(|id| table.report(id));
-        if !table.eligible().is_empty() && reports.clone().flatten().next().is_none() {
+    /// What those are together that the front node's decider has in its sum ([`Front::reporting`]).
+    pub fn look(&self, front: &Front, now: Time) -> Look {
+        let reports = front.reporting().map(|id| front.table().report(id));
+        if !front.table().eligible().is_empty() && reports.clone().flatten().next().is_none() {
             return Look::Own;
         }
         let cores = reports.clone().map(cores).sum();
-        let as_one = AsOne::of(reports, self.0.iter().map(|known| known.done), now);
+        let as_one = AsOne::of(reports, self.0.iter().copied(), now);
         Look::Servers { as_one: Box::new(as_one), cores }
     }
 }

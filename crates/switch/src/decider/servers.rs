@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use serde_json::json;
-use sojourn_dispatch::{BackendId, Change, News, Standing, Table};
+use sojourn_dispatch::{BackendId, Change, Front, News, Standing};
 use sojourn_part::Backend;
 use sojourn_report::{Dropped, Told};
 use sojourn_stats::Time;
@@ -34,18 +34,20 @@ impl Decider {
     /// Learns of a server what a probe or a connection has met there, and `why` it may be down by that; gives its mark, and
     /// whether it is down, where that has changed.
     pub(crate) fn learn(&mut self, backend: BackendId, news: News<'_>, why: &str, now: Time) -> Option<(Mark, bool)> {
-        let Change { was, is, .. } = self.front.learn(backend, news, now)?;
-        let is_down = is == Standing::Down;
-        if is_down == (was == Standing::Down) {
-            return None;
-        }
-        let server = &self.servers[backend.0 as usize];
-        self.events.emit(&match is_down {
-            true => json!({"event": "backend_down", "backend": server.name, "why": why}),
-            false => json!({"event": "backend_up", "backend": server.name}),
+        let change = self.front.learn(backend, news, now)?;
+        self.announce(change, why);
+        let is_down = change.is == Standing::Down;
+        (is_down != (change.was == Standing::Down)).then(|| (self.servers[backend.0 as usize].mark, is_down))
+    }
+
+    /// Says what has changed, and why.
+    fn announce(&self, change: Change, why: &str) {
+        let (event, name) = (format!("backend_{}", change.is), &self.servers[change.backend.0 as usize].name);
+        self.events.emit(&match change.is {
+            Standing::Up => json!({"event": event, "backend": name}),
+            _ => json!({"event": event, "backend": name, "why": why}),
         });
         self.upstream.iter().for_each(|upstream| upstream.changed());
-        Some((server.mark, is_down))
     }
 
     /// A server is to end what it has and get nothing new, or is to be chosen again.
@@ -88,8 +90,8 @@ impl Decider {
     }
 
     /// What is known of its servers.
-    pub(crate) fn table(&self) -> &Table {
-        self.front.table()
+    pub(crate) fn front(&self) -> &Front {
+        &self.front
     }
 
     fn load(&self, backend: BackendId, now: Time) -> Option<ServerLoad> {
@@ -110,7 +112,9 @@ impl Decider {
             if let Some((event, backend)) = told.news() {
                 self.events.emit(&json!({"event": event, "backend": self.servers[backend.0 as usize].name}));
             }
-            told.learn(&mut self.front, now);
+            if let Some(change) = told.learn(&mut self.front, now) {
+                self.announce(change, told.why());
+            }
         }
         self.upstream.iter().for_each(|upstream| upstream.hear(told));
     }

@@ -131,7 +131,7 @@ fn what_the_kernel_has_missed_twice_is_forgotten() {
     assert_eq!(told(&decider), (2, 0, 0), "it was there in between");
     decider.compare(&listed(&[5001], &[]), second(4));
     assert_eq!(told(&decider), (1, 0, 1));
-    assert_eq!(decider.table().in_flight(BackendId(0)), 1);
+    assert_eq!(decider.front().table().in_flight(BackendId(0)), 1);
 }
 
 #[test]

@@ -348,7 +348,7 @@ fn sim_and_live_add_up_alike() {
         let now = Time(u64::from(round) * ms(500).0);
         for (place, scale) in [(0, 1.0), (1, 3.0)] {
             let backend = BackendId(place as u32);
-            // The second server is down in the fourth round.
+            // The second server is down in the fourth round. The first one is overloaded in the third, and still counts.
             if round == 4 && place == 1 {
                 let lost = Told::Lost { backend, is_empty: false };
                 lost.learn(&mut below, now);
@@ -369,17 +369,17 @@ fn sim_and_live_add_up_alike() {
                 ..Report::default()
             };
             done[place as usize].add(&report);
-            let told = Told::Report { backend, report: Box::new(report), is_overloaded: false };
+            let is_overloaded = (round, place) == (3, 0);
+            let told = Told::Report { backend, report: Box::new(report), is_overloaded };
             told.learn(&mut below, now);
             live.hear(&told);
         }
         // By the way of the simulator.
-        let table = below.table();
-        let reports = table.eligible().iter().map(|id| table.report(*id));
+        let reports = below.reporting().map(|id| below.table().report(id));
         let AsOne { mut report, totals, is_empty } = AsOne::of(reports, done.iter().copied(), now);
         account.add_differences(&mut report, &totals, ms(500));
         // Over the wire.
-        let Look::Servers { as_one, cores } = live.look(table, now) else { panic!("they report") };
+        let Look::Servers { as_one, cores } = live.look(&below, now) else { panic!("they report") };
         assert_eq!((as_one.is_empty, cores), (is_empty, if round == 4 { 2 } else { 4 }));
         let datagram = sender.load(0, start + now.0, load(Metrics::of(&as_one, cores)));
         let told = receiver.receive(&datagram, now).told;
@@ -392,7 +392,7 @@ fn sim_and_live_add_up_alike() {
     for backend in [BackendId(0), BackendId(1)] {
         Told::Lost { backend, is_empty: false }.learn(&mut below, Time(ms(3000).0));
     }
-    let look = live.look(below.table(), Time(ms(3000).0));
+    let look = live.look(&below, Time(ms(3000).0));
     let Look::Servers { as_one, .. } = look else { panic!("none is up") };
     assert!(as_one.is_empty && as_one.totals.completed == 10 * 15 + 10 * 11, "{as_one:?}");
     assert_eq!(

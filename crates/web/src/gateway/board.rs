@@ -7,7 +7,7 @@ use serde_json::json;
 use sojourn_bed::Events;
 use sojourn_dispatch::{
     BackendId, Change, ClientRules, Command, Decision, Event, Front, FrontSettings, Information, News, Report, Request,
-    Signals, Standing, Table,
+    Signals, Standing,
 };
 use sojourn_part::alarm::{Alarm, Bell};
 use sojourn_part::{Probe, ServeError, clock, record};
@@ -204,7 +204,8 @@ impl Board {
     /// Takes what came in reports, or that none comes.
     pub(super) fn take(&self, told: &[Told]) {
         for told in told {
-            self.with(|decider, now| decider.learn(|front| told.learn(front, now)));
+            let change = self.with(|decider, now| decider.learn(|front| told.learn(front, now)));
+            self.say(change, told.why());
         }
         self.upstream.iter().for_each(|upstream| upstream.hear(told));
     }
@@ -231,13 +232,17 @@ impl Board {
     /// Learns of a backend what a probe or a request has met there, and `why` it may be out by that.
     pub(super) fn learn(&self, backend: BackendId, news: News<'_>, why: &str) {
         let change = self.with(|decider, now| decider.learn(|front| front.learn(backend, news, now)));
-        let Some(Change { was, is, .. }) = change else { return };
-        let name = self.name(backend);
-        if is == Standing::Down {
-            self.events.emit(&json!({"event": "backend_down", "backend": name, "why": why, "thread": self.thread}));
-        } else if was == Standing::Down {
-            self.events.emit(&json!({"event": "backend_up", "backend": name, "thread": self.thread}));
-        }
+        self.say(change, why);
+    }
+
+    /// Says what has changed, and why.
+    fn say(&self, change: Option<Change>, why: &str) {
+        let Some(Change { backend, is, .. }) = change else { return };
+        let (event, name) = (format!("backend_{is}"), self.name(backend));
+        self.events.emit(&match is {
+            Standing::Up => json!({"event": event, "backend": name, "thread": self.thread}),
+            _ => json!({"event": event, "backend": name, "why": why, "thread": self.thread}),
+        });
         self.upstream.iter().for_each(|upstream| upstream.changed());
     }
 
@@ -248,8 +253,8 @@ impl Board {
     }
 
     /// Looks at what is known of the backends.
-    pub(super) fn look<R>(&self, look: impl FnOnce(&Table) -> R) -> R {
-        self.with(|decider, _| look(decider.front.table()))
+    pub(super) fn look<R>(&self, look: impl FnOnce(&Front) -> R) -> R {
+        self.with(|decider, _| look(&decider.front))
     }
 
     /// Requests in flight in all threads.

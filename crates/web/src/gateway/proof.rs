@@ -127,7 +127,7 @@ impl Desk {
 
     /// Those that are up by the table.
     fn up(&self) -> Vec<BackendId> {
-        self.board().look(|table| table.eligible().to_vec())
+        self.board().look(|front| front.table().eligible().to_vec())
     }
 }
 
@@ -381,7 +381,7 @@ fn what_silence_means_depends_on_what_else_is_known() {
     let probed = desk("round-robin", Probe::Connect);
     probed.board().take(&[report(B), lost(B)]);
     assert_eq!((probed.board().down(), probed.up()), (0, vec![A, B, C]), "nothing reads its reports");
-    assert_eq!(probed.board().look(|table| table.report(B).map(|report| report.in_flight)), Some(4));
+    assert_eq!(probed.board().look(|front| front.table().report(B).map(|report| report.in_flight)), Some(4));
     let reading = desk("least-load", Probe::Connect);
     reading.board().take(&[lost(B)]);
     assert_eq!((reading.board().down(), reading.up()), (0, vec![A, C]));
@@ -415,7 +415,7 @@ fn a_thread_that_has_closed_tells_nothing() {
     board.learn(B, News::Answered, "");
     board.report(A, &Report::of_in_flight(4, Time(1)));
     assert_eq!((board.down(), desk.up(), desk.emitted().len()), (1, vec![A, C], 1));
-    assert_eq!(board.look(|table| table.report(A).cloned()), None);
+    assert_eq!(board.look(|front| front.table().report(A).cloned()), None);
     let unprobed = Desk::new("round-robin", |config| config.health.probe = Probe::Off);
     unprobed.close();
     unprobed.board().take(&[Told::Lost { backend: B, is_empty: false }]);

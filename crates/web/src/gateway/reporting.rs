@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hyper::HeaderMap;
 use serde_json::json;
-use sojourn_dispatch::{BackendId, Table};
+use sojourn_dispatch::{BackendId, Front};
 use sojourn_part::clock;
 use sojourn_report::orca::{Load, stream};
 use sojourn_report::upstream::FrontNode;
@@ -84,7 +84,7 @@ pub(super) fn take_header(worker: &Worker, backend: BackendId, headers: &HeaderM
 }
 
 impl FrontNode for Worker {
-    fn look<R>(&self, look: impl FnOnce(&Table) -> R) -> R {
+    fn look<R>(&self, look: impl FnOnce(&Front) -> R) -> R {
         self.board.look(look)
     }
 

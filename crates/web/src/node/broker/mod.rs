@@ -34,7 +34,7 @@ use hyper::header::{HOST, HeaderMap, HeaderValue};
 use hyper::{Method, Request};
 use serde_json::json;
 use sojourn_bed::Events;
-use sojourn_dispatch::{Action, BackendId, Catalogue, Front, FrontSettings, Hardware, News, Signals, State};
+use sojourn_dispatch::{Action, BackendId, Catalogue, Front, FrontSettings, Hardware, Heed, News, Signals, State};
 use sojourn_part::caller::Caller;
 use sojourn_part::{Backend, ServeError, clock, headers, record};
 use sojourn_report::SIGNALS;
@@ -156,7 +156,9 @@ impl Broker {
         let hardware = cluster.own_hardware(node.model.as_ref());
         let backends: Vec<_> = all.iter().map(|member| (member.name.clone(), 1.0)).collect();
         let stream = format!("node {}", node.name);
-        let settings = FrontSettings { seed: node.seed, ..FrontSettings::new(cluster.policy.as_str()) };
+        // Nodes weigh the load of each, their own too, and hear no alarms.
+        let heed_reports = Heed::Never;
+        let settings = FrontSettings { seed: node.seed, heed_reports, ..FrontSettings::new(cluster.policy.as_str()) };
         let mut front = Front::new(&settings, &backends, &Catalogue::default(), signals(), &stream)?;
         record(&mut front, cluster.record.as_deref(), cluster.explain)?;
         front.set_hardware(OWN, hardware);

@@ -32,6 +32,8 @@ pub(super) enum Message {
 pub(super) struct Load {
     /// Its shares and numbers at one instant; of targets that add up reports, their rates too.
     pub(super) report: Report,
+    /// An overload has begun there, and has not ended.
+    pub(super) is_overloaded: bool,
     /// No server is left behind this decider.
     pub(super) is_empty: bool,
     pub(super) totals: Totals,

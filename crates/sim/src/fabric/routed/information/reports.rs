@@ -290,6 +290,7 @@ impl Reporting {
             balancer.learn(target, News::Empty, view.now);
         } else {
             let report = reporter.understand(load);
+            balancer.learn(target, News::Overloaded(load.is_overloaded), view.now);
             balancer.learn(target, News::Reported(&report), view.now);
         }
         self.watch_above(decider, view);
@@ -365,13 +366,14 @@ impl Reporting {
     fn load(&self, number: usize, view: &View<'_>) -> Option<Load> {
         let reporter = &self.reporters[number];
         let is_up = |host: &u32| !view.faults.is_host_down(*host);
+        let is_overloaded = reporter.occasion.is_overloaded();
         if view.faults.is_silent(reporter.next, view.now) {
             return None;
         }
         if reporter.adds_up {
             let Next::Decider(decider) = reporter.next else { unreachable!("servers add nothing up") };
             let AsOne { report, is_empty, totals } = self.as_one(decider, view);
-            return Some(Load { report, is_empty, totals });
+            return Some(Load { report, is_overloaded, is_empty, totals });
         }
         let mut totals = reporter.totals;
         let cores_ns = u128::from(view.now.0) * u128::from(reporter.cores);
@@ -380,13 +382,13 @@ impl Reporting {
         let queues = [0, 1, 2].map(|kind: usize| view.stations.inside_of(&reporter.stations[kind]));
         let report =
             Report { measured: view.now, in_flight: reporter.inside, cpu, disk, net, queues, ..Report::default() };
-        Some(Load { report, is_empty: !reporter.hosts.iter().any(is_up), totals })
+        Some(Load { report, is_overloaded, is_empty: !reporter.hosts.iter().any(is_up), totals })
     }
 
     /// What a decider's targets last reported, as if they were one server.
     fn as_one(&self, decider: u32, view: &View<'_>) -> AsOne {
-        let table = view.balancers[decider].balancer.table();
-        let reports = table.eligible().iter().map(|id| table.report(*id));
+        let front = view.balancers[decider].balancer.front();
+        let reports = front.reporting().map(|id| front.table().report(id));
         let below = self.of_decider[decider as usize].clone();
         AsOne::of(reports, below.map(|one| self.reporters[one].done), view.now)
     }
