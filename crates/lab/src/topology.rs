@@ -18,7 +18,7 @@ use sojourn_model::system::{Face, LineQueue, Path, Seat, Target, Tier, one_way};
 use sojourn_model::{Link, System};
 use sojourn_stats::{Law, Span};
 
-pub(crate) use self::clients::{ClientHosts, are_by_machine, check as check_clients};
+pub(crate) use self::clients::{ClientHosts, check as check_clients};
 
 /// Where a host is and what for.
 #[derive(Clone, Copy)]

@@ -19,12 +19,12 @@ mod routed;
 
 use sojourn_model::System;
 
-pub(crate) use self::cluster::{Cluster, OneTier, Routing, Tiers, innermost, refuse as refuse_browsing};
+pub(crate) use self::cluster::{Cluster, OneTier, Routing, Tiers, innermost};
 pub(crate) use self::direct::Direct;
 pub(crate) use self::routed::{Routed, refuse};
 use crate::control::SimError;
 
-/// Refuses what makes no sense, and paths with what only packets meet.
+/// Refuses what makes no sense.
 pub(crate) fn check(system: &System) -> Result<(), SimError> {
     let several = system.hosts.len() > 1;
     let wrong_weights = system.tiers.iter().any(|tier| {
@@ -40,12 +40,7 @@ pub(crate) fn check(system: &System) -> Result<(), SimError> {
     } else if wrong_weights {
         "one weight per server"
     } else {
-        return match system.paths.iter().find_map(|path| path.line.first_key()) {
-            Some(key) => {
-                Err(SimError::NotYet(format!("`{key}` of a path, which packets meet one by one: leave it to live")))
-            }
-            None => Ok(()),
-        };
+        return Ok(());
     };
     Err(SimError::Invalid(fault.into()))
 }

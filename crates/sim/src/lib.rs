@@ -149,6 +149,7 @@
 
 mod agenda;
 mod balancer;
+pub mod capability;
 mod control;
 mod course;
 mod engine;

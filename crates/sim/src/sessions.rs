@@ -78,22 +78,18 @@ use sojourn_traffic::{Sessions, Workload};
 use self::connections::ENTITY_LIMIT;
 pub use self::study::visits_of_run;
 pub(crate) use self::study::{run, run_plan};
+use crate::capability::{self, Combination};
 use crate::control::SimError;
-use crate::fabric::{self, innermost, refuse_browsing};
+use crate::fabric::{self, innermost};
 
 /// Refuses what makes no sense, and what is not there yet.
 pub(crate) fn check(system: &System, sessions: &Sessions) -> Result<(), SimError> {
-    Workload::Sessions(sessions.clone()).check()?;
+    let workload = &Workload::Sessions(sessions.clone());
+    workload.check()?;
     fabric::check(system)?;
-    if !system.is_plain() {
-        refuse_browsing(system)?;
-    }
+    let combination = Combination::of_sim(system, workload);
+    capability::check(&combination, capability::Engine::Sim).map_err(SimError::NotYet)?;
     system.network.check().map_err(SimError::Invalid)?;
-    if system.network.server_rtt > Span::ZERO {
-        return Err(SimError::NotYet(
-            "round trip between balancer and servers while users browse: add it to `rtt`".into(),
-        ));
-    }
     for tier in &system.tiers {
         tier.balancing.check().map_err(SimError::Invalid)?;
     }

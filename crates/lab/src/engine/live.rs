@@ -27,14 +27,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 use sojourn_bed::{Ground, Host as Place, Loopback, Namespaces, clock};
-use sojourn_dispatch::{Catalogue, Signals};
 use sojourn_load::{Allowed, Load, Pacing, Resolves, Schedule, Stop, Targets, Url, Version};
-use sojourn_model::system::{Affinity, Face, Host, Tier, Trouble, server_name};
+use sojourn_model::system::{Host, Tier, Trouble, server_name};
 use sojourn_part::program::{self as serve, Running};
+use sojourn_sim::capability::{self, Combination};
 use sojourn_stats::{Estimate, Measure, Span, Time, measure};
 use sojourn_traffic::{Closed, Http, Open, Plan, Script, Site, Sizes, Visitor, Workload};
 
-use self::dns::Naming;
 use self::incidents::Incident;
 use self::part::Part;
 use self::parts::{Entrances, Parts, Told};
@@ -53,74 +52,26 @@ const GRACE_MOST: Span = Span(30_000_000_000);
 
 /// Refuses, before anything starts, what live cannot do.
 pub(super) fn check(experiment: &Spec, asked: &SystemQuestion) -> Result<(), String> {
-    let SystemQuestion { system, workload, .. } = asked;
-    let not_yet = |what: &str| Err(format!("not there yet: live has no {what}; leave `live` out of `by`"));
-    let browses = matches!(workload, Workload::Sessions(_));
-    let dns = system.tiers.first().filter(|tier| tier.face == Face::Dns);
-    let naming = dns.map(|tier| dns::naming(tier, asked, experiment.run.live.duration));
-    let is_served = matches!(naming, Some(Ok(Naming::Served)));
-    if browses && system.tiers.len() > 1 {
-        return not_yet("users who browse at more than one tier");
-    }
-    if bed::is_needed(asked) {
-        bed::check(experiment, asked)?;
-    } else if system.regions.len() > 1 || !system.sites.is_empty() {
-        return not_yet("regions and sites without paths");
-    }
-    let rules = &system.rules;
-    if rules.retries.is_some() || rules.hedge.is_some() {
-        return not_yet("clients that retry or hedge ([client])");
-    }
-    if rules.fails_over && !is_served {
-        return not_yet("clients that fail over ([client]) but behind a DNS that is a process, over packet switches");
-    }
-    if rules.timeout.is_some() && browses {
-        return not_yet("users who browse and do not wait ([client] timeout)");
-    }
-    faults::check(experiment, asked)?;
+    let combination = combination(experiment, asked);
+    capability::check(&combination, capability::Engine::Live)
+        .map_err(|what| format!("not there yet: live has no {what}; leave `live` out of `by`"))?;
+    bed::check(asked)?;
     nodes::check(asked)?;
-    switch::check(experiment, asked)?;
-    for tier in &system.tiers {
-        check_tier(tier, browses)?;
-        let reads_paths =
-            || Catalogue::default().build(&tier.policy).is_ok_and(|of| of.requires().contains(Signals::PATH));
-        if asked.program.is_some() && asked.is_modelled && reads_paths() {
-            return not_yet("twin of a program whose files' names a policy reads");
-        }
-    }
-    naming.map_or(Ok(()), |naming| naming.map(|_| ()))
+    faults::check(asked)
 }
 
-fn check_tier(tier: &Tier, browses: bool) -> Result<(), String> {
-    let not_yet = |what: &str| Err(format!("not there yet: live has no {what}; leave `live` out of `by`"));
-    match tier.face {
-        Face::Client => return not_yet("tier of face `client`"),
-        Face::Gateway | Face::Switch | Face::Redirect | Face::Dns => {}
-    }
-    if !tier.pools.is_empty() {
-        return not_yet("pools by host and path");
-    }
-    if tier.reports.is_some() && !matches!(tier.face, Face::Switch | Face::Dns) && !nodes::is_of_nodes(tier) {
-        return not_yet("reports but those to a packet switch, a DNS or nodes that redirect");
-    }
-    if tier.probes.is_some() && tier.face != Face::Dns {
-        return not_yet("probes but those that a DNS orders");
-    }
-    if tier.affinity != Affinity::Request && browses {
-        return Err(
-            "the live gateway gives each request its server: use level = \"request\", or leave out `live`".into()
-        );
-    }
-    let costs = &tier.balancing;
-    if costs.per_packet + costs.per_connection + tier.poll_cost > Span::ZERO || costs.cores.is_some() {
-        return Err(
-            "live's gateway and polls cost what they cost: leave out `balancer` and `poll_cost`, or `live`".into()
-        );
-    }
-    if !tier.told.is_empty() {
-        return Err("`told` names what only a simulator can tell: leave it out, or `live` from `by`".into());
-    }
-    Ok(())
+/// What live is asked for, as the table of what it has reads it.
+fn combination<'a>(experiment: &Spec, asked: &'a SystemQuestion) -> Combination<'a> {
+    let live = &experiment.run.live;
+    let live = capability::Live {
+        duration: live.duration,
+        is_program: asked.program.is_some(),
+        is_modelled: asked.is_modelled,
+        is_in_bed: bed::is_needed(asked),
+        kernel_tcp: live.kernel_tcp,
+        one_request_per_connection: live.one_request_per_connection,
+    };
+    Combination { system: &asked.system, workload: &asked.workload, live }
 }
 
 pub(super) fn answer(

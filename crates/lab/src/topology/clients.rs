@@ -3,6 +3,7 @@
 //! for each, so there are not many.
 
 use sojourn_model::System;
+use sojourn_sim::capability::are_by_machine;
 
 use super::as_host;
 
@@ -22,12 +23,6 @@ pub(crate) struct ClientHost {
     pub(crate) region: usize,
     /// The number of the first of its clients; 0 where it has none.
     pub(crate) first: u32,
-}
-
-/// Whether each machine of clients is a host.
-pub(crate) fn are_by_machine(system: &System) -> bool {
-    let do_differ = || system.paths.iter().any(|path| path.rtt.variance() > 0.0);
-    !system.paths.is_empty() && !system.clients.is_empty() && (!system.first_on_machine().is_empty() || do_differ())
 }
 
 /// Refuses more machines than there can be hosts.

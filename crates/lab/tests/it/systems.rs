@@ -632,15 +632,20 @@ fn sim_refuses_what_it_does_not_have() {
             "medium of a path between",
         ),
         (&central, "rate = \"2 Mbit/s\"", "loss = \"1 %\"", "loss or medium of a path between a gateway"),
-        (SITES, "loss = \"0 %\"", "jitter = \"uniform(0 ms, 9 ms)\"", "`jitter` of a path"),
+        (SITES, "loss = \"0 %\"", "jitter = \"uniform(0 ms, 9 ms)\"", "`jitter`, `reorders` or `queue` of a path"),
         (SITES, "rate = \"2 Mbit/s\"", "rate = \"2 Mbit/s\", queue = \"codel\"", "`queue` of a path"),
         (SITES, "[run]", "[client]\nhedge = \"p95\"\n[run]", "[client]"),
-        (&but(SITES, "server = \"west/2\"", "tier = \"front\""), "\"down\"", "\"errors(0.1)\"", "fault of this kind"),
+        (
+            &but(SITES, "server = \"west/2\"", "tier = \"front\""),
+            "\"down\"",
+            "\"errors(0.1)\"",
+            "deciders that are slow",
+        ),
         (
             &but(SITES, "what = \"down\"", "what = \"slow(0.5)\""),
             "server = \"west/2\"",
             "tier = \"front\"",
-            "fault of this kind",
+            "deciders that are slow",
         ),
         (
             &but(SITES, "what = \"down\"", "what = \"slow(0.5)\""),
@@ -685,7 +690,7 @@ fn sim_refuses_what_it_does_not_have() {
             "[[system.region]]\nname = \"a\"\naddresses = \"0.0.0.0/1\"\n[system.server]",
             "regions and paths of users who browse",
         ),
-        (&browsing, "[run]", "[client]\ntimeout = \"1 s\"\n[run]", "clients that wait, retry, hedge or fail over"),
+        (&browsing, "[run]", "[client]\ntimeout = \"1 s\"\n[run]", "users who browse and wait only so long"),
         (
             &browsing,
             "[run]",
@@ -710,7 +715,7 @@ fn live_and_theory_refuse_several_tiers_and_places() {
         (SITES, "live has no rate of each client's own"),
         (NODES, "live has no deciders on servers"),
         (&paths, "live has no round trips that differ among the clients"),
-        (&client, "live has no clients that retry or hedge"),
+        (&client, "live has no clients that hedge"),
     ] {
         let message = refusal(text, Engine::Live);
         assert!(message.contains(expected), "{expected}: {message}");
@@ -776,7 +781,7 @@ fn live_refuses_what_its_nodes_do_not_have() {
         (but(REDIRECTS, "[run]", fault), "faults where nodes redirect"),
         (but(REDIRECTS, "every = \"1 s\"", "every = \"1 s\", client_rates = \"4 s\""), "report rates of clients"),
         (but(REDIRECTS, "every = \"1 s\"", "every = \"1 s\", heartbeat = \"4 s\""), "(`heartbeat`)"),
-        (but(REDIRECTS, "every = \"1 s\"", "every = \"1 s\", cost = \"1 ms\""), "live's reports cost what they cost"),
+        (but(REDIRECTS, "every = \"1 s\"", "every = \"1 s\", cost = \"1 ms\""), "they cost what they cost"),
         (but(REDIRECTS, "servers = 3 }", "servers = 3, weights = [1, 2, 1] }"), "nodes that redirect and have weights"),
         (but(REDIRECTS, "policy = \"sweb\"", "policy = \"sweb\"\ndispatchers = 2"), "several dispatchers"),
         (but(REDIRECTS, "ttl = \"0 s\"", "ttl = \"0 s\"\nreports = { every = \"1 s\" }"), "reports and probes"),

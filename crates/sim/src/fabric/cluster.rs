@@ -26,7 +26,7 @@ use sojourn_traffic::Sessions;
 use self::balancer_cores::BalancerCores;
 use self::occupancy::Occupancy;
 pub(crate) use self::one_tier::OneTier;
-pub(crate) use self::tiers::{Tiers, refuse};
+pub(crate) use self::tiers::Tiers;
 use crate::balancer::Asked;
 use crate::control::SimError;
 use crate::engine::Fabric;

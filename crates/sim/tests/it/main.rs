@@ -2,6 +2,7 @@
 
 mod balancing;
 mod browsing_tiers;
+mod capability;
 mod choosers;
 mod classes;
 mod closed;

@@ -8,14 +8,11 @@ use std::net::IpAddr;
 
 use sojourn_bed::{Ground, Host};
 use sojourn_load::{Load, Report, Share, realtime_ns, run, run_share};
-use sojourn_model::system::{Directions, Path};
-use sojourn_model::{System, Tcp, TcpStack};
-use sojourn_stats::Span;
-use sojourn_traffic::Workload;
+use sojourn_model::System;
 
 use super::Conditions;
-use crate::spec::{Engine, Spec, SpecError, SystemQuestion};
-use crate::topology::{ClientHosts, are_by_machine, as_host, check_clients};
+use crate::spec::{Engine, SpecError, SystemQuestion};
+use crate::topology::{ClientHosts, as_host, check_clients};
 use crate::variants::{Experiment, Variant};
 
 /// How far ahead the loads of several hosts agree to start: each first tries whether its servers can be reached.
@@ -44,43 +41,9 @@ pub(super) fn is_needed(asked: &SystemQuestion) -> bool {
     asked.has_network
 }
 
-/// Refuses what a bed cannot do.
-pub(super) fn check(experiment: &Spec, asked: &SystemQuestion) -> Result<(), String> {
-    let system = &asked.system;
-    let not_yet = |what: &str| Err(format!("not there yet: live has no {what}; leave `live` out of `by`"));
-    check_clients(system)?;
-    if !system.first_on_machine().is_empty() && system.paths.is_empty() {
-        return not_yet("clients that share machines without [system.paths]: leave `machines` out");
-    }
-    let has_many = match &asked.workload {
-        Workload::Closed(closed) => closed.users > 1,
-        Workload::Sessions(sessions) => sessions.users > 1,
-        _ => true,
-    };
-    let has_many = if system.clients.is_empty() { has_many } else { system.clients.iter().any(|of| of.number > 1) };
-    if has_many
-        && (system.paths.iter().any(|path| path.rate != Directions::default()) || system.network.client_rate.is_some())
-    {
-        return not_yet("rate of each client's own where a region has several: share a `medium`");
-    }
-    let do_differ = || system.paths.iter().any(|Path { rtt, .. }| rtt.variance() > 0.0);
-    if has_many && !are_by_machine(system) && do_differ() {
-        return not_yet("round trips that differ among the clients of a region: write one, such as `rtt = \"80 ms\"`");
-    }
-    let network = &system.network;
-    let has_rates = network.shared_rate().or(network.server_rate).is_some();
-    if !system.paths.is_empty() && (has_rates || network.server_rtt > Span::ZERO) {
-        return not_yet("rates and round trips of [system.network] beside paths: write them in [system.paths]");
-    }
-    let is_kernel = system.transport.as_ref().is_none_or(|transport| transport.stack == TcpStack::LINUX_6);
-    if !(is_kernel || experiment.run.live.kernel_tcp) || system.network.tcp != Tcp::default() {
-        return Err(
-            "live has the TCP of this kernel: write `stack = \"linux-6\"` and nothing else of TCP, or under [run] \
-                    `live = { tcp = \"kernel\" }` for live and its twin alone, or leave `live` out of `by`"
-                .into(),
-        );
-    }
-    Ok(())
+/// Refuses more machines than a bed has hosts for.
+pub(super) fn check(asked: &SystemQuestion) -> Result<(), String> {
+    if is_needed(asked) { check_clients(&asked.system) } else { Ok(()) }
 }
 
 /// The hosts of clients, with their numbers among all of them.

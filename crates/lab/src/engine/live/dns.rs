@@ -14,12 +14,12 @@ use sojourn_bed::Ground;
 use sojourn_bed::namespace::TEMPORARY;
 use sojourn_load::Rotation;
 use sojourn_model::System;
-use sojourn_model::system::{Face, Probes, Reports, Resolves, Target, Tier, TtlRule};
+use sojourn_model::system::{Face, Probes, Reports, Resolves, Tier, TtlRule};
+use sojourn_sim::capability::{self, Combination};
 use sojourn_stats::Span;
 
 use super::part::Part;
 use super::{bed, reports};
-use crate::spec::SystemQuestion;
 use crate::topology::name_of;
 
 /// The zone, and the name of the service in it (RFC 6761 keeps `test` for such).
@@ -32,9 +32,6 @@ const NAME_SERVER: &str = "ns.sojourn-dns.test";
 /// The port of name servers.
 const PORT: u16 = 53;
 
-/// The most sites that it names in an answer.
-const ANSWERS_MOST: usize = 8;
-
 /// How clients find out where to go.
 pub(super) enum Naming {
     /// The load generator deals addresses to them.
@@ -43,91 +40,18 @@ pub(super) enum Naming {
     Served,
 }
 
-/// How the clients of the DNS in front of a system find out where to go, in a run of so long.
-///
-/// # Errors
-/// What live does not have.
-pub(super) fn naming(dns: &Tier, asked: &SystemQuestion, duration: Span) -> Result<Naming, String> {
-    let system = &asked.system;
-    let rotated = rotation(dns, system, duration);
-    if rotated.is_ok() && dns.reports.is_none() && dns.probes.is_none() {
-        return rotated.map(Naming::Rotated);
+/// How the clients of the DNS in front of a system find out where to go.
+pub(super) fn naming(combination: &Combination<'_>) -> Naming {
+    match (capability::dns_is_served(combination), combination.system.rules.resolves) {
+        (true, _) => Naming::Served,
+        (false, Resolves::EachRequest) => Naming::Rotated(Rotation::Request),
+        (false, Resolves::Ttl | Resolves::Every(_)) => Naming::Rotated(Rotation::Client),
     }
-    if system.resolvers.is_empty() && bed::is_needed(asked) && has_switches(dns, system) {
-        return check(dns, system).map(|()| Naming::Served);
-    }
-    rotated.and_then(|_| not_yet("reports and probes but those of a DNS over packet switches on paths"))
 }
 
 /// The name of the service as a URL.
 pub(super) fn url() -> String {
     format!("http://{SERVICE}.{ZONE}/")
-}
-
-fn not_yet<T>(what: &str) -> Result<T, String> {
-    Err(format!("not there yet: live has no {what}; leave `live` out of `by`"))
-}
-
-/// Whether all that it can answer with are packet switches, on Ethernets of a bed.
-fn has_switches(dns: &Tier, system: &System) -> bool {
-    let is_switch =
-        |target: &Target| matches!(*target, Target::Seat { tier, .. } if system.tiers[tier].face == Face::Switch);
-    !system.paths.is_empty() && dns.seats.iter().flat_map(|seat| &seat.targets).all(is_switch)
-}
-
-/// How the load generator's clients take the answers of a DNS that rotates: one each for the whole run, or the next one at
-/// each request.
-fn rotation(dns: &Tier, system: &System, duration: Span) -> Result<Rotation, String> {
-    let equal = dns.weights.windows(2).all(|pair| pair[0] == pair[1]);
-    if dns.policy.trim() != "round-robin" || !equal {
-        return Err(
-            "not there yet: live has no DNS but rotation, and `sojourn dns` over packet switches on paths; use \
-                    policy = \"round-robin\" with equal weights, or leave `live` out of `by`"
-                .into(),
-        );
-    }
-    if !system.resolvers.is_empty() {
-        return Err("not there yet: live has no resolvers; leave `live` out of `by`".into());
-    }
-    match system.rules.resolves {
-        Resolves::EachRequest => Ok(Rotation::Request),
-        Resolves::Ttl if dns.ttl >= duration => Ok(Rotation::Client),
-        Resolves::Every(span) if span >= duration => Ok(Rotation::Client),
-        Resolves::Ttl | Resolves::Every(_) => Err(format!(
-            "not there yet: live's clients keep an address for the whole run of {duration}; give a longer ttl, or resolves = \
-             \"request\""
-        )),
-    }
-}
-
-/// Refuses what `sojourn dns` cannot do as the simulator does.
-fn check(dns: &Tier, system: &System) -> Result<(), String> {
-    if dns.seats.len() > 1 || dns.dispatchers > 1 {
-        return not_yet("several DNS servers");
-    }
-    if dns.polled.is_some() {
-        return not_yet("DNS that polls");
-    }
-    if dns.limit.is_some() {
-        return not_yet("limit of a DNS");
-    }
-    if !dns.ttl.0.is_multiple_of(1_000_000_000) || (dns.ttl == Span::ZERO && system.rules.resolves == Resolves::Ttl) {
-        return Err(format!(
-            "live's DNS says its TTL in whole seconds (RFC 1035), not as {}: write e.g. `ttl = \"60 s\"`, or leave `live` out \
-             of `by`",
-            dns.ttl
-        ));
-    }
-    if system.rules.fails_over && dns.seats[0].targets.len() > ANSWERS_MOST {
-        return Err(format!(
-            "an answer of live's DNS names at most {ANSWERS_MOST} sites: leave out `fails_over`, or `live`"
-        ));
-    }
-    match dns.reports {
-        Some(Reports { hidden_load: true, .. }) => not_yet("hidden load of resolvers (`hidden_load`)"),
-        Some(Reports { cost, lossy, .. }) if cost > Span::ZERO || lossy => Err(reports::COST_WHAT_THEY_COST.into()),
-        _ => Ok(()),
-    }
 }
 
 /// A DNS that is to be started.

@@ -20,7 +20,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use serde_json::json;
 use sojourn_bed::{Ground, Host, Links, clock};
 use sojourn_load::{Limits, Report};
-use sojourn_model::system::{Face, Fault, Subject, Trouble};
+use sojourn_model::system::{Fault, Trouble};
 use sojourn_model::{LossLaw, System};
 use sojourn_stats::{Span, Time};
 
@@ -31,34 +31,9 @@ use super::parts::Parts;
 use super::{Serving, bed};
 use crate::spec::{Spec, SystemQuestion};
 
-/// Refuses what cannot be done live, and what the twin does not have.
-pub(super) fn check(experiment: &Spec, asked: &SystemQuestion) -> Result<(), String> {
-    let (system, live) = (&asked.system, &experiment.run.live);
-    let not_yet = |what: &str| Err(format!("not there yet: live has no {what}; leave `live` out of `by`"));
-    for fault in &system.faults {
-        if fault.at >= Time::ZERO + live.duration {
-            return Err(format!(
-                "a fault begins at {}, after the live run of {} has ended: make `live.duration` longer, or begin earlier",
-                Span(fault.at.0),
-                live.duration
-            ));
-        }
-        let is_of_links = matches!(fault.trouble, Trouble::Cut | Trouble::Loss(_));
-        if is_of_links && system.paths.is_empty() {
-            return not_yet("links to cut without [system.paths]");
-        }
-        if asked.program.is_some() && !is_of_links {
-            return not_yet("faults of real servers but `cut` and `loss`");
-        }
-        match fault.subject {
-            Subject::Resolver(_) => return not_yet("resolvers"),
-            Subject::Tier(tier) if system.tiers[tier].face == Face::Dns => return not_yet("DNS that can break"),
-            Subject::Tier(_) if matches!(fault.trouble, Trouble::Slow(_) | Trouble::Errors(_)) => {
-                return not_yet("deciders that are slow or have errors");
-            }
-            _ => {}
-        }
-    }
+/// Refuses what the twin does not have.
+pub(super) fn check(asked: &SystemQuestion) -> Result<(), String> {
+    let system = &asked.system;
     match asked.is_modelled && (!system.faults.is_empty() || system.rules.timeout.is_some()) {
         true => sojourn_sim::check(system, &asked.workload).map_err(|e| format!("the twin of a live run: {e}")),
         false => Ok(()),

@@ -17,9 +17,8 @@ use std::time::Duration;
 
 use sojourn_bed::Ground;
 use sojourn_bed::namespace::TEMPORARY;
-use sojourn_dispatch::capacity;
 use sojourn_load::{Url, realtime_ns};
-use sojourn_model::system::{Face, Reports, Target, Tier};
+use sojourn_model::system::{Reports, Target, Tier};
 use sojourn_model::{Server, System};
 use sojourn_stats::Span;
 use sojourn_web::ClusterConfig;
@@ -44,64 +43,10 @@ const AFTER_REPORT: Span = Span(10_000_000);
 /// The least time ahead at which a load can be told to start.
 const AHEAD: Span = Span(500_000_000);
 
-/// Refuses what live's nodes cannot do.
+/// Refuses policies that nodes cannot follow.
 pub(super) fn check(asked: &SystemQuestion) -> Result<(), String> {
     let system = &asked.system;
-    let not_yet = |what: &str| Err(format!("not there yet: live has no {what}; leave `live` out of `by`"));
-    let mut tiers = system.tiers.iter().filter(|tier| is_of_nodes(tier));
-    let have_owners = system.servers().any(has_files);
-    let Some(tier) = tiers.next() else {
-        return match (have_owners, tls::is_asked_for(system)) {
-            (true, _) => not_yet("files that one server owns, but where nodes redirect (`at = \"servers\"`)"),
-            (_, true) => not_yet("requests over TLS (`secure`) but where nodes redirect (`at = \"servers\"`)"),
-            (false, false) => Ok(()),
-        };
-    };
-    if tier.face != Face::Redirect {
-        return not_yet("deciders on servers (`at = \"servers\"`) but those that redirect (`face = \"redirect\"`)");
-    }
-    if tiers.next().is_some() {
-        return not_yet("several tiers of nodes that redirect");
-    }
-    if !bed::is_needed(asked) {
-        return Err(
-            "live's nodes that redirect are hosts of a bed: say what is between them and their clients, as in \
-                    `[system.network]` rtt = \"2 ms\", or leave `live` out of `by`"
-                .into(),
-        );
-    }
-    if asked.program.is_some() {
-        return not_yet("real programs that redirect");
-    }
-    if !system.faults.is_empty() {
-        return not_yet("faults where nodes redirect");
-    }
-    if tier.dispatchers > 1 || tier.polled.is_some() || tier.limit.is_some() {
-        return not_yet("nodes that redirect with several dispatchers, polls or a limit");
-    }
-    if tier.weights.windows(2).any(|pair| pair[0] != pair[1]) {
-        return not_yet("nodes that redirect and have weights");
-    }
-    match tier.reports {
-        Some(Reports { client_rates: Some(_), .. }) => return not_yet("nodes that report rates of clients"),
-        Some(Reports { heartbeat: Some(heartbeat), every, .. }) if heartbeat != every => {
-            return not_yet("nodes that report more seldom than in each period (`heartbeat`)");
-        }
-        Some(Reports { estimator: Some(name), .. }) if name != capacity::DEFAULT => {
-            return not_yet("nodes that learn capacity by another `estimator` than busy-share");
-        }
-        Some(Reports { cost, lossy, .. }) if cost > Span::ZERO || lossy => {
-            return Err(reports::COST_WHAT_THEY_COST.into());
-        }
-        _ => {}
-    }
-    if system.servers().filter_map(|server| server.machine.as_deref()?.files).any(|files| files.copies.is_some()) {
-        return not_yet("copies of emulated files (`copies_after`): nodes copy real files only");
-    }
-    let is_whole = tier.seats.iter().all(|seat| seat.targets.len() == system.hosts.len());
-    if have_owners && !is_whole {
-        return not_yet("files of nodes at several sites");
-    }
+    let Some(tier) = tier_of(system) else { return Ok(()) };
     let names = system.hosts.iter().map(|host| host.name.clone());
     ClusterConfig::follows(&tier.policy, names).map_err(|why| format!("live's nodes: {why}"))
 }
@@ -114,10 +59,6 @@ pub(super) fn is_of_nodes(tier: &Tier) -> bool {
 /// The tier of nodes of a system, if there is one.
 pub(super) fn tier_of(system: &System) -> Option<&Tier> {
     system.tiers.iter().find(|tier| is_of_nodes(tier))
-}
-
-fn has_files(server: &Server) -> bool {
-    server.machine.as_ref().is_some_and(|machine| machine.files.is_some())
 }
 
 /// The service as a URL.

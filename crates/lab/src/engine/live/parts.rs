@@ -83,7 +83,7 @@ impl Parts {
             Some(tier) if tier.face == Face::Dns => {
                 let targets = &tier.seats[0].targets;
                 let addresses = targets.iter().map(|target| walk.address(*target)).collect::<Result<Vec<_>, _>>()?;
-                match dns::naming(tier, asked, experiment.run.live.duration)? {
+                match dns::naming(&super::combination(experiment, asked)) {
                     Naming::Rotated(rotation) => Entrances::Rotated(addresses, rotation),
                     Naming::Served => Entrances::Named(walk.dns(tier, addresses)?),
                 }

@@ -10,10 +10,6 @@ use sojourn_bed::namespace::TEMPORARY;
 /// Where a front node or a DNS hears reports.
 const PORT: u16 = 7400;
 
-/// What is said of settings that only a simulator has.
-pub(super) const COST_WHAT_THEY_COST: &str =
-    "live's reports cost what they cost, and pass ways that lose nothing: leave out `cost` and `lossy`, or `live`";
-
 /// Where one at `address` hears them.
 pub(super) fn receiver(address: IpAddr) -> SocketAddr {
     SocketAddr::new(address, PORT)

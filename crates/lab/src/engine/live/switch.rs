@@ -11,105 +11,15 @@ use std::path::{Path, PathBuf};
 
 use sojourn_bed::Ground;
 use sojourn_bed::namespace::TEMPORARY;
-use sojourn_dispatch::{Catalogue, Signals};
-use sojourn_model::system::{Face, Limit, Subject, Target, Tier, Trouble};
+use sojourn_model::system::{Face, Limit, Target, Tier};
 use sojourn_model::{Mode, System};
-use sojourn_stats::Span;
-use sojourn_traffic::Workload;
 
 use super::part::Part;
 use super::{bed, dns, reports};
-use crate::spec::{Spec, SystemQuestion};
-use crate::topology::{as_host, name_of, service, switches};
+use crate::topology::{as_host, name_of, service};
 
 /// The port of every service: each is alone on its Ethernet.
 const PORT: u16 = 80;
-
-/// Refuses what live's switches cannot do.
-pub(super) fn check(experiment: &Spec, asked: &SystemQuestion) -> Result<(), String> {
-    let system = &asked.system;
-    let not_yet = |what: &str| Err(format!("not there yet: live has no {what}; leave `live` out of `by`"));
-    if switches(system).next().is_none() {
-        return Ok(());
-    }
-    if !bed::is_needed(asked) || system.paths.is_empty() {
-        return Err("live's packet switch is on an Ethernet of a bed: say where clients and sites are, under \
-                    [system.paths], or leave `live` out of `by`"
-            .into());
-    }
-    if matches!(asked.workload, Workload::Sessions(_)) {
-        return not_yet("users who browse behind a packet switch");
-    }
-    if !experiment.run.live.one_request_per_connection {
-        return Err(
-            "live's packet switch decides for connections: write `http = \"1.0\"` under [workload], a connection \
-                    per request, or leave `live` out of `by`"
-                .into(),
-        );
-    }
-    if asked.program.is_some() {
-        return not_yet("real programs behind a packet switch");
-    }
-    check_faults(system)?;
-    if system.tiers.iter().any(|tier| !matches!(tier.face, Face::Switch | Face::Dns)) {
-        return not_yet("packet switch beside gateways and redirectors");
-    }
-    for tier in system.tiers.iter().filter(|tier| tier.face == Face::Switch) {
-        if tier.dispatchers > 1 || tier.polled.is_some() {
-            return not_yet("packet switch with several dispatchers or polls");
-        }
-        if tier.overflow.is_some() && !matches!(tier.balancing.mode, Mode::MacForwarding | Mode::IpTunnelling) {
-            return Err("live's switch passes on to other sites what keeps its addresses: write `mode = \"mac\"` or \
-                        `\"tunnel\"`, or leave `live` out of `by`"
-                .into());
-        }
-        let needs = Catalogue::default().build(&tier.policy).map(|policy| policy.requires());
-        if needs.is_ok_and(|needs| needs.contains(Signals::ADDRESS)) {
-            return not_yet("addresses of clients: those of a region share one, and a packet switch sees nothing else");
-        }
-    }
-    for tier in system.tiers.iter().filter(|tier| tier.face == Face::Switch) {
-        if tier.reports.is_some_and(|reports| reports.cost > Span::ZERO || reports.lossy) {
-            return Err(reports::COST_WHAT_THEY_COST.into());
-        }
-    }
-    let targets = || switches(system).flat_map(|(_, seat)| &seat.targets);
-    let is_alone = |host: usize| targets().filter(|target| **target == Target::Host(host)).count() == 1;
-    for target in targets() {
-        match *target {
-            Target::Host(host) if is_alone(host) => {}
-            Target::Host(_) => return not_yet("servers behind several packet switches"),
-            Target::Seat { .. } => return not_yet("packet switch in front of other deciders"),
-        }
-    }
-    Ok(())
-}
-
-/// Refuses faults that would be something else live than in the simulator.
-fn check_faults(system: &System) -> Result<(), String> {
-    let not_yet = |what: &str| Err(format!("not there yet: live has no {what}; leave `live` out of `by`"));
-    for fault in &system.faults {
-        let is_of_front = match fault.subject {
-            Subject::Site(site) => switches(system).any(|(_, seat)| seat.site == Some(site)),
-            Subject::Tier(tier) => system.tiers[tier].face == Face::Switch,
-            _ => false,
-        };
-        match (fault.trouble, fault.subject) {
-            (Trouble::Drained, _) if is_of_front => {
-                return not_yet("packet switch that ends what it has (`drained`); its servers can be drained");
-            }
-            (Trouble::Frozen, Subject::Tier(_)) if is_of_front => {
-                return not_yet("packet switch that is frozen alone, since its kernel forwards; freeze its site");
-            }
-            // On its Ethernet there is no link to cut.
-            (Trouble::Cut, Subject::Host(_) | Subject::Share(_)) => {
-                return not_yet("server that is cut off behind a packet switch; cut its site");
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
 
 /// Where clients connect to, on the Ethernet of a host; none where it is on none.
 pub(super) fn entrance(ground: &dyn Ground, host: &str) -> Option<SocketAddr> {

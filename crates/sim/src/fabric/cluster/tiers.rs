@@ -12,14 +12,14 @@
 //! requests.
 
 use sojourn_dispatch::{Catalogue, Signals};
-use sojourn_model::system::{Affinity, Face, Target, Tier};
-use sojourn_model::{Balancing, System};
+use sojourn_model::System;
+use sojourn_model::system::{Affinity, Face};
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::Sessions;
 
 use super::super::deciders::{Decider, Next, deciders};
 use super::super::names::Names;
-use super::{Counted, FirstByte, Routing, forwarding, has_hosts, targets};
+use super::{Counted, FirstByte, Routing, forwarding};
 use crate::balancer::{Asked, Balancer, Choice, signals};
 use crate::control::SimError;
 use crate::sessions::connections::{Lane, NOWHERE};
@@ -281,76 +281,5 @@ impl Routing for Tiers {
     fn reported(&mut self, number: u32, count: u32, measured: Time, now: Time) {
         let (decider, target) = self.polls[number as usize];
         self.deciders[decider as usize].balancer.reported(target, count, measured, now);
-    }
-}
-
-/// Refuses by name what users who browse cannot be combined with yet.
-pub(crate) fn refuse(system: &System) -> Result<(), SimError> {
-    let tiers = &system.tiers;
-    let seats = || tiers.iter().flat_map(|tier| &tier.seats);
-    let cost = |tier: &Tier| tier.balancing != Balancing::free(tier.balancing.mode);
-    let forwarding = || forwarding(system);
-    let outlasts = |tier: &Tier| {
-        let is_longer = |target: &Target| match *target {
-            Target::Seat { tier: inner, .. } => tiers[inner].affinity > tier.affinity,
-            Target::Host(_) => false,
-        };
-        targets(tier).any(is_longer)
-    };
-    let in_a_row = forwarding().flat_map(targets).any(|target| matches!(target, Target::Seat { .. }));
-    let costs_differ =
-        forwarding().any(|tier| Some(tier.balancing) != forwarding().next().map(|first| first.balancing));
-    let names_servers = tiers.first().is_some_and(|tier| tier.face == Face::Dns && has_hosts(tier));
-    let in_front: Vec<&Tier> = forwarding().filter(|tier| has_hosts(tier)).collect();
-    let differ =
-        in_front.windows(2).any(|two| (two[0].affinity, two[0].attachment) != (two[1].affinity, two[1].attachment));
-    let rules = &system.rules;
-    let missing = [
-        (tiers.iter().any(|tier| tier.face == Face::Redirect), "redirect in front of users who browse"),
-        (tiers.iter().any(|tier| tier.face == Face::Client), "tier of face `client`"),
-        (tiers.iter().skip(1).any(|tier| tier.face == Face::Dns), "DNS behind another tier"),
-        (seats().any(|seat| seat.host.is_some()), "servers that forward what users who browse ask"),
-        (tiers.iter().any(|tier| !tier.pools.is_empty()), "pools by host and path"),
-        (
-            tiers.iter().any(|tier| tier.reports.is_some() || tier.probes.is_some()),
-            "reports and probes: use `information = \"polled every 1 s\"`",
-        ),
-        (
-            system.regions.len() > 1
-                || !system.paths.is_empty()
-                || system.regions.iter().any(|of| of.addresses.is_some()),
-            "regions and paths of users who browse: use [system.network]",
-        ),
-        (tiers.iter().any(|tier| tier.limit.is_some()), "limit of servers that users browse"),
-        (!system.faults.is_empty(), "faults while users browse"),
-        (
-            rules.timeout.is_some() || rules.retries.is_some() || rules.hedge.is_some() || rules.fails_over,
-            "clients that wait, retry, hedge or fail over ([client])",
-        ),
-        (
-            system.servers().any(|server| server.machine.is_some()),
-            "resources, memory and files of servers that users browse",
-        ),
-        (
-            (in_a_row || costs_differ) && forwarding().any(cost),
-            "work of balancers that differ or are behind one another while users browse: leave `balancer` out",
-        ),
-        (
-            forwarding().map(|tier| tier.seats.len()).sum::<usize>() > 1
-                && forwarding().any(|tier| tier.balancing.cores.is_some()),
-            "cores of several balancers while users browse: leave `cores` out",
-        ),
-        (
-            forwarding().any(outlasts),
-            "choice that is held longer than the choice in front of it: `level` goes from session to connection to request",
-        ),
-        (
-            differ || (names_servers && !in_front.is_empty()),
-            "servers behind tiers of different `level` or `attached` that users browse",
-        ),
-    ];
-    match missing.into_iter().find(|(is_written, _)| *is_written) {
-        Some((_, what)) => Err(SimError::NotYet(what.into())),
-        None => Ok(()),
     }
 }

@@ -198,12 +198,9 @@ impl Choosers {
     }
 }
 
-/// Refuses clients that decide where they are too many, or nothing is known of their number.
+/// Refuses clients that decide where they are too many.
 pub(super) fn check(system: &System, workload: &Workload) -> Result<(), SimError> {
     let Some(tier) = system.tiers.first().filter(|tier| tier.face == Face::Client) else { return Ok(()) };
-    if matches!(workload, Workload::Replay(_)) {
-        return Err(SimError::NotYet("tier of face `client` for the clients of a log".into()));
-    }
     let (clients, targets) = (network::clients(system, workload).len(), tier.seats[0].targets.len());
     match clients.saturating_mul(targets) {
         pairs if pairs <= PAIRS_LIMIT => Ok(()),

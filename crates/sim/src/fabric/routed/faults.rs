@@ -96,29 +96,8 @@ fn changes(system: &System, seed: u64) -> Vec<Change> {
     changes
 }
 
-/// Refuses by name the faults that are not there yet.
+/// Refuses faults after which a client could wait for ever.
 pub(super) fn check(system: &System) -> Result<(), SimError> {
-    let has_one_resource = |host: &usize| system.hosts[*host].server.machine.is_none();
-    let is_of_servers =
-        |fault: &Fault| matches!(fault.subject, Subject::Host(_) | Subject::Site(_) | Subject::Share(_));
-    let is_known = |fault: &Fault| match (fault.trouble, fault.subject) {
-        (Trouble::Cut, Subject::Path(..)) => true,
-        (Trouble::Loss(_), Subject::Path(..)) => system.transport.is_some(),
-        (_, Subject::Path(..)) => false,
-        (_, Subject::Tier(tier)) if system.tiers[tier].face == Face::Client => false,
-        (Trouble::Down, _) | (Trouble::Frozen, Subject::Tier(_)) => true,
-        (Trouble::Loss(_), _) => false,
-        (Trouble::Slow(_), _) => is_of_servers(fault) && fault.hosts(0, system, 0).iter().all(has_one_resource),
-        _ => is_of_servers(fault),
-    };
-    if !system.faults.iter().all(is_known) {
-        return Err(SimError::NotYet(
-            "fault of this kind: servers, sites and shares of them that are `down`, `drained`, `restarted`, `frozen`, `cut`, \
-             `slow(0.2)` (of one resource) or have `errors(0.3)`; tiers that are `down` or `frozen`; resolvers that are \
-             `down`; paths that are `cut`, or have `loss(0.1)` where [system.tcp] is"
-                .into(),
-        ));
-    }
     let is_endless =
         |fault: &Fault| fault.trouble == Trouble::Cut || (fault.trouble == Trouble::Frozen && fault.until.is_none());
     match system.faults.iter().any(is_endless) && system.rules.timeout.is_none() {

@@ -267,38 +267,14 @@ impl Storage {
     }
 }
 
-/// Refuses what cannot be read.
-///
-/// # Errors
-/// Where a server with files or memory has no disk, servers of several regions own files, or the objects that are asked for
-/// are not the files.
+/// Refuses files of servers that are not the objects that are asked for.
 pub(super) fn check(system: &System, objects: usize) -> Result<(), SimError> {
-    let machines = || system.servers().filter_map(|server| server.machine.as_deref());
-    let files = machines().find_map(|machine| machine.files);
-    if files.is_none() && machines().all(|machine| machine.memory.is_none()) {
-        return Ok(());
-    }
-    let wrong = |what: String| Err(SimError::NotYet(what));
-    if system.servers().any(|server| disk(server).is_none()) {
-        return wrong("files or memory of servers without a disk: give each `resources.disk`".into());
-    }
-    let mut regions = system.hosts.iter().map(|host| system.region_of(host.site));
-    let first = regions.next();
-    if files.is_some() && regions.any(|region| Some(region) != first) {
-        return wrong(
-            "files of one owner each whose owners are in several regions: a file crosses the network of one region, so put all \
-             servers in one, or leave `files` out where each has all of them"
-                .into(),
-        );
-    }
-    match files.map(|files| files.number) {
-        Some(number) if number as usize != objects => wrong(format!(
+    let mut machines = system.servers().filter_map(|server| server.machine.as_deref());
+    match machines.find_map(|machine| machine.files).map(|files| files.number) {
+        Some(number) if number as usize != objects => Err(SimError::NotYet(format!(
             "{number} files where the workload asks for {objects} objects: write size = \"documents(n = {number}, ...)\", so \
              that each file has a size of its own"
-        )),
-        None if objects == 0 => wrong(
-            "memory that caches what is asked for once: write size = \"documents(n = 60, ...)\", so that there are files".into(),
-        ),
+        ))),
         _ => Ok(()),
     }
 }

@@ -1,0 +1,114 @@
+//! What can break.
+
+use sojourn_model::system::{Face, Fault, Subject, Trouble};
+use sojourn_stats::Time;
+
+use super::Has::{Instead, No, Yes};
+use super::Users::{Any, Request};
+use super::{Combination, Row, is_on_servers};
+
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        face: None,
+        users: Any,
+        what: "deciders that are slow or have errors",
+        sim: No,
+        live: No,
+        is_in: |of| {
+            let is_half = |fault: &Fault| matches!(fault.trouble, Trouble::Slow(_) | Trouble::Errors(_));
+            any(of, |fault| face_of(fault, of).is_some() && is_half(fault))
+        },
+    },
+    Row {
+        face: None,
+        users: Request,
+        what: "fault of this kind",
+        sim: Instead(
+            "servers, sites and shares of them that are `down`, `drained`, `restarted`, `frozen`, `cut`, `slow(0.2)` (of one \
+             resource) or have `errors(0.3)`; tiers that are `down` or `frozen`; resolvers that are `down`; paths that are \
+             `cut`, or have `loss(0.1)` where [system.tcp] is",
+        ),
+        live: Yes,
+        is_in: |of| !of.system.faults.iter().all(|fault| is_simulated(fault, of)),
+    },
+    Row {
+        face: None,
+        users: Any,
+        what: "fault that begins after the live run has ended",
+        sim: Yes,
+        live: Instead("make `live.duration` longer, or begin earlier"),
+        is_in: |of| any(of, |fault| fault.at >= Time::ZERO + of.live.duration),
+    },
+    Row {
+        face: None,
+        users: Any,
+        what: "links to cut without [system.paths]",
+        sim: Yes,
+        live: No,
+        is_in: |of| of.system.paths.is_empty() && any(of, is_of_links),
+    },
+    Row {
+        face: None,
+        users: Any,
+        what: "faults of real servers but `cut` and `loss`",
+        sim: Yes,
+        live: No,
+        is_in: |of| of.live.is_program && any(of, |fault| !is_of_links(fault)),
+    },
+    Row {
+        face: None,
+        users: Any,
+        what: "resolvers that break",
+        sim: Yes,
+        live: No,
+        is_in: |of| any(of, |fault| matches!(fault.subject, Subject::Resolver(_))),
+    },
+    Row {
+        face: Some(Face::Dns),
+        users: Any,
+        what: "DNS that can break",
+        sim: Yes,
+        live: No,
+        is_in: |of| any(of, |fault| face_of(fault, of) == Some(Face::Dns)),
+    },
+    Row {
+        face: Some(Face::Redirect),
+        users: Any,
+        what: "faults where nodes redirect",
+        sim: Yes,
+        live: No,
+        is_in: |of| !of.system.faults.is_empty() && of.any_tier(is_on_servers),
+    },
+];
+
+fn any(of: &Combination<'_>, is_so: impl Fn(&Fault) -> bool) -> bool {
+    of.system.faults.iter().any(is_so)
+}
+
+fn is_of_links(fault: &Fault) -> bool {
+    matches!(fault.trouble, Trouble::Cut | Trouble::Loss(_))
+}
+
+/// The face of the tier that a fault is of.
+fn face_of(fault: &Fault, of: &Combination<'_>) -> Option<Face> {
+    match fault.subject {
+        Subject::Tier(tier) => Some(of.system.tiers[tier].face),
+        _ => None,
+    }
+}
+
+fn is_simulated(fault: &Fault, of: &Combination<'_>) -> bool {
+    let system = of.system;
+    let is_of_servers = matches!(fault.subject, Subject::Host(_) | Subject::Site(_) | Subject::Share(_));
+    let has_one_resource = |host: &usize| system.hosts[*host].server.machine.is_none();
+    match (fault.trouble, fault.subject) {
+        (Trouble::Cut, Subject::Path(..)) => true,
+        (Trouble::Loss(_), Subject::Path(..)) => system.transport.is_some(),
+        (_, Subject::Path(..)) => false,
+        (_, Subject::Tier(tier)) if system.tiers[tier].face == Face::Client => false,
+        (Trouble::Down, _) | (Trouble::Frozen, Subject::Tier(_)) => true,
+        (Trouble::Loss(_), _) => false,
+        (Trouble::Slow(_), _) => is_of_servers && fault.hosts(0, system, 0).iter().all(has_one_resource),
+        _ => is_of_servers,
+    }
+}
