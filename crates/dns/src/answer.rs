@@ -4,14 +4,13 @@
 //! cookie of ours, or comes over TCP, comes from where it says, and has no limit.
 
 pub(super) mod limit;
-pub(super) mod limits;
 mod transfer;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use limit::{Limiter, Verdict};
-use limits::Limits;
+use sojourn_part::settings::dns::DnsLimits;
 use sojourn_stats::{Span, Time};
 
 use super::chooser::{Answered, Asker, Choices, Chooser, Family, OneByOne, ServiceId};
@@ -102,8 +101,8 @@ struct Question<'a, 'b> {
 impl Responder {
     /// Answers as `chooser` chooses. Its clones share its limits on replies; responders with the same `cookie_secret` accept
     /// each other's cookies.
-    pub fn new(chooser: Arc<dyn Chooser>, limits: &Limits, cookie_secret: &[u8]) -> Responder {
-        let Limits { replies_per_second, slip, prefix_v4, prefix_v6, .. } = *limits;
+    pub fn new(chooser: Arc<dyn Chooser>, limits: &DnsLimits, cookie_secret: &[u8]) -> Responder {
+        let DnsLimits { replies_per_second, slip, prefix_v4, prefix_v6, .. } = *limits;
         let own = Own {
             limiter: Arc::new(Limiter::new(replies_per_second, slip, prefix_v4, prefix_v6)),
             cookies: Cookies::new(cookie_secret),

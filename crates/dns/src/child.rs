@@ -1,31 +1,32 @@
 //! A DNS as a child process, by the protocol of [`sojourn_part::child`].
 
 use std::io::{Read, Write};
-use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use sojourn_bed::supervised::Signalled;
 use sojourn_bed::{Events, supervised};
 use sojourn_part::child::{event, stopped, until_stopped_or};
+use sojourn_part::settings::Given;
+use sojourn_part::settings::dns::DnsSettings;
 use sojourn_part::{ServeError, descriptors};
 
-use crate::{Dns, DnsConfig};
+use crate::Dns;
 
-/// Runs a DNS until it is told to stop, and reads `file`, where its configuration is from, anew on SIGHUP; otherwise as
+/// Runs a DNS until it is told to stop, and reads its settings anew on SIGHUP; otherwise as
 /// a node. Over its input it is asked for its state, `{"ask": "state"}`.
 ///
 /// # Errors
 /// When the DNS cannot start, and nothing has been written then; or when a record could not be written to its end.
 pub fn dns(
-    config: DnsConfig,
-    file: PathBuf,
+    settings: DnsSettings,
+    given: Given<DnsSettings>,
     output: impl Write + Send + 'static,
     input: Option<impl Read + Send + 'static>,
 ) -> Result<(), ServeError> {
     descriptors::raise_limit();
     let events = Events::once_ready(output);
-    let zones: Vec<String> = config.zones.iter().map(|zone| zone.name.clone()).collect();
-    let dns = Dns::start(config, Some(file), events.clone())?;
+    let zones: Vec<String> = settings.zones.iter().map(|zone| zone.name.clone()).collect();
+    let dns = Dns::start(settings, Some(given), events.clone())?;
     let addresses = dns.addresses();
     let mut ready = json!({
         "event": "ready", "kind": "dns", "port": addresses[0].port(), "address": addresses[0], "addresses": addresses,

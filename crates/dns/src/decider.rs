@@ -5,18 +5,18 @@ pub(super) mod memory;
 mod places;
 mod service;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use serde_json::Value;
 use sojourn_dispatch::{BackendId, News, Remembered};
 use sojourn_part::ServeError;
+use sojourn_part::settings::dns::{DnsSettings, ServiceSettings, ZoneSettings};
 use sojourn_report::Told;
 use sojourn_stats::{Span, Time};
 
 use super::chooser::{Answered, Asker, Choices, Chooser, Family, ServiceId};
-use super::config::{DnsConfig, ServiceConfig};
 pub(super) use places::Places;
 use service::{Held, Prepared, Service};
 pub(super) use service::{Order, Surroundings, check};
@@ -36,12 +36,21 @@ struct Services {
 /// A new configuration that can be taken: nothing of it can fail any more.
 pub(super) struct Ready {
     around: Surroundings,
-    kept: Vec<(ServiceId, ServiceConfig, Prepared)>,
+    kept: Vec<(ServiceId, ServiceSettings, Prepared)>,
     added: Vec<(String, Arc<Service>)>,
 }
 
 /// The numbers of a zone's services, by their labels.
 pub(super) type Numbers = Vec<(String, ServiceId)>;
+
+/// All services with their whole names.
+fn named(settings: &DnsSettings) -> impl Iterator<Item = (String, &ServiceSettings)> {
+    settings.zones.iter().flat_map(|zone| zone.services.iter().map(move |service| (whole(zone, service), service)))
+}
+
+fn whole(zone: &ZoneSettings, service: &ServiceSettings) -> String {
+    zone.whole(service).expect("settings are checked")
+}
 
 impl Services {
     fn all(&self) -> impl Iterator<Item = &Arc<Service>> {
@@ -62,16 +71,19 @@ impl Decider {
     ///
     /// # Errors
     /// When a policy cannot be followed, or a record cannot be made; what is in force stays so.
-    pub(super) fn prepare(&self, config: &DnsConfig, around: Surroundings) -> Result<Ready, ServeError> {
+    pub(super) fn prepare(&self, settings: &DnsSettings, around: Surroundings) -> Result<Ready, ServeError> {
         let services = self.read();
         let (mut kept, mut added) = (Vec::new(), Vec::new());
-        for service in config.zones.iter().flat_map(|zone| &zone.services) {
-            match services.by_name.get(&service.name) {
+        for (name, service) in named(settings) {
+            match services.by_name.get(&name) {
                 Some(id) => {
                     let known = services.by_id[id.0 as usize].as_ref().expect("what has a name is there");
                     kept.push((*id, service.clone(), known.prepare(service, &around)?));
                 }
-                None => added.push((service.name.clone(), Arc::new(Service::new(service, &around)?))),
+                None => {
+                    let added_now = Arc::new(Service::new(&name, service, &around)?);
+                    added.push((name, added_now));
+                }
             }
         }
         Ok(Ready { around, kept, added })
@@ -92,17 +104,18 @@ impl Decider {
         }
     }
 
-    /// The numbers of these services, by their labels.
-    pub(super) fn numbers(&self, of: &[ServiceConfig]) -> Numbers {
+    /// The numbers of a zone's services, by their labels.
+    pub(super) fn numbers(&self, zone: &ZoneSettings) -> Numbers {
         let services = self.read();
-        of.iter().map(|service| (service.label.clone(), services.by_name[&service.name])).collect()
+        let named = zone.services.iter().map(|service| (zone.label(service), services.by_name[&whole(zone, service)]));
+        named.collect()
     }
 
     /// Lets go of the services that the configuration does not have.
-    pub(super) fn retire(&self, config: &DnsConfig) {
+    pub(super) fn retire(&self, settings: &DnsSettings) {
         let mut services = self.services.write().unwrap_or_else(PoisonError::into_inner);
-        let named = |name: &str| config.zones.iter().flat_map(|zone| &zone.services).any(|of| of.name == name);
-        let gone: Vec<String> = services.by_name.keys().filter(|name| !named(name)).cloned().collect();
+        let stay: HashSet<String> = named(settings).map(|(name, _)| name).collect();
+        let gone: Vec<String> = services.by_name.keys().filter(|name| !stay.contains(*name)).cloned().collect();
         for name in gone {
             let id = services.by_name.remove(&name).expect("it was just there");
             if let Some(service) = services.by_id[id.0 as usize].take() {

@@ -14,7 +14,6 @@ mod answer;
 mod checks;
 pub mod child;
 mod chooser;
-mod config;
 mod control;
 mod decider;
 mod metrics;
@@ -27,12 +26,13 @@ mod zone;
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use sojourn_bed::Events;
 use sojourn_part::control::Door;
+use sojourn_part::settings::dns::DnsSettings;
+use sojourn_part::settings::{Given, Settings};
 use sojourn_part::threads::{Threads, Work};
 use sojourn_part::{ServeError, listen, prometheus};
 use sojourn_report::{Ears, Inbox};
@@ -42,11 +42,12 @@ use tokio::task::JoinSet;
 
 pub use answer::{Done, Replies, Responder, Transport};
 pub use chooser::{Answered, Asker, Choices, Chooser, Family, ServiceId};
-pub use config::{DnsConfig, NoneUp, NoneWithRoom, Region, ServiceConfig, SiteConfig, ZoneConfig};
 use decider::Order;
 use notify::Notice;
 use running::Running;
-pub use server::{Limits, Server, ServerConfig, ServerCounts};
+pub use running::check;
+pub use server::{Server, ServerConfig, ServerCounts};
+pub use sojourn_part::settings::dns::DnsLimits;
 pub use wire::tsig::TransferKey;
 pub use zone::{Zone, Zones};
 
@@ -74,42 +75,32 @@ struct Desk {
     metrics: Option<TcpListener>,
 }
 
-impl DnsConfig {
-    /// Whether a DNS of this configuration could start, as far as that can be said without starting one: its zone files and its
-    /// table of places are read, and its policies made.
-    ///
-    /// # Errors
-    /// In one line.
-    pub fn check(&self) -> Result<(), String> {
-        decider::Places::new(&self.regions, self.geo.as_deref())?;
-        running::zones(self, |zone| zone.services.iter().map(|of| (of.label.clone(), ServiceId(0))).collect()).map(drop)
-    }
-}
-
 impl Dns {
-    /// Starts a DNS. `file`: where its configuration is from, to be read anew; `events` hears of sites that go down and come
-    /// back, and of reloads.
+    /// Starts a DNS. `given`: where its settings are from, to be read anew; `events` hears of sites that go down and come back,
+    /// and of reloads.
     ///
     /// # Errors
     /// When a setting is impossible, or the system refuses an address, a file or a thread.
-    pub fn start(config: DnsConfig, file: Option<PathBuf>, events: Events) -> Result<Dns, ServeError> {
+    pub fn start(settings: DnsSettings, given: Option<Given<DnsSettings>>, events: Events) -> Result<Dns, ServeError> {
+        settings.check().map_err(running::wrong)?;
         let (orders, waiting) = mpsc::channel(ORDERS);
         let (notices, unsent) = mpsc::unbounded_channel();
-        let inbox = config.reports.as_ref().map(|reports| Inbox::open(reports, Some(&[]))).transpose()?;
+        let takes = running::key_of_reports(&settings).map_err(running::wrong)?;
+        let inbox = takes.map(|reports| Inbox::open(&reports, Some(&[]))).transpose()?;
         let reports = inbox.as_ref().map(Inbox::address).transpose()?;
-        let listener = config.metrics.map(|address| listen::listeners(address, 1)).transpose()?;
+        let listener = settings.metrics.map(|address| listen::listeners(address, 1)).transpose()?;
         let listener = listener.and_then(|mut listeners| listeners.pop());
         let metrics = listener.as_ref().and_then(|listener| listener.local_addr().ok());
-        let door = config.control.as_deref().map(|path| Door::open(path, "DNS")).transpose()?;
+        let door = settings.control.as_deref().map(|path| Door::open(path, "DNS")).transpose()?;
         let ears = inbox.as_ref().map(Inbox::ears);
         let wire = ServerConfig {
-            listen: config.listen.clone(),
-            threads: config.threads,
-            limits: config.limits.clone(),
+            listen: settings.listen.clone(),
+            threads: settings.threads,
+            limits: settings.limits.clone(),
             cookie_secret: None,
         };
-        let state = config.state.clone();
-        let (running, zones) = Running::begin(config, file, ears.clone(), (orders, notices), events.clone())?;
+        let state = settings.state.clone();
+        let (running, zones) = Running::begin(settings, given, ears.clone(), (orders, notices), events.clone())?;
         let running = Arc::new(running);
         let recalled = state.as_deref().map(|path| running.recall(path));
         let decider: Arc<dyn Chooser> = Arc::clone(&running.decider) as Arc<dyn Chooser>;

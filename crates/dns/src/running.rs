@@ -7,20 +7,25 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use sojourn_bed::Events;
+use sojourn_dispatch::capacity;
+use sojourn_part::settings::dns::{DnsSettings, ZoneSettings};
+use sojourn_part::settings::{Given, Wrong};
 use sojourn_part::{ServeError, clock};
-use sojourn_report::Ears;
+use sojourn_report::{Ears, Key, ReportsConfig};
 use tokio::sync::mpsc;
 
-use super::config::{DnsConfig, ZoneConfig};
-use super::decider::{Decider, Numbers, Order, Places, Surroundings, memory};
+use super::chooser::ServiceId;
+use super::decider::{self, Decider, Numbers, Order, Places, Surroundings, memory};
 use super::notify::{self, Notice};
 use super::server::Server;
 use super::wire::name::Name;
+use super::wire::tsig::TransferKey;
 use super::zone::{Zone, Zones};
 
 /// A DNS at work.
@@ -28,9 +33,9 @@ pub(super) struct Running {
     pub(super) decider: Arc<Decider>,
     /// None before the wire is there.
     server: Mutex<Option<Server>>,
-    /// The configuration in force, and its file, if it is from one.
-    config: Mutex<DnsConfig>,
-    file: Option<PathBuf>,
+    /// The settings in force, and where they are from, to be read anew.
+    settings: Mutex<DnsSettings>,
+    given: Option<Given<DnsSettings>>,
     ears: Option<Ears>,
     orders: mpsc::Sender<Order>,
     notices: mpsc::UnboundedSender<Notice>,
@@ -42,8 +47,8 @@ pub(super) struct Running {
 impl Running {
     /// Gets a configuration ready and in force, but for the wire; gives the zones for it.
     pub(super) fn begin(
-        config: DnsConfig,
-        file: Option<PathBuf>,
+        settings: DnsSettings,
+        given: Option<Given<DnsSettings>>,
         ears: Option<Ears>,
         (orders, notices): (mpsc::Sender<Order>, mpsc::UnboundedSender<Notice>),
         events: Events,
@@ -52,15 +57,15 @@ impl Running {
         let running = Running {
             decider,
             server: Mutex::new(None),
-            config: Mutex::new(config.clone()),
-            file,
+            settings: Mutex::new(settings.clone()),
+            given,
             ears,
             orders,
             notices,
             told: Mutex::default(),
             events,
         };
-        let zones = running.take(&config)?;
+        let zones = running.take(&settings)?;
         Ok((running, zones))
     }
 
@@ -97,49 +102,45 @@ impl Running {
     }
 
     fn read_and_take(&self) -> Result<(), String> {
-        let file = self.file.as_deref().ok_or("there is no file to read anew")?;
-        let config = DnsConfig::read(file)?;
+        let given = self.given.as_ref().ok_or("there is no file to read anew")?;
+        let settings = given.read_and(check)?;
         // Also so that two reloads do not mix.
-        let mut in_force = self.config.lock().unwrap_or_else(PoisonError::into_inner);
-        let fixed =
-            |what: &str| Err(format!("{}: {what} cannot change in a running DNS: start it anew", file.display()));
-        match () {
-            () if config.listen != in_force.listen => return fixed("listen"),
-            () if config.threads != in_force.threads => return fixed("threads"),
-            () if config.limits != in_force.limits => return fixed("limits"),
-            () if config.control != in_force.control => return fixed("control"),
-            () if config.metrics != in_force.metrics => return fixed("metrics"),
-            () => {}
+        let mut in_force = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        let listens = |settings: &DnsSettings| settings.reports.as_ref().map(|reports| reports.listen);
+        let fixed = [
+            ("listen", settings.listen != in_force.listen),
+            ("threads", settings.threads != in_force.threads),
+            ("limits", settings.limits != in_force.limits),
+            ("control", settings.control != in_force.control),
+            ("metrics", settings.metrics != in_force.metrics),
+            ("reports.listen", listens(&settings) != listens(&in_force)),
+        ];
+        if let Some((key, _)) = fixed.into_iter().find(|(_, is_new)| *is_new) {
+            return Err(given.wrong(&Wrong::new(key, "it cannot change in a running DNS: start it anew")));
         }
-        let listens = |config: &DnsConfig| config.reports.as_ref().map(|reports| reports.listen);
-        if listens(&config) != listens(&in_force) {
-            return fixed("reports.listen");
-        }
-        let zones = self.take(&config).map_err(|error| error.to_string())?;
+        let zones = self.take(&settings).map_err(|error| error.to_string())?;
         if let Some(server) = &*self.server.lock().unwrap_or_else(PoisonError::into_inner) {
             server.set_zones(Arc::clone(&zones));
         }
         self.notify(&zones);
-        self.decider.retire(&config);
-        *in_force = config;
+        self.decider.retire(&settings);
+        *in_force = settings;
         Ok(())
     }
 
     /// Gets all of a configuration ready, and then takes it; gives its zones.
-    fn take(&self, config: &DnsConfig) -> Result<Arc<Zones>, ServeError> {
-        let places = Places::new(&config.regions, config.geo.as_deref()).map_err(ServeError::Config)?;
+    fn take(&self, settings: &DnsSettings) -> Result<Arc<Zones>, ServeError> {
+        let places = places(settings).map_err(wrong)?;
         // What is wrong in a zone is found before anything is taken.
-        let stands_for =
-            |zone: &ZoneConfig| zone.services.iter().map(|of| (of.label.clone(), super::ServiceId(0))).collect();
-        zones(config, stands_for).map_err(ServeError::Config)?;
+        zones(settings, stands_for).map_err(wrong)?;
         let ready = self.decider.prepare(
-            config,
+            settings,
             Surroundings {
-                seed: config.seed,
-                clients: config.clients,
-                takes_reports: config.reports.is_some(),
+                seed: settings.seed,
+                clients: NonZeroUsize::new(settings.clients).expect("settings are checked"),
+                takes_reports: settings.reports.is_some(),
                 places: Arc::new(places),
-                networks: [config.limits.prefix_v4, config.limits.prefix_v6],
+                networks: [settings.limits.prefix_v4, settings.limits.prefix_v6],
                 orders: self.orders.clone(),
                 events: self.events.clone(),
             },
@@ -148,7 +149,7 @@ impl Running {
         if let Some(ears) = &self.ears {
             self.decider.expect(|name| ears.expect(name));
         }
-        let zones = zones(config, |zone| self.decider.numbers(&zone.services)).map_err(ServeError::Config)?;
+        let zones = zones(settings, |zone| self.decider.numbers(zone)).map_err(wrong)?;
         Ok(Arc::new(zones))
     }
 
@@ -159,7 +160,7 @@ impl Running {
 
     /// Keeps what is known of clients for the next start, if that is wanted.
     pub(super) fn keep(&self) {
-        let path = self.config.lock().unwrap_or_else(PoisonError::into_inner).state.clone();
+        let path = self.settings.lock().unwrap_or_else(PoisonError::into_inner).state.clone();
         if let Some(path) = path
             && let Err(error) = memory::keep(&path, &self.decider)
         {
@@ -182,18 +183,67 @@ impl Running {
     }
 }
 
-/// The zones of a configuration.
-pub(super) fn zones(config: &DnsConfig, numbers: impl Fn(&ZoneConfig) -> Numbers) -> Result<Zones, String> {
-    let zone = |zone: &ZoneConfig| match &zone.file {
-        None => Zone::made(&zone.name, &zone.ns, SERIAL, &numbers(zone)),
-        Some(path) => {
-            let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-            let read = Zone::parse(&zone.name, &text, &numbers(zone));
-            read.map_err(|why| format!("{}: {why}", path.display()))?.with_secondaries(&zone.transfer, &zone.notify)
+/// What only a DNS can say of settings that are right as such: its keys, zone files and table of places are read, and its
+/// policies made.
+///
+/// # Errors
+/// The first setting that cannot be followed.
+pub fn check(settings: &DnsSettings) -> Result<(), Wrong> {
+    key_of_reports(settings)?;
+    places(settings)?;
+    for (index, zone) in settings.zones.iter().enumerate() {
+        for (place, service) in zone.services.iter().enumerate() {
+            let wrong = |why| Wrong::new(format!("zone[{index}].service[{place}].policy"), why);
+            decider::check(service, settings.reports.is_some()).map_err(wrong)?;
         }
-    };
-    let zones = Zones::new(config.zones.iter().map(zone).collect::<Result<_, _>>()?)?;
-    Ok(zones.with_keys(config.keys.iter().cloned()))
+    }
+    zones(settings, stands_for).map(drop)
+}
+
+/// Where reports are taken, with their key, if they are.
+pub(super) fn key_of_reports(settings: &DnsSettings) -> Result<Option<ReportsConfig>, Wrong> {
+    let Some(reports) = &settings.reports else { return Ok(None) };
+    let key = Key::read(&reports.key_file).map_err(|why| Wrong::new("reports.key_file", why))?;
+    let estimator = capacity::known(&reports.estimator).map_err(|why| Wrong::new("reports.estimator", why))?;
+    Ok(Some(ReportsConfig { estimator, ..ReportsConfig::new(reports.listen, key) }))
+}
+
+fn places(settings: &DnsSettings) -> Result<Places, Wrong> {
+    let table = settings.geo.as_ref().map(|geo| geo.file.as_path());
+    Places::new(&settings.regions, table).map_err(|why| Wrong::new("geo.file", why))
+}
+
+/// Numbers before there are services: what is wrong in a zone is the same by any.
+fn stands_for(zone: &ZoneSettings) -> Numbers {
+    zone.services.iter().map(|service| (zone.label(service), ServiceId(0))).collect()
+}
+
+/// The zones of the settings.
+fn zones(settings: &DnsSettings, numbers: impl Fn(&ZoneSettings) -> Numbers) -> Result<Zones, Wrong> {
+    let mut all = Vec::new();
+    for (index, zone) in settings.zones.iter().enumerate() {
+        let wrong = |key: &str, why| Wrong::new(format!("zone[{index}].{key}"), why);
+        all.push(match &zone.file {
+            None => Zone::made(&zone.name, &zone.ns, SERIAL, &numbers(zone)).map_err(|why| wrong("ns", why))?,
+            Some(path) => {
+                let wrong = |why: String| wrong("file", format!("{}: {why}", path.display()));
+                let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+                let read = Zone::parse(&zone.name, &text, &numbers(zone));
+                read.and_then(|read| read.with_secondaries(&zone.transfer, &zone.notify)).map_err(wrong)?
+            }
+        });
+    }
+    let mut keys = Vec::new();
+    for (index, key) in settings.keys.iter().enumerate() {
+        let read = TransferKey::read(&key.name, &key.algorithm, &key.secret_file);
+        keys.push(read.map_err(|why| Wrong::new(format!("key[{index}].secret_file"), why))?);
+    }
+    Ok(Zones::new(all).map_err(|why| Wrong::new("zone", why))?.with_keys(keys))
+}
+
+/// A setting that a DNS cannot be started with.
+pub(super) fn wrong(wrong: Wrong) -> ServeError {
+    ServeError::Config(wrong.to_string())
 }
 
 /// The serial number of a zone without a file; nothing may transfer it.

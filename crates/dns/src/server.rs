@@ -18,11 +18,11 @@ use ring::rand::{SecureRandom, SystemRandom};
 use socket2::Socket;
 use sojourn_part::ServeError;
 use sojourn_part::current::Current;
+use sojourn_part::settings::dns::DnsLimits;
 use sojourn_part::threads::{Threads, Work};
 use sojourn_stats::Span;
 
 use super::answer::Responder;
-pub use super::answer::limits::Limits;
 use super::chooser::Chooser;
 use super::zone::Zones;
 pub use counts::ServerCounts;
@@ -39,7 +39,7 @@ pub struct ServerConfig {
     /// Threads for UDP on each address.
     pub threads: usize,
     /// How much it does for each client.
-    pub limits: Limits,
+    pub limits: DnsLimits,
     /// From which cookies are made; servers with the same one accept each other's. None: drawn at the start.
     pub cookie_secret: Option<Vec<u8>>,
 }
@@ -61,7 +61,7 @@ impl Server {
     /// When a setting is impossible, an address is in use, or the system refuses a socket or thread.
     pub fn start(config: ServerConfig, zones: Arc<Zones>, chooser: Arc<dyn Chooser>) -> Result<Server, ServeError> {
         let ServerConfig { listen, threads, limits, cookie_secret } = config;
-        limits.check().map_err(ServeError::Config)?;
+        limits.check().map_err(|wrong| ServeError::Config(wrong.inside("limits").to_string()))?;
         if threads == 0 || listen.is_empty() {
             return Err(ServeError::Config("a DNS needs an address to listen on and a thread at least".into()));
         }

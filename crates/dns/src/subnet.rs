@@ -7,32 +7,6 @@ use sojourn_dispatch::key;
 
 use super::chooser::Asker;
 
-/// Reads a range of addresses; bits of the host must be zero.
-pub(super) fn prefix(text: &str) -> Option<(IpAddr, u8)> {
-    let (address, length) = text.split_once('/')?;
-    let (address, length): (IpAddr, u8) = (address.parse().ok()?, length.parse().ok()?);
-    (length <= bits_of(address) && masked(address, length) == address).then_some((address, length))
-}
-
-/// Whether an address is in a range.
-pub(super) fn contains((network, length): (IpAddr, u8), address: IpAddr) -> bool {
-    network.is_ipv4() == address.is_ipv4() && masked(address, length) == network
-}
-
-/// The address with all but so many leading bits zero.
-pub(super) fn masked(address: IpAddr, length: u8) -> IpAddr {
-    match address {
-        IpAddr::V4(address) => {
-            let mask = u32::MAX.checked_shl(32 - u32::from(length.min(32))).unwrap_or(0);
-            Ipv4Addr::from_bits(address.to_bits() & mask).into()
-        }
-        IpAddr::V6(address) => {
-            let mask = u128::MAX.checked_shl(128 - u32::from(length.min(128))).unwrap_or(0);
-            std::net::Ipv6Addr::from_bits(address.to_bits() & mask).into()
-        }
-    }
-}
-
 fn bits_of(address: IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
 }

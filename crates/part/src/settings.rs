@@ -12,9 +12,11 @@
 //! in the file, or the end of it that is unique: `#[arg(id = "reports.listen", long = "reports")]`.
 
 mod backend;
+pub mod dns;
 mod health;
 mod reports;
 
+use std::ffi::OsStr;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
@@ -28,7 +30,7 @@ pub use sojourn_stats::config::{Wrong, seed};
 
 pub use backend::{backends, read_backend};
 pub use health::Checks;
-pub use reports::{Echoes, Reports, Upstream, check_reporting};
+pub use reports::{Echoes, REPORTER_MAX, Reports, Upstream, check_reporting};
 
 /// The settings of a part.
 pub trait Settings: Args + Serialize + DeserializeOwned + Default {
@@ -70,6 +72,16 @@ struct Common {
 }
 
 impl<T: Settings> Given<T> {
+    /// What this file alone says.
+    ///
+    /// # Panics
+    /// When the flags of the settings contradict each other, which is a mistake in their type.
+    pub fn from_file(file: &Path) -> Given<T> {
+        let line: [&OsStr; 3] = ["settings".as_ref(), "--config".as_ref(), file.as_ref()];
+        let matches = Given::<T>::augment_args(Command::new("settings")).try_get_matches_from(line);
+        Given::from_arg_matches(&matches.expect("a file is enough")).expect("a file is enough")
+    }
+
     /// The file, if there is one.
     pub fn file(&self) -> Option<&Path> {
         self.common.config.as_deref()
@@ -90,6 +102,14 @@ impl<T: Settings> Given<T> {
     /// # Errors
     /// One line: the file and its line, or the flag; the key; and what would be right.
     pub fn read(&self) -> Result<T, String> {
+        self.read_and(|_| Ok(()))
+    }
+
+    /// The same; what only the part itself can say of its settings, `check` does.
+    ///
+    /// # Errors
+    /// As [`Given::read`].
+    pub fn read_and(&self, check: impl FnOnce(&T) -> Result<(), Wrong>) -> Result<T, String> {
         let file = self.file().map(ConfigFile::open).transpose().map_err(|error| error.0)?;
         let mut settings = match &file {
             Some(file) => {
@@ -100,11 +120,20 @@ impl<T: Settings> Given<T> {
             None => T::default(),
         };
         settings.update_from_arg_matches(&self.flags).map_err(|error| error.to_string())?;
-        settings.check().map_err(|wrong| match (self.flag(&wrong.key, file.is_none()), &file) {
-            (None, Some(file)) => file.error(&wrong.key, &wrong.message).0,
-            (flag, _) => format!("--{}: {}", flag.unwrap_or(wrong.key), wrong.message),
-        })?;
+        settings.check().and_then(|()| check(&settings)).map_err(|wrong| self.place(&wrong, file.as_ref()))?;
         Ok(settings)
+    }
+
+    /// Says where a wrong setting was made: in one line, the file and its line, or the flag.
+    pub fn wrong(&self, wrong: &Wrong) -> String {
+        self.place(wrong, self.file().and_then(|file| ConfigFile::open(file).ok()).as_ref())
+    }
+
+    fn place(&self, wrong: &Wrong, file: Option<&ConfigFile>) -> String {
+        match (self.flag(&wrong.key, file.is_none()), file) {
+            (None, Some(file)) => file.error(&wrong.key, &wrong.message).0,
+            (flag, _) => format!("--{}: {}", flag.as_ref().unwrap_or(&wrong.key), wrong.message),
+        }
     }
 
     /// The flag of a key, where the command line has it, or where it `must` be a flag since there is nothing else.

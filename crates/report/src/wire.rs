@@ -29,7 +29,7 @@ use super::metric::{Metric, Metrics};
 pub const DATAGRAM_MAX: usize = 1200;
 
 /// The longest name of a sender or client (bytes).
-pub const NAME_MAX: usize = 64;
+pub use sojourn_part::settings::REPORTER_MAX as NAME_MAX;
 
 const MAGIC: &[u8; 3] = b"SJL";
 const VERSION: u8 = b'1';

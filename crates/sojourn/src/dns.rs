@@ -3,13 +3,13 @@
 
 mod ctl;
 
-use std::path::PathBuf;
-
-use sojourn_dns::{DnsConfig, child};
+use sojourn_dns::child;
+use sojourn_part::settings::Given;
+use sojourn_part::settings::dns::DnsSettings;
 
 use crate::child::failure;
 use crate::exit::{Exit, Failure, bad_input};
-use crate::table::outln;
+use crate::settings::settings;
 
 /// Answer for zones of the DNS, with addresses that a policy chooses: `sojourn dns --config dns.toml`
 ///
@@ -20,15 +20,8 @@ use crate::table::outln;
 pub(crate) struct Arguments {
     #[command(subcommand)]
     verb: Option<Verb>,
-    /// Its configuration, TOML
-    #[arg(long, value_name = "FILE", required = true)]
-    config: Option<PathBuf>,
-    /// Say whether the configuration is right, and end
-    #[arg(long)]
-    check: bool,
-    /// Serve until standard input closes, as a child of a run
-    #[arg(long, hide = true)]
-    child: bool,
+    #[command(flatten)]
+    given: Given<DnsSettings>,
 }
 
 #[derive(clap::Subcommand)]
@@ -41,15 +34,11 @@ pub(crate) fn dns(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(Verb::Ctl(arguments)) = &arguments.verb {
         return ctl::ctl(arguments);
     }
-    let file = arguments.config.clone().expect("clap requires it");
-    let config = DnsConfig::read(&file).map_err(bad_input)?;
-    config.check().map_err(bad_input)?;
-    if arguments.check {
-        let services: usize = config.zones.iter().map(|zone| zone.services.len()).sum();
-        let of = |number: usize, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
-        outln(&format!("{}: ok; {}, {}", file.display(), of(config.zones.len(), "zone"), of(services, "service")));
-        return Ok(Exit::Ok);
+    let given = &arguments.given;
+    if given.file().is_none() {
+        return Err(bad_input("a DNS needs a file with its zones: `sojourn dns --config dns.toml`"));
     }
-    let input = arguments.child.then(std::io::stdin);
-    child::dns(config, file, std::io::stdout(), input).map(|()| Exit::Ok).map_err(failure)
+    let Some(settings) = settings(given, sojourn_dns::check)? else { return Ok(Exit::Ok) };
+    let input = given.is_child().then(std::io::stdin);
+    child::dns(settings, given.clone(), std::io::stdout(), input).map(|()| Exit::Ok).map_err(failure)
 }

@@ -29,6 +29,7 @@ mod replay;
 mod report;
 mod reporting;
 mod run;
+mod settings;
 mod switch;
 mod table;
 mod traffic;

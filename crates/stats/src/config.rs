@@ -177,6 +177,13 @@ fn one_line(message: &str) -> String {
 
 /// What serde says of a value, in the words of who writes files.
 fn with_remedy(message: &str) -> String {
+    match message {
+        "invalid socket address syntax" => {
+            return format!("{message}: it is an address and a port, e.g. 127.0.0.1:8080");
+        }
+        "invalid IP address syntax" => return format!("{message}: it is an address, e.g. 127.0.0.1"),
+        _ => {}
+    }
     if message.starts_with("unknown variant") {
         let mut ticked = message.split('`').skip(1).step_by(2);
         return unknown("value", ticked.next().unwrap_or_default(), ticked);

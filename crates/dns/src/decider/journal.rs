@@ -7,10 +7,11 @@
 
 use serde_json::{Value, json};
 use sojourn_dispatch::{BackendId, Decision};
+use sojourn_part::settings::dns::ANSWERS_MAX;
 use sojourn_stats::{Span, Time};
 
 use crate::chooser::Family;
-use crate::config::ANSWERS_MAX;
+
 use crate::subnet::Client;
 
 /// How many decisions are kept.

@@ -12,8 +12,7 @@ use maxminddb::Reader;
 use serde::Deserialize;
 use sojourn_dispatch::{Location, Origin};
 
-use crate::config::Region;
-use crate::subnet::contains;
+use sojourn_part::settings::dns::Region;
 
 /// Where addresses are.
 pub(crate) struct Places {
@@ -74,8 +73,8 @@ impl Places {
             IpAddr::V6(_) => None,
         };
         let ranges = self.regions.iter().enumerate().flat_map(|(number, region)| {
-            let within = region.addresses.iter().filter(|range| contains(**range, address));
-            within.map(move |(_, length)| (*length, number))
+            let within = region.addresses.iter().filter(|range| range.contains(address));
+            within.map(move |range| (range.bits, number))
         });
         // Of equally long ranges the first is meant.
         let by_range = ranges.max_by_key(|(length, number)| (*length, usize::MAX - number)).map(|(_, number)| number);
@@ -92,6 +91,11 @@ impl Places {
             location = latitude.zip(longitude).and_then(|(latitude, longitude)| Location::new(latitude, longitude));
         }
         Origin { region: by_range.or(by_table).map(|number| number as u16), address: plain, location }
+    }
+
+    /// The number of a region.
+    pub(crate) fn number(&self, region: &str) -> Option<u16> {
+        self.regions.iter().position(|known| known.name == region).map(|number| number as u16)
     }
 
     /// The name of a region.

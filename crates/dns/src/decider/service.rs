@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use serde_json::{Value, json};
 use sojourn_bed::Events;
 use sojourn_dispatch::{BackendId, Front, News, Remembered};
+use sojourn_part::settings::dns::ServiceSettings;
 use sojourn_part::{ServeError, clock};
 use sojourn_report::{Probed, Told};
 use sojourn_stats::{Span, Time};
@@ -27,7 +28,6 @@ use tokio::sync::mpsc;
 use super::journal::Journal;
 use super::places::Places;
 use crate::chooser::{Answered, Asker, Family};
-use crate::config::ServiceConfig;
 use crate::subnet::Client;
 pub(crate) use making::check;
 use making::{begin_record, front};
@@ -68,7 +68,9 @@ pub(crate) struct Service {
 pub(crate) struct Held<'a>(MutexGuard<'a, Inside>);
 
 struct Inside {
-    config: ServiceConfig,
+    /// Its whole name.
+    name: String,
+    config: ServiceSettings,
     around: Surroundings,
     front: Front,
     sites: Sites,
@@ -106,11 +108,12 @@ pub(crate) struct Counts {
 }
 
 impl Service {
-    pub(crate) fn new(config: &ServiceConfig, around: &Surroundings) -> Result<Service, ServeError> {
+    pub(crate) fn new(name: &str, config: &ServiceSettings, around: &Surroundings) -> Result<Service, ServeError> {
         let mut front = front(config, around.seed, around.takes_reports)?;
         let records = begin_record(&mut front, config, 0)?;
         let mut inside = Inside {
             front,
+            name: name.to_owned(),
             config: config.clone(),
             around: around.clone(),
             sites: Sites::default(),
@@ -141,12 +144,12 @@ impl Service {
     ///
     /// # Errors
     /// When the policy cannot be followed, or a new record cannot be made.
-    pub(crate) fn prepare(&self, config: &ServiceConfig, around: &Surroundings) -> Result<Prepared, ServeError> {
+    pub(crate) fn prepare(&self, config: &ServiceSettings, around: &Surroundings) -> Result<Prepared, ServeError> {
         self.lock().prepare(config, around)
     }
 
     /// Takes a new configuration.
-    pub(crate) fn reload(&self, config: &ServiceConfig, around: &Surroundings, prepared: Prepared) {
+    pub(crate) fn reload(&self, config: &ServiceSettings, around: &Surroundings, prepared: Prepared) {
         self.lock().reload(config, around, prepared);
     }
 
@@ -196,9 +199,9 @@ impl Service {
         let sites: Vec<SiteState> = inside.sites.states(&inside.front, now);
         let clients = inside.front.clients();
         json!({
-            "name": inside.config.name,
+            "name": inside.name,
             "policy": inside.config.policy,
-            "ttl_s": inside.config.ttl.0 / 1_000_000_000,
+            "ttl_s": inside.config.ttl.span.0 / 1_000_000_000,
             "decisions": inside.journal.count(),
             "clients": clients.len(),
             "mean_client_rate_per_s": clients.mean_rate(),
@@ -213,7 +216,7 @@ impl Service {
         let name = |id: BackendId| inside.sites.name(id).to_owned();
         let decided = inside.journal.last(count).map(|one| {
             let mut json = one.json(name, now);
-            json["service"] = json!(inside.config.name);
+            json["service"] = json!(inside.name);
             json["words"] = json!(one.in_words(name, now));
             json
         });
@@ -245,7 +248,7 @@ impl Service {
         let now = inside.time(now);
         let table = inside.front.table();
         let sites = (0..table.len() as u32).map(|id| table.name(BackendId(id)).to_owned()).collect();
-        (inside.config.name.clone(), sites, inside.front.clients().remembered(now))
+        (inside.name.clone(), sites, inside.front.clients().remembered(now))
     }
 
     /// Ends its record; false where it lacks something.
@@ -280,7 +283,7 @@ impl Held<'_> {
     /// The addresses of all sites that are not drained, and how long they may be kept.
     pub(crate) fn all(&self, family: Family, list: &mut Vec<IpAddr>) -> Span {
         self.0.sites.all(&self.0.front, family, list);
-        self.0.config.ttl
+        self.0.config.ttl.span
     }
 
     /// What it would say to who asks why.
@@ -334,13 +337,13 @@ impl Inside {
     }
 
     fn find(&self, site: &str) -> Result<BackendId, String> {
-        self.sites.find(site).ok_or_else(|| self.sites.unknown(site, &self.config.name))
+        self.sites.find(site).ok_or_else(|| self.sites.unknown(site, &self.name))
     }
 
     /// Learns of a site, and says so where that makes it another.
     fn learn(&mut self, id: BackendId, news: News<'_>, why: &str, now: Time) {
         if let Some(event) = self.sites.learn(id, news, &mut self.front, now) {
-            let (site, service) = (self.sites.name(id), &self.config.name);
+            let (site, service) = (self.sites.name(id), &self.name);
             self.around.events.emit(&json!({"event": event, "site": site, "service": service, "why": why}));
         }
     }
@@ -359,7 +362,7 @@ impl Inside {
     fn record_fails(&mut self, failure: Option<String>) {
         if let Some(why) = failure {
             self.record_failed = true;
-            let event = json!({"event": "record_failed", "service": self.config.name, "why": why});
+            let event = json!({"event": "record_failed", "service": self.name, "why": why});
             self.around.events.emit(&event);
         }
     }

@@ -15,13 +15,13 @@ use socket2::SockRef;
 use sojourn_part::clock::now;
 use sojourn_part::current::View;
 use sojourn_part::network::prefix;
+use sojourn_part::settings::dns::DnsLimits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::Limits;
 use super::counts::{Tally, bump};
 use super::udp::seconds;
 use crate::answer::{Done, Responder, Transport};
@@ -36,14 +36,14 @@ pub(super) struct Half {
     pub(super) responder: Responder,
     pub(super) view: View<Zones>,
     pub(super) tally: Arc<Tally>,
-    pub(super) limits: Limits,
+    pub(super) limits: DnsLimits,
 }
 
 /// What its connections share.
 struct Shared {
     answering: RefCell<(Responder, View<Zones>)>,
     tally: Arc<Tally>,
-    limits: Limits,
+    limits: DnsLimits,
     /// Open connections by their network.
     open: RefCell<HashMap<u128, usize>>,
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use data_encoding::BASE64;
 use ring::hmac;
+use sojourn_part::settings::dns::ALGORITHMS as ALGORITHM_NAMES;
 
 use super::name::{self, Name};
 use super::{kind, u16_at};
@@ -33,9 +34,9 @@ struct Algorithm {
 }
 
 static ALGORITHMS: [Algorithm; 3] = [
-    Algorithm { name: TransferKey::ALGORITHMS[0], wire: b"\x0bhmac-sha256\x00", hmac: &hmac::HMAC_SHA256 },
-    Algorithm { name: TransferKey::ALGORITHMS[1], wire: b"\x0bhmac-sha384\x00", hmac: &hmac::HMAC_SHA384 },
-    Algorithm { name: TransferKey::ALGORITHMS[2], wire: b"\x0bhmac-sha512\x00", hmac: &hmac::HMAC_SHA512 },
+    Algorithm { name: ALGORITHM_NAMES[0], wire: b"\x0bhmac-sha256\x00", hmac: &hmac::HMAC_SHA256 },
+    Algorithm { name: ALGORITHM_NAMES[1], wire: b"\x0bhmac-sha384\x00", hmac: &hmac::HMAC_SHA384 },
+    Algorithm { name: ALGORITHM_NAMES[2], wire: b"\x0bhmac-sha512\x00", hmac: &hmac::HMAC_SHA512 },
 ];
 
 /// A key that this server and a secondary share.
@@ -80,9 +81,6 @@ pub(crate) struct Signing<'k> {
 }
 
 impl TransferKey {
-    /// The names of the algorithms, the usual one first.
-    pub const ALGORITHMS: [&'static str; 3] = ["hmac-sha256", "hmac-sha384", "hmac-sha512"];
-
     /// The key `name` of this algorithm (`hmac-sha256`, `hmac-sha384` or `hmac-sha512`).
     ///
     /// # Errors
@@ -90,8 +88,8 @@ impl TransferKey {
     pub fn new(name: &str, algorithm: &str, secret: &[u8]) -> Result<TransferKey, String> {
         let name = Name::parse(&format!("{}.", name.trim_end_matches('.')), None)?;
         let known = ALGORITHMS.iter().find(|of| of.name.eq_ignore_ascii_case(algorithm));
-        let algorithm = known
-            .ok_or_else(|| format!("`{algorithm}` is not known; known are {}", TransferKey::ALGORITHMS.join(", ")))?;
+        let algorithm =
+            known.ok_or_else(|| format!("`{algorithm}` is not known; known are {}", ALGORITHM_NAMES.join(", ")))?;
         if secret.len() < SECRET_MIN {
             return Err(format!("a secret of {} bytes is too short; at least {SECRET_MIN} are needed", secret.len()));
         }

@@ -10,8 +10,10 @@ use std::sync::Arc;
 
 use sojourn_bed::Events;
 use sojourn_dispatch::record;
-use sojourn_dns::{Answered, Asker, Chooser, Dns, DnsConfig, Family, ServiceId};
+use sojourn_dns::{Answered, Asker, Chooser, Dns, Family, ServiceId, check};
 use sojourn_part::now;
+use sojourn_part::settings::Given;
+use sojourn_part::settings::dns::DnsSettings;
 use sojourn_report::{Echoes, Heard, Key, Load, Metric, Metrics, Outcome, Sender};
 use sojourn_stats::{Span, Time};
 
@@ -60,9 +62,10 @@ pub(crate) fn start_with(text: &str, further: impl FnOnce(&Path)) -> Running {
     let file = folder.path().join("dns.toml");
     fs::write(folder.path().join("key"), "a secret of tests").expect("a file");
     fs::write(&file, text).expect("a file");
-    let config = DnsConfig::read(&file).unwrap_or_else(|why| panic!("{why}"));
+    let given = Given::<DnsSettings>::from_file(&file);
+    let settings = given.read_and(check).unwrap_or_else(|why| panic!("{why}"));
     let lines = Lines::default();
-    let dns = Dns::start(config, Some(file.clone()), Events::to(lines.clone())).expect("it starts");
+    let dns = Dns::start(settings, Some(given), Events::to(lines.clone())).expect("it starts");
     Running { folder, file, dns, lines }
 }
 
@@ -297,7 +300,7 @@ fn a_reload_takes_a_right_file_whole_and_a_wrong_one_not_at_all() {
     for (text, needle) in [
         (file("", &service("round-robbin", "", &[("c1", "")])), "did you mean `round-robin`?"),
         (file("", &service("round-robin", "", &[])), "has no site"),
-        (file("threads = 2", &service("round-robin", "", &[("c1", "")])), "threads cannot change"),
+        (file("threads = 2", &service("round-robin", "", &[("c1", "")])), "threads: it cannot change"),
         ("listen = [".into(), "dns.toml:1"),
         (
             file("", &service("round-robin", "", &[("c1", "")]))
@@ -722,7 +725,8 @@ fn numbers_are_told() {
 fn the_control_socket_is_taken_over_only_where_it_is_left_behind() {
     let text = file("", &service("round-robin", "", &[("c1", "")]));
     let running = start(&text);
-    let again = |path: &Path| Dns::start(DnsConfig::read(path).expect("right"), None, Events::nowhere()).map(drop);
+    let again =
+        |path: &Path| Dns::start(Given::from_file(path).read().expect("right"), None, Events::nowhere()).map(drop);
     let why = again(&running.file).expect_err("one answers there").to_string();
     assert!(why.contains("another DNS answers there"), "{why}");
     let socket = running.folder.path().join("dns.sock");

@@ -2,8 +2,11 @@
 
 mod decider;
 mod load;
+#[path = "../../../part/tests/it/mutated.rs"]
+mod mutated;
 mod places;
 mod reload;
+mod settings;
 #[path = "../../../part/tests/it/skip.rs"]
 mod skip;
 #[path = "../../../part/tests/it/support.rs"]

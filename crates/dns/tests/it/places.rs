@@ -6,8 +6,10 @@ use std::io::BufReader;
 
 use sojourn_bed::Events;
 use sojourn_dispatch::record;
-use sojourn_dns::{Asker, Dns, DnsConfig, ServiceId};
+use sojourn_dns::{Asker, Dns, ServiceId, check};
 use sojourn_part::now;
+use sojourn_part::settings::Given;
+use sojourn_part::settings::dns::DnsSettings;
 
 use crate::decider::{Reporter, Running, file, reporting, service, start};
 use crate::support::until;
@@ -202,16 +204,18 @@ fn a_damaged_table_is_refused_or_knows_nothing() {
     let path = folder.path().join("places.mmdb");
     let whole = table(&rows());
     let text = file(&format!("geo = {{ file = \"{}\" }}", path.display()), &service("geographic", "", &[("c1", "")]));
+    let file = folder.path().join("dns.toml");
+    fs::write(&file, text).expect("a file");
+    let given = Given::<DnsSettings>::from_file(&file);
     let mut begun = 0;
     for place in (0..whole.len()).step_by(7) {
         let mut damaged = whole.clone();
         damaged[place] ^= 0xff;
         fs::write(&path, &damaged).expect("a file");
-        let config = DnsConfig::parse(&text, &folder.path().join("dns.toml")).expect("the file is right");
-        match config.check() {
+        match given.read_and(check) {
             Err(why) => assert!(why.contains("places.mmdb") && !why.contains('\n'), "{why}"),
-            Ok(()) => {
-                let Ok(dns) = Dns::start(config, None, Events::nowhere()) else { panic!("it was right") };
+            Ok(settings) => {
+                let Ok(dns) = Dns::start(settings, None, Events::nowhere()) else { panic!("it was right") };
                 begun += 1;
                 for first in 10..16 {
                     let asker = Asker { from: [first, 1, 1, 1].into(), subnet: None };
@@ -248,8 +252,8 @@ fn what_is_known_of_clients_outlasts_a_restart() {
     // The sites have changed places meanwhile.
     fs::write(&path, text(&[("c3", ""), ("c2", ""), ("c1", "")])).expect("a file");
     let begin = || {
-        let config = DnsConfig::read(&path).expect("the file is right");
-        Dns::start(config, Some(path.clone()), Events::nowhere()).expect("it starts")
+        let given = Given::<DnsSettings>::from_file(&path);
+        Dns::start(given.read().expect("the file is right"), Some(given), Events::nowhere()).expect("it starts")
     };
     let dns = begin();
     assert_eq!(dns.recalled(), Some(&Ok(1)));

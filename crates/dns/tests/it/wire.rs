@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hickory_proto::op::{Edns, Message, Query};
 use hickory_proto::rr::{Name, RData, Record, RecordType};
-use sojourn_dns::{Answered, Asker, Chooser, Done, Family, Limits, Responder, ServiceId, Transport, Zone, Zones};
+use sojourn_dns::{Answered, Asker, Chooser, DnsLimits, Done, Family, Responder, ServiceId, Transport, Zone, Zones};
 use sojourn_stats::{Span, Time};
 
 mod answers;
@@ -105,8 +105,8 @@ pub(crate) fn zones() -> Zones {
 }
 
 /// Limits that do not act.
-pub(crate) fn open() -> Limits {
-    Limits { replies_per_second: 0, ..Limits::default() }
+pub(crate) fn open() -> DnsLimits {
+    DnsLimits { replies_per_second: 0, ..DnsLimits::default() }
 }
 
 /// A responder with its zones, asked at a time that stands still.
@@ -120,7 +120,7 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    pub(crate) fn new(limits: Limits) -> Bench {
+    pub(crate) fn new(limits: DnsLimits) -> Bench {
         let sites = Arc::new(Sites::default());
         let responder = Responder::new(Arc::clone(&sites) as Arc<dyn Chooser>, &limits, b"secret");
         let from = "203.0.113.9".parse().expect("an address");

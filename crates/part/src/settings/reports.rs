@@ -10,6 +10,9 @@ use sojourn_stats::Span;
 
 use super::Wrong;
 
+/// Bytes of the longest name by which a server or a front node reports.
+pub const REPORTER_MAX: usize = 64;
+
 /// Reports that are taken, and what is made of them.
 #[derive(Args, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

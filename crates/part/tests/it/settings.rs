@@ -196,3 +196,11 @@ fn health_checks_say_what_is_tried() {
     assert_eq!(read("probe = \"health\"").check().expect_err("no path").key, "probe");
     assert_eq!(read("every = \"0 s\"").check().expect_err("no time").key, "every");
 }
+
+#[test]
+fn a_file_with_mistakes_is_accepted_or_refused_in_a_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "threads = 4\nexplain = true\nseed = 7\nrecord = \"d.jsonl\"\n\
+                backend = [\"a\", \"b\"]\n[reports]\nlisten = 7400\n";
+    crate::mutated::are_accepted_or_refused::<Example>(folder.path(), text, |_| Ok(()));
+}

@@ -356,10 +356,10 @@ fn what_is_wrong_in_the_file_is_said_in_a_line() {
     let filed = |keys: &str| keyed(t.clone()).replace(ns, &format!("file = \"good.zone\"\n{keys}"));
     let geo = |name: &str| plain().replace("[[zone]]", &format!("[geo]\nfile = \"{name}\"\n[[zone]]"));
     for (text, needle) in [
-        ("".to_owned(), "missing field `listen`"),
+        ("".to_owned(), "listen: no address"),
         ("listen = [\"127.0.0.1:0\"]".into(), "no zone; add `[[zone]]`"),
         ("listen = []".into(), "listen: no address"),
-        (plain().replace("127.0.0.1:0", "localhost"), "`localhost` is no IP:PORT"),
+        (plain().replace("127.0.0.1:0", "localhost"), "it is an address and a port, e.g. 127.0.0.1:8080"),
         (plain().replace("policy", "polizy"), "unknown key `polizy`; did you mean `policy`?"),
         (plain().replace("round-robin", "round-robbin"), "did you mean `round-robin`?"),
         (plain().replace("round-robin", "least-connections"), "which this face does not provide"),
@@ -375,11 +375,8 @@ fn what_is_wrong_in_the_file_is_said_in_a_line() {
         (plain().replace("\"194.0.0.10\"", "[]"), "at least one, IPv4 or IPv6"),
         (plain().replace("194.0.0.10", "194.0.0"), "`194.0.0` is no IP address"),
         (plain().replace("194.0.0.10", "0.0.0.0"), "is no host's address"),
-        (config("", "round-robin", "none_up = \"some\"", &two()), "`all` (their addresses all the same) or `servfail`"),
-        (
-            config(reports, "random", "none_with_room = \"some\"", &two()),
-            "`policy` (as it chooses), `all` (that are up)",
-        ),
+        (config("", "round-robin", "none_up = \"some\"", &two()), "unknown value `some`; known are all, servfail"),
+        (config(reports, "random", "none_with_room = \"some\"", &two()), "known are policy, all, servfail"),
         (config("", "random", "none_with_room = \"servfail\"", &two()), "room is what sites report: add `[reports]`"),
         (config("", "round-robin", "answers = 9", &two()), "1 to 8 sites"),
         (config("", "round-robin", "probes = { at_most = 3, refresh = \"1 s\" }", &two()), "add `[reports]`"),
@@ -412,7 +409,7 @@ fn what_is_wrong_in_the_file_is_said_in_a_line() {
         (made("notify = [\"127.0.0.1:53\"]"), "only a zone file has"),
         (filed("transfer = [\"u.test\"]"), "there is no key `u.test`; add `[[key]]`"),
         (filed("notify = [\"127.0.0.1:53\"]"), "name its key in `transfer`"),
-        (filed("transfer = [\"t.test\"]\nnotify = [\"ns2\"]"), "`ns2` is no IP:PORT"),
+        (filed("transfer = [\"t.test\"]\nnotify = [\"ns2\"]"), "it is an address and a port, e.g. 127.0.0.1:8080"),
         (keyed(t.repeat(2)), "`t.test` is there twice"),
         (keyed(key("t t", "tsig")), "is no name"),
         (keyed(t.clone() + "algorithm = \"hmac-md5\"\n"), "known are hmac-sha256"),

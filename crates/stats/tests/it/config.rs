@@ -1,5 +1,7 @@
 //! Files of settings: each mistake has its line, its key, and what would be right.
 
+use std::net::SocketAddr;
+
 use serde::Deserialize;
 use sojourn_stats::Span;
 use sojourn_stats::config::{ConfigFile, Wrong};
@@ -26,7 +28,7 @@ weights = [
 #[serde(deny_unknown_fields)]
 #[allow(dead_code)] // they are read only
 struct Settings {
-    listen: String,
+    listen: SocketAddr,
     timeout: Span,
     #[serde(default)]
     limits: Limits,
@@ -92,6 +94,12 @@ fn a_mistake_is_told_in_one_line_with_its_place() {
         ("    2,", "    -2,", "site.toml:15: backends[1].weights[1]: invalid value: integer `-2`: it is not negative"),
         ("name = \"two\"\n", "", "site.toml:11: backends[1]: missing field `name`"),
         ("listen = \"127.0.0.1:80\"\n", "", "site.toml:1: missing field `listen`"),
+        (
+            "\"127.0.0.1:80\"",
+            "\"localhost\"",
+            "site.toml:1: listen: invalid socket address syntax: it is an address and a \
+          port, e.g. 127.0.0.1:8080",
+        ),
         ("[limits]", "[limits", "site.toml:4: unclosed table, expected `]`"),
         ("body = 1", "body = 1\nbody = 1", "site.toml:6: duplicate key"),
     ];

@@ -9,8 +9,8 @@ use sojourn_stats::{Span, Time};
 use super::super::journal::{Decided, Named};
 use super::{Inside, Order};
 use crate::chooser::{Answered, Asker, Family};
-use crate::config::{NoneUp, NoneWithRoom};
 use crate::subnet::Client;
+use sojourn_part::settings::dns::{NoneUp, NoneWithRoom};
 
 /// The longest TTL that a rule may make: a day.
 const TTL_MAX_S: u64 = 86_400;
@@ -25,7 +25,7 @@ impl Inside {
     ) -> Answered {
         list.clear();
         if !self.sites.have(family) {
-            return Answered::Addresses { ttl: self.config.ttl, scope: 0 };
+            return Answered::Addresses { ttl: self.config.ttl.span, scope: 0 };
         }
         let scope = if self.reads_clients() { client.scope } else { 0 };
         if let Some(decided) = self.journal.pair(client, family, now) {
@@ -45,7 +45,7 @@ impl Inside {
         // Where none was chosen, those that are up may be named all the same.
         let ttl = match chosen.or(self.front.table().eligible().first().copied()) {
             Some(first) => self.ttl(client, first),
-            None => self.config.ttl,
+            None => self.config.ttl.span,
         };
         let Inside { front, journal, sites, config, named, .. } = self;
         named.clear();
@@ -91,7 +91,7 @@ impl Inside {
     pub(super) fn request(&self, client: Client) -> Request {
         let reads_places = self.front.requires().contains(Signals::ORIGIN);
         let origin = if reads_places { self.around.places.origin(client.address) } else { Origin::default() };
-        Request { client: client.key, origin, lease: Some(self.config.ttl), ..Request::default() }
+        Request { client: client.key, origin, lease: Some(self.config.ttl.span), ..Request::default() }
     }
 
     /// The key of the network of an asker.
@@ -104,13 +104,13 @@ impl Inside {
     fn reads_clients(&self) -> bool {
         const OF_CLIENTS: Signals =
             Signals::ADDRESS.union(Signals::ORIGIN).union(Signals::CLIENT_RATES).union(Signals::ROUND_TRIPS);
-        self.front.requires().intersects(OF_CLIENTS) || self.config.ttl_rule == TtlRule::Adaptive
+        self.front.requires().intersects(OF_CLIENTS) || self.config.ttl.rule == TtlRule::Adaptive
     }
 
     /// How long `client` may keep an answer that names `first`: whole seconds.
     fn ttl(&self, client: Client, first: BackendId) -> Span {
         let (table, clients) = (self.front.table(), self.front.clients());
-        whole_seconds(self.config.ttl_rule.ttl(self.config.ttl, client.key, first, table, clients))
+        whole_seconds(self.config.ttl.rule.ttl(self.config.ttl.span, client.key, first, table, clients))
     }
 
     /// Hands on the round trips to a client that the policy wants measured.

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use sojourn_dispatch::{Catalogue, ClientRules, DispatchError, Front, FrontSettings, Signals};
+use sojourn_part::settings::dns::{NoneWithRoom, Probing, ServiceSettings, SiteSettings};
 use sojourn_part::{ServeError, clock, record};
 use sojourn_report as report;
 use sojourn_stats::Span;
 
 use super::sites::Sites;
 use super::{Inside, Prepared, Surroundings};
-use crate::config::{NoneWithRoom, ServiceConfig};
 
 /// Reports of the rates of clients without news of one after which its rate is forgotten.
 const SILENT_REPORTS: u64 = 3;
@@ -18,8 +18,8 @@ const SILENT_REPORTS: u64 = 3;
 ///
 /// # Errors
 /// In words: what its policy lacks.
-pub(crate) fn check(config: &ServiceConfig) -> Result<(), String> {
-    let has_reports = config.sites.iter().any(|site| site.reports);
+pub(crate) fn check(config: &ServiceSettings, takes_reports: bool) -> Result<(), String> {
+    let has_reports = takes_reports && config.sites.iter().any(SiteSettings::does_report);
     front(config, 1, has_reports).map(drop).map_err(|error| {
         let text = error.to_string();
         match () {
@@ -34,7 +34,7 @@ pub(crate) fn check(config: &ServiceConfig) -> Result<(), String> {
     })
 }
 
-pub(super) fn front(config: &ServiceConfig, seed: u64, has_reports: bool) -> Result<Front, DispatchError> {
+pub(super) fn front(config: &ServiceSettings, seed: u64, has_reports: bool) -> Result<Front, DispatchError> {
     let sites: Vec<_> = config.sites.iter().map(|site| (site.name.clone(), site.weight)).collect();
     let signals = signals(has_reports, config.client_rates.is_some());
     // The simulator's first dispatcher bears the same name, so that both draw the same numbers.
@@ -43,7 +43,7 @@ pub(super) fn front(config: &ServiceConfig, seed: u64, has_reports: bool) -> Res
 }
 
 /// Begins the record of a front, if there is to be one, when there were so many of its name; gives how many there are.
-pub(super) fn begin_record(front: &mut Front, config: &ServiceConfig, before: u32) -> Result<u32, ServeError> {
+pub(super) fn begin_record(front: &mut Front, config: &ServiceSettings, before: u32) -> Result<u32, ServeError> {
     let Some(path) = &config.record else { return Ok(0) };
     let path = match before {
         0 => path.clone(),
@@ -68,21 +68,22 @@ fn signals(has_reports: bool, has_rates: bool) -> Signals {
 impl Inside {
     /// Tells the front what it knows from the start.
     pub(super) fn begin(&mut self) {
+        let Probing { at_most, refresh } = self.config.probing();
         self.front.keep_clients(ClientRules {
             at_most: self.around.clients,
             rates_expire: self.config.client_rates.map(|every| Span(every.0.saturating_mul(SILENT_REPORTS))),
-            sites_probed: self.config.sites_probed,
-            refresh: self.config.refresh,
+            sites_probed: at_most,
+            refresh,
         });
         self.front.need_room(self.config.none_with_room != NoneWithRoom::Policy, self.latest);
-        self.sites = Sites::new(&self.config.sites, &self.around.places, &mut self.front, self.latest);
+        self.sites = Sites::new(&self.config.sites, &self.around, &mut self.front, self.latest);
     }
 
-    pub(super) fn prepare(&self, config: &ServiceConfig, around: &Surroundings) -> Result<Prepared, ServeError> {
+    pub(super) fn prepare(&self, config: &ServiceSettings, around: &Surroundings) -> Result<Prepared, ServeError> {
         let is_kept = [
             self.config.policy == config.policy,
             self.config.client_rates == config.client_rates,
-            (self.config.sites_probed, self.config.refresh) == (config.sites_probed, config.refresh),
+            self.config.probing() == config.probing(),
             (&self.config.record, self.config.explain) == (&config.record, config.explain),
             (self.around.seed, self.around.clients) == (around.seed, around.clients),
             self.around.takes_reports == around.takes_reports,
@@ -96,12 +97,12 @@ impl Inside {
         Ok(Some((Box::new(front), records)))
     }
 
-    pub(super) fn reload(&mut self, config: &ServiceConfig, around: &Surroundings, prepared: Prepared) {
+    pub(super) fn reload(&mut self, config: &ServiceSettings, around: &Surroundings, prepared: Prepared) {
         let now = self.time(clock::now());
         let Some((front, records)) = prepared else {
             (self.config, self.around) = (config.clone(), around.clone());
             self.front.need_room(self.config.none_with_room != NoneWithRoom::Policy, now);
-            return self.sites.reload(&config.sites, &around.places, &mut self.front, now);
+            return self.sites.reload(&config.sites, around, &mut self.front, now);
         };
         // Another policy knows nothing of what this one has learned; what sites have reported it is told again.
         self.finish_record();

@@ -7,11 +7,12 @@ use std::net::{IpAddr, SocketAddr};
 
 use serde::Serialize;
 use sojourn_dispatch::{BackendId, Front, News, Origin, Request, Standing};
+use sojourn_part::settings::dns::SiteSettings;
 use sojourn_stats::Time;
 
 use super::super::places::Places;
+use super::Surroundings;
 use crate::chooser::Family;
-use crate::config::SiteConfig;
 
 /// The sites, by backend.
 #[derive(Default)]
@@ -27,7 +28,7 @@ pub(crate) struct Sites {
 
 #[derive(Clone)]
 struct Site {
-    config: SiteConfig,
+    config: SiteSettings,
     /// The configuration does not have it any more.
     has_left: bool,
     sender: Option<BackendId>,
@@ -57,7 +58,7 @@ pub(crate) struct SiteState {
 }
 
 impl Site {
-    fn new(config: &SiteConfig) -> Site {
+    fn new(config: &SiteSettings) -> Site {
         Site { config: config.clone(), has_left: false, sender: None }
     }
 
@@ -71,27 +72,27 @@ fn is_of(address: IpAddr, family: Family) -> bool {
 }
 
 /// What is heard of a site beside what is done by hand.
-fn watch(front: &mut Front, id: BackendId, config: &SiteConfig, now: Time) {
-    front.watch(id, config.check.is_some(), config.reports, now);
+fn watch(front: &mut Front, id: BackendId, config: &SiteSettings, takes_reports: bool, now: Time) {
+    front.watch(id, config.check.is_some(), takes_reports && config.does_report(), now);
 }
 
-fn origin(config: &SiteConfig, places: &Places) -> Origin {
+fn origin(config: &SiteSettings, places: &Places) -> Origin {
     let of_address = config.addresses.iter().find(|ip| ip.is_ipv4()).or(config.addresses.first());
     let known = of_address.map_or_else(Origin::default, |address| places.origin(*address));
     Origin {
-        region: config.region.or(known.region),
+        region: config.region.as_deref().and_then(|region| places.number(region)).or(known.region),
         address: known.address,
-        location: config.location.or(known.location),
+        location: config.place().or(known.location),
     }
 }
 
 impl Sites {
     /// The sites that the front was made with.
-    pub(super) fn new(sites: &[SiteConfig], places: &Places, front: &mut Front, now: Time) -> Sites {
+    pub(super) fn new(sites: &[SiteSettings], around: &Surroundings, front: &mut Front, now: Time) -> Sites {
         let mut all = Sites { all: sites.iter().map(Site::new).collect(), ..Sites::default() };
         for (id, config) in front.backends().zip(sites) {
-            front.set_origin(id, origin(config, places));
-            watch(front, id, config, now);
+            front.set_origin(id, origin(config, &around.places));
+            watch(front, id, config, around.takes_reports, now);
             front.learn(id, News::Drained(config.is_drained), now);
         }
         all.arrange();
@@ -100,7 +101,7 @@ impl Sites {
 
     /// Takes the sites of a new configuration. What was done by hand to those that stay is undone only where the file says
     /// something new.
-    pub(super) fn reload(&mut self, sites: &[SiteConfig], places: &Places, front: &mut Front, now: Time) {
+    pub(super) fn reload(&mut self, sites: &[SiteSettings], around: &Surroundings, front: &mut Front, now: Time) {
         for config in sites {
             let known = self.all.iter().position(|site| site.config.name == config.name);
             let before = known.map(|index| &self.all[index]).filter(|site| !site.has_left);
@@ -114,7 +115,7 @@ impl Sites {
                 // What was known of one that comes back is of long ago.
                 front.watch(id, false, false, now);
             }
-            watch(front, id, config, now);
+            watch(front, id, config, around.takes_reports, now);
             if is_drained != Some(config.is_drained) {
                 front.learn(id, News::Drained(config.is_drained), now);
             }
@@ -122,7 +123,7 @@ impl Sites {
                 Some(index) => self.all[index].config = config.clone(),
                 None => self.all.push(Site::new(config)),
             }
-            let origin = origin(config, places);
+            let origin = origin(config, &around.places);
             if front.table().origin(id) != origin {
                 front.set_origin(id, origin);
             }
@@ -233,7 +234,7 @@ impl Sites {
 
     /// Asks by which number each sender of reports is known.
     pub(super) fn number(&mut self, number: &mut impl FnMut(&str) -> BackendId) {
-        for site in self.all.iter_mut().filter(|site| site.config.reports && !site.has_left) {
+        for site in self.all.iter_mut().filter(|site| site.config.does_report() && !site.has_left) {
             site.sender = Some(number(&site.config.name));
         }
         self.arrange();
@@ -251,7 +252,7 @@ impl Sites {
 
     /// Where sites are tried.
     pub(super) fn checks(&self) -> Vec<(String, SocketAddr)> {
-        let checked = self.here().filter_map(|site| Some((site, site.config.check?)));
+        let checked = self.here().filter_map(|site| Some((site, site.config.check?.0)));
         checked
             .map(|(site, port)| (site.config.name.clone(), SocketAddr::new(site.config.addresses[0], port)))
             .collect()
@@ -300,7 +301,8 @@ impl Sites {
             self.any[family as usize] = any;
         }
         self.of_sender.clear();
-        for (index, site) in self.all.iter().enumerate().filter(|(_, site)| site.config.reports && !site.has_left) {
+        for (index, site) in self.all.iter().enumerate().filter(|(_, site)| site.config.does_report() && !site.has_left)
+        {
             let Some(sender) = site.sender else { continue };
             let place = sender.0 as usize;
             if self.of_sender.len() <= place {

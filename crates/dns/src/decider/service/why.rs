@@ -22,7 +22,7 @@ impl Inside {
         };
         let rate = self.front.clients().rate(client.key);
         let rate = rate.map_or(String::new(), |rate| format!(", {rate:.2} requests/s"));
-        let mut lines = vec![format!("{} by {}: you are {client}{place}{rate}", self.config.name, self.config.policy)];
+        let mut lines = vec![format!("{} by {}: you are {client}{place}{rate}", self.name, self.config.policy)];
         if let Some(decided) = self.journal.of(client) {
             lines.push(decided.in_words(|id| self.sites.name(id).to_owned(), now));
         }

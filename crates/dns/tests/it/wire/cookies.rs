@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use hickory_proto::op::{Message, ResponseCode};
 use hickory_proto::rr::rdata::opt::EdnsOption;
-use sojourn_dns::{Done, Limits, Transport};
+use sojourn_dns::{DnsLimits, Done, Transport};
 use sojourn_stats::Time;
 
 use super::{Bench, bytes, open, query, read, with_edns};
@@ -44,7 +44,7 @@ fn who_asks_with_a_cookie_gets_one() {
 
 #[test]
 fn a_network_over_its_limit_asks_over_tcp_or_shows_its_cookie() {
-    let mut bench = Bench::new(Limits { replies_per_second: 20, slip: 1, ..Limits::default() });
+    let mut bench = Bench::new(DnsLimits { replies_per_second: 20, slip: 1, ..DnsLimits::default() });
     bench.now = Time(5_000_000_000);
     let plain = bytes(&query("www.example.org.", "A"));
     for _ in 0..20 {
@@ -88,7 +88,7 @@ fn a_network_over_its_limit_asks_over_tcp_or_shows_its_cookie() {
 
 #[test]
 fn errors_and_refusals_count_too() {
-    let mut bench = Bench::new(Limits { replies_per_second: 10, slip: 2, ..Limits::default() });
+    let mut bench = Bench::new(DnsLimits { replies_per_second: 10, slip: 2, ..DnsLimits::default() });
     bench.now = Time(5_000_000_000);
     let mut short = bytes(&query("www.example.org.", "A"));
     short.pop();
@@ -105,7 +105,7 @@ fn errors_and_refusals_count_too() {
 #[test]
 fn replies_to_strangers_are_no_longer_than_allowed() {
     for most in [1, 2, 3] {
-        let mut bench = Bench::new(Limits { amplification: most, ..open() });
+        let mut bench = Bench::new(DnsLimits { amplification: most, ..open() });
         for name in ["www.example.org.", "example.org.", "big.example.org.", "nowhere.example.org.", "sub.example.org."]
         {
             for kind in ["A", "AAAA", "NS", "TXT", "ANY", "SOA"] {
@@ -123,7 +123,7 @@ fn replies_to_strangers_are_no_longer_than_allowed() {
         }
     }
     // With a cookie of ours, and over TCP, there is no such limit.
-    let mut bench = Bench::new(Limits { amplification: 1, ..open() });
+    let mut bench = Bench::new(DnsLimits { amplification: 1, ..open() });
     let first = bench.reply(&with_cookie(&[]));
     assert!(first.metadata.truncation);
     assert_eq!(bench.reply(&with_cookie(&cookie(&first))).answers.len(), 2);
@@ -134,7 +134,7 @@ fn replies_to_strangers_are_no_longer_than_allowed() {
 /// What is true of the clock's jumps: cookies lose their worth, queries are answered.
 #[test]
 fn a_clock_that_jumps_makes_cookies_strange_and_no_more() {
-    let mut bench = Bench::new(Limits { replies_per_second: 1, slip: 1, ..Limits::default() });
+    let mut bench = Bench::new(DnsLimits { replies_per_second: 1, slip: 1, ..DnsLimits::default() });
     bench.now = Time(5_000_000_000);
     let server = cookie(&bench.reply(&with_cookie(&[])));
     for (wall, code) in [

@@ -3,7 +3,7 @@
 use hickory_proto::op::{Message, ResponseCode};
 use hickory_proto::rr::RecordType;
 use hickory_proto::rr::rdata::opt::EdnsOption;
-use sojourn_dns::{Done, Limits, Transport};
+use sojourn_dns::{DnsLimits, Done, Transport};
 
 use super::{Bench, bytes, open, query, read, shown, with_edns};
 
@@ -22,7 +22,7 @@ fn sizes_are_the_least_of_both() {
     for (ours, theirs, fits) in
         [(1232, 4096, true), (1232, 0, false), (1232, 512, false), (512, 4096, false), (4096, 700, true)]
     {
-        let mut bench = Bench::new(Limits { udp_payload: ours, ..open() });
+        let mut bench = Bench::new(DnsLimits { udp_payload: ours, ..open() });
         let mut asked = with_edns("big.example.org.", "TXT");
         asked.edns.as_mut().expect("it has EDNS").set_max_payload(theirs);
         let (_, reply) = bench.send(&bytes(&asked), Transport::Udp);
@@ -44,7 +44,7 @@ fn sizes_are_the_least_of_both() {
 /// Every size from the smallest on gives a reply that is whole or says that it is not.
 #[test]
 fn a_reply_is_whole_or_says_that_it_is_not() {
-    let mut bench = Bench::new(Limits { udp_payload: 4096, ..open() });
+    let mut bench = Bench::new(DnsLimits { udp_payload: 4096, ..open() });
     for name in ["big.example.org.", "sub.example.org.", "example.org.", "www.example.org.", "nowhere.example.org."] {
         for kind in ["TXT", "NS"] {
             let whole = bench.reply(&with_edns(name, kind));

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use hickory_proto::op::{Message, MessageType};
 use hickory_proto::rr::rdata::opt::EdnsOption;
-use sojourn_dns::{Done, Limits, Transport};
+use sojourn_dns::{DnsLimits, Done, Transport};
 use sojourn_stats::Stream;
 
 use super::transfers::RIGHT;
@@ -267,7 +267,7 @@ fn examine(bench: &mut Bench, packet: &[u8]) -> bool {
 /// A flood of names that do not exist takes no memory, and each costs at most a look per label that zones have.
 #[test]
 fn random_names_are_answered_and_leave_nothing_behind() {
-    let mut bench = Bench::new(Limits { replies_per_second: 0, ..Limits::default() });
+    let mut bench = Bench::new(DnsLimits { replies_per_second: 0, ..DnsLimits::default() });
     let mut stream = Stream::new(1, "dns", "random names");
     for _ in 0..20_000 {
         let label: String = (0..20).map(|_| char::from(b'a' + stream.below(26) as u8)).collect();

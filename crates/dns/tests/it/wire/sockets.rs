@@ -10,7 +10,7 @@ use std::time::Duration;
 use hickory_proto::op::Message;
 use hickory_proto::rr::rdata::opt::EdnsOption;
 use socket2::{Domain, Protocol, Socket, Type};
-use sojourn_dns::{Chooser, Limits, Server, ServerConfig, Zone, Zones};
+use sojourn_dns::{Chooser, DnsLimits, Server, ServerConfig, Zone, Zones};
 use sojourn_part::ServeError;
 
 use super::{Sites, bytes, open, query, read, services, shown, with_edns, zones};
@@ -18,13 +18,13 @@ use crate::support::{ms, until};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-pub(super) fn server_on(listen: &str, threads: usize, limits: Limits) -> Server {
+pub(super) fn server_on(listen: &str, threads: usize, limits: DnsLimits) -> Server {
     let listen = vec![listen.parse().expect("an address")];
     let config = ServerConfig { listen, threads, limits, cookie_secret: None };
     Server::start(config, Arc::new(zones()), Arc::new(Sites::default())).expect("a server")
 }
 
-pub(super) fn server(limits: Limits) -> Server {
+pub(super) fn server(limits: DnsLimits) -> Server {
     server_on("127.0.0.1:0", 2, limits)
 }
 
@@ -103,7 +103,7 @@ fn dig_reads_what_it_asks_for() {
 
 #[test]
 fn messages_come_in_pieces_and_several_at_once() {
-    let mut server = server(Limits { tcp_idle: ms(100_000), ..open() });
+    let mut server = server(DnsLimits { tcp_idle: ms(100_000), ..open() });
     let mut stream = tcp(server.addresses()[0]);
     let names = ["www.example.org.", "mail.example.org.", "nowhere.example.org.", "big.example.org."];
     let asked: Vec<Message> = names.iter().map(|name| query(name, "TXT")).collect();
@@ -166,7 +166,7 @@ fn a_reply_may_have_all_that_a_message_can() {
 
 #[test]
 fn slow_clients_are_cut_off_and_disturb_none() {
-    let server = server(Limits { tcp_idle: ms(300), ..open() });
+    let server = server(DnsLimits { tcp_idle: ms(300), ..open() });
     let to = server.addresses()[0];
     let asked = framed(&bytes(&query("big.example.org.", "TXT")));
     let mut idle = tcp(to);
@@ -202,7 +202,7 @@ fn slow_clients_are_cut_off_and_disturb_none() {
 
 #[test]
 fn connections_are_limited_in_all_and_by_network() {
-    let server = server(Limits { tcp_connections: 4, tcp_per_prefix: 2, ..open() });
+    let server = server(DnsLimits { tcp_connections: 4, tcp_per_prefix: 2, ..open() });
     let to = server.addresses()[0];
     let from = |ip: [u8; 4]| {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).expect("a socket");
@@ -271,7 +271,7 @@ fn no_query_is_lost_by_a_reload() {
 /// A flood in the name of one network: it gets its rate, and now and then a word to ask over TCP; its neighbours are served.
 #[test]
 fn a_flood_takes_the_replies_of_its_network_alone() {
-    let mut server = server(Limits { replies_per_second: 50, ..Limits::default() });
+    let mut server = server(DnsLimits { replies_per_second: 50, ..DnsLimits::default() });
     let to = server.addresses()[0];
     let asked = bytes(&query("www.example.org.", "A"));
     let start = sojourn_part::now();
@@ -423,13 +423,13 @@ fn a_port_that_is_taken_is_said_to_be() {
     drop(other);
     until("it is free again", || start(2).is_ok());
     for (limits, expected) in [
-        (Limits { udp_payload: 511, ..open() }, "udp_payload = 511"),
-        (Limits { prefix_v4: 33, ..open() }, "prefix_v4 = 33"),
-        (Limits { prefix_v6: 129, ..open() }, "prefix_v6 = 129"),
-        (Limits { tcp_connections: 0, ..open() }, "tcp_connections"),
-        (Limits { tcp_idle: ms(0), ..open() }, "tcp_idle"),
+        (DnsLimits { udp_payload: 511, ..open() }, "udp_payload: 511"),
+        (DnsLimits { prefix_v4: 33, ..open() }, "prefix_v4: 33"),
+        (DnsLimits { prefix_v6: 129, ..open() }, "prefix_v6: 129"),
+        (DnsLimits { tcp_connections: 0, ..open() }, "tcp_connections"),
+        (DnsLimits { tcp_idle: ms(0), ..open() }, "tcp_idle"),
     ] {
-        assert!(limits.check().expect_err(expected).contains(expected));
+        assert!(limits.check().expect_err(expected).to_string().contains(expected));
     }
 }
 

@@ -7,7 +7,7 @@ use hickory_proto::op::Message;
 use hickory_proto::rr::rdata::SOA;
 use hickory_proto::rr::{Name, RData, Record};
 use ring::hmac;
-use sojourn_dns::{Done, Limits, TransferKey, Transport, Zone, Zones};
+use sojourn_dns::{DnsLimits, Done, TransferKey, Transport, Zone, Zones};
 
 use super::sockets::server;
 use super::{Bench, bytes, line, open, query, read, services};
@@ -225,7 +225,7 @@ fn what_is_asked_signed_is_answered_signed() {
 /// Over UDP the signature has to fit too: what does not says so, signed.
 #[test]
 fn a_signed_reply_is_no_longer_than_its_limit() {
-    let mut bench = Bench::new(Limits { replies_per_second: 0, ..Limits::default() });
+    let mut bench = Bench::new(DnsLimits { replies_per_second: 0, ..DnsLimits::default() });
     let (packet, code) = RIGHT.sign(&query("big.example.org.", "TXT"));
     let reply = bench.send(&packet, Transport::Udp).1;
     assert!(reply.len() <= 512 && reply[2] & 2 != 0, "{} bytes", reply.len());

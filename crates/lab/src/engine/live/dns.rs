@@ -5,16 +5,17 @@
 //! hosts, whose addresses are those of their regions, and the front nodes that it names report to it as each its site. The
 //! price: what it answers with has to be at one port, so its sites are packet switches.
 
-use std::fmt::Write;
-use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 
 use sojourn_bed::Ground;
-use sojourn_bed::namespace::TEMPORARY;
+use sojourn_dispatch::{self as dispatch, capacity};
 use sojourn_load::Rotation;
 use sojourn_model::System;
 use sojourn_model::system::{Face, Probes, Reports, Resolves, Tier, TtlRule};
+use sojourn_part::settings::dns::{
+    DnsSettings, Probing, ServiceSettings, SiteReports, SiteSettings, Ttl, ZoneSettings,
+};
 use sojourn_sim::capability::{self, Combination};
 use sojourn_stats::Span;
 
@@ -76,57 +77,35 @@ impl Dns<'_> {
         if self.tier.reports.is_some() {
             reports::make_key()?;
         }
-        let file = Path::new(TEMPORARY).join(format!("{name}.toml"));
-        fs::write(&file, self.config(address)).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
-        let arguments = ["dns", "--config", &file.display().to_string()];
-        Part::start_on(ground, (host, address), self.program, &name, &arguments)
+        Part::start_by(ground, (host, address), self.program, &name, &["dns"], &self.settings(address))
     }
 
-    /// Its configuration.
-    fn config(&self, listen: SocketAddr) -> String {
+    fn settings(&self, listen: SocketAddr) -> DnsSettings {
         let tier = self.tier;
-        let ttl = match tier.ttl_rule {
-            TtlRule::Constant => tier.ttl.to_string(),
-            TtlRule::Variable => format!("variable({})", tier.ttl),
-            TtlRule::Adaptive => format!("adaptive({})", tier.ttl),
+        let reports = tier.reports.map(|reports| SiteReports {
+            listen: reports::receiver(listen.ip()),
+            key_file: reports::key(),
+            estimator: reports.estimator.unwrap_or(capacity::DEFAULT).into(),
+        });
+        let sites = self.sites.iter().enumerate().map(|(place, (name, address))| SiteSettings {
+            weight: tier.weights.get(place).copied().unwrap_or(1.0),
+            ..SiteSettings::new(name, vec![address.ip()])
+        });
+        let rule = match tier.ttl_rule {
+            TtlRule::Constant => dispatch::TtlRule::Constant,
+            TtlRule::Variable => dispatch::TtlRule::Variable,
+            TtlRule::Adaptive => dispatch::TtlRule::Adaptive,
         };
-        let mut text = String::new();
-        let mut line = |line: String| writeln!(text, "{line}").expect("a text takes all");
-        line(format!("listen = [\"{listen}\"]"));
-        line(format!("seed = {}", self.seed));
-        if tier.reports.is_some() {
-            line("[reports]".into());
-            line(format!("listen = \"{}\"", reports::receiver(listen.ip())));
-            line(format!("key_file = {}", quoted(&reports::key().display().to_string())));
-        }
-        if let Some(estimator) = tier.reports.and_then(|reports| reports.estimator) {
-            line(format!("estimator = \"{estimator}\""));
-        }
-        line("[[zone]]".into());
-        line(format!("name = \"{ZONE}\""));
-        line(format!("ns = [\"{NAME_SERVER}\"]"));
-        line("[[zone.service]]".into());
-        line(format!("name = \"{SERVICE}\""));
-        line(format!("policy = {}", quoted(&tier.policy)));
-        line(format!("ttl = \"{ttl}\""));
-        line(format!("answers = {}", self.answers));
-        if let Some(Probes { at_most, refresh }) = tier.probes {
-            line(format!("probes = {{ at_most = {at_most}, refresh = \"{refresh}\" }}"));
-        }
-        if let Some(every) = tier.reports.and_then(|reports| reports.client_rates) {
-            line(format!("client_rates = \"{every}\""));
-        }
-        if let Some(record) = self.record {
-            line(format!("record = {}", quoted(&record.display().to_string())));
-        }
-        for (place, (name, address)) in self.sites.iter().enumerate() {
-            let weight = tier.weights.get(place).copied().unwrap_or(1.0);
-            line("[[zone.service.site]]".into());
-            line(format!("name = {}", quoted(name)));
-            line(format!("address = [\"{}\"]", address.ip()));
-            line(format!("weight = {weight}"));
-        }
-        text
+        let ttl = Ttl { span: tier.ttl, rule };
+        let service = ServiceSettings {
+            answers: self.answers,
+            probes: tier.probes.map(|Probes { at_most, refresh }| Probing { at_most, refresh }),
+            client_rates: tier.reports.and_then(|reports| reports.client_rates),
+            record: self.record.map(Path::to_owned),
+            ..ServiceSettings::new(SERVICE, &tier.policy, ttl, sites.collect())
+        };
+        let zone = ZoneSettings::new(ZONE, vec![NAME_SERVER.into()], vec![service]);
+        DnsSettings { listen: vec![listen], seed: self.seed, reports, zones: vec![zone], ..DnsSettings::default() }
     }
 }
 
@@ -162,10 +141,12 @@ pub(super) fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use sojourn_part::settings::to_toml;
+
     use super::*;
 
     #[test]
-    fn its_configuration_says_what_the_tier_says() {
+    fn its_settings_say_what_the_tier_says() {
         let probes = Some(Probes { at_most: 3, refresh: Span::from_secs_f64(120.0) });
         let rates = Some(Span::from_secs_f64(64.0));
         let every = Span::from_secs_f64(0.5);
@@ -190,7 +171,8 @@ mod tests {
         let sites = [site("c1", "194.0.0.9:80"), site("c2", "198.0.0.9:80")];
         let (program, record) = (Path::new("x"), Some(Path::new("/r/d.jsonl")));
         let dns = Dns { program, tier: &tier, seed: 7, record, answers: 2, sites: &sites };
-        let config: toml::Table = dns.config("194.0.0.1:53".parse().unwrap()).parse().unwrap();
+        let settings = to_toml(&dns.settings("194.0.0.1:53".parse().unwrap()));
+        let config: toml::Table = settings.parse().unwrap();
         assert_eq!((config["listen"][0].as_str(), config["seed"].as_integer()), (Some("194.0.0.1:53"), Some(7)));
         assert_eq!(config["reports"]["listen"].as_str(), Some("194.0.0.1:7400"));
         let service = &config["zone"][0]["service"][0];
