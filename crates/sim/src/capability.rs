@@ -100,6 +100,18 @@ pub struct Row {
     is_in: fn(&Combination<'_>) -> bool,
 }
 
+/// A row, from left to right.
+const fn row(
+    face: Option<Face>,
+    users: Users,
+    what: &'static str,
+    sim: Has,
+    live: Has,
+    is_in: fn(&Combination<'_>) -> bool,
+) -> Row {
+    Row { face, users, what, sim, live, is_in }
+}
+
 /// All rows, in the order in which they are asked.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
     let groups: [&[Row]; 8] = [

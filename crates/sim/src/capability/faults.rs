@@ -5,80 +5,48 @@ use sojourn_stats::Time;
 
 use super::Has::{Instead, No, Yes};
 use super::Users::{Any, Request};
-use super::{Combination, Row, is_on_servers};
+use super::{Combination, Row, is_on_servers, row};
 
 pub(super) const ROWS: &[Row] = &[
-    Row {
-        face: None,
-        users: Any,
-        what: "deciders that are slow or have errors",
-        sim: No,
-        live: No,
-        is_in: |of| {
-            let is_half = |fault: &Fault| matches!(fault.trouble, Trouble::Slow(_) | Trouble::Errors(_));
-            any(of, |fault| face_of(fault, of).is_some() && is_half(fault))
-        },
-    },
-    Row {
-        face: None,
-        users: Request,
-        what: "fault of this kind",
-        sim: Instead(
+    row(None, Any, "deciders that are slow or have errors", No, No, |of| {
+        let is_half = |fault: &Fault| matches!(fault.trouble, Trouble::Slow(_) | Trouble::Errors(_));
+        any(of, |fault| face_of(fault, of).is_some() && is_half(fault))
+    }),
+    row(
+        None,
+        Request,
+        "fault of this kind",
+        Instead(
             "servers, sites and shares of them that are `down`, `drained`, `restarted`, `frozen`, `cut`, `slow(0.2)` (of one \
              resource) or have `errors(0.3)`; tiers that are `down` or `frozen`; resolvers that are `down`; paths that are \
              `cut`, or have `loss(0.1)` where [system.tcp] is",
         ),
-        live: Yes,
-        is_in: |of| !of.system.faults.iter().all(|fault| is_simulated(fault, of)),
-    },
-    Row {
-        face: None,
-        users: Any,
-        what: "fault that begins after the live run has ended",
-        sim: Yes,
-        live: Instead("make `live.duration` longer, or begin earlier"),
-        is_in: |of| any(of, |fault| fault.at >= Time::ZERO + of.live.duration),
-    },
-    Row {
-        face: None,
-        users: Any,
-        what: "links to cut without [system.paths]",
-        sim: Yes,
-        live: No,
-        is_in: |of| of.system.paths.is_empty() && any(of, is_of_links),
-    },
-    Row {
-        face: None,
-        users: Any,
-        what: "faults of real servers but `cut` and `loss`",
-        sim: Yes,
-        live: No,
-        is_in: |of| of.live.is_program && any(of, |fault| !is_of_links(fault)),
-    },
-    Row {
-        face: None,
-        users: Any,
-        what: "resolvers that break",
-        sim: Yes,
-        live: No,
-        is_in: |of| any(of, |fault| matches!(fault.subject, Subject::Resolver(_))),
-    },
-    Row {
-        face: Some(Face::Dns),
-        users: Any,
-        what: "DNS that can break",
-        sim: Yes,
-        live: No,
-        is_in: |of| any(of, |fault| face_of(fault, of) == Some(Face::Dns)),
-    },
-    Row {
-        face: Some(Face::Redirect),
-        users: Any,
-        what: "faults where nodes redirect",
-        sim: Yes,
-        live: No,
-        is_in: |of| !of.system.faults.is_empty() && of.any_tier(is_on_servers),
-    },
+        Yes,
+        |of| !of.system.faults.iter().all(|fault| is_simulated(fault, of)),
+    ),
+    row(
+        None,
+        Any,
+        "fault that begins after the live run has ended",
+        Yes,
+        Instead("make `live.duration` longer, or begin earlier"),
+        |of| any(of, |fault| fault.at >= Time::ZERO + of.live.duration),
+    ),
+    row(None, Any, "links to cut without [system.paths]", Yes, No, |of| {
+        of.system.paths.is_empty() && any(of, is_of_links)
+    }),
+    row(None, Any, "faults of real servers but `cut` and `loss`", Yes, No, |of| {
+        of.live.is_program && any(of, |fault| !is_of_links(fault))
+    }),
+    row(None, Any, "resolvers that break", Yes, No, |of| {
+        any(of, |fault| matches!(fault.subject, Subject::Resolver(_)))
+    }),
+    row(Some(Face::Dns), Any, "DNS that can break", Yes, No, |of| {
+        any(of, |fault| face_of(fault, of) == Some(Face::Dns))
+    }),
+    row(Some(Face::Redirect), Any, "faults where nodes redirect", Yes, No, |of| {
+        !of.system.faults.is_empty() && of.any_tier(is_on_servers)
+    }),
 ];
 
 fn any(of: &Combination<'_>, is_so: impl Fn(&Fault) -> bool) -> bool {

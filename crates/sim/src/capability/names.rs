@@ -6,95 +6,59 @@ use sojourn_stats::Span;
 
 use super::Has::{Instead, No, Yes};
 use super::Users::Any;
-use super::{Combination, Row, targets};
+use super::{Combination, Row, row, targets};
 
 /// The most sites that an answer of `sojourn dns` names.
 const ANSWERS_MOST: usize = 8;
 
 pub(super) const ROWS: &[Row] = &[
-    Row {
-        face: Some(Face::Dns),
-        users: Any,
-        what: "DNS but rotation, and `sojourn dns` over packet switches on paths",
-        sim: Yes,
-        live: Instead("use policy = \"round-robin\" with equal weights"),
-        is_in: |of| dns(of).is_some_and(|dns| !can_be_served(dns, of) && !rotates(dns)),
-    },
-    Row {
-        face: Some(Face::Dns),
-        users: Any,
-        what: "resolvers",
-        sim: Yes,
-        live: No,
-        is_in: |of| !of.system.resolvers.is_empty(),
-    },
-    Row {
-        face: Some(Face::Dns),
-        users: Any,
-        what: "clients that keep an address for less than the whole run",
-        sim: Yes,
-        live: Instead("give a longer ttl, or resolves = \"request\""),
-        is_in: |of| dns(of).is_some_and(|dns| !can_be_served(dns, of) && !is_kept(dns, of)),
-    },
-    Row {
-        face: Some(Face::Dns),
-        users: Any,
-        what: "reports and probes but those of a DNS over packet switches on paths",
-        sim: Yes,
-        live: No,
-        is_in: |of| dns(of).is_some_and(|dns| !can_be_served(dns, of) && hears(dns)),
-    },
-    Row {
-        face: Some(Face::Dns),
-        users: Any,
-        what: "several DNS servers",
-        sim: Yes,
-        live: No,
-        is_in: |of| served(of, |dns| dns.seats.len() > 1 || dns.dispatchers > 1),
-    },
-    Row {
-        face: Some(Face::Dns),
-        users: Any,
-        what: "DNS that polls",
-        sim: Yes,
-        live: No,
-        is_in: |of| served(of, |dns| dns.polled.is_some()),
-    },
-    Row {
-        face: Some(Face::Dns),
-        users: Any,
-        what: "limit of a DNS",
-        sim: Yes,
-        live: No,
-        is_in: |of| served(of, |dns| dns.limit.is_some()),
-    },
-    Row {
-        face: Some(Face::Dns),
-        users: Any,
-        what: "TTL but of whole seconds (RFC 1035)",
-        sim: Yes,
-        live: Instead("write e.g. `ttl = \"60 s\"`"),
-        is_in: |of| {
+    row(
+        Some(Face::Dns),
+        Any,
+        "DNS but rotation, and `sojourn dns` over packet switches on paths",
+        Yes,
+        Instead("use policy = \"round-robin\" with equal weights"),
+        |of| dns(of).is_some_and(|dns| !can_be_served(dns, of) && !rotates(dns)),
+    ),
+    row(Some(Face::Dns), Any, "resolvers", Yes, No, |of| !of.system.resolvers.is_empty()),
+    row(
+        Some(Face::Dns),
+        Any,
+        "clients that keep an address for less than the whole run",
+        Yes,
+        Instead("give a longer ttl, or resolves = \"request\""),
+        |of| dns(of).is_some_and(|dns| !can_be_served(dns, of) && !is_kept(dns, of)),
+    ),
+    row(Some(Face::Dns), Any, "reports and probes but those of a DNS over packet switches on paths", Yes, No, |of| {
+        dns(of).is_some_and(|dns| !can_be_served(dns, of) && hears(dns))
+    }),
+    row(Some(Face::Dns), Any, "several DNS servers", Yes, No, |of| {
+        served(of, |dns| dns.seats.len() > 1 || dns.dispatchers > 1)
+    }),
+    row(Some(Face::Dns), Any, "DNS that polls", Yes, No, |of| served(of, |dns| dns.polled.is_some())),
+    row(Some(Face::Dns), Any, "limit of a DNS", Yes, No, |of| served(of, |dns| dns.limit.is_some())),
+    row(
+        Some(Face::Dns),
+        Any,
+        "TTL but of whole seconds (RFC 1035)",
+        Yes,
+        Instead("write e.g. `ttl = \"60 s\"`"),
+        |of| {
             let is_zero = |dns: &Tier| dns.ttl == Span::ZERO && of.system.rules.resolves == Resolves::Ttl;
             served(of, |dns| !dns.ttl.0.is_multiple_of(1_000_000_000) || is_zero(dns))
         },
-    },
-    Row {
-        face: Some(Face::Dns),
-        users: Any,
-        what: "fail-over of clients among more than the 8 sites that an answer of a DNS names",
-        sim: Yes,
-        live: Instead("leave out `fails_over`"),
-        is_in: |of| of.system.rules.fails_over && served(of, |dns| dns.seats[0].targets.len() > ANSWERS_MOST),
-    },
-    Row {
-        face: Some(Face::Dns),
-        users: Any,
-        what: "hidden load of resolvers (`hidden_load`)",
-        sim: Yes,
-        live: No,
-        is_in: |of| served(of, |dns| dns.reports.is_some_and(|reports| reports.hidden_load)),
-    },
+    ),
+    row(
+        Some(Face::Dns),
+        Any,
+        "fail-over of clients among more than the 8 sites that an answer of a DNS names",
+        Yes,
+        Instead("leave out `fails_over`"),
+        |of| of.system.rules.fails_over && served(of, |dns| dns.seats[0].targets.len() > ANSWERS_MOST),
+    ),
+    row(Some(Face::Dns), Any, "hidden load of resolvers (`hidden_load`)", Yes, No, |of| {
+        served(of, |dns| dns.reports.is_some_and(|reports| reports.hidden_load))
+    }),
 ];
 
 /// Whether the DNS in front of a system is a process that clients ask live; else, where there is one, addresses are dealt.

@@ -7,89 +7,70 @@ use sojourn_traffic::Workload;
 
 use super::Has::{Instead, No, Yes};
 use super::Users::{Any, Request};
-use super::{Combination, Row};
+use super::{Combination, Row, row};
 
 pub(super) const ROWS: &[Row] = &[
-    Row {
-        face: None,
-        users: Any,
-        what: "regions and sites without paths",
-        sim: Yes,
-        live: No,
-        is_in: |of| !of.live.is_in_bed && (of.system.regions.len() > 1 || !of.system.sites.is_empty()),
-    },
-    Row {
-        face: None,
-        users: Any,
-        what: "`jitter`, `reorders` or `queue` of a path, which packets meet one by one",
-        sim: Instead("leave it to live"),
-        live: Yes,
-        is_in: |of| of.system.paths.iter().any(|path| path.line.first_key().is_some()),
-    },
-    Row {
-        face: None,
-        users: Request,
-        what: "loss or medium of a path between a gateway or a switch and what it forwards to",
-        sim: Instead("give that path a rate only"),
-        live: Yes,
-        is_in: loses_behind_a_decider,
-    },
-    Row {
-        face: None,
-        users: Any,
-        what: "clients that share machines without [system.paths]",
-        sim: Yes,
-        live: Instead("leave `machines` out"),
-        is_in: |of| of.live.is_in_bed && !of.system.first_on_machine().is_empty() && of.system.paths.is_empty(),
-    },
-    Row {
-        face: None,
-        users: Any,
-        what: "rate of each client's own where a region has several",
-        sim: Yes,
-        live: Instead("share a `medium`"),
-        is_in: |of| {
-            let has_rate = |path: &Path| path.rate != Directions::default();
-            let has_rates = || of.system.paths.iter().any(has_rate) || of.system.network.client_rate.is_some();
-            of.live.is_in_bed && has_many_clients(of) && has_rates()
-        },
-    },
-    Row {
-        face: None,
-        users: Any,
-        what: "round trips that differ among the clients of a region",
-        sim: Yes,
-        live: Instead("write one, such as `rtt = \"80 ms\"`"),
-        is_in: |of| {
-            of.live.is_in_bed && has_many_clients(of) && !are_by_machine(of.system) && round_trips_differ(of.system)
-        },
-    },
-    Row {
-        face: None,
-        users: Any,
-        what: "rates and round trips of [system.network] beside paths",
-        sim: Yes,
-        live: Instead("write them in [system.paths]"),
-        is_in: |of| {
+    row(None, Any, "regions and sites without paths", Yes, No, |of| {
+        !of.live.is_in_bed && (of.system.regions.len() > 1 || !of.system.sites.is_empty())
+    }),
+    row(
+        None,
+        Any,
+        "`jitter`, `reorders` or `queue` of a path, which packets meet one by one",
+        Instead("leave it to live"),
+        Yes,
+        |of| of.system.paths.iter().any(|path| path.line.first_key().is_some()),
+    ),
+    row(
+        None,
+        Request,
+        "loss or medium of a path between a gateway or a switch and what it forwards to",
+        Instead("give that path a rate only"),
+        Yes,
+        loses_behind_a_decider,
+    ),
+    row(None, Any, "clients that share machines without [system.paths]", Yes, Instead("leave `machines` out"), |of| {
+        of.live.is_in_bed && !of.system.first_on_machine().is_empty() && of.system.paths.is_empty()
+    }),
+    row(None, Any, "rate of each client's own where a region has several", Yes, Instead("share a `medium`"), |of| {
+        let has_rate = |path: &Path| path.rate != Directions::default();
+        let has_rates = || of.system.paths.iter().any(has_rate) || of.system.network.client_rate.is_some();
+        of.live.is_in_bed && has_many_clients(of) && has_rates()
+    }),
+    row(
+        None,
+        Any,
+        "round trips that differ among the clients of a region",
+        Yes,
+        Instead("write one, such as `rtt = \"80 ms\"`"),
+        |of| of.live.is_in_bed && has_many_clients(of) && !are_by_machine(of.system) && round_trips_differ(of.system),
+    ),
+    row(
+        None,
+        Any,
+        "rates and round trips of [system.network] beside paths",
+        Yes,
+        Instead("write them in [system.paths]"),
+        |of| {
             let network = &of.system.network;
             let has_rates = network.shared_rate().or(network.server_rate).is_some();
             of.live.is_in_bed && !of.system.paths.is_empty() && (has_rates || network.server_rtt > Span::ZERO)
         },
-    },
-    Row {
-        face: None,
-        users: Any,
-        what: "TCP but this kernel's",
-        sim: Yes,
-        live: Instead(
+    ),
+    row(
+        None,
+        Any,
+        "TCP but this kernel's",
+        Yes,
+        Instead(
             "write `stack = \"linux-6\"` and nothing else of TCP, or under [run] `live = { tcp = \"kernel\" }` for live and its \
              twin alone",
         ),
-        is_in: |of| {
+        |of| {
             let is_linux = of.system.transport.as_ref().is_none_or(|transport| transport.stack == TcpStack::LINUX_6);
             of.live.is_in_bed && (!(is_linux || of.live.kernel_tcp) || of.system.network.tcp != Tcp::default())
         },
-    },
+    ),
 ];
 
 /// Whether the clients of a system have a host for each machine in a bed.
