@@ -13,7 +13,9 @@
 
 mod backend;
 pub mod dns;
+pub mod gateway;
 mod health;
+mod limits;
 mod reports;
 
 use std::ffi::OsStr;
@@ -30,6 +32,7 @@ pub use sojourn_stats::config::{Wrong, seed};
 
 pub use backend::{backends, read_backend};
 pub use health::Checks;
+pub use limits::Limits;
 pub use reports::{Echoes, REPORTER_MAX, Reports, Upstream, check_reporting};
 
 /// The settings of a part.

@@ -6,6 +6,8 @@
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use sojourn_part::settings::Given;
+use sojourn_part::settings::gateway::{GatewaySettings, RedirectorSettings};
 
 mod agent;
 mod ask;
@@ -18,6 +20,7 @@ mod dns;
 mod doctor;
 mod exit;
 mod experiment;
+mod gateway;
 mod interrupt;
 mod listen;
 mod load;
@@ -70,9 +73,13 @@ enum Verb {
     /// Serve: static files, /bytes/N, and /work whose service is emulated or real
     Node(Box<node::Arguments>),
     /// Forward HTTP requests to backends by a policy
-    Gateway(Box<child::Gateway>),
+    ///
+    /// docs/live.md says what a file may have: `sojourn gateway --config gateway.toml`.
+    Gateway(Box<Given<GatewaySettings>>),
     /// Answer HTTP requests with the address of a backend, chosen by a policy
-    Redirect(Box<child::Redirect>),
+    ///
+    /// docs/live.md says what a file may have: `sojourn redirect --config redirect.toml`.
+    Redirect(Box<Given<RedirectorSettings>>),
     /// Forward the packets of each connection to a server, chosen by a policy; replies bypass the switch
     Switch(switch::Arguments),
     /// Answer for zones of the DNS, with addresses that a policy chooses by load and distance
@@ -113,8 +120,8 @@ fn main() -> ExitCode {
         Verb::Queue(arguments) => queue::queue(&arguments),
         Verb::Traffic(arguments) => traffic::traffic(&arguments),
         Verb::Node(arguments) => node::node(&arguments),
-        Verb::Gateway(arguments) => child::gateway(&arguments),
-        Verb::Redirect(arguments) => child::redirect(&arguments),
+        Verb::Gateway(arguments) => gateway::serve(&arguments),
+        Verb::Redirect(arguments) => gateway::serve(&arguments),
         Verb::Switch(arguments) => switch::switch(&arguments),
         Verb::Dns(arguments) => dns::dns(&arguments),
         Verb::Loadd(arguments) => loadd::loadd(&arguments),

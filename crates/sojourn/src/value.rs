@@ -35,13 +35,13 @@ pub(crate) fn file_to_write() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
-/// The same error of the command line; where the standard library could not read a value, in words that say what would be right.
+/// The same error of the command line; a value that cannot be read is told in one line, with what would be right.
 pub(crate) fn plain(error: clap::Error) -> clap::Error {
     let of = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
-    let Some(right) = error.source().and_then(what_is_right) else { return error };
+    let Some(source) = error.source() else { return error };
     let (flag, value) = (of(ContextKind::InvalidArg), of(ContextKind::InvalidValue));
-    let message = format!("invalid value '{value}' for '{flag}': {right}\n\nFor more information, try '--help'.\n");
-    clap::Error::raw(ErrorKind::ValueValidation, message)
+    let right = what_is_right(source).map_or_else(|| source.to_string(), ToOwned::to_owned);
+    clap::Error::raw(ErrorKind::ValueValidation, format!("invalid value '{value}' for '{flag}': {right}\n"))
 }
 
 fn what_is_right(unread: &(dyn Error + 'static)) -> Option<&'static str> {

@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 use sojourn_bed::supervised::Signalled;
 use sojourn_bed::{Events, supervised};
 use sojourn_part::child::{stopped, until_stopped, until_stopped_or};
+use sojourn_part::settings::gateway::{Face, InFront};
 use sojourn_part::{ServeError, descriptors};
-use sojourn_report::UpstreamConfig;
+use sojourn_stats::Span;
 
-use crate::{Face, Gateway, GatewayConfig, Node, NodeConfig};
+use crate::{Gateway, Node, NodeConfig};
 
 /// Runs a node until it is told to stop, with as many file descriptors as the system allows. `input` is the standard
 /// input, or none where its end means nothing (a service manager that connects it to `/dev/null`). Over it a node is told
@@ -63,34 +64,37 @@ pub fn node(
     written
 }
 
-/// Runs a gateway or a redirector until it is told to stop; otherwise as a node.
+/// Runs a gateway or a redirector until it is told to stop; otherwise as a node. A run waits for its children, and has asked all
+/// that it wants to know before it stops them: a child of one gives requests in flight a second, unless settings say otherwise.
 ///
 /// # Errors
 /// When the gateway cannot start, and nothing has been written then; or when its record could not be written to its end.
-pub fn gateway(
-    config: GatewayConfig,
+pub fn gateway<F: Face>(
+    mut settings: InFront<F>,
     output: impl Write + Send + 'static,
     input: Option<impl Read + Send + 'static>,
 ) -> Result<(), ServeError> {
     descriptors::raise_limit();
     let events = Events::once_ready(output);
-    let (policy, upstream) = (config.policy.clone(), config.upstream.as_ref().map(UpstreamConfig::summary));
-    let kind = match config.face {
-        Face::Proxy => "gateway",
-        Face::Redirector { .. } => "redirect",
-    };
-    let gateway = Gateway::start(config, events.clone())?;
+    if input.is_some() {
+        settings.grace.get_or_insert(GRACE_OF_CHILDREN);
+    }
+    let (policy, tells) = (settings.policy().to_owned(), settings.upstream.clone());
+    let gateway = Gateway::start(settings, events.clone())?;
     let address = gateway.address();
     let mut ready =
-        json!({"event": "ready", "kind": kind, "port": address.port(), "address": address, "policy": policy});
+        json!({"event": "ready", "kind": F::NAME, "port": address.port(), "address": address, "policy": policy});
     if let Some(reports) = gateway.reports_address() {
         ready["reports"] = json!(reports);
     }
-    if let Some(upstream) = upstream {
-        ready["tells"] = upstream;
+    if let Some(name) = tells.name {
+        ready["tells"] = json!({"name": name, "receivers": tells.to});
     }
     until_stopped(&events, &ready, input, |_| {})?;
     let counts = gateway.stop();
-    events.emit(&stopped(kind, &counts));
+    events.emit(&stopped(F::NAME, &counts));
     if counts.records_failed > 0 { Err(ServeError::Record) } else { Ok(()) }
 }
+
+/// How long requests in flight may take where a run stops a child.
+const GRACE_OF_CHILDREN: Span = Span(1_000_000_000);

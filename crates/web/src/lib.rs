@@ -6,7 +6,7 @@ pub mod node;
 mod redirection;
 mod target;
 
-pub use gateway::{Face, Gateway, GatewayConfig, GatewayCounts, OrcaConfig, Timeouts};
+pub use gateway::{Gateway, GatewayCounts};
 pub use node::{
     Ailment, CertificateFiles, ClusterConfig, ClusterCounts, CopySettings, HandOver, Limits, Membership, Node,
     NodeConfig, NodeCounts, NodeFile, PeerConfig, TlsConfig, WhenFull,

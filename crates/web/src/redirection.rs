@@ -49,14 +49,6 @@ pub(crate) fn location(url: &str, asked: &Uri) -> Result<HeaderValue, InvalidHea
     HeaderValue::from_bytes([url, path].concat().as_bytes())
 }
 
-/// Whether a path can be added to this URL.
-pub(crate) fn is_origin(url: &str) -> bool {
-    let Ok(parsed) = url.parse::<Uri>() else { return false };
-    let is_web = matches!(parsed.scheme_str(), Some("http" | "https"));
-    let has_host = parsed.authority().is_some_and(|authority| !authority.as_str().contains('@'));
-    is_web && has_host && !url.contains(['?', '#'])
-}
-
 /// Lets go of a request that is answered with `reply` before its body was read.
 pub(crate) fn leave_body(request: Request<Incoming>, reply: &mut HeaderMap, patience: Duration) {
     if request.body().is_end_stream() {

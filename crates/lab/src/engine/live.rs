@@ -333,7 +333,7 @@ fn start_nodes(
                 nodes::Node { program, system, tier, host: index, record }.start(ground, &arguments)
             }
             (None, Some(_)) => switch::server(ground, program, &host.name, &arguments),
-            (None, None) => Part::start(ground, program, &host.name, "node", &arguments),
+            (None, None) => Part::start_by_flags(ground, program, &host.name, "node", &arguments),
         }
         .map(|part| Serving::Node(Box::new(part)))
     };

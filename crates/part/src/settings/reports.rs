@@ -137,7 +137,7 @@ pub fn check_reporting(key: Option<&Path>, reports: &Reports, upstream: &Upstrea
     upstream.echoes.check().map_err(|wrong| wrong.inside("upstream"))?;
     if key.is_some() && !is_used && reports.listen.is_none() && upstream.name.is_none() {
         let right = "nothing is signed with it; add --reports or --report-to, or leave it out";
-        return Err(Wrong::new("key", right));
+        return Err(Wrong::new("key_file", right));
     }
     Ok(())
 }

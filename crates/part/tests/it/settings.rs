@@ -179,7 +179,7 @@ fn reports_need_a_key_and_a_key_needs_reports() {
         assert_eq!(wrong(right.0, right.1, false), None, "{right:?}");
     }
     assert_eq!(wrong(&none, key, true), None);
-    assert_eq!(wrong(&none, key, false).as_deref(), Some("key"));
+    assert_eq!(wrong(&none, key, false).as_deref(), Some("key_file"));
     assert_eq!(wrong(&taken, None, false).as_deref(), Some("reports.listen"));
     assert_eq!(wrong(&made, None, true).as_deref(), Some("upstream.to"));
     assert_eq!(wrong(&nameless, key, false).as_deref(), Some("upstream.to"));

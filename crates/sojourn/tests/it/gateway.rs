@@ -1,5 +1,6 @@
 //! The gateway as a program: how often it tries a request again, and what takes a backend out.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 use sojourn_bed::Child;
 
-use crate::sojourn::{PROGRAM, await_that, sojourn, stderr};
+use crate::sojourn::{PROGRAM, await_that, sojourn, stderr, stdout};
 
 /// Answers health checks, and breaks off every request; it ends with the test.
 fn breaking() -> SocketAddr {
@@ -62,6 +63,54 @@ fn a_backend_is_out_after_as_many_failures_as_the_flag_says() {
     assert_eq!(downs(), 0);
     assert!(ask(&gateway, GET).starts_with("HTTP/1.1 502 "));
     await_that("it is out", || downs() == 1);
+}
+
+#[test]
+fn a_file_holds_settings_and_flags_win_over_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gateway.toml");
+    let backends: Vec<String> = (0..3).map(|_| format!("\"{}\"", breaking())).collect();
+    fs::write(&file, format!("backend = [{}]\n[face]\nretries = 2\n", backends.join(", "))).unwrap();
+    let config = format!("--config={}", file.display());
+    for (flags, tried) in [(&[&config[..]][..], 2), (&[&config, "--retries", "0"], 0)] {
+        let gateway = gateway(flags, &[]);
+        assert!(ask(&gateway, GET).starts_with("HTTP/1.1 502 "));
+        assert_eq!(gateway.stop().pop().unwrap()["retried"], tried, "{flags:?}");
+    }
+    let checked = sojourn(&["gateway", &config, "--check", "--policy", "random"]);
+    let said = stdout(&checked);
+    assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
+    assert!(
+        said.contains("gateway.toml: ok; gateway on 127.0.0.1:0, by random to server-1, server-2, server-3"),
+        "{said}"
+    );
+    assert!(said.contains("retries = 2"), "{said}");
+}
+
+#[test]
+fn a_mistake_in_a_file_or_a_flag_is_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gateway.toml");
+    let config = format!("--config={}", file.display());
+    let refused = |text: &str, flags: &[&str]| {
+        fs::write(&file, format!("backend = [\"a=127.0.0.1:9\"]\n{text}")).unwrap();
+        let output = sojourn(&[&["gateway", &config, "--check"], flags].concat());
+        let complaint = stderr(&output);
+        assert_eq!((output.status.code(), complaint.trim_end().lines().count()), (Some(2), 1), "{complaint}");
+        complaint
+    };
+    for (text, flags, expected) in [
+        ("[face]\nretires = 2\n", &[][..], "gateway.toml:3: unknown key `retires`; did you mean `retries`?"),
+        ("[decider]\npolicy = \"randm\"\n", &[], "gateway.toml:3: decider.policy: unknown policy `randm`"),
+        ("", &["--policy", "randm"], "--policy: unknown policy `randm`; did you mean `random`?"),
+        ("", &["--backend", "a=nowhere"], "a=nowhere: the address is not IP:PORT"),
+        ("", &["--head-timeout", "soon"], "--head-timeout"),
+        ("", &["--key", "none"], "--key: nothing is signed with it"),
+        ("", &["--orca-every", "1 s"], "--orca-every: there is no stream"),
+    ] {
+        let complaint = refused(text, flags);
+        assert!(complaint.contains(expected), "{complaint}");
+    }
 }
 
 #[test]

@@ -12,7 +12,9 @@ use sojourn_bed::Events;
 use sojourn_dispatch::reports::{Account, AsOne, Totals, phase};
 use sojourn_dispatch::{BackendId, Catalogue, FrontSettings, Report};
 use sojourn_model::Discipline;
-use sojourn_part::{Health, Probe, now};
+use sojourn_part::settings::gateway::GatewaySettings;
+use sojourn_part::settings::{Checks, Reports, Upstream};
+use sojourn_part::{Probe, now};
 use sojourn_report::loadd::{Loadd, LoaddConfig, Sources, Times};
 use sojourn_report::upstream::{Look, Servers};
 use sojourn_report::{
@@ -20,13 +22,15 @@ use sojourn_report::{
     Told, UpstreamConfig,
 };
 use sojourn_stats::{Span, Time};
-use sojourn_web::{Gateway, GatewayConfig, Node};
+use sojourn_web::{Gateway, Node};
 
 use crate::support::{Client, Lines, backends, ms, node, until};
 
 pub(crate) fn key() -> Key {
-    Key::new(b"a secret of tests")
+    Key::new(SECRET)
 }
+
+const SECRET: &[u8] = b"a secret of tests";
 
 pub(crate) const HOUR: Span = Span(3600 * 1_000_000_000);
 
@@ -94,13 +98,19 @@ impl Cluster {
     fn new(upstream: UpstreamConfig, times: Option<Times>, logs: &[PathBuf]) -> Cluster {
         let nodes: Vec<Node> = ["s1", "s2"].map(|name| node(name, Discipline::Ps)).into();
         let addresses: Vec<_> = nodes.iter().map(Node::address).collect();
-        let reports = ReportsConfig::new("127.0.0.1:0".parse().expect("an address"), key());
-        let health = Health { probe: Probe::Connect, every: ms(20), timeout: ms(5000), fall: 3, rise: 1 };
-        let config = GatewayConfig {
-            reports: times.is_some().then_some(reports),
-            upstream: Some(upstream),
+        let folder = tempfile::tempdir().expect("a folder");
+        let key_file = folder.path().join("key");
+        fs::write(&key_file, SECRET).expect("it is ours");
+        let UpstreamConfig { name, receivers, every, heartbeat, client_rates, probes, .. } = upstream;
+        let upstream = Upstream { to: receivers, name: Some(name), every, heartbeat, client_rates, echoes: probes };
+        let listen = times.map(|_| "127.0.0.1:0".parse().expect("an address"));
+        let health = Checks { probe: Probe::Connect, every: ms(20), timeout: ms(5000) };
+        let config = GatewaySettings {
+            key_file: Some(key_file),
+            reports: Reports { listen, ..Reports::default() },
+            upstream,
             health,
-            ..GatewayConfig::new("random", backends(&addresses))
+            ..GatewaySettings::new("random", backends(&addresses))
         };
         let said = Lines::default();
         let gateway = Gateway::start(config, Events::to(said.clone())).expect("a gateway starts");

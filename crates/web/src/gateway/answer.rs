@@ -13,7 +13,7 @@ use super::asked::asked;
 use super::refusal::{rejection, text};
 use super::reply::Reply;
 use super::worker::{Peer, Worker};
-use super::{Face, proxy, redirect};
+use super::{proxy, redirect};
 use crate::target;
 
 /// Answers one request. Dropped when the client goes away, and with it whatever is in flight for it.
@@ -32,12 +32,12 @@ pub(super) async fn answer(
     if let Err((status, wrong)) = target::settle(&mut request) {
         return Ok(rejection(&worker, status, wrong));
     }
-    Ok(match worker.config.face {
-        Face::Proxy => {
+    Ok(match worker.redirect {
+        None => {
             let asked = asked(&worker, &peer, &request);
             proxy::forward(worker, peer, asked, request).await.unwrap_or_else(|unserved| unserved.reply)
         }
-        Face::Redirector { status } => redirect::redirect(&worker, &peer, request, status),
+        Some(status) => redirect::redirect(&worker, &peer, request, status),
     })
 }
 

@@ -6,17 +6,17 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use sojourn_bed::Events;
 use sojourn_dispatch::{
-    BackendId, Change, ClientRules, Command, Decision, Event, Front, FrontSettings, Information, News, Report, Request,
-    Signals, Standing,
+    BackendId, Change, ClientRules, Command, Decision, Event, Front, News, Report, Request, Signals, Standing,
 };
 use sojourn_part::alarm::{Alarm, Bell};
+use sojourn_part::settings::gateway::GatewaySettings;
 use sojourn_part::{Probe, ServeError, clock, record};
 use sojourn_report::Told;
 use sojourn_report::upstream::Upstream;
 use sojourn_stats::{Span, Time};
 
 use super::counts::{Counts, PerBackend, Seen};
-use super::{GatewayConfig, record_path};
+use super::record_path;
 
 /// How long the rate of a client counts: daemons tell it every 64 s unless told otherwise, and one report may be lost.
 const RATES_EXPIRE: Span = Span(130_000_000_000);
@@ -63,32 +63,17 @@ pub(super) struct Choice {
 }
 
 impl Decider {
-    pub(super) fn new(config: &GatewayConfig, index: usize) -> Result<Decider, ServeError> {
-        let backends: Vec<_> = config.backends.iter().map(|backend| (backend.name.clone(), backend.weight)).collect();
-        let signals = config.signals();
-        // The simulator's dispatchers bear the same names, so that both draw the same numbers.
-        let name = format!("dispatcher {index}");
-        let settings = FrontSettings {
-            seed: config.seed,
-            poll: match config.information {
-                Information::Immediate => None,
-                Information::Polled { every } => Some(every),
-            },
-            limit: config.limit,
-            fall: config.health.fall,
-            rise: config.health.rise,
-            ..FrontSettings::new(config.policy.as_str())
-        };
-        let mut front = Front::new(&settings, &backends, &config.catalogue, signals, &name)?;
+    /// One around `front`, of thread `index`.
+    pub(super) fn new(config: &GatewaySettings, mut front: Front, index: usize) -> Result<Decider, ServeError> {
         let path = config.record.as_ref().map(|path| record_path(path, index));
         record(&mut front, path.as_deref(), config.explain)?;
-        let (checks, reports) = (config.health.probe != Probe::Off, config.reports.is_some());
+        let (checks, reports) = (config.health.probe != Probe::Off, config.reports.listen.is_some());
         front.backends().for_each(|backend| _ = front.watch(backend, checks, reports, clock::now()));
-        if config.reports.is_some() {
+        if config.reports.listen.is_some() {
             front.keep_clients(ClientRules { rates_expire: Some(RATES_EXPIRE), ..ClientRules::default() });
         }
         let alarm = Alarm::new().map_err(ServeError::system("cannot make a timer"))?;
-        let seen = backends.iter().map(|_| Seen::default()).collect();
+        let seen = config.backends.iter().map(|_| Seen::default()).collect();
         let users = if config.shared { config.threads } else { 1 };
         Ok(Decider { front, alarm, armed: Time::NEVER, seen, users })
     }
@@ -136,7 +121,7 @@ impl Board {
         all: Arc<[Arc<Counts>]>,
         events: Events,
         upstream: Option<Arc<Upstream>>,
-        config: &GatewayConfig,
+        config: &GatewaySettings,
     ) -> Board {
         let names = config.backends.iter().map(|backend| backend.name.clone()).collect();
         let about = |decider: &Decider| (decider.front.requires(), decider.seen());

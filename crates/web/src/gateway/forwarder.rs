@@ -13,7 +13,9 @@ use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
 use sojourn_bed::Events;
 use sojourn_dispatch::{Ask, BackendId, Catalogue, Code, Decision, Explanation, Policy, Reason, Signals};
-use sojourn_part::{Backend, Health, Probe, ServeError};
+use sojourn_part::settings::Checks;
+use sojourn_part::settings::gateway::{Forward, GatewaySettings};
+use sojourn_part::{Backend, Probe, ServeError};
 use sojourn_stats::Stream;
 use tokio::task::JoinSet;
 
@@ -23,7 +25,7 @@ use super::id::GatewayId;
 use super::proxy::{self, Unserved};
 use super::reply::Reply;
 use super::worker::{Peer, Worker};
-use super::{GatewayConfig, refusal};
+use super::{KEEP, front, refusal};
 
 /// What forwards requests on one thread; dropped it closes its connections.
 pub(crate) struct Forwarder {
@@ -90,12 +92,13 @@ fn worker(to: Backend, id: Arc<GatewayId>) -> Result<Rc<Worker>, ServeError> {
     let mut catalogue = Catalogue::default();
     catalogue.add("obedient", "the backend that there is", |_| Ok(Box::new(Obedient)))?;
     let counts = Arc::new(Counts::new(1));
-    let config = GatewayConfig { catalogue, retries: 0, ..GatewayConfig::new("obedient", vec![to]) };
-    let config = GatewayConfig { health: Health { probe: Probe::Off, ..config.health.clone() }, ..config };
-    let decider = Decider::new(&config, 0)?;
+    let health = Checks { probe: Probe::Off, ..Checks::default() };
+    let face = Forward { retries: 0, ..Forward::default() };
+    let config = GatewaySettings { health, face, ..GatewaySettings::new("obedient", vec![to]) };
+    let decider = Decider::new(&config, front(&config, false, &catalogue, 0)?, 0)?;
     let config = Arc::new(config);
     let board = Board::new(0, decider.into_own(), Arc::new([counts]), Events::nowhere(), None, &config);
-    Ok(Rc::new(Worker::new(Rc::new(board), config, id)?))
+    Ok(Rc::new(Worker::new(Rc::new(board), config, (None, KEEP), id)?))
 }
 
 /// The policy that chooses the only backend.

@@ -14,9 +14,10 @@ use std::task::{Context, Poll, Waker};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sojourn_bed::Events;
-use sojourn_dispatch::{BackendId, Command, Event, Information, News, Report, Request};
-use sojourn_part::clock;
-use sojourn_report::{Key, ReportsConfig, Told};
+use sojourn_dispatch::{BackendId, Catalogue, Command, Event, News, Report, Request};
+use sojourn_part::settings::gateway::{GatewaySettings, Timeouts};
+use sojourn_part::{Backend, Probe, clock};
+use sojourn_report::Told;
 use sojourn_stats::{Span, Time};
 use tempfile::TempDir;
 
@@ -26,7 +27,7 @@ use super::flight::{Failure, Flight};
 use super::id::GatewayId;
 use super::upload::{Stage, Upload};
 use super::worker::Worker;
-use super::{Backend, GatewayConfig, Probe, Timeouts};
+use super::{KEEP, front};
 
 const A: BackendId = BackendId(0);
 const B: BackendId = BackendId(1);
@@ -56,16 +57,17 @@ impl Write for Output {
 
 impl Desk {
     /// With backends a, b and c and a record, and otherwise as a gateway is.
-    fn new(policy: &str, change: impl FnOnce(&mut GatewayConfig)) -> Desk {
+    fn new(policy: &str, change: impl FnOnce(&mut GatewaySettings)) -> Desk {
         let folder = tempfile::tempdir().expect("a folder");
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 1));
         let backends = ["a", "b", "c"].map(|name| Backend::new(name, nowhere)).into();
-        let mut config = GatewayConfig::new(policy, backends);
+        let mut config = GatewaySettings::new(policy, backends);
         config.record = Some(folder.path().join("record"));
         change(&mut config);
         let events = Output::default();
         let all: Arc<[_]> = (0..config.threads).map(|_| Arc::new(Counts::new(3))).collect();
-        let decider = Decider::new(&config, 0).expect("the test's gateway is one");
+        let front = front(&config, false, &Catalogue::default(), 0).expect("the test's gateway is one");
+        let decider = Decider::new(&config, front, 0).expect("it can be recorded");
         let seen = decider.seen();
         let accesses = if config.shared {
             let decider = decider.into_shared();
@@ -76,7 +78,7 @@ impl Desk {
         let worker = |(thread, access)| {
             let board = Board::new(thread, access, Arc::clone(&all), Events::to(events.clone()), None, &config);
             let (config, id) = (Arc::new(config.clone()), Arc::new(GatewayId::new()));
-            Rc::new(Worker::new(Rc::new(board), config, id).expect("its names are fit for headers"))
+            Rc::new(Worker::new(Rc::new(board), config, (None, KEEP), id).expect("its names are fit for headers"))
         };
         let workers = accesses.into_iter().enumerate().map(worker).collect();
         Desk { workers, seen, events, folder }
@@ -84,7 +86,7 @@ impl Desk {
 
     /// One whose backends fall by `fall` failures in a row.
     fn that_falls_by(fall: u32) -> Desk {
-        Desk::new("round-robin", |config| config.health.fall = fall)
+        Desk::new("round-robin", |config| config.decider.fall = fall)
     }
 
     fn board(&self) -> &Board {
@@ -366,7 +368,6 @@ fn a_backend_falls_by_failures_in_a_row() {
 /// would bring it back.
 #[test]
 fn what_silence_means_depends_on_what_else_is_known() {
-    let reports = || Some(ReportsConfig::new(SocketAddr::from(([127, 0, 0, 1], 0)), Key::new(b"a key of the test")));
     let lost = |backend| Told::Lost { backend, is_empty: false };
     let report = |backend| {
         let report = Box::new(Report::of_in_flight(4, Time(1)));
@@ -375,7 +376,7 @@ fn what_silence_means_depends_on_what_else_is_known() {
     let desk = |policy, probe| {
         Desk::new(policy, |config| {
             config.health.probe = probe;
-            config.reports = reports();
+            config.reports.listen = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
         })
     };
     let probed = desk("round-robin", Probe::Connect);
@@ -489,7 +490,7 @@ fn candidates_are_explained_where_replies_say_so() {
 #[tokio::test(flavor = "current_thread")]
 async fn the_bell_rings_when_something_is_due() {
     let every = Span(5_000_000);
-    let desk = Desk::new("least-connections", |config| config.information = Information::Polled { every });
+    let desk = Desk::new("least-connections", |config| config.decider.poll = Some(every));
     let bell = desk.board().bell().expect("a bell");
     for _ in 0..3 {
         let rung = tokio::time::timeout(Span(10_000_000_000).as_std(), bell.ring()).await;

@@ -91,7 +91,7 @@ pub(super) async fn forward(
                 failure = Some((backend, why));
                 // One that took too long may still be worked on, and would then be work for two.
                 let again = why != Failure::TimedOut && message.parts.is_some();
-                if !again || tried.len() >= worker.config.retries as usize {
+                if !again || tried.len() >= worker.config.face.retries as usize {
                     let reply = refusal(&worker, &choice.decision, failure);
                     let body = if again { message.left() } else { None };
                     return Err(Box::new(Unserved { reply, body, is_unreachable: why == Failure::Connect }));

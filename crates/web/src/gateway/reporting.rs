@@ -12,12 +12,12 @@ use hyper::HeaderMap;
 use serde_json::json;
 use sojourn_dispatch::{BackendId, Front};
 use sojourn_part::clock;
+use sojourn_part::settings::gateway::{Forward, Named};
 use sojourn_report::orca::{Load, stream};
 use sojourn_report::upstream::FrontNode;
 use sojourn_report::{Dropped, Inbox, Metric, Metrics, orca};
 use sojourn_stats::Span;
 
-use super::Face;
 use super::worker::Worker;
 
 /// Takes reports for as long as it is polled; `dropped` counts those that were not believed.
@@ -41,10 +41,9 @@ const AGAIN: Span = Span(1_000_000_000);
 
 /// What hears the streams of ORCA of the backends that have one, each for as long as it is polled.
 pub(super) fn streams(worker: &Rc<Worker>) -> impl Iterator<Item = impl Future<Output = ()> + use<>> {
-    let asked = worker.config.orca.iter().flat_map(|orca| orca.streams.iter().map(|stream| (stream, orca.every)));
-    asked.filter_map(|((name, server), every)| {
-        let place = worker.config.backends.iter().position(|backend| backend.name == *name)?;
-        Some(hear_stream(Rc::clone(worker), BackendId(place as u32), *server, every))
+    let Forward { orca, orca_every, .. } = &worker.config.face;
+    orca.iter().filter_map(|Named { name, value: server }| {
+        Some(hear_stream(Rc::clone(worker), worker.board.id(name)?, *server, *orca_every))
     })
 }
 
@@ -91,7 +90,7 @@ impl FrontNode for Worker {
     /// Requests inside; a redirector does not know what becomes of those that it sends on.
     fn own(&self) -> Metrics {
         let mut metrics = Metrics::default();
-        if self.config.face == Face::Proxy {
+        if self.redirect.is_none() {
             metrics.set(Metric::InFlight, self.board.in_flight_of_all() as f64);
         }
         metrics

@@ -11,18 +11,21 @@ use std::time::Duration;
 
 use hyper::header::{HeaderMap, HeaderName, HeaderValue, SET_COOKIE};
 use sojourn_dispatch::{BackendId, Signals};
+use sojourn_part::settings::gateway::GatewaySettings;
 use sojourn_part::{Backend, ServeError, clock, headers};
 use sojourn_stats::{Span, Time};
 
-use super::GatewayConfig;
 use super::board::{Board, Choice};
 use super::id::GatewayId;
 use super::link::{Link, Pool};
+use crate::redirection::RedirectStatus;
 
 /// One thread of a gateway.
 pub(super) struct Worker {
     pub(super) board: Rc<Board>,
-    pub(super) config: Arc<GatewayConfig>,
+    pub(super) config: Arc<GatewaySettings>,
+    /// The status of its answers, where it redirects.
+    pub(super) redirect: Option<RedirectStatus>,
     pub(super) id: Arc<GatewayId>,
     pub(super) pool: Pool,
     pub(super) deadlines: Deadlines,
@@ -44,7 +47,13 @@ pub(super) struct Peer {
 }
 
 impl Worker {
-    pub(super) fn new(board: Rc<Board>, config: Arc<GatewayConfig>, id: Arc<GatewayId>) -> Result<Worker, ServeError> {
+    /// One that forwards, or redirects with a status; and keeps at most `keep` idle connections to each backend.
+    pub(super) fn new(
+        board: Rc<Board>,
+        config: Arc<GatewaySettings>,
+        (redirect, keep): (Option<RedirectStatus>, usize),
+        id: Arc<GatewayId>,
+    ) -> Result<Worker, ServeError> {
         let value = |text: String| HeaderValue::from_str(&text).expect("names and addresses are fit for headers");
         let names = config.backends.iter().map(|backend| headers::name_value(&backend.name));
         let names = names.collect::<Result<_, _>>()?;
@@ -52,13 +61,25 @@ impl Worker {
         let cookie = |name: &str| value(format!("{}={name}; Path=/; HttpOnly", config.cookie));
         let cookies = config.backends.iter().map(|backend| cookie(&backend.name)).collect();
         let client_header = config.client_header.as_ref().and_then(|name| name.parse().ok());
-        let pool = Pool::new(config.backends.len(), config.keep);
+        let pool = Pool::new(config.backends.len(), keep);
         let deadlines = Deadlines::default();
         let urls = config.backends.iter().map(Backend::url).collect();
         // Only a policy that goes by it is told of it.
-        let reads_reports = config.orca.as_ref().is_some_and(|orca| orca.headers);
-        let reads_reports = reads_reports && board.requires.contains(Signals::REPORTS);
-        Ok(Worker { board, config, id, pool, deadlines, client_header, reads_reports, names, hosts, cookies, urls })
+        let reads_reports = config.face.orca_headers && board.requires.contains(Signals::REPORTS);
+        Ok(Worker {
+            board,
+            config,
+            redirect,
+            id,
+            pool,
+            deadlines,
+            client_header,
+            reads_reports,
+            names,
+            hosts,
+            cookies,
+            urls,
+        })
     }
 
     pub(super) fn name(&self, backend: BackendId) -> &HeaderValue {

@@ -7,8 +7,9 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use sojourn_bed::{Child, SpawnError};
 use sojourn_part::Backend;
+use sojourn_part::settings::gateway::GatewaySettings;
 use sojourn_web::node::{CgiSettings, FileSettings, LogSettings, Pattern};
-use sojourn_web::{GatewayConfig, NodeConfig, child};
+use sojourn_web::{NodeConfig, child};
 
 use crate::support::{Client, PATIENCE, address, command, get, ms};
 
@@ -40,14 +41,14 @@ fn as_node() {
 #[ignore = "serves as a child of other tests"]
 fn as_gateway() {
     let backend = std::env::var("BACKEND").expect("a backend").parse().expect("an address");
-    let mut config = GatewayConfig::new("random", vec![Backend::new("n", backend)]);
-    let mut set = |name: &str, apply: &mut dyn FnMut(&mut GatewayConfig, u64)| {
+    let mut config = GatewaySettings::new("random", vec![Backend::new("n", backend)]);
+    let mut set = |name: &str, apply: &mut dyn FnMut(&mut GatewaySettings, u64)| {
         if let Ok(value) = std::env::var(name) {
             apply(&mut config, value.parse().expect("a number"));
         }
     };
     set("THREADS", &mut |config, threads| config.threads = threads as usize);
-    set("GRACE_MS", &mut |config, grace| config.grace = ms(grace));
+    set("GRACE_MS", &mut |config, grace| config.grace = Some(ms(grace)));
     set("PROBE_MS", &mut |config, every| config.health.every = ms(every));
     child::gateway(config, std::io::stdout(), Some(std::io::stdin())).expect("a gateway starts");
 }

@@ -5,11 +5,13 @@ use std::process::Command;
 use sojourn_bed::{Child, Events};
 use sojourn_model::{Discipline, Server};
 use sojourn_part::now;
+use sojourn_part::settings::Limits;
+use sojourn_part::settings::gateway::GatewaySettings;
 use sojourn_stats::Span;
 use sojourn_web::node::DEMAND_MAX;
-use sojourn_web::{Gateway, GatewayConfig, Node, NodeConfig};
+use sojourn_web::{Gateway, Node, NodeConfig};
 
-use crate::support::{Client, Origin, backends, gateway, get, ms, node, ok, server, until};
+use crate::support::{Client, Origin, backends, falling, gateway, get, ms, node, ok, server, until};
 use crate::support::{PATIENCE, address};
 
 const HALF: &str = "GET /bytes/1 HTTP/1.1\r\nhost: ";
@@ -18,8 +20,8 @@ const HALF: &str = "GET /bytes/1 HTTP/1.1\r\nhost: ";
 fn a_head_must_be_complete_in_time() {
     let head_timeout = ms(200);
     let node = Node::start(NodeConfig { head_timeout, ..NodeConfig::new("n") }).expect("a node starts");
-    let config = GatewayConfig::new("random", backends(&[node.address()]));
-    let gateway = gateway(GatewayConfig { head_timeout, ..config });
+    let config = GatewaySettings::new("random", backends(&[node.address()]));
+    let gateway = gateway(GatewaySettings { limits: Limits { head_timeout, ..Limits::default() }, ..config });
     for address in [node.address(), gateway.address()] {
         for served_before in [false, true] {
             let asked = now();
@@ -40,8 +42,8 @@ fn a_head_must_be_complete_in_time() {
 fn an_idle_connection_is_closed_without_a_word() {
     let (head_timeout, keep_alive) = (ms(100), ms(300));
     let node = Node::start(NodeConfig { head_timeout, keep_alive, ..NodeConfig::new("n") }).expect("a node starts");
-    let config = GatewayConfig::new("random", backends(&[node.address()]));
-    let gateway = gateway(GatewayConfig { head_timeout, keep_alive, ..config });
+    let config = GatewaySettings::new("random", backends(&[node.address()]));
+    let gateway = gateway(GatewaySettings { limits: Limits { head_timeout, keep_alive, connections: None }, ..config });
     for address in [node.address(), gateway.address()] {
         for served_before in [false, true] {
             let mut client = Client::new(address);
@@ -60,8 +62,9 @@ fn an_idle_connection_is_closed_without_a_word() {
 #[test]
 fn half_sent_heads_shut_others_out_for_a_time_only() {
     let origin = Origin::new(|_, stream| ok(stream, "ok"));
-    let config = GatewayConfig::new("random", backends(&[origin.address]));
-    let gateway = gateway(GatewayConfig { head_timeout: ms(200), connections: Some(20), ..config });
+    let config = GatewaySettings::new("random", backends(&[origin.address]));
+    let limits = Limits { head_timeout: ms(200), connections: Some(20), ..Limits::default() };
+    let gateway = gateway(GatewaySettings { limits, ..config });
     let mut crowd: Vec<_> = (0..20).map(|_| Client::new(gateway.address())).collect();
     for client in &mut crowd {
         client.send(HALF);
@@ -75,8 +78,9 @@ fn connections_beyond_the_limit_wait() {
     for threads in [1, 2] {
         let start = || Node::start(NodeConfig { threads, connections: Some(2), ..NodeConfig::new("n") });
         let (node, behind) = (start().expect("a node starts"), start().expect("a node starts"));
-        let config = GatewayConfig::new("random", backends(&[behind.address()]));
-        let gateway = gateway(GatewayConfig { threads, connections: Some(2), ..config });
+        let config = GatewaySettings::new("random", backends(&[behind.address()]));
+        let limits = Limits { connections: Some(2), ..Limits::default() };
+        let gateway = gateway(GatewaySettings { threads, limits, ..config });
         let held_by: [(_, &dyn Fn() -> u64); 2] =
             [(node.address(), &|| node.counts().connections.held), (gateway.address(), &|| gateway.counts().held)];
         for (address, held) in held_by {
@@ -105,15 +109,14 @@ fn impossible_counts_are_refused() {
     ] {
         assert!(said.contains(expected) && said.lines().count() == 1, "{said}");
     }
-    let good = GatewayConfig::new("random", backends(&[([127, 0, 0, 1], 9).into()]));
+    let good = GatewaySettings::new("random", backends(&[([127, 0, 0, 1], 9).into()]));
     let gateway = |config| Gateway::start(config, Events::nowhere()).err().expect("it cannot start").to_string();
-    let mut watched = good.clone();
-    watched.health.fall = 0;
+    let connections = |most| Limits { connections: Some(most), ..Limits::default() };
     for (said, expected) in [
-        (gateway(GatewayConfig { connections: Some(0), ..good.clone() }), "0 connections"),
-        (gateway(GatewayConfig { connections: Some(1 << 40), ..good.clone() }), "ulimit"),
-        (gateway(GatewayConfig { threads: 0, ..good }), "0 threads"),
-        (gateway(watched), "0 failures"),
+        (gateway(GatewaySettings { limits: connections(0), ..good.clone() }), "limits.connections: it is"),
+        (gateway(GatewaySettings { limits: connections(1 << 40), ..good.clone() }), "ulimit"),
+        (gateway(GatewaySettings { threads: 0, ..good.clone() }), "threads: it is"),
+        (gateway(falling(0, good)), "decider.fall: it is"),
     ] {
         assert!(said.contains(expected) && said.lines().count() == 1, "{said}");
     }

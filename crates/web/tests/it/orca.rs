@@ -4,16 +4,16 @@ use std::io::Write;
 use std::net::UdpSocket;
 
 use sojourn_bed::Events;
-use sojourn_dispatch::Information;
 use sojourn_model::Discipline;
 use sojourn_part::Backend;
+use sojourn_part::settings::gateway::{Forward, GatewaySettings, Named};
 use sojourn_report::loadd::{Loadd, LoaddConfig, Sources, Times};
 use sojourn_report::orca::{Load, stream};
 use sojourn_report::{Key, ProbeRules, orca};
 use sojourn_stats::{Span, Stream};
-use sojourn_web::{Gateway, GatewayConfig, OrcaConfig};
+use sojourn_web::Gateway;
 
-use crate::support::{Client, Lines, Origin, backends, gateway, ms, node, until};
+use crate::support::{Client, Lines, Origin, backends, gateway, ms, node, polled, until};
 
 /// The example of the standard's own documentation (`BIN CZqZmZmZmbk/MQAA...`): cpu_utilization 0.1, rps_fractional 2, and
 /// named metrics foo 0.1 and bar 0.2.
@@ -78,11 +78,11 @@ fn a_gateway_goes_by_what_replies_bear() {
     };
     let busy = origin("TEXT cpu_utilization=0.9, rps_fractional=90");
     let idle = origin(r#"JSON {"cpu_utilization": 0.1, "rps_fractional": 90}"#);
-    let config = GatewayConfig::new("least-load", backends(&[busy.address, idle.address]));
+    let config = GatewaySettings::new("least-load", backends(&[busy.address, idle.address]));
     let refused = Gateway::start(config.clone(), Events::nowhere()).map(drop).expect_err("nothing reports");
     assert!(refused.to_string().contains("the load that backends report"), "{refused}");
-    let headers = Some(OrcaConfig { headers: true, streams: Vec::new(), every: ms(20) });
-    let gateway = gateway(GatewayConfig { orca: headers, ..config });
+    let face = Forward { orca_headers: true, ..Forward::default() };
+    let gateway = gateway(GatewaySettings { face, ..config });
     let mut client = Client::new(gateway.address());
     // One that has told nothing counts as idle.
     until("both have told", || {
@@ -119,19 +119,17 @@ fn a_gateway_subscribes_to_streams() {
         Loadd::start(config, Events::nowhere()).expect("it starts")
     });
     let streams = ["a", "b"].iter().zip(&daemons);
-    let streams =
-        streams.map(|(name, loadd)| ((*name).into(), loadd.orca_address().expect("it serves ORCA"))).collect();
+    let streams = streams
+        .map(|(name, loadd)| Named { name: (*name).into(), value: loadd.orca_address().expect("it serves ORCA") });
+    let face = Forward { orca: streams.collect(), orca_every: ms(20), ..Forward::default() };
     let own: Vec<Backend> =
         ["a", "b"].iter().zip(&nodes).map(|(name, node)| Backend::new(*name, node.address())).collect();
-    let config = GatewayConfig {
-        orca: Some(OrcaConfig { headers: false, streams, every: ms(20) }),
-        // Counts are those of the last report.
-        information: Information::Polled { every: Span(u64::MAX / 4) },
-        ..GatewayConfig::new("least-connections", own)
-    };
-    let unknown = OrcaConfig { headers: false, streams: vec![("c".into(), nodes[0].address())], every: ms(20) };
-    let refused = Gateway::start(GatewayConfig { orca: Some(unknown), ..config.clone() }, Events::nowhere());
-    assert!(refused.map(drop).expect_err("no such backend").to_string().contains("stream of ORCA of c: there is no"));
+    // Counts are those of the last report.
+    let config = polled(Span(u64::MAX / 4), GatewaySettings { face, ..GatewaySettings::new("least-connections", own) });
+    let orca = vec![Named { name: "c".into(), value: nodes[0].address() }];
+    let unknown = GatewaySettings { face: Forward { orca, ..config.face.clone() }, ..config.clone() };
+    let refused = Gateway::start(unknown, Events::nowhere()).map(drop).expect_err("no such backend").to_string();
+    assert!(refused.contains("face.orca[0]: c=") && refused.contains("there is no such backend"), "{refused}");
     let events = Lines::default();
     let gateway = Gateway::start(config, Events::to(events.clone())).expect("a gateway");
     // One of them is busy with work that this gateway knows nothing of.

@@ -3,24 +3,25 @@
 use std::net::SocketAddr;
 
 use sojourn_bed::Events;
-use sojourn_dispatch::{Information, record};
+use sojourn_dispatch::{FrontSettings, record};
 use sojourn_model::Discipline;
+use sojourn_part::settings::gateway::{Redirect, RedirectorSettings};
 use sojourn_part::{Backend, now};
-use sojourn_web::{Face, Gateway, GatewayConfig, Node, RedirectStatus};
+use sojourn_web::{Gateway, Node};
 
-use crate::support::{Client, Reply, address_of, backends, gateway, get, ms, node, silent_port, until};
+use crate::support::{Client, Reply, address_of, backends, gateway, get, ms, node, polled, silent_port, until};
 
 fn nodes(count: usize) -> Vec<Node> {
     (1..=count).map(|index| node(&format!("s{index}"), Discipline::Ps)).collect()
 }
 
-fn config(policy: &str, nodes: &[Node]) -> GatewayConfig {
+fn config(policy: &str, nodes: &[Node]) -> RedirectorSettings {
     let addresses: Vec<_> = nodes.iter().map(Node::address).collect();
-    GatewayConfig { face: Face::Redirector { status: RedirectStatus::default() }, ..over(policy, &addresses) }
+    over(policy, &addresses)
 }
 
-fn over(policy: &str, addresses: &[SocketAddr]) -> GatewayConfig {
-    GatewayConfig::new(policy, backends(addresses))
+fn over(policy: &str, addresses: &[SocketAddr]) -> RedirectorSettings {
+    RedirectorSettings::new(policy, backends(addresses))
 }
 
 /// Asks the redirector and then the place that it names, as a browser does.
@@ -56,7 +57,7 @@ fn clients_reach_the_backend_that_was_chosen() {
 fn the_answer_says_where_and_nothing_else() {
     let nodes = nodes(1);
     let base = format!("http://{}", nodes[0].address());
-    let redirector = gateway(GatewayConfig { explain: true, ..config("round-robin", &nodes) });
+    let redirector = gateway(RedirectorSettings { explain: true, ..config("round-robin", &nodes) });
     let mut client = Client::new(redirector.address());
     for (target, path) in [
         ("/a/b?c=d%20e", "/a/b?c=d%20e"),
@@ -89,7 +90,7 @@ fn a_backends_public_url_and_the_older_status() {
     assert_eq!(get(redirector.address(), "/x?y").header("location"), Some("https://a.example.org/site/x?y"));
     let other = format!("http://{}/x", nodes[1].address());
     assert_eq!(get(redirector.address(), "/x").header("location"), Some(other.as_str()));
-    let found = gateway(GatewayConfig { face: Face::Redirector { status: RedirectStatus::Found }, ..config.clone() });
+    let found = gateway(RedirectorSettings { face: Redirect { status: 302, ..Redirect::default() }, ..config.clone() });
     assert_eq!(get(found.address(), "/").status, 302);
     for wrong in ["ftp://a.example.org", "a.example.org", "http:///x", "http://a/?q", "http://a/#f", "http://u@a/"] {
         config.backends[1].public = Some(wrong.into());
@@ -132,7 +133,8 @@ fn bodies_are_not_wanted() {
 #[test]
 fn policies_that_need_what_it_cannot_see_are_refused_by_name() {
     let nodes = nodes(2);
-    let refused = |config: GatewayConfig| Gateway::start(config, Events::nowhere()).err().expect("refused").to_string();
+    let refused =
+        |config: RedirectorSettings| Gateway::start(config, Events::nowhere()).err().expect("refused").to_string();
     for (policy, signal) in [("least-connections", "in-flight"), ("power-of-d", "in-flight"), ("cookie", "in-flight")] {
         let error = refused(config(policy, &nodes));
         assert!(error.contains(policy) && error.contains(signal), "{error}");
@@ -142,11 +144,11 @@ fn policies_that_need_what_it_cannot_see_are_refused_by_name() {
         gateway(config(policy, &nodes));
     }
     // Reports of the backends make up for the ends that it does not see, and for nothing else.
-    let polled = |policy| GatewayConfig { information: Information::Polled { every: ms(1) }, ..config(policy, &nodes) };
-    gateway(polled("least-connections"));
-    gateway(polled("cookie"));
+    let with_polls = |policy| polled(ms(1), config(policy, &nodes));
+    gateway(with_polls("least-connections"));
+    gateway(with_polls("cookie"));
     for (policy, signal) in [("round-trip(window = 1 s)", "first-byte"), ("transmitted-size", "bytes")] {
-        let error = refused(polled(policy));
+        let error = refused(with_polls(policy));
         assert!(error.contains(policy) && error.contains(signal), "{error}");
     }
 }
@@ -158,7 +160,7 @@ fn polled_counts_stand_in_for_the_ends_of_requests() {
     busy.send("GET /work?demand=1h HTTP/1.1\r\nhost: t\r\n\r\n");
     until("it is busy", || nodes[0].counts().in_flight == 1);
     let config = config("least-connections", &nodes);
-    let redirector = gateway(GatewayConfig { information: Information::Polled { every: ms(1) }, ..config });
+    let redirector = gateway(polled(ms(1), config));
     let mut client = Client::new(redirector.address());
     let idle = format!("http://{}/x", nodes[1].address());
     let mut row = 0;
@@ -172,7 +174,7 @@ fn polled_counts_stand_in_for_the_ends_of_requests() {
 fn a_cookie_brings_a_client_back() {
     let nodes = nodes(4);
     let config = config("cookie", &nodes);
-    let redirector = gateway(GatewayConfig { information: Information::Polled { every: ms(10) }, ..config });
+    let redirector = gateway(polled(ms(10), config));
     let first = get(redirector.address(), "/x");
     let cookie = first.header("set-cookie").expect("a cookie").split(';').next().expect("its value").to_owned();
     for _ in 0..10 {
@@ -209,7 +211,6 @@ fn many_requests_are_shared_by_weight_and_their_record_replays() {
     // No client follows, so no server need listen there.
     let silent: Vec<_> = (0..4).map(|_| silent_port()).collect();
     let mut config = over("random", &silent.iter().map(address_of).collect::<Vec<_>>());
-    config.face = Face::Redirector { status: RedirectStatus::default() };
     config.health.probe = sojourn_part::Probe::Off;
     config.record = Some(path.clone());
     let redirector = gateway(config.clone());
@@ -240,7 +241,7 @@ fn many_requests_are_shared_by_weight_and_their_record_replays() {
     assert_eq!((replay.choices, replay.first_difference), (REQUESTS, None));
 
     config.record = None;
-    config.policy = "weighted-round-robin".into();
+    config.decider = FrontSettings::new("weighted-round-robin");
     config.backends[3].weight = 5.0;
     let weighted = gateway(config);
     let mut client = Client::new(weighted.address());

@@ -3,10 +3,12 @@
 use std::net::SocketAddr;
 
 use sojourn_bed::Events;
+use sojourn_dispatch::FrontSettings;
 use sojourn_model::{Demand, Discipline, Server};
 use sojourn_part::Backend;
+use sojourn_part::settings::gateway::{Face, Forward, InFront};
 use sojourn_stats::Span;
-use sojourn_web::{Gateway, GatewayConfig, Node, NodeConfig};
+use sojourn_web::{Gateway, Node, NodeConfig};
 
 #[path = "../../../part/tests/it/support.rs"]
 #[allow(dead_code, reason = "the tests of other crates use it too")]
@@ -25,8 +27,26 @@ pub(crate) fn node(name: &str, discipline: Discipline) -> Node {
     Node::start(NodeConfig { model, grace: Span::ZERO, ..NodeConfig::new(name) }).expect("a node starts")
 }
 
-pub(crate) fn gateway(config: GatewayConfig) -> Gateway {
-    Gateway::start(config, Events::nowhere()).expect("a gateway starts")
+pub(crate) fn gateway<F: Face>(mut settings: InFront<F>) -> Gateway {
+    settings.grace.get_or_insert(ms(1000));
+    Gateway::start(settings, Events::nowhere()).expect("a gateway starts")
+}
+
+/// What a gateway does that tries requests again so often.
+pub(crate) fn retrying(retries: u32) -> Forward {
+    Forward { retries, ..Forward::default() }
+}
+
+/// The same, where backends are out after so many failures in a row.
+pub(crate) fn falling<F: Face>(fall: u32, settings: InFront<F>) -> InFront<F> {
+    let decider = FrontSettings { fall, ..settings.decider };
+    InFront { decider, ..settings }
+}
+
+/// The same with counts that are polled.
+pub(crate) fn polled<F: Face>(every: Span, settings: InFront<F>) -> InFront<F> {
+    let decider = FrontSettings { poll: Some(every), ..settings.decider };
+    InFront { decider, ..settings }
 }
 
 /// Backends `s1`, `s2`, ... at these addresses.

@@ -4,8 +4,9 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -44,6 +45,29 @@ pub(super) struct Part {
     frozen: Vec<(Time, Time)>,
     /// How long it waited for a core in earlier lives.
     waited: Span,
+    /// What it goes by, for as long as it may be started again.
+    _file: Option<SettingsFile>,
+}
+
+/// A file of settings, which goes with its owner.
+struct SettingsFile(PathBuf);
+
+impl SettingsFile {
+    fn write<T: Settings>(settings: &T) -> Result<SettingsFile, String> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("sojourn-{}-{}.toml", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let file = SettingsFile(std::env::temp_dir().join(name));
+        let written = std::fs::write(&file.0, to_toml(settings));
+        written.map_err(|error| format!("cannot write settings to {}: {error}", file.0.display()))?;
+        Ok(file)
+    }
+}
+
+impl Drop for SettingsFile {
+    fn drop(&mut self) {
+        // One that stays behind in the system's temporary folder is not worth a failure.
+        let _ = std::fs::remove_file(&self.0);
+    }
 }
 
 /// What is known of a part that was stopped.
@@ -57,8 +81,21 @@ pub(super) struct Last {
 }
 
 impl Part {
-    /// Starts it on a new host of the ground; it listens on a free port there.
-    pub(super) fn start<S: AsRef<std::ffi::OsStr>>(
+    /// Starts it by its settings on a new host of the ground; it listens on a free port there.
+    pub(super) fn start<T: Settings>(
+        ground: &mut dyn Ground,
+        program: &Path,
+        name: &str,
+        verb: &str,
+        settings: &T,
+    ) -> Result<Part, String> {
+        let file = SettingsFile::write(settings)?;
+        let part = Part::start_by_flags(ground, program, name, verb, &["--config".as_ref(), file.0.as_os_str()])?;
+        Ok(Part { _file: Some(file), ..part })
+    }
+
+    /// The same with flags.
+    pub(super) fn start_by_flags<S: AsRef<std::ffi::OsStr>>(
         ground: &mut dyn Ground,
         program: &Path,
         name: &str,
@@ -122,6 +159,7 @@ impl Part {
             events: Vec::new(),
             frozen: Vec::new(),
             waited: Span::ZERO,
+            _file: None,
         };
         part.revive(ground)?;
         Ok(part)

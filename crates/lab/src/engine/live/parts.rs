@@ -9,8 +9,12 @@ use std::path::{self, PathBuf};
 
 use serde_json::Value;
 use sojourn_bed::Ground;
+use sojourn_dispatch::{self as dispatch, FrontSettings};
 use sojourn_load::Rotation;
 use sojourn_model::system::{Face, Host, Limit, Target, Tier};
+use sojourn_part::Backend;
+use sojourn_part::settings;
+use sojourn_part::settings::gateway::{Forward, InFront, Redirect};
 use sojourn_stats::{Stream, Time};
 
 use super::dns::{Dns, Naming};
@@ -154,9 +158,9 @@ impl Walk<'_> {
         let name = name_of(&self.asked.system.tiers[tier], seat);
         let of = &self.asked.system.tiers[tier];
         let program = self.conditions.program;
-        let arguments = self.arguments(tier, seat, &name)?;
         let part = match of.face {
             Face::Switch => {
+                let arguments = self.arguments_of_switch(tier, seat, &name);
                 let servers = of.seats[seat].targets.iter().map(|target| self.name(*target)).collect();
                 let switch = Switch { program, system: &self.asked.system, tier: of, seat, name: &name, servers };
                 self.beside.start_halves(self.ground, &switch)?;
@@ -164,7 +168,14 @@ impl Walk<'_> {
                 self.beside.start_daemons(self.ground, &switch)?;
                 front
             }
-            face => Part::start(self.ground, program, &name, face.name(), &arguments)?,
+            Face::Redirect => {
+                let settings = self.settings::<Redirect>(tier, seat, &name)?;
+                Part::start(self.ground, program, &name, of.face.name(), &settings)?
+            }
+            _ => {
+                let settings = self.settings::<Forward>(tier, seat, &name)?;
+                Part::start(self.ground, program, &name, of.face.name(), &settings)?
+            }
         };
         let address = part.address();
         self.started.push(((tier, seat), part));
@@ -201,23 +212,50 @@ impl Walk<'_> {
         }
     }
 
-    fn arguments(&mut self, index: usize, seat: usize, name: &str) -> Result<Vec<String>, String> {
-        let system = &self.asked.system;
-        let tier = &system.tiers[index];
-        let is_first = index + seat == 0;
-        // The first decider draws as the only one of a system does; each other one has a seed of its own.
-        let seed = match is_first {
-            true => self.experiment.seed,
-            false => Stream::new(self.experiment.seed, name, "seed").below(usize::MAX) as u64,
+    /// What a gateway or a redirector goes by.
+    fn settings<F: settings::gateway::Face>(
+        &mut self,
+        index: usize,
+        seat: usize,
+        name: &str,
+    ) -> Result<InFront<F>, String> {
+        let tier = &self.asked.system.tiers[index];
+        let backend = |(place, target): (usize, &Target)| {
+            let weight = tier.weights.get(place).copied().unwrap_or(1.0);
+            Ok(Backend { weight, ..Backend::new(self.name(*target), self.address(*target)?) })
         };
-        let mut arguments = vec!["--policy".into(), tier.policy.clone(), "--seed".into(), seed.to_string()];
-        if tier.face == Face::Switch {
-            arguments.extend(switch::arguments(tier, self.ground, name));
-        } else {
-            arguments.extend(["--client-header", CLIENT_HEADER, "--classes"].map(String::from));
-            arguments.push(self.asked.workload.classes().join(","));
-            arguments.extend(["--threads".into(), tier.dispatchers.to_string()]);
+        let backends = tier.seats[seat].targets.iter().enumerate().map(backend).collect::<Result<_, String>>()?;
+        let limit = tier.limit.map(|Limit { connections, returns }| dispatch::Limit::new(connections, returns));
+        let decider = FrontSettings {
+            seed: self.seed(index, seat, name),
+            poll: tier.polled,
+            limit: limit.transpose().map_err(|error| error.to_string())?,
+            ..FrontSettings::new(tier.policy.as_str())
+        };
+        Ok(InFront {
+            decider,
+            client_header: Some(CLIENT_HEADER.into()),
+            classes: self.asked.workload.classes().into_iter().map(Into::into).collect(),
+            threads: tier.dispatchers as usize,
+            record: self.record((index, seat), name),
+            backends,
+            ..InFront::default()
+        })
+    }
+
+    /// The first decider draws as the only one of a system does; each other one has a seed of its own.
+    fn seed(&self, tier: usize, seat: usize, name: &str) -> u64 {
+        match tier + seat {
+            0 => self.experiment.seed,
+            _ => Stream::new(self.experiment.seed, name, "seed").below(usize::MAX) as u64,
         }
+    }
+
+    fn arguments_of_switch(&self, index: usize, seat: usize, name: &str) -> Vec<String> {
+        let tier = &self.asked.system.tiers[index];
+        let seed = self.seed(index, seat, name).to_string();
+        let mut arguments = vec!["--policy".into(), tier.policy.clone(), "--seed".into(), seed];
+        arguments.extend(switch::arguments(tier, self.ground, name));
         if let Some(Limit { connections, returns }) = tier.limit {
             arguments.extend(["--limit".into(), format!("{connections},{returns}")]);
         }
@@ -230,14 +268,11 @@ impl Walk<'_> {
         for (place, target) in tier.seats[seat].targets.iter().enumerate() {
             let name = self.name(*target);
             let weight = tier.weights.get(place).copied().unwrap_or(1.0);
-            let address = match tier.face {
-                // Its port is the service's.
-                Face::Switch => bed::address(self.ground, &name).to_string(),
-                _ => self.address(*target)?.to_string(),
-            };
+            // Its port is the service's.
+            let address = bed::address(self.ground, &name);
             arguments.extend(["--backend".into(), format!("{name}={address}*{weight}")]);
         }
-        Ok(arguments)
+        arguments
     }
 }
 

@@ -9,6 +9,8 @@ use std::net::SocketAddr;
 use sojourn_bed::Loopback;
 use sojourn_load::{Load, Schedule, Stop};
 use sojourn_model::system::{Face, server_name};
+use sojourn_part::Backend;
+use sojourn_part::settings::gateway::{GatewaySettings, RedirectorSettings};
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::{Planned, Request};
 
@@ -47,9 +49,25 @@ pub(super) fn measure(
     let Some(tier) = asked.system.tiers.iter().find(|tier| tier.face != Face::Dns) else {
         return Ok(Measured { delay: PathDelay { client: to_server, cluster: Span::ZERO }, spread });
     };
-    let backend = format!("{}={}", server_name(0), servers[0].address());
+    let backends = vec![Backend::new(server_name(0), servers[0].address())];
     let mut ground = Loopback::new();
-    let decider = Part::start(&mut ground, conditions.program, "probed", tier.face.name(), &["--backend", &backend])?;
+    let (program, name) = (conditions.program, "probed");
+    let decider = match tier.face {
+        Face::Redirect => Part::start(
+            &mut ground,
+            program,
+            name,
+            "redirect",
+            &RedirectorSettings { backends, ..RedirectorSettings::default() },
+        )?,
+        face => Part::start(
+            &mut ground,
+            program,
+            name,
+            face.name(),
+            &GatewaySettings { backends, ..GatewaySettings::default() },
+        )?,
+    };
     let (through, spread_through) = rounds(decider.address())?;
     let delay = match tier.face {
         // The client goes there and back, and then to the server.

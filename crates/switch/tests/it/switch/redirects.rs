@@ -1,10 +1,11 @@
 //! Overflow by redirection: a server behind the switch tells the clients that no other one can take where to go.
 
 use sojourn_part::{Health, Probe};
-use sojourn_web::{Face, Gateway, GatewayConfig, Node, NodeConfig, RedirectStatus};
+use sojourn_web::{Gateway, Node, NodeConfig};
 
 use super::*;
 use crate::support::inside;
+use sojourn_part::settings::gateway::RedirectorSettings;
 
 #[test]
 fn clients_of_a_full_site_are_told_where_to_go() {
@@ -21,10 +22,9 @@ fn as_redirector() {
     let elsewhere: SocketAddr = "10.0.1.12:8080".parse().unwrap();
     let node = NodeConfig { listen: vec![elsewhere], ..NodeConfig::new("c2") };
     let node = cluster.at(cluster.web_2, cluster.on(cluster.web_2, || Node::start(node)).expect("a node"));
-    let redirector = GatewayConfig {
+    let redirector = RedirectorSettings {
         listen: "0.0.0.0:80".parse().unwrap(),
-        face: Face::Redirector { status: RedirectStatus::default() },
-        ..GatewayConfig::new("round-robin", vec![Backend::new("c2", elsewhere)])
+        ..RedirectorSettings::new("round-robin", vec![Backend::new("c2", elsewhere)])
     };
     let redirector = cluster.on(cluster.web_2, || Gateway::start(redirector, Events::nowhere()));
     let redirector = cluster.at(cluster.web_2, redirector.expect("a redirector"));

@@ -14,7 +14,8 @@ use super::hosts::{Host, Hosts};
 use crate::node::copies::CopySettings;
 use crate::node::oracle::Pattern;
 use crate::node::oracle::pattern::contradiction;
-use crate::redirection::{RedirectStatus, is_origin};
+use crate::redirection::RedirectStatus;
+use sojourn_part::settings::gateway::is_origin;
 
 /// A cluster as one of its nodes sees it.
 #[derive(Clone, Debug, PartialEq)]

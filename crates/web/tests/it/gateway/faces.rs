@@ -1,10 +1,12 @@
 //! What a gateway and a redirector really tell a policy: every policy runs, or is refused by name for exactly the missing signal.
 
 use sojourn_bed::Events;
-use sojourn_dispatch::{Ask, Catalogue, Decision, Information, Policy, Signals, key, policies};
+use sojourn_dispatch::{Ask, Catalogue, Decision, Policy, Signals, key, policies};
 use sojourn_model::Discipline;
-use sojourn_stats::Stream;
-use sojourn_web::{Face, Gateway, GatewayConfig, RedirectStatus};
+use sojourn_part::ServeError;
+use sojourn_part::settings::gateway::{GatewaySettings, RedirectorSettings};
+use sojourn_stats::{Span, Stream};
+use sojourn_web::Gateway;
 
 use crate::support::{Client, backends, gateway, ms, node};
 
@@ -38,22 +40,28 @@ fn a_policy_runs_or_is_refused_for_the_missing_signal() {
     let built_in = policies::POLICIES.iter().map(|entry| entry.name.to_owned());
     let own = Signals::all().iter_names().map(|(word, _)| format!("requires-{}", word.to_lowercase()));
     let names: Vec<_> = built_in.chain(own).collect();
-    let polled = Information::Polled { every: ms(5) };
-    let redirector = Face::Redirector { status: RedirectStatus::default() };
+    let nodes = || backends(&[node.address()]);
+    let redirector = |name: &str, poll| {
+        let mut settings = RedirectorSettings::new(name, nodes());
+        settings.decider.poll = poll;
+        Gateway::start_with(settings, &catalogue, Events::nowhere())
+    };
+    let gateway = |name: &str, poll| {
+        let mut settings = GatewaySettings::new(name, nodes());
+        settings.decider.poll = poll;
+        Gateway::start_with(settings, &catalogue, Events::nowhere())
+    };
+    type Start<'a> = &'a dyn Fn(&str, Option<Span>) -> Result<Gateway, ServeError>;
     // Written here and not asked of the face, which may claim too much.
-    let cases =
-        [(Face::Proxy, Signals::GATEWAY, 200), (redirector, Signals::ADDRESS | Signals::COOKIE | Signals::PATH, 307)];
-    for ((face, seen, status), information) in
-        cases.into_iter().flat_map(|case| [(case, Information::Immediate), (case, polled)])
-    {
+    let cases: [(Start<'_>, _, _); 2] =
+        [(&gateway, Signals::GATEWAY, 200), (&redirector, Signals::ADDRESS | Signals::COOKIE | Signals::PATH, 307)];
+    for ((start, seen, status), poll) in cases.into_iter().flat_map(|case| [(case, None), (case, Some(ms(5)))]) {
         // Reports stand in for the ends of requests that a face does not see.
-        let reports = if information == polled { Signals::REPORTS | Signals::IN_FLIGHT } else { Signals::empty() };
+        let reports = if poll.is_some() { Signals::REPORTS | Signals::IN_FLIGHT } else { Signals::empty() };
         for name in &names {
             let requires = catalogue.build(name).expect(name).requires();
-            let config = GatewayConfig::new(name.clone(), backends(&[node.address()]));
-            let config = GatewayConfig { face, catalogue: catalogue.clone(), information, ..config };
             let missing = requires.difference(seen | reports);
-            match (Gateway::start(config, Events::nowhere()), missing.iter_names().next()) {
+            match (start(name, poll), missing.iter_names().next()) {
                 (Ok(gateway), None) => {
                     assert_eq!(Client::new(gateway.address()).get("/bytes/1").status, status, "{name}");
                 }
@@ -73,8 +81,9 @@ fn the_key_of_a_request_is_that_of_its_path_where_the_policy_reads_it() {
     let node = node("s1", Discipline::Ps);
     let keys = |policy: &str| {
         let path = folder.path().join("record");
-        let config = GatewayConfig::new(policy, backends(&[node.address()]));
-        let gateway = gateway(GatewayConfig { catalogue: catalogue(), record: Some(path.clone()), ..config });
+        let config = GatewaySettings::new(policy, backends(&[node.address()]));
+        let config = GatewaySettings { record: Some(path.clone()), ..config };
+        let gateway = Gateway::start_with(config, &catalogue(), Events::nowhere()).expect("a gateway starts");
         let mut client = Client::new(gateway.address());
         for path in ["/bytes/1", "/bytes/2", "/bytes/1?a=b", "/bytes/1"] {
             client.get(path);
@@ -94,8 +103,8 @@ fn the_key_of_a_request_is_that_of_its_path_where_the_policy_reads_it() {
 fn a_reply_says_what_the_candidates_had_to_offer() {
     let nodes = ["s1", "s2"].map(|name| node(name, Discipline::Ps));
     let addresses = nodes.each_ref().map(|node| node.address());
-    let config = GatewayConfig::new("least-connections(ties = first)", backends(&addresses));
-    let explained = gateway(GatewayConfig { explain: true, ..config.clone() });
+    let config = GatewaySettings::new("least-connections(ties = first)", backends(&addresses));
+    let explained = gateway(GatewaySettings { explain: true, ..config.clone() });
     let reply = Client::new(explained.address()).get("/bytes/1");
     assert_eq!(reply.header("x-sojourn-candidates"), Some("s1: in_flight 0; s2: in_flight 0"));
     assert!(reply.header("x-sojourn-reason").is_some());

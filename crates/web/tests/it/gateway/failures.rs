@@ -7,19 +7,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use sojourn_bed::Events;
-use sojourn_dispatch::{Ask, Catalogue, Decision, Policy, Signals};
+use sojourn_dispatch::{Ask, Catalogue, Decision, FrontSettings, Policy, Signals};
 use sojourn_model::Discipline;
-use sojourn_part::{Health, Probe};
+use sojourn_part::Probe;
+use sojourn_part::settings::Checks;
+use sojourn_part::settings::gateway::{GatewaySettings, Timeouts};
 use sojourn_stats::Stream;
-use sojourn_web::{Gateway, GatewayConfig, GatewayCounts, Timeouts};
+use sojourn_web::{Gateway, GatewayCounts};
 
 use crate::support::{
-    Client, Got, Lines, Origin, Reply, address_of, backends, gateway, get, ms, node, ok, silent_port, until,
+    Client, Got, Lines, Origin, Reply, address_of, backends, gateway, get, ms, node, ok, retrying, silent_port, until,
 };
 
-fn config(addresses: &[std::net::SocketAddr]) -> GatewayConfig {
-    let health = Health { probe: Probe::Off, every: ms(5), timeout: ms(1000), fall: 3, rise: 1 };
-    GatewayConfig { health, ..GatewayConfig::new("round-robin", backends(addresses)) }
+fn config(addresses: &[std::net::SocketAddr]) -> GatewaySettings {
+    let health = Checks { probe: Probe::Off, every: ms(5), timeout: ms(1000) };
+    GatewaySettings { health, ..GatewaySettings::new("round-robin", backends(addresses)) }
 }
 
 /// Stops the gateway and checks its books.
@@ -47,7 +49,7 @@ fn one(
 ) -> (Reply, GatewayCounts, usize) {
     let origin = Origin::new(answer);
     let timeouts = Timeouts { connect: ms(1000), reply: ms(100), idle: ms(100) };
-    let gateway = gateway(GatewayConfig { retries, timeouts, ..config(&[origin.address]) });
+    let gateway = gateway(GatewaySettings { face: retrying(retries), timeouts, ..config(&[origin.address]) });
     let reply =
         Client::new(gateway.address()).ask(method, "/", if method == "POST" { "content-length: 0\r\n" } else { "" });
     (reply, settle(gateway), origin.requests())
@@ -82,7 +84,7 @@ fn a_backend_that_breaks_its_reply_off() {
             let _ = write!(stream, "HTTP/1.1 200 OK\r\n{head}\r\n\r\n5\r\nhello\r\n");
             false
         });
-        let gateway = gateway(GatewayConfig { retries: 3, ..config(&[origin.address]) });
+        let gateway = gateway(GatewaySettings { face: retrying(3), ..config(&[origin.address]) });
         let mut client = Client::new(gateway.address());
         client.send("GET / HTTP/1.1\r\nhost: t\r\n\r\n");
         // What had not left the gateway yet when the reply broke off never does: then the client sees no reply at all.
@@ -165,7 +167,7 @@ fn a_client_that_leaves_within_a_reply() {
 fn a_client_that_stops_reading() {
     let node = node("n", Discipline::Ps);
     let timeouts = Timeouts { connect: ms(1000), reply: ms(1000), idle: ms(200) };
-    let gateway = gateway(GatewayConfig { timeouts, ..config(&[node.address()]) });
+    let gateway = gateway(GatewaySettings { timeouts, ..config(&[node.address()]) });
     let mut client = Client::new(gateway.address());
     client.send("GET /bytes/1000000000000 HTTP/1.1\r\nhost: t\r\n\r\n");
     assert_eq!(client.head().expect("a head").0, 200);
@@ -188,7 +190,7 @@ fn a_client_that_leaves_within_its_request() {
 #[test]
 fn a_gateway_that_stops_with_requests_in_flight() {
     let origin = Origin::new(|_, stream| hang(stream));
-    let gateway = gateway(GatewayConfig { grace: ms(0), ..config(&[origin.address]) });
+    let gateway = gateway(GatewaySettings { grace: Some(ms(0)), ..config(&[origin.address]) });
     let mut client = Client::new(gateway.address());
     client.send("GET / HTTP/1.1\r\nhost: t\r\n\r\n");
     until("the request is there", || origin.requests() == 1);
@@ -205,8 +207,9 @@ fn a_gateway_stops_though_a_thread_hangs() {
     let hanging = catalogue.add("hanging", "", move |_| Ok(Box::new(Hanging(Arc::clone(&count), Arc::clone(&gate)))));
     hanging.expect("the name is free");
     let origin = Origin::new(|_, stream| ok(stream, "ok"));
-    let config = GatewayConfig { catalogue, policy: "hanging".into(), grace: ms(0), ..config(&[origin.address]) };
-    let gateway = gateway(config);
+    let settings = config(&[origin.address]);
+    let config = GatewaySettings { decider: FrontSettings::new("hanging"), grace: Some(ms(0)), ..settings };
+    let gateway = Gateway::start_with(config, &catalogue, Events::nowhere()).expect("a gateway starts");
     let mut client = Client::new(gateway.address());
     client.send("GET / HTTP/1.1\r\nhost: t\r\n\r\n");
     until("the thread hangs", || seen.load(Ordering::SeqCst) == 1);
@@ -232,8 +235,8 @@ impl Policy for Hanging {
 #[test]
 fn a_dead_backend_costs_no_request() {
     let (dead, alive) = (silent_port(), node("n", Discipline::Ps));
-    let health = Health { probe: Probe::Connect, every: ms(60_000), timeout: ms(1000), fall: 3, rise: 1 };
-    let gateway = gateway(GatewayConfig { health, ..config(&[address_of(&dead), alive.address()]) });
+    let health = Checks { probe: Probe::Connect, every: ms(60_000), timeout: ms(1000) };
+    let gateway = gateway(GatewaySettings { health, ..config(&[address_of(&dead), alive.address()]) });
     let mut client = Client::new(gateway.address());
     for turn in 0..50 {
         // Nothing has been sent when a connection is refused, so a POST may go elsewhere too, body and all.
@@ -277,8 +280,8 @@ fn a_backend_goes_down_and_comes_back() {
         let threads = if shared { 2 } else { 1 };
         let lines = Lines::default();
         let socket = silent_port();
-        let health = Health { probe, every: ms(5), timeout: ms(1000), fall: 3, rise: 1 };
-        let config = GatewayConfig { health, threads, shared, ..config(&[address_of(&socket)]) };
+        let health = Checks { probe, every: ms(5), timeout: ms(1000) };
+        let config = GatewaySettings { health, threads, shared, ..config(&[address_of(&socket)]) };
         let gateway = Gateway::start(config, Events::to(lines.clone())).expect("a gateway starts");
         until("it is seen to be down", || !gateway.counts().backends[0].up);
         let reply = get(gateway.address(), "/");
@@ -300,8 +303,8 @@ fn a_backend_goes_down_and_comes_back() {
 fn killing_one_of_four_nodes_loses_no_request() {
     let nodes: Vec<_> = ["n1", "n2", "n3", "n4"].iter().map(|name| node(name, Discipline::Ps)).collect();
     let addresses: Vec<_> = nodes.iter().map(|node| node.address()).collect();
-    let health = Health { probe: Probe::Get("/health".into()), every: ms(20), timeout: ms(1000), fall: 3, rise: 1 };
-    let gateway = gateway(GatewayConfig { health, ..config(&addresses) });
+    let health = Checks { probe: Probe::Get("/health".into()), every: ms(20), timeout: ms(1000) };
+    let gateway = gateway(GatewaySettings { health, ..config(&addresses) });
     let address = gateway.address();
     let done = Arc::new(AtomicUsize::new(0));
     let clients: Vec<_> = (0..8)

@@ -5,9 +5,11 @@ use std::io::Write;
 use sojourn_bed::Events;
 use sojourn_model::Discipline;
 use sojourn_part::now;
-use sojourn_web::{Gateway, GatewayConfig, Node, NodeConfig};
+use sojourn_part::settings::Limits;
+use sojourn_part::settings::gateway::GatewaySettings;
+use sojourn_web::{Gateway, Node, NodeConfig};
 
-use crate::support::{Client, Origin, backends, gateway, get, ms, node, ok, until};
+use crate::support::{Client, Origin, backends, gateway, get, ms, node, ok, retrying, until};
 
 #[test]
 fn requests_and_replies_pass_whole() {
@@ -20,7 +22,7 @@ fn requests_and_replies_pass_whole() {
             format!("{head}x-hop: 1\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n");
         stream.write_all(text.as_bytes()).is_ok()
     });
-    let gateway = gateway(GatewayConfig::new("round-robin", backends(&[origin.address])));
+    let gateway = gateway(GatewaySettings::new("round-robin", backends(&[origin.address])));
     let mut client = Client::new(gateway.address());
     let headers = "x-mine: 7\r\nconnection: keep-alive, x-secret\r\nx-secret: 1\r\nte: gzip\r\nupgrade: websocket\r\n\
                    x-forwarded-for: 10.0.0.9\r\n";
@@ -69,7 +71,7 @@ fn replies_stream_as_they_come() {
         let _ = wait.lock().expect("no panic").recv();
         sent && stream.write_all(b"later").is_ok()
     });
-    let gateway = gateway(GatewayConfig::new("round-robin", backends(&[origin.address])));
+    let gateway = gateway(GatewaySettings::new("round-robin", backends(&[origin.address])));
     let mut client = Client::new(gateway.address());
     client.send("GET / HTTP/1.1\r\nhost: t\r\n\r\n");
     assert_eq!(client.head().expect("the head comes before the end").0, 200);
@@ -82,7 +84,7 @@ fn replies_stream_as_they_come() {
 #[test]
 fn connections_are_kept_and_used_again() {
     let node = node("n", Discipline::Ps);
-    let gateway = gateway(GatewayConfig::new("least-connections", backends(&[node.address()])));
+    let gateway = gateway(GatewaySettings::new("least-connections", backends(&[node.address()])));
     let mut client = Client::new(gateway.address());
     for size in [0, 1, 100_000, 3_000_000] {
         for method in ["GET", "HEAD"] {
@@ -106,7 +108,8 @@ fn a_connection_closed_meanwhile_is_no_failure() {
         ok(stream, "bye");
         false
     });
-    let config = GatewayConfig { retries: 0, ..GatewayConfig::new("round-robin", backends(&[origin.address])) };
+    let config =
+        GatewaySettings { face: retrying(0), ..GatewaySettings::new("round-robin", backends(&[origin.address])) };
     let gateway = gateway(config);
     let mut client = Client::new(gateway.address());
     for _ in 0..50 {
@@ -120,8 +123,8 @@ fn a_connection_closed_meanwhile_is_no_failure() {
 fn a_clients_idle_connection_is_closed() {
     // The backend closes idle connections too, and sooner: that is no failure of its, and no client hears of it.
     let node = Node::start(NodeConfig { keep_alive: ms(50), ..NodeConfig::new("s1") }).expect("a node starts");
-    let config = GatewayConfig::new("random", backends(&[node.address()]));
-    let gateway = gateway(GatewayConfig { keep_alive: ms(200), ..config });
+    let config = GatewaySettings::new("random", backends(&[node.address()]));
+    let gateway = gateway(GatewaySettings { limits: Limits { keep_alive: ms(200), ..Limits::default() }, ..config });
     for _ in 0..3 {
         let mut client = Client::new(gateway.address());
         let asked = now();
@@ -136,7 +139,7 @@ fn a_clients_idle_connection_is_closed() {
 #[test]
 fn a_gateway_says_why_if_asked_to() {
     let node = node("n", Discipline::Ps);
-    let config = GatewayConfig { explain: true, ..GatewayConfig::new("round-robin", backends(&[node.address()])) };
+    let config = GatewaySettings { explain: true, ..GatewaySettings::new("round-robin", backends(&[node.address()])) };
     let gateway = gateway(config);
     let reply = get(gateway.address(), "/bytes/1");
     assert!(reply.header("x-sojourn-reason").is_some_and(|reason| reason.contains("turn")));
@@ -145,26 +148,27 @@ fn a_gateway_says_why_if_asked_to() {
 #[test]
 fn bad_settings_are_said_in_one_line() {
     let node = node("n", Discipline::Ps);
-    let good = GatewayConfig::new("random", backends(&[node.address()]));
-    let error = |config: GatewayConfig| {
+    let good = GatewaySettings::new("random", backends(&[node.address()]));
+    let error = |config: GatewaySettings| {
         let error = Gateway::start(config, Events::nowhere()).err().expect("it cannot start").to_string();
         assert_eq!(error.lines().count(), 1, "{error}");
         error
     };
     let running = gateway(good.clone());
     for threads in [1, 2] {
-        let said = error(GatewayConfig { listen: running.address(), threads, ..good.clone() });
+        let said = error(GatewaySettings { listen: running.address(), threads, ..good.clone() });
         assert!(said.contains("already in use"), "{said}");
     }
-    let said = error(GatewayConfig { policy: "least-conections".into(), ..good.clone() });
+    let said =
+        error(GatewaySettings { decider: sojourn_dispatch::FrontSettings::new("least-conections"), ..good.clone() });
     assert!(said.contains("least-connections"), "{said}");
-    let said = error(GatewayConfig { backends: Vec::new(), ..good.clone() });
+    let said = error(GatewaySettings { backends: Vec::new(), ..good.clone() });
     assert!(said.contains("backend"), "{said}");
     let twice = [good.backends.clone(), good.backends.clone()].concat();
-    let said = error(GatewayConfig { backends: twice, ..good.clone() });
+    let said = error(GatewaySettings { backends: twice, ..good.clone() });
     assert!(said.contains("s1") && said.contains("twice"), "{said}");
-    let said = error(GatewayConfig { record: Some("/no/such/folder/record".into()), ..good.clone() });
+    let said = error(GatewaySettings { record: Some("/no/such/folder/record".into()), ..good.clone() });
     assert!(said.contains("/no/such/folder/record"), "{said}");
-    let said = error(GatewayConfig { client_header: Some("no header".into()), ..good });
+    let said = error(GatewaySettings { client_header: Some("no header".into()), ..good });
     assert!(said.contains("no header"), "{said}");
 }

@@ -2,13 +2,14 @@
 
 use std::io::Write;
 
-use sojourn_web::{Gateway, GatewayConfig};
+use sojourn_web::Gateway;
 
 use crate::http_cases::{Case, cases, shown, statuses};
 use crate::support::{Client, Got, Origin, Reply, backends, gateway, ok};
+use sojourn_part::settings::gateway::GatewaySettings;
 
 fn before(origin: &Origin) -> Gateway {
-    gateway(GatewayConfig::new("round-robin", backends(&[origin.address])))
+    gateway(GatewaySettings::new("round-robin", backends(&[origin.address])))
 }
 
 /// The reply to these bytes.

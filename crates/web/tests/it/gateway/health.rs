@@ -6,14 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sojourn_bed::Events;
-use sojourn_part::{Health, Probe};
-use sojourn_web::{Gateway, GatewayConfig};
+use sojourn_part::Probe;
+use sojourn_part::settings::Checks;
+use sojourn_part::settings::gateway::GatewaySettings;
+use sojourn_web::Gateway;
 
-use crate::support::{Client, Got, Lines, Origin, address_of, backends, ms, ok, silent_port, until};
+use crate::support::{Client, Got, Lines, Origin, address_of, backends, falling, ms, ok, silent_port, until};
 
 fn watched(origin: &Origin, probe: Probe, every_ms: u64) -> (Gateway, Lines) {
-    let health = Health { probe, every: ms(every_ms), timeout: ms(20_000), fall: 3, rise: 1 };
-    let config = GatewayConfig { health, ..GatewayConfig::new("round-robin", backends(&[origin.address])) };
+    let health = Checks { probe, every: ms(every_ms), timeout: ms(20_000) };
+    let config = GatewaySettings { health, ..GatewaySettings::new("round-robin", backends(&[origin.address])) };
     let lines = Lines::default();
     (Gateway::start(config, Events::to(lines.clone())).expect("a gateway starts"), lines)
 }
@@ -129,8 +131,9 @@ fn a_refused_probe_is_enough_and_a_broken_one_is_not() {
     assert!(lines.text().contains("its health check fails"), "{}", lines.text());
 
     let port = silent_port();
-    let health = Health { probe: Probe::Connect, every: ms(2), timeout: ms(20_000), fall: 1_000_000, rise: 1 };
-    let config = GatewayConfig { health, ..GatewayConfig::new("round-robin", backends(&[address_of(&port)])) };
+    let health = Checks { probe: Probe::Connect, every: ms(2), timeout: ms(20_000) };
+    let config = GatewaySettings { health, ..GatewaySettings::new("round-robin", backends(&[address_of(&port)])) };
+    let config = falling(1_000_000, config);
     let lines = Lines::default();
     let gateway = Gateway::start(config, Events::to(lines.clone())).expect("a gateway starts");
     until("it is out", || !gateway.counts().backends[0].up);

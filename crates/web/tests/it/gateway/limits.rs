@@ -5,14 +5,18 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use sojourn_bed::Events;
 use sojourn_dispatch::Limit;
-use sojourn_part::{Health, Probe};
-use sojourn_web::{Face, Gateway, GatewayConfig};
+use sojourn_part::Probe;
+use sojourn_part::settings::Checks;
+use sojourn_part::settings::gateway::{GatewaySettings, RedirectorSettings};
+use sojourn_web::Gateway;
 
-use crate::support::{Client, Origin, backends, get, ms, ok, until};
+use crate::support::{Client, Origin, backends, falling, get, ms, ok, until};
 
-fn config(origins: &[Origin], limit: Limit) -> GatewayConfig {
+fn config(origins: &[Origin], limit: Limit) -> GatewaySettings {
     let addresses: Vec<_> = origins.iter().map(|origin| origin.address).collect();
-    GatewayConfig { limit: Some(limit), ..GatewayConfig::new("least-connections", backends(&addresses)) }
+    let mut config = GatewaySettings::new("least-connections", backends(&addresses));
+    config.decider.limit = Some(limit);
+    config
 }
 
 #[test]
@@ -50,8 +54,10 @@ fn a_request_that_finds_all_full_is_answered_at_once() {
 fn only_a_full_system_says_when_to_ask_again() {
     for limit in [None, Limit::new(2, 0).ok()] {
         let origin = Origin::new(|_, _| false);
-        let health = Health { probe: Probe::Connect, every: ms(600_000), timeout: ms(20_000), fall: 1, rise: 1 };
-        let config = GatewayConfig { limit, health, ..GatewayConfig::new("round-robin", backends(&[origin.address])) };
+        let health = Checks { probe: Probe::Connect, every: ms(600_000), timeout: ms(20_000) };
+        let config = GatewaySettings { health, ..GatewaySettings::new("round-robin", backends(&[origin.address])) };
+        let mut config = falling(1, config);
+        config.decider.limit = limit;
         let gateway = Gateway::start(config, Events::nowhere()).expect("a gateway");
         assert_eq!(get(gateway.address(), "/").status, 502);
         assert!(!gateway.counts().backends[0].up, "it broke its connection off");
@@ -65,16 +71,12 @@ fn only_a_full_system_says_when_to_ask_again() {
 #[test]
 fn a_limit_that_no_one_would_keep_is_refused() {
     let origins = [Origin::new(|_, stream| ok(stream, "page"))];
-    let refused = |change: fn(&mut GatewayConfig)| {
-        let mut config = config(&origins, Limit::new(2, 0).unwrap());
-        change(&mut config);
-        Gateway::start(config, Events::nowhere()).map(drop).expect_err("it cannot be").to_string()
-    };
-    let apart = refused(|config| config.threads = 2);
-    assert!(apart.contains("a limit with 2 deciders, who count apart: one thread"), "{apart}");
-    let blind = refused(|config| {
-        config.policy = "round-robin".into();
-        config.face = Face::Redirector { status: Default::default() };
-    });
+    let limit = Limit::new(2, 0).unwrap();
+    let apart = GatewaySettings { threads: 2, ..config(&origins, limit) };
+    let apart = Gateway::start(apart, Events::nowhere()).map(drop).expect_err("it cannot be").to_string();
+    assert!(apart.contains("limit: with 2 deciders, who count apart: one thread"), "{apart}");
+    let mut blind = RedirectorSettings::new("round-robin", backends(&[origins[0].address]));
+    blind.decider.limit = Some(limit);
+    let blind = Gateway::start(blind, Events::nowhere()).map(drop).expect_err("it cannot be").to_string();
     assert!(blind.contains("needs the end of each request"), "{blind}");
 }

@@ -5,11 +5,12 @@ use std::io::BufReader;
 use std::path::PathBuf;
 
 use sojourn_dispatch::policies::{Entry, POLICIES};
-use sojourn_dispatch::{Catalogue, Information, Signals, record};
+use sojourn_dispatch::{Catalogue, Signals, record};
 use sojourn_model::Discipline;
-use sojourn_web::{GatewayConfig, Node};
+use sojourn_part::settings::gateway::GatewaySettings;
+use sojourn_web::Node;
 
-use crate::support::{Client, backends, gateway, get, ms, node, until};
+use crate::support::{Client, backends, gateway, get, ms, node, polled, until};
 
 fn nodes() -> Vec<Node> {
     ["s1", "s2", "s3", "s4"].iter().map(|name| node(name, Discipline::Ps)).collect()
@@ -25,10 +26,10 @@ fn addresses(nodes: &[Node]) -> Vec<std::net::SocketAddr> {
 }
 
 /// 4 clients, 40 requests each, to a gateway of these settings; every record it leaves must replay.
-fn replays(config: GatewayConfig, folder: &std::path::Path) {
+fn replays(config: GatewaySettings, folder: &std::path::Path) {
     let path = folder.join("record");
-    let (policy, threads, shared) = (config.policy.clone(), config.threads, config.shared);
-    let gateway = gateway(GatewayConfig { record: Some(path.clone()), ..config });
+    let (policy, threads, shared) = (config.policy().to_owned(), config.threads, config.shared);
+    let gateway = gateway(GatewaySettings { record: Some(path.clone()), ..config });
     let address = gateway.address();
     let clients: Vec<_> = (0..4)
         .map(|client| {
@@ -62,8 +63,8 @@ fn policies_are_told_the_class_of_a_request() {
     let folder = tempfile::tempdir().expect("a folder");
     let node = node("s1", Discipline::Ps);
     let path = folder.path().join("record");
-    let config = GatewayConfig::new("random", backends(&[node.address()]));
-    let gateway = gateway(GatewayConfig { record: Some(path.clone()), ..config });
+    let config = GatewaySettings::new("random", backends(&[node.address()]));
+    let gateway = gateway(GatewaySettings { record: Some(path.clone()), ..config });
     let mut client = Client::new(gateway.address());
     for class in ["", "static", "dynamic", "secure", "unheard-of"] {
         assert_eq!(client.ask("GET", "/bytes/1", &format!("x-sojourn-class: {class}\r\n")).status, 200);
@@ -82,7 +83,7 @@ fn recorded_decisions_replay_identically_for_every_policy() {
     let nodes = nodes();
     assert!(POLICIES.len() >= 10);
     for policy in POLICIES.iter().filter(|policy| at_a_gateway(policy)) {
-        replays(GatewayConfig::new(policy.name, backends(&addresses(&nodes))), folder.path());
+        replays(GatewaySettings::new(policy.name, backends(&addresses(&nodes))), folder.path());
     }
 }
 
@@ -90,17 +91,17 @@ fn recorded_decisions_replay_identically_for_every_policy() {
 fn records_replay_with_polls_and_with_several_threads() {
     let folder = tempfile::tempdir().expect("a folder");
     let nodes = nodes();
-    let config = GatewayConfig::new("least-connections", backends(&addresses(&nodes)));
-    replays(GatewayConfig { information: Information::Polled { every: ms(2) }, ..config.clone() }, folder.path());
-    replays(GatewayConfig { threads: 3, ..config.clone() }, folder.path());
-    replays(GatewayConfig { threads: 3, shared: true, ..config }, folder.path());
+    let config = GatewaySettings::new("least-connections", backends(&addresses(&nodes)));
+    replays(polled(ms(2), config.clone()), folder.path());
+    replays(GatewaySettings { threads: 3, ..config.clone() }, folder.path());
+    replays(GatewaySettings { threads: 3, shared: true, ..config }, folder.path());
 }
 
 #[test]
 fn one_shared_round_robin_takes_exact_turns() {
     let nodes = nodes();
-    let config = GatewayConfig::new("round-robin", backends(&addresses(&nodes)));
-    let gateway = gateway(GatewayConfig { threads: 2, shared: true, ..config });
+    let config = GatewaySettings::new("round-robin", backends(&addresses(&nodes)));
+    let gateway = gateway(GatewaySettings { threads: 2, shared: true, ..config });
     for turn in 0..16 {
         assert_eq!(get(gateway.address(), "/bytes/1").backend(), format!("s{}", turn % 4 + 1));
     }
@@ -109,7 +110,7 @@ fn one_shared_round_robin_takes_exact_turns() {
 #[test]
 fn a_cookie_keeps_a_client_at_its_backend() {
     let nodes = nodes();
-    let gateway = gateway(GatewayConfig::new("cookie", backends(&addresses(&nodes))));
+    let gateway = gateway(GatewaySettings::new("cookie", backends(&addresses(&nodes))));
     let first = get(gateway.address(), "/bytes/1");
     let cookie = first.header("set-cookie").expect("a cookie").to_owned();
     assert_eq!(cookie, format!("SOJOURN={}; Path=/; HttpOnly", first.backend()));
@@ -126,12 +127,12 @@ fn a_cookie_keeps_a_client_at_its_backend() {
 #[test]
 fn a_trusted_header_tells_clients_apart() {
     let nodes = nodes();
-    let config = GatewayConfig::new("address-hash", backends(&addresses(&nodes)));
+    let config = GatewaySettings::new("address-hash", backends(&addresses(&nodes)));
     let ask = |address, who: u32| {
         let reply = Client::new(address).ask("GET", "/bytes/1", &format!("x-sojourn-client: {who}\r\n"));
         reply.backend().to_owned()
     };
-    let trusting = gateway(GatewayConfig { client_header: Some("x-sojourn-client".into()), ..config.clone() });
+    let trusting = gateway(GatewaySettings { client_header: Some("x-sojourn-client".into()), ..config.clone() });
     let of: Vec<_> = (0..32).map(|who| ask(trusting.address(), who)).collect();
     assert!(of.iter().any(|backend| *backend != of[0]), "32 clients at one of four backends: 1 in 4^31");
     assert_eq!(of, (0..32).map(|who| ask(trusting.address(), who)).collect::<Vec<_>>());
@@ -149,8 +150,8 @@ fn polled_counts_are_what_the_nodes_say() {
         other.send("GET /work?demand=1h HTTP/1.1\r\nhost: t\r\n\r\n");
     }
     until("they are busy", || nodes[..3].iter().all(|node| node.counts().in_flight == 1));
-    let config = GatewayConfig::new("least-connections", backends(&addresses(&nodes)));
-    let gateway = gateway(GatewayConfig { information: Information::Polled { every: ms(1) }, ..config });
+    let config = GatewaySettings::new("least-connections", backends(&addresses(&nodes)));
+    let gateway = gateway(polled(ms(1), config));
     let mut client = Client::new(gateway.address());
     // Until every node has been heard, the choice is a guess.
     let mut row = 0;

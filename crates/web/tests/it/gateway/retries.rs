@@ -4,10 +4,12 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use sojourn_part::{Health, Probe};
-use sojourn_web::{Gateway, GatewayConfig, Timeouts};
+use sojourn_part::Probe;
+use sojourn_web::Gateway;
 
-use crate::support::{Client, Origin, backends, gateway, ms, ok};
+use crate::support::{Client, Origin, backends, gateway, ms, ok, retrying};
+use sojourn_part::settings::Checks;
+use sojourn_part::settings::gateway::{GatewaySettings, Timeouts};
 
 /// As many backends as asked, which all fail the same way, and how many attempts there were at them.
 fn failing(count: usize, retries: u32, hangs: bool) -> (Gateway, Vec<Origin>, Arc<AtomicUsize>) {
@@ -25,9 +27,14 @@ fn failing(count: usize, retries: u32, hangs: bool) -> (Gateway, Vec<Origin>, Ar
         })
         .collect();
     let addresses: Vec<_> = origins.iter().map(|origin| origin.address).collect();
-    let health = Health { probe: Probe::Off, every: ms(1000), timeout: ms(1000), fall: 3, rise: 1 };
+    let health = Checks { probe: Probe::Off, every: ms(1000), timeout: ms(1000) };
     let timeouts = Timeouts { connect: ms(1000), reply: ms(if hangs { 100 } else { 20_000 }), idle: ms(20_000) };
-    let config = GatewayConfig { retries, health, timeouts, ..GatewayConfig::new("round-robin", backends(&addresses)) };
+    let config = GatewaySettings {
+        face: retrying(retries),
+        health,
+        timeouts,
+        ..GatewaySettings::new("round-robin", backends(&addresses))
+    };
     (gateway(config), origins, attempts)
 }
 
@@ -78,9 +85,9 @@ fn what_is_not_idempotent_is_not_tried_again() {
 #[test]
 fn a_retry_that_is_served_is_a_reply_like_any_other() {
     let (breaking, alive) = (Origin::new(|_, _| false), Origin::new(|_, stream| ok(stream, "ok")));
-    let health = Health { probe: Probe::Off, every: ms(1000), timeout: ms(1000), fall: 3, rise: 1 };
+    let health = Checks { probe: Probe::Off, every: ms(1000), timeout: ms(1000) };
     let addresses = [breaking.address, alive.address];
-    let config = GatewayConfig { health, ..GatewayConfig::new("round-robin", backends(&addresses)) };
+    let config = GatewaySettings { health, ..GatewaySettings::new("round-robin", backends(&addresses)) };
     let gateway = gateway(config);
     for _ in 0..10 {
         let reply = Client::new(gateway.address()).get("/");

@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 
-use sojourn_dispatch::Information;
 use sojourn_model::Discipline;
+use sojourn_part::settings::gateway::GatewaySettings;
 use sojourn_part::{Backend, now};
-use sojourn_web::{Gateway, GatewayConfig, Node};
+use sojourn_web::{Gateway, Node};
 
 use crate::support::{Client, Origin, backends, gateway, get, ms, node, ok, until};
 
@@ -18,10 +18,10 @@ fn addresses(nodes: &[Node]) -> Vec<SocketAddr> {
 }
 
 /// A gateway in front of gateways `g1`, `g2`, ...
-fn in_front(policy: &str, inner: &[&Gateway]) -> GatewayConfig {
+fn in_front(policy: &str, inner: &[&Gateway]) -> GatewaySettings {
     let named =
         inner.iter().enumerate().map(|(index, gateway)| Backend::new(format!("g{}", index + 1), gateway.address()));
-    GatewayConfig::new(policy, named.collect())
+    GatewaySettings::new(policy, named.collect())
 }
 
 /// How often each of `names` replied to 60 requests of each of 4 clients.
@@ -42,7 +42,7 @@ fn two_gateways_in_front_of_one_set_of_nodes() {
     let names = ["s1", "s2", "s3"];
     let nodes = nodes(&names);
     let gateways: Vec<_> =
-        (0..2).map(|_| gateway(GatewayConfig::new("round-robin", backends(&addresses(&nodes))))).collect();
+        (0..2).map(|_| gateway(GatewaySettings::new("round-robin", backends(&addresses(&nodes))))).collect();
     // Each takes turns of its own: both halves of the load are in thirds.
     for gateway in &gateways {
         assert_eq!(shares(gateway.address(), &names), [80, 80, 80]);
@@ -64,8 +64,8 @@ fn a_gateway_in_front_of_gateways() {
         part.map(|index| Backend::new(names[index], nodes[index].address())).collect::<Vec<_>>()
     };
     let inner = [
-        gateway(GatewayConfig::new("round-robin", named(0..2))),
-        gateway(GatewayConfig::new("round-robin", named(2..4))),
+        gateway(GatewaySettings::new("round-robin", named(0..2))),
+        gateway(GatewaySettings::new("round-robin", named(2..4))),
     ];
     let mut config = in_front("round-robin", &[&inner[0], &inner[1]]);
     // Health is asked for a thousand times a second meanwhile, and takes no turn of any server.
@@ -87,8 +87,8 @@ fn a_gateway_in_front_of_gateways() {
 #[test]
 fn headers_pass_through_gateways() {
     let origin = Origin::new(|_, stream| ok(stream, "hello"));
-    let explain = |config: GatewayConfig| gateway(GatewayConfig { explain: true, ..config });
-    let inner = explain(GatewayConfig::new("round-robin", backends(&[origin.address])));
+    let explain = |config: GatewaySettings| gateway(GatewaySettings { explain: true, ..config });
+    let inner = explain(GatewaySettings::new("round-robin", backends(&[origin.address])));
     let outer = explain(in_front("random", &[&inner]));
     let headers = "x-sojourn-client: 7\r\nx-sojourn-demand: 5000\r\nx-sojourn-class: secure\r\n\
                    cookie: SOJOURN=s9\r\nvia: 1.0 old\r\nx-forwarded-for: 10.0.0.9\r\nconnection: x-hop\r\nx-hop: 1\r\n";
@@ -120,10 +120,10 @@ fn headers_pass_through_gateways() {
 #[test]
 fn cookies_of_two_tiers_keep_a_client_at_its_server() {
     let nodes = nodes(&["s1", "s2", "s3", "s4"]);
-    let pair = |part: &[SocketAddr]| gateway(GatewayConfig::new("cookie", backends(part)));
+    let pair = |part: &[SocketAddr]| gateway(GatewaySettings::new("cookie", backends(part)));
     let inner = [pair(&addresses(&nodes[..2])), pair(&addresses(&nodes[2..]))];
     let config = in_front("cookie", &[&inner[0], &inner[1]]);
-    let outer = gateway(GatewayConfig { cookie: "SITE".into(), ..config });
+    let outer = gateway(GatewaySettings { cookie: "SITE".into(), ..config });
     let first = get(outer.address(), "/bytes/1");
     let cookies: Vec<_> = first.headers.iter().filter(|(name, _)| name == "set-cookie").collect();
     let pairs: Vec<_> = cookies.iter().filter_map(|(_, value)| value.split(';').next()).collect();
@@ -138,7 +138,7 @@ fn cookies_of_two_tiers_keep_a_client_at_its_server() {
 #[test]
 fn a_gateway_answers_for_itself_only_where_it_is_asked_itself() {
     let origin = Origin::new(|got, stream| ok(stream, &got.line));
-    let inner = gateway(GatewayConfig { threads: 2, ..GatewayConfig::new("random", backends(&[origin.address])) });
+    let inner = gateway(GatewaySettings { threads: 2, ..GatewaySettings::new("random", backends(&[origin.address])) });
     let ask = |path: &str, headers: &str| Client::new(inner.address()).ask("GET", path, headers).text();
     assert_eq!(ask("/load", ""), "GET /load HTTP/1.1", "a client's path is the server's");
     assert_eq!(ask("/other", "x-sojourn-probe: 1\r\n"), "GET /other HTTP/1.1");
@@ -153,7 +153,7 @@ fn a_gateway_reports_its_own_load_and_health() {
     let inner: Vec<_> = nodes
         .iter()
         .map(|node| {
-            let mut config = GatewayConfig::new("random", backends(&[node.address()]));
+            let mut config = GatewaySettings::new("random", backends(&[node.address()]));
             config.health.every = ms(2);
             gateway(config)
         })
@@ -162,9 +162,9 @@ fn a_gateway_reports_its_own_load_and_health() {
     busy.send("GET /work?demand=1h HTTP/1.1\r\nhost: t\r\n\r\n");
     until("the first is busy", || inner[0].counts().backends[0].in_flight == 1);
     let mut config = in_front("least-connections", &[&inner[0], &inner[1]]);
-    config.information = Information::Polled { every: ms(1) };
+    config.decider.poll = Some(ms(1));
     config.health.every = ms(2);
-    config.health.fall = 1;
+    config.decider.fall = 1;
     let outer = gateway(config);
     let mut client = Client::new(outer.address());
     let mut row = 0;
@@ -187,13 +187,13 @@ fn a_circle_of_gateways_is_refused() {
     // The inner one forwards to the outer one; it is started first, towards a port that the outer one then takes.
     let port = crate::support::silent_port();
     let address = crate::support::address_of(&port);
-    let mut config = GatewayConfig::new("random", vec![Backend::new("outer", address)]);
+    let mut config = GatewaySettings::new("random", vec![Backend::new("outer", address)]);
     config.health.probe = sojourn_part::Probe::Off;
     let inner = gateway(config);
     drop(port);
     let mut config = in_front("random", &[&inner]);
     config.health.probe = sojourn_part::Probe::Off;
-    let outer = gateway(GatewayConfig { listen: address, ..config });
+    let outer = gateway(GatewaySettings { listen: address, ..config });
     let asked = now();
     let reply = get(outer.address(), "/");
     assert_eq!(reply.status, 508);

@@ -4,20 +4,23 @@ use std::io::Read;
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 
+use sojourn_part::Probe;
 use sojourn_part::program::Program;
-use sojourn_part::{Health, Probe};
-use sojourn_web::{Gateway, GatewayConfig, Timeouts};
+use sojourn_part::settings::Checks;
+use sojourn_part::settings::gateway::{GatewaySettings, Timeouts};
+use sojourn_web::Gateway;
 
-use crate::support::{Client, Origin, backends, gateway, ms, ok, until};
+use crate::support::{Client, Origin, backends, falling, gateway, ms, ok, until};
 use crate::support::{site, start};
 
 const HEAD: &str = "POST /x HTTP/1.1\r\nhost: t\r\ntransfer-encoding: chunked\r\n\r\n";
 
 /// One failure would take the backend out, and no probe would bring it back.
 fn strict(origin: &Origin, idle_ms: u64) -> Gateway {
-    let health = Health { probe: Probe::Connect, every: ms(600_000), timeout: ms(1000), fall: 1, rise: 1 };
+    let health = Checks { probe: Probe::Connect, every: ms(600_000), timeout: ms(1000) };
     let timeouts = Timeouts { connect: ms(1000), reply: ms(20_000), idle: ms(idle_ms) };
-    gateway(GatewayConfig { health, timeouts, ..GatewayConfig::new("round-robin", backends(&[origin.address])) })
+    let settings = GatewaySettings::new("round-robin", backends(&[origin.address]));
+    gateway(falling(1, GatewaySettings { health, timeouts, ..settings }))
 }
 
 /// Stops the gateway after so many attempts at the backend that its clients spoilt, and so many that came to their end.
@@ -96,9 +99,11 @@ fn an_upload_that_stalls_is_the_clients_failure() {
 #[test]
 fn a_slow_upload_takes_as_long_as_it_takes() {
     let origin = Origin::new(|got, stream| ok(stream, &format!("{} bytes", got.body.len())));
-    let health = Health { probe: Probe::Connect, every: ms(600_000), timeout: ms(1000), fall: 1, rise: 1 };
+    let health = Checks { probe: Probe::Connect, every: ms(600_000), timeout: ms(1000) };
     let timeouts = Timeouts { connect: ms(1000), reply: ms(50), idle: ms(20_000) };
-    let config = GatewayConfig { health, timeouts, ..GatewayConfig::new("round-robin", backends(&[origin.address])) };
+    let config =
+        GatewaySettings { health, timeouts, ..GatewaySettings::new("round-robin", backends(&[origin.address])) };
+    let config = falling(1, config);
     let gateway = gateway(config);
     let mut client = Client::new(gateway.address());
     client.send(HEAD);
@@ -116,10 +121,11 @@ fn a_backend_that_takes_no_upload_is_late() {
     let origin = Origin::new(|_, stream| ok(stream, "ok"));
     // It accepts, and reads nothing.
     let deaf = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let health = Health { probe: Probe::Connect, every: ms(600_000), timeout: ms(1000), fall: 1, rise: 1 };
+    let health = Checks { probe: Probe::Connect, every: ms(600_000), timeout: ms(1000) };
     let timeouts = Timeouts { connect: ms(1000), reply: ms(20_000), idle: ms(200) };
     let addresses = [deaf.local_addr().expect("an address"), origin.address];
-    let config = GatewayConfig { health, timeouts, ..GatewayConfig::new("round-robin", backends(&addresses)) };
+    let config = GatewaySettings { health, timeouts, ..GatewaySettings::new("round-robin", backends(&addresses)) };
+    let config = falling(1, config);
     let gateway = gateway(config);
     // More than the buffers between here and there hold.
     let large = "x".repeat(64 << 20);
@@ -149,8 +155,9 @@ fn a_connection_that_breaks_within_an_upload_takes_no_backend_out() {
         }
         listener
     });
-    let health = Health { probe: Probe::Connect, every: ms(600_000), timeout: ms(1000), fall: 1, rise: 1 };
-    let config = GatewayConfig { health, ..GatewayConfig::new("round-robin", backends(&[address])) };
+    let health = Checks { probe: Probe::Connect, every: ms(600_000), timeout: ms(1000) };
+    let config = GatewaySettings { health, ..GatewaySettings::new("round-robin", backends(&[address])) };
+    let config = falling(1, config);
     let gateway = gateway(config);
     for _ in 0..3 {
         let mut client = Client::new(gateway.address());
@@ -169,9 +176,9 @@ fn an_upload_that_the_server_does_not_want_is_refused_by_the_server() {
     let large = "x".repeat(20 << 20);
     for text in ["nginx(workers = 2)", "apache-prefork(workers = 3)"] {
         let Some(running) = start(&Program::parse(text, site.path()).expect(text)) else { continue };
-        let health = Health { probe: Probe::Connect, every: ms(600_000), timeout: ms(1000), fall: 1, rise: 1 };
-        let config = GatewayConfig::new("round-robin", backends(&[running.address()]));
-        let gateway = gateway(GatewayConfig { health, ..config });
+        let health = Checks { probe: Probe::Connect, every: ms(600_000), timeout: ms(1000) };
+        let config = GatewaySettings::new("round-robin", backends(&[running.address()]));
+        let gateway = gateway(falling(1, GatewaySettings { health, ..config }));
         for _ in 0..5 {
             let mut client = Client::new(gateway.address());
             client.send(&format!("PUT / HTTP/1.1\r\nhost: t\r\ncontent-length: {}\r\n\r\n{large}", large.len()));
