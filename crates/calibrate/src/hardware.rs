@@ -20,8 +20,8 @@ use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use nix::sys::statfs::{TMPFS_MAGIC, fstatfs};
 use serde::Serialize;
 use sojourn_model::{Discipline, Machine, Resource, Server};
+use sojourn_part::burn::rounds_per_second;
 use sojourn_stats::Span;
-use sojourn_web::node::rounds_per_second;
 
 use crate::demand::interval;
 use crate::settings::{CalibrateError, Interval, Progress};

@@ -91,6 +91,20 @@ impl Signals {
     /// clients are, reports, rates and round trips come where it is told of them.
     pub const DNS: Signals = Signals::ADDRESS.union(Signals::LEASES);
 
+    /// What a node of a cluster sees of a request and knows of the other nodes, their reports included.
+    pub const NODE: Signals = Signals::ADDRESS
+        .union(Signals::PATH)
+        .union(Signals::OBJECT)
+        .union(Signals::SIZE)
+        .union(Signals::WORK)
+        .union(Signals::HOPS)
+        .union(Signals::HARDWARE)
+        .union(Signals::OWNERS)
+        .union(Signals::CLIENT_ROUND_TRIP)
+        .union(Signals::REPORTS)
+        .union(Signals::UTILIZATION)
+        .union(Signals::ROOM);
+
     /// In words, for messages: what a face does that provides the first of these signals.
     pub(crate) fn in_words(self) -> &'static str {
         WORDS.iter().find(|(signal, _)| self.contains(*signal)).map_or("nothing", |(_, words)| words)

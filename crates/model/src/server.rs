@@ -74,6 +74,12 @@ impl Server {
         toml::from_str(text).map_err(|error| ServerError(one_line(&error, text)))
     }
 
+    /// How much its resource of this name moves (bytes/s), if it has one that moves bytes.
+    pub fn byte_rate(&self, resource: &str) -> Option<f64> {
+        let mut resources = self.machine.iter().flat_map(|machine| &machine.resources);
+        resources.find(|known| known.name == resource)?.rate
+    }
+
     /// The model as [`Server::from_toml`] reads it.
     pub fn to_toml(&self) -> String {
         use fmt::Write;

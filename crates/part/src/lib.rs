@@ -2,7 +2,9 @@
 
 pub mod alarm;
 mod backend;
+pub mod burn;
 pub mod caller;
+pub mod certificate;
 pub mod child;
 pub mod clock;
 pub mod control;

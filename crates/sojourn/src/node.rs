@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use sojourn_model::Server;
+use sojourn_part::certificate::CertificateFiles;
 use sojourn_web::node::{FileSettings, LogSettings};
-use sojourn_web::{CertificateFiles, NodeConfig, NodeFile, TlsConfig, child};
+use sojourn_web::{NodeConfig, NodeFile, TlsConfig, child};
 
 use crate::child::{Serving, failure, name_classes};
 use crate::cluster::Cluster;

@@ -8,7 +8,7 @@ mod target;
 
 pub use gateway::{Gateway, GatewayCounts};
 pub use node::{
-    Ailment, CertificateFiles, ClusterConfig, ClusterCounts, CopySettings, HandOver, Limits, Membership, Node,
-    NodeConfig, NodeCounts, NodeFile, PeerConfig, TlsConfig, WhenFull,
+    Ailment, ClusterConfig, ClusterCounts, CopySettings, HandOver, Limits, Membership, Node, NodeConfig, NodeCounts,
+    NodeFile, PeerConfig, TlsConfig, WhenFull,
 };
 pub use redirection::RedirectStatus;

@@ -36,7 +36,6 @@ mod reply;
 mod requests;
 mod running;
 mod section;
-mod spin;
 mod stored;
 mod tls;
 mod work;
@@ -78,8 +77,7 @@ pub use pattern::Pattern;
 use processor::Processor;
 use running::Running;
 pub use sojourn_part::listen::{ConnectionCounts, WhenFull};
-pub use spin::rounds_per_second;
-pub use tls::{CertificateFiles, TlsConfig, make_certificate};
+pub use tls::TlsConfig;
 
 /// The longest service that a request for `/work` may ask for: 24 h.
 pub const DEMAND_MAX: Span = Span(24 * 3600 * 1_000_000_000);

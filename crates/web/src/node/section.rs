@@ -97,8 +97,8 @@ mod tests {
     use tokio::runtime::Builder;
 
     use super::super::blocking;
-    use super::super::spin::{Amount, Workers};
     use super::*;
+    use sojourn_part::burn::{Amount, Workers};
 
     /// The pieces of a section, and whether its first one had to be waited for.
     async fn pieces(mut section: Section, most: u64) -> (io::Result<Vec<Bytes>>, bool) {

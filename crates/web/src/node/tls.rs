@@ -5,12 +5,10 @@
 //! is refused before anything listens.
 
 use std::collections::HashMap;
-use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rcgen::{CertificateParams, KeyPair};
 use rustls::ServerConfig;
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::ring::{Ticketer, default_provider};
@@ -19,7 +17,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ProducesTickets, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use serde_json::{Value, json};
-use sojourn_part::ServeError;
+use sojourn_part::certificate::CertificateFiles;
 use sojourn_part::listen::H2;
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
@@ -33,31 +31,6 @@ pub struct TlsConfig {
     pub listen: Vec<SocketAddr>,
     /// Certificates with their keys, the one for clients that name no known host first.
     pub certificates: Vec<CertificateFiles>,
-}
-
-/// The files of a certificate, PEM.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CertificateFiles {
-    /// The certificate, and behind it those that vouch for it.
-    pub chain: PathBuf,
-    /// Its private key.
-    pub key: PathBuf,
-}
-
-/// Makes a certificate for these names and addresses with its key, signed by itself, for nodes whose clients are told to
-/// trust it.
-///
-/// # Errors
-/// When a name cannot be one, or a file cannot be written.
-pub fn make_certificate(names: &[String], files: &CertificateFiles) -> Result<(), ServeError> {
-    let cannot = |error: rcgen::Error| ServeError::Config(format!("no certificate for {}: {error}", names.join(", ")));
-    let params = CertificateParams::new(names).map_err(cannot)?;
-    let key = KeyPair::generate().map_err(cannot)?;
-    let certificate = params.self_signed(&key).map_err(cannot)?;
-    for (file, text) in [(&files.chain, certificate.pem()), (&files.key, key.serialize_pem())] {
-        fs::write(file, text).map_err(ServeError::system(format!("cannot write {}", file.display())))?;
-    }
-    Ok(())
 }
 
 /// All certificates of a node.

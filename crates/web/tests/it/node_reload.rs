@@ -81,8 +81,10 @@ fn no_request_is_lost_while_the_file_is_read_anew() {
             lost.lock().expect("no panic").push((status, body.len()));
         }
     };
-    let files_of =
-        sojourn_web::CertificateFiles { chain: running.path().join("a.pem"), key: running.path().join("a.key") };
+    let files_of = sojourn_part::certificate::CertificateFiles {
+        chain: running.path().join("a.pem"),
+        key: running.path().join("a.key"),
+    };
     let client = trusting(&[&files_of], &["h2"]);
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -179,7 +181,7 @@ fn certificates_are_replaced_and_bad_ones_are_not() {
     let tls = "[tls]\nlisten = [\"127.0.0.1:0\"]\n[[tls.certificate]]\nchain = \"a.pem\"\nkey = \"a.key\"\n";
     let running = Running::start(tls);
     let secure = running.node.tls_addresses()[0];
-    let pem = |name: &str| sojourn_web::CertificateFiles {
+    let pem = |name: &str| sojourn_part::certificate::CertificateFiles {
         chain: running.path().join(format!("{name}.pem")),
         key: running.path().join(format!("{name}.key")),
     };

@@ -6,8 +6,9 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use serde_json::Value;
+use sojourn_part::certificate::CertificateFiles;
 use sojourn_part::now;
-use sojourn_web::{CertificateFiles, Limits, Node, NodeConfig};
+use sojourn_web::{Limits, Node, NodeConfig};
 
 use crate::secure::{DAY_S, Http2, certificate, connect, get_secure, secure_node, trusting, valid, with_versions};
 use crate::support::{Lines, get, ms, until};

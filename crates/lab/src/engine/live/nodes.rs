@@ -17,12 +17,11 @@ use std::time::Duration;
 
 use sojourn_bed::Ground;
 use sojourn_bed::namespace::TEMPORARY;
+use sojourn_dispatch::{Dispatcher, Information, Signals};
 use sojourn_load::{Url, realtime_ns};
 use sojourn_model::system::{Reports, Target, Tier};
 use sojourn_model::{Server, System};
 use sojourn_stats::Span;
-use sojourn_web::ClusterConfig;
-use sojourn_web::node::hardware_of;
 
 use super::dns::quoted;
 use super::part::Part;
@@ -47,8 +46,9 @@ const AHEAD: Span = Span(500_000_000);
 pub(super) fn check(asked: &SystemQuestion) -> Result<(), String> {
     let system = &asked.system;
     let Some(tier) = tier_of(system) else { return Ok(()) };
-    let names = system.hosts.iter().map(|host| host.name.clone());
-    ClusterConfig::follows(&tier.policy, names).map_err(|why| format!("live's nodes: {why}"))
+    let nodes: Vec<(String, f64)> = system.hosts.iter().map(|host| (host.name.clone(), 1.0)).collect();
+    let made = Dispatcher::new(&tier.policy, &nodes, Information::Immediate, Signals::NODE, 0, "");
+    made.map(drop).map_err(|why| format!("live's nodes: {why}"))
 }
 
 /// Whether a tier is one of deciders on servers.
@@ -145,13 +145,9 @@ impl Node<'_> {
 /// What a node is made of, as it is told: what the simulator tells its policies. `link`: bytes per second of the network that
 /// all share.
 fn hardware(server: &Server, link: Option<f64>) -> String {
-    let known = hardware_of(server);
-    let net = if known.net_rate > 0.0 { known.net_rate } else { link.unwrap_or(0.0) };
-    let rates = [("disk", known.disk_rate), ("net", net)].map(|(name, rate)| match rate > 0.0 {
-        true => format!(", {name} = \"{rate} B/s\""),
-        false => String::new(),
-    });
-    format!("{{ speed = {:?}{} }}", known.speed, rates.concat())
+    let rates = [("disk", server.byte_rate("disk")), ("net", server.byte_rate("net").or(link))];
+    let rates = rates.map(|(name, rate)| rate.map_or(String::new(), |rate| format!(", {name} = \"{rate} B/s\"")));
+    format!("{{ speed = {:?}{} }}", server.speed, rates.concat())
 }
 
 /// Waits until all nodes have heard of each other.

@@ -11,8 +11,7 @@ use sojourn_bed::Ground;
 use sojourn_bed::namespace::TEMPORARY;
 use sojourn_load::{Endpoint, Load, Rotation, Tls, Url};
 use sojourn_model::System;
-use sojourn_web::CertificateFiles;
-use sojourn_web::node::make_certificate;
+use sojourn_part::certificate::{self, CertificateFiles};
 
 use super::bed;
 
@@ -28,7 +27,7 @@ pub(super) fn is_asked_for(system: &System) -> bool {
 pub(super) fn make(ground: &dyn Ground, system: &System, service: &str) -> Result<(), String> {
     let addresses = system.hosts.iter().map(|host| bed::address(ground, &host.name).to_string());
     let names: Vec<String> = addresses.chain([service.to_owned()]).collect();
-    make_certificate(&names, &files()).map_err(|error| error.to_string())
+    certificate::make(&names, &files()).map_err(|error| error.to_string())
 }
 
 /// The arguments of a node at this address.

@@ -211,11 +211,8 @@ fn describe_nodes(decider: &mut Decider, system: &System, servers: &Servers) {
     for (target, next) in (0..).zip(&*targets) {
         let Next::Server(host) = *next else { continue };
         let server = &system.hosts[host as usize].server;
-        let rate = |name: &str| {
-            let mut resources = server.machine.iter().flat_map(|machine| &machine.resources);
-            resources.find(|resource| resource.name == name).and_then(|resource| resource.rate)
-        };
-        let (disk_rate, net_rate) = (rate("disk").unwrap_or(0.0), rate("net").unwrap_or(link_rate));
+        let disk_rate = server.byte_rate("disk").unwrap_or(0.0);
+        let net_rate = server.byte_rate("net").unwrap_or(link_rate);
         balancer.set_hardware(target, Hardware { speed: server.speed, disk_rate, net_rate });
     }
     for (file, owner) in servers.owners() {

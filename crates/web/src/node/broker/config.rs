@@ -4,7 +4,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 use hyper::Uri;
-use sojourn_dispatch::{Dispatcher, Hardware, Information};
+use sojourn_dispatch::Hardware;
 use sojourn_model::Server;
 use sojourn_part::{ServeError, headers};
 use sojourn_report::{Key, NAME_MAX};
@@ -134,16 +134,6 @@ impl ClusterConfig {
             record: None,
             explain: false,
         }
-    }
-
-    /// Whether nodes of these names can follow a policy.
-    ///
-    /// # Errors
-    /// In words: there is no such policy, or it needs what a node does not know.
-    pub fn follows(policy: &str, names: impl Iterator<Item = String>) -> Result<(), String> {
-        let nodes: Vec<(String, f64)> = names.map(|name| (name, 1.0)).collect();
-        let made = Dispatcher::new(policy, &nodes, Information::Immediate, super::signals(), 0, "");
-        made.map(drop).map_err(|error| error.to_string())
     }
 
     /// What the node itself is made of, where it emulates this server.
@@ -278,10 +268,7 @@ impl PeerConfig {
 
 /// What a server is made of, as its model says.
 pub fn hardware_of(server: &Server) -> Hardware {
-    let rate = |name: &str| {
-        let mut resources = server.machine.iter().flat_map(|machine| &machine.resources);
-        resources.find(|resource| resource.name == name).and_then(|resource| resource.rate).unwrap_or(0.0)
-    };
+    let rate = |name: &str| server.byte_rate(name).unwrap_or(0.0);
     Hardware { speed: server.speed, disk_rate: rate("disk"), net_rate: rate("net") }
 }
 

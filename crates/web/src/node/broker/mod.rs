@@ -37,7 +37,6 @@ use sojourn_bed::Events;
 use sojourn_dispatch::{Action, BackendId, Catalogue, Front, FrontSettings, Hardware, Heed, News, Signals, State};
 use sojourn_part::caller::Caller;
 use sojourn_part::{Backend, ServeError, clock, headers, record};
-use sojourn_report::SIGNALS;
 
 use super::copies::{Copies, Copy};
 use super::files::{Files, percent_decoded};
@@ -55,17 +54,6 @@ pub(super) use telling::{Door, Telling};
 
 /// The node itself; its peers follow.
 const OWN: BackendId = BackendId(0);
-
-/// What a node's policy can be told of requests and of nodes.
-const NODE: Signals = Signals::ADDRESS
-    .union(Signals::PATH)
-    .union(Signals::OBJECT)
-    .union(Signals::SIZE)
-    .union(Signals::WORK)
-    .union(Signals::HOPS)
-    .union(Signals::HARDWARE)
-    .union(Signals::OWNERS)
-    .union(Signals::CLIENT_ROUND_TRIP);
 
 /// The broker of one node, for all its threads.
 pub(crate) struct Broker {
@@ -159,7 +147,7 @@ impl Broker {
         // Nodes weigh the load of each, their own too, and hear no alarms.
         let heed_reports = Heed::Never;
         let settings = FrontSettings { seed: node.seed, heed_reports, ..FrontSettings::new(cluster.policy.as_str()) };
-        let mut front = Front::new(&settings, &backends, &Catalogue::default(), signals(), &stream)?;
+        let mut front = Front::new(&settings, &backends, &Catalogue::default(), Signals::NODE, &stream)?;
         record(&mut front, cluster.record.as_deref(), cluster.explain)?;
         front.set_hardware(OWN, hardware);
         let now = clock::now();
@@ -431,11 +419,6 @@ impl Placed {
             headers::explain(reply, &reason, candidates);
         }
     }
-}
-
-/// What a node's policy can be told, reports of the peers included.
-fn signals() -> Signals {
-    NODE | SIGNALS.difference(Signals::CLIENT_RATES)
 }
 
 fn read_oracle(cluster: &ClusterConfig, classes: &[String]) -> Result<Oracle, ServeError> {

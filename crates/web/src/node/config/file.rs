@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use sojourn_model::Server;
+use sojourn_part::certificate::CertificateFiles;
 use sojourn_part::place::Place;
 use sojourn_part::{ServeError, clock, descriptors, headers};
 use sojourn_stats::Span;
@@ -18,7 +19,7 @@ use crate::node::broker::RawCluster;
 use crate::node::dynamic::{CgiSettings, FastCgiSettings};
 use crate::node::files::{FileSettings, Files};
 use crate::node::log::LogSettings;
-use crate::node::tls::{CertificateFiles, Certificates, TlsConfig};
+use crate::node::tls::{Certificates, TlsConfig};
 use limits::RawLimits;
 
 /// How an address is written.

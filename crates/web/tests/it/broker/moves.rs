@@ -1,7 +1,7 @@
 //! What moves, where to, and how often.
 
-use sojourn_web::node::make_certificate;
-use sojourn_web::{CertificateFiles, HandOver, RedirectStatus, TlsConfig};
+use sojourn_part::certificate::{self, CertificateFiles};
+use sojourn_web::{HandOver, RedirectStatus, TlsConfig};
 
 use super::{Cluster, SERVICE, ask, cluster};
 use crate::secure::{get_secure, trusting};
@@ -49,7 +49,7 @@ fn a_request_of_the_service_moves_to_the_idle_node_and_stays_there() {
 fn what_came_over_tls_is_sent_on_over_tls_only() {
     let folder = tempfile::tempdir().expect("a folder");
     let files = CertificateFiles { chain: folder.path().join("n.pem"), key: folder.path().join("n.key") };
-    make_certificate(&[SERVICE.into()], &files).expect("a certificate");
+    certificate::make(&[SERVICE.into()], &files).expect("a certificate");
     let nodes = Cluster::<3>::start(|_, config| {
         let listen = vec![([127, 0, 0, 1], 0).into()];
         config.tls = Some(TlsConfig { listen, certificates: vec![files.clone()] });

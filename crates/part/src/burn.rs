@@ -4,13 +4,14 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sojourn_part::clock;
 use sojourn_stats::Span;
 use tokio::sync::Semaphore;
 
+use crate::clock;
+
 /// How much to burn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Amount {
+pub enum Amount {
     /// Rounds of the loop: the same work on every machine, a different time.
     Rounds(u64),
     /// Processor time by the thread's own clock: the same time, whatever else runs.
@@ -22,16 +23,16 @@ const STRIDE: u64 = 10_000;
 
 /// How many may burn at once; others wait in their order.
 #[derive(Clone)]
-pub(crate) struct Workers(Arc<Semaphore>);
+pub struct Workers(Arc<Semaphore>);
 
 impl Workers {
     /// So many.
-    pub(crate) fn new(workers: usize) -> Workers {
+    pub fn new(workers: usize) -> Workers {
         Workers(Arc::new(Semaphore::new(workers)))
     }
 
     /// Burns `amount` on a thread of its own. When the caller is dropped, the loop ends at its next look.
-    pub(crate) async fn burn(&self, amount: Amount) {
+    pub async fn burn(&self, amount: Amount) {
         struct Abandon(Arc<AtomicBool>);
         impl Drop for Abandon {
             fn drop(&mut self) {
