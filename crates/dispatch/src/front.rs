@@ -166,7 +166,8 @@ impl Front {
         Ok(backend)
     }
 
-    /// Takes over what another decider knows of the backends of the same names: their health, and their last reports.
+    /// Takes over what another decider knows of the backends of the same names: their health, their last reports, what is in
+    /// flight there and how many connections are open.
     pub fn take_over(&mut self, before: &Front, now: Time) {
         for backend in self.backends() {
             let Some(known) = before.table().id(self.table().name(backend)) else { continue };
@@ -175,6 +176,12 @@ impl Front {
             }
             if let Some(other) = before.health.get(known.0 as usize) {
                 self.change(backend, |health| health.take_over(other), now);
+            }
+            for _ in 0..before.table().in_flight(known) {
+                self.dispatcher.observe(Event::Inherited { backend }, now);
+            }
+            for _ in 0..before.table().connections(known) {
+                self.dispatcher.observe(Event::Opened { backend }, now);
             }
         }
         self.struck = self.health.iter().map(|health| u32::from(health.is_struck())).sum();

@@ -13,5 +13,5 @@ use crate::settings::settings;
 pub(crate) fn serve<F: Face>(given: &Given<InFront<F>>) -> Result<Exit, Failure> {
     let Some(settings) = settings(given, gateway::check)? else { return Ok(Exit::Ok) };
     let input = given.is_child().then(std::io::stdin);
-    child::gateway(settings, std::io::stdout(), input).map(|()| Exit::Ok).map_err(failure)
+    child::gateway(settings, Some(given.clone()), std::io::stdout(), input).map(|()| Exit::Ok).map_err(failure)
 }

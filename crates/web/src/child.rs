@@ -5,7 +5,8 @@ use std::io::{Read, Write};
 use serde_json::{Value, json};
 use sojourn_bed::supervised::Signalled;
 use sojourn_bed::{Events, supervised};
-use sojourn_part::child::{stopped, until_stopped, until_stopped_or};
+use sojourn_part::child::{stopped, until_stopped_or};
+use sojourn_part::settings::Given;
 use sojourn_part::settings::gateway::{Face, InFront};
 use sojourn_part::{ServeError, descriptors};
 use sojourn_stats::Span;
@@ -64,13 +65,15 @@ pub fn node(
     written
 }
 
-/// Runs a gateway or a redirector until it is told to stop; otherwise as a node. A run waits for its children, and has asked all
-/// that it wants to know before it stops them: a child of one gives requests in flight a second, unless settings say otherwise.
+/// Runs a gateway or a redirector until it is told to stop; otherwise as a node. Where its settings are from a file, `given`
+/// reads that anew on SIGHUP. A run waits for its children, and has asked all that it wants to know before it stops them: a
+/// child of one gives requests in flight a second, unless settings say otherwise.
 ///
 /// # Errors
 /// When the gateway cannot start, and nothing has been written then; or when its record could not be written to its end.
 pub fn gateway<F: Face>(
     mut settings: InFront<F>,
+    given: Option<Given<InFront<F>>>,
     output: impl Write + Send + 'static,
     input: Option<impl Read + Send + 'static>,
 ) -> Result<(), ServeError> {
@@ -90,7 +93,12 @@ pub fn gateway<F: Face>(
     if let Some(name) = tells.name {
         ready["tells"] = json!({"name": name, "receivers": tells.to});
     }
-    until_stopped(&events, &ready, input, |_| {})?;
+    let reload = given.filter(|given| given.file().is_some()).map(|given| gateway.reload(given));
+    let does = |told| match (told, &reload) {
+        (Signalled::Reload, Some(reload)) => reload(),
+        _ => supervised::nothing_to_do(&events, told),
+    };
+    until_stopped_or(&events, &ready, input, |_| {}, does)?;
     let counts = gateway.stop();
     events.emit(&stopped(F::NAME, &counts));
     if counts.records_failed > 0 { Err(ServeError::Record) } else { Ok(()) }

@@ -420,3 +420,20 @@ fn settings_are_plain_data() {
     assert!(wrong(FrontSettings { fall: 0, ..FrontSettings::new("random") }).starts_with("fall = 0"));
     assert!(wrong(FrontSettings { rise: 0, ..FrontSettings::new("random") }).starts_with("rise = 0"));
 }
+
+/// What was chosen by the old one ends at the new one.
+#[test]
+fn a_new_decider_takes_over_what_is_in_flight() {
+    let mut old = front(FrontSettings::new("least-connections"), 2);
+    (1..4).for_each(|now| _ = old.choose(&REQUEST, &[], Time(now)));
+    old.observe(Event::Opened { backend: B }, Time(4));
+    let mut new = front(FrontSettings::new("round-robin"), 2);
+    new.take_over(&old, Time(5));
+    let counts = |front: &Front| [A, B].map(|id| (front.table().in_flight(id), front.table().connections(id)));
+    assert_eq!(counts(&new), counts(&old));
+    for backend in [A, B] {
+        (0..counts(&old)[backend.0 as usize].0).for_each(|_| new.observe(Event::Cancelled { backend }, Time(6)));
+    }
+    new.observe(Event::Closed { backend: B }, Time(6));
+    assert_eq!(counts(&new), [(0, 0); 2]);
+}

@@ -167,6 +167,11 @@ impl Upstream {
         }))
     }
 
+    /// There are so many servers now; those that there were keep their numbers.
+    pub fn expect(&self, servers: usize) {
+        self.servers().expect(servers);
+    }
+
     /// Hears what the servers report. The front node's table must know it already.
     pub fn hear(&self, told: &[Told]) {
         told.iter().for_each(|told| self.servers().hear(told));

@@ -30,6 +30,11 @@ impl Servers {
         Servers(vec![Totals::default(); servers])
     }
 
+    /// There are so many now.
+    pub fn expect(&mut self, servers: usize) {
+        self.0.resize_with(servers.max(self.0.len()), Totals::default);
+    }
+
     /// Hears what one of them has told.
     pub fn hear(&mut self, told: &Told) {
         if let Told::Report { backend, report, .. } = told {

@@ -6,6 +6,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use sojourn_bed::Child;
 
 use crate::sojourn::{PROGRAM, await_that, sojourn, stderr, stdout};
@@ -85,6 +87,26 @@ fn a_file_holds_settings_and_flags_win_over_it() {
         "{said}"
     );
     assert!(said.contains("retries = 2"), "{said}");
+}
+
+#[test]
+fn a_file_is_read_anew_on_a_signal() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gateway.toml");
+    let backends = [breaking(), breaking()].map(|address| format!("\"{address}\""));
+    let write = |retries: &str| fs::write(&file, format!("backend = [{}]\n{retries}", backends.join(", "))).unwrap();
+    write("");
+    let gateway = gateway(&[&format!("--config={}", file.display()), "--fall", "9"], &[]);
+    let hang_up = || kill(Pid::from_raw(gateway.pid() as i32), Signal::SIGHUP).unwrap();
+    let said = |event: &str| gateway.events().iter().filter(|said| said["event"] == event).count();
+    write("[face]\nretries = \"many\"\n");
+    hang_up();
+    await_that("it is refused", || said("reload_failed") == 1);
+    write("[face]\nretries = 0\n");
+    hang_up();
+    await_that("it is taken", || said("reloaded") == 1);
+    assert!(ask(&gateway, GET).starts_with("HTTP/1.1 502 "));
+    assert_eq!(gateway.stop().pop().unwrap()["retried"], 0);
 }
 
 #[test]

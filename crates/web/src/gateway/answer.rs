@@ -32,7 +32,8 @@ pub(super) async fn answer(
     if let Err((status, wrong)) = target::settle(&mut request) {
         return Ok(rejection(&worker, status, wrong));
     }
-    Ok(match worker.redirect {
+    let status = worker.version().redirect;
+    Ok(match status {
         None => {
             let asked = asked(&worker, &peer, &request);
             proxy::forward(worker, peer, asked, request).await.unwrap_or_else(|unserved| unserved.reply)
@@ -56,7 +57,7 @@ fn probed(worker: &Worker, request: &Request<Incoming>) -> Option<Response<Reply
         reply.headers_mut().insert(HeaderName::from_static(orca::HEADER), value);
         return Some(reply);
     }
-    let (down, all) = (board.down(), board.backends().count());
+    let (down, all) = board.down();
     let status = if down < all { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     Some(text(status, format!("{down} of {all} backends are down")))
 }

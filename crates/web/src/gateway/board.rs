@@ -1,25 +1,42 @@
 //! One thread's view of its decider: every call to the [`Front`] passes here, which says who may be chosen.
 
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use sojourn_bed::Events;
 use sojourn_dispatch::{
-    BackendId, Change, ClientRules, Command, Decision, Event, Front, News, Report, Request, Signals, Standing,
+    BackendId, Change, ClientRules, Command, Decision, Event, Front, News, Report, Request, Signals, Standing, State,
 };
 use sojourn_part::alarm::{Alarm, Bell};
 use sojourn_part::settings::gateway::GatewaySettings;
-use sojourn_part::{Probe, ServeError, clock, record};
+use sojourn_part::{Backend, Probe, ServeError, clock, record};
 use sojourn_report::Told;
 use sojourn_report::upstream::Upstream;
 use sojourn_stats::{Span, Time};
 
-use super::counts::{Counts, PerBackend, Seen};
-use super::record_path;
+use super::counts::{Counts, Facts, PerBackend};
+use super::version::Version;
 
 /// How long the rate of a client counts: daemons tell it every 64 s unless told otherwise, and one report may be lost.
 const RATES_EXPIRE: Span = Span(130_000_000_000);
+
+/// Gets a front ready, before it learns or decides anything: `path` is where it records.
+pub(super) fn prepare(mut front: Front, config: &GatewaySettings, path: Option<&Path>) -> Result<Front, ServeError> {
+    record(&mut front, path, config.explain)?;
+    let (checks, reports) = sources(config);
+    front.backends().for_each(|backend| _ = front.watch(backend, checks, reports, clock::now()));
+    if config.reports.listen.is_some() {
+        front.keep_clients(ClientRules { rates_expire: Some(RATES_EXPIRE), ..ClientRules::default() });
+    }
+    Ok(front)
+}
+
+/// Whether health checks of the backends run, and whether they report.
+fn sources(config: &GatewaySettings) -> (bool, bool) {
+    (config.health.probe != Probe::Off, config.reports.listen.is_some())
+}
 
 /// A front, and the alarm for its deadlines.
 pub(super) struct Decider {
@@ -27,7 +44,9 @@ pub(super) struct Decider {
     alarm: Alarm,
     /// When the alarm rings next.
     armed: Time,
-    seen: Arc<[Seen]>,
+    facts: Arc<Facts>,
+    /// Why a record of an earlier front lacks something, until it is said.
+    unsaid: Option<String>,
     /// Threads that still use it; without any, nothing is told or asked any more.
     users: usize,
 }
@@ -43,13 +62,13 @@ pub(super) struct Board {
     thread: usize,
     decider: Access,
     pub(super) counts: Arc<Counts>,
+    /// This thread's, by number.
+    backends: RefCell<Vec<Arc<PerBackend>>>,
     /// Of all threads.
     all: Arc<[Arc<Counts>]>,
-    pub(super) requires: Signals,
     events: Events,
     upstream: Option<Arc<Upstream>>,
-    names: Vec<String>,
-    seen: Arc<[Seen]>,
+    facts: Arc<Facts>,
     /// Replies say why their backend was chosen.
     explain: bool,
 }
@@ -63,19 +82,61 @@ pub(super) struct Choice {
 }
 
 impl Decider {
-    /// One around `front`, of thread `index`.
-    pub(super) fn new(config: &GatewaySettings, mut front: Front, index: usize) -> Result<Decider, ServeError> {
-        let path = config.record.as_ref().map(|path| record_path(path, index));
-        record(&mut front, path.as_deref(), config.explain)?;
-        let (checks, reports) = (config.health.probe != Probe::Off, config.reports.listen.is_some());
-        front.backends().for_each(|backend| _ = front.watch(backend, checks, reports, clock::now()));
-        if config.reports.listen.is_some() {
-            front.keep_clients(ClientRules { rates_expire: Some(RATES_EXPIRE), ..ClientRules::default() });
-        }
+    /// One around `front`, which is ready ([`prepare`]).
+    pub(super) fn new(config: &GatewaySettings, front: Front) -> Result<Decider, ServeError> {
         let alarm = Alarm::new().map_err(ServeError::system("cannot make a timer"))?;
-        let seen = config.backends.iter().map(|_| Seen::default()).collect();
         let users = if config.shared { config.threads } else { 1 };
-        Ok(Decider { front, alarm, armed: Time::NEVER, seen, users })
+        let decider = Decider { front, alarm, armed: Time::NEVER, facts: Arc::default(), unsaid: None, users };
+        decider.publish_facts();
+        Ok(decider)
+    }
+
+    /// Goes by a new version of the settings: with `successor`, which is ready, where how it decides has changed; else those join
+    /// that are new or have another weight. Those leave that are named no more.
+    pub(super) fn adopt(&mut self, version: &Version, successor: Option<Front>) {
+        let now = clock::now();
+        if let Some(mut front) = successor {
+            front.take_over(&self.front, now);
+            for backend in self.front.backends().filter(|backend| self.front.is_drained(*backend)) {
+                front.learn(backend, News::Drained(true), now);
+            }
+            // All backends have the numbers that they had.
+            self.front.clients().remembered(now).iter().for_each(|client| front.recall(client, now));
+            let unsaid = std::mem::replace(&mut self.front, front).finish_record();
+            self.unsaid = self.unsaid.take().or(unsaid);
+        }
+        for (id, target) in version.targets() {
+            let table = self.front.table();
+            let Backend { name, weight, .. } = &target.backend;
+            let is_known = (id.0 as usize) < table.len();
+            if target.has_left {
+                self.front.learn(id, News::Left, now);
+            } else if !is_known || table.state(id) == State::Left || table.weight(id) != *weight {
+                self.front.join(name, *weight, now).expect("the settings were tried");
+            }
+            let (checks, reports) = sources(&version.settings);
+            self.front.watch(id, checks, reports, now);
+        }
+        self.publish_facts();
+        self.armed = Time::NEVER;
+        self.arm();
+    }
+
+    /// Tells those who look from outside what it knows.
+    fn publish_facts(&self) {
+        self.facts.set_requires(self.front.requires());
+        for backend in self.front.backends() {
+            if self.facts.seen().len() <= backend.0 as usize {
+                self.facts.join(self.front.table().name(backend));
+            }
+            self.publish_standing(backend, self.front.standing(backend));
+        }
+    }
+
+    fn publish_standing(&self, backend: BackendId, is: Standing) {
+        let seen = &self.facts.seen()[backend.0 as usize];
+        seen.out.set(u64::from(is > Standing::Aside));
+        seen.gone.set(u64::from(is == Standing::Left));
     }
 
     pub(super) fn into_own(self) -> Access {
@@ -86,9 +147,9 @@ impl Decider {
         Arc::new(Mutex::new(self))
     }
 
-    /// What it knows of each backend, for those who look from outside.
-    pub(super) fn seen(&self) -> Arc<[Seen]> {
-        Arc::clone(&self.seen)
+    /// What it tells those who look from outside.
+    pub(super) fn facts(&self) -> Arc<Facts> {
+        Arc::clone(&self.facts)
     }
 
     fn arm(&mut self) {
@@ -108,7 +169,7 @@ impl Decider {
         let change = learn(&mut self.front);
         self.arm();
         if let Some(Change { backend, is, .. }) = change {
-            self.seen[backend.0 as usize].out.set(u64::from(is > Standing::Aside));
+            self.publish_standing(backend, is);
         }
         change
     }
@@ -123,14 +184,27 @@ impl Board {
         upstream: Option<Arc<Upstream>>,
         config: &GatewaySettings,
     ) -> Board {
-        let names = config.backends.iter().map(|backend| backend.name.clone()).collect();
-        let about = |decider: &Decider| (decider.front.requires(), decider.seen());
-        let (requires, seen) = match &decider {
-            Access::Own(decider) => about(&decider.borrow()),
-            Access::Shared(decider) => about(&decider.lock().expect("no thread panics while it decides")),
+        let facts = match &decider {
+            Access::Own(decider) => decider.borrow().facts(),
+            Access::Shared(decider) => decider.lock().expect("no thread panics while it decides").facts(),
         };
         let (counts, explain) = (Arc::clone(&all[thread]), config.explain);
-        Board { thread, decider, counts, all, requires, events, upstream, names, seen, explain }
+        let backends = RefCell::new(counts.of_backends(config.backends.len()));
+        Board { thread, decider, counts, backends, all, events, upstream, facts, explain }
+    }
+
+    /// Counts what happens at all backends of a version; and lets its decider go by it, if it is this thread's own.
+    pub(super) fn adopt(&self, version: &Version, successor: Option<Front>) {
+        *self.backends.borrow_mut() = self.counts.of_backends(version.targets().count());
+        if let Access::Own(decider) = &self.decider {
+            decider.borrow_mut().adopt(version, successor);
+        }
+    }
+
+    /// What the policy must be told.
+    #[inline]
+    pub(super) fn requires(&self) -> Signals {
+        self.facts.requires()
     }
 
     /// The bell of the dispatcher's deadlines on the current runtime.
@@ -141,21 +215,12 @@ impl Board {
         })
     }
 
-    pub(super) fn backends(&self) -> impl Iterator<Item = BackendId> + use<> {
-        (0..self.names.len() as u32).map(BackendId)
+    pub(super) fn name(&self, backend: BackendId) -> String {
+        self.facts.seen()[backend.0 as usize].name.clone()
     }
 
-    pub(super) fn name(&self, backend: BackendId) -> &str {
-        &self.names[backend.0 as usize]
-    }
-
-    /// The backend of this name.
-    pub(super) fn id(&self, name: &str) -> Option<BackendId> {
-        self.names.iter().position(|known| known == name).map(|index| BackendId(index as u32))
-    }
-
-    pub(super) fn count(&self, backend: BackendId) -> &PerBackend {
-        &self.counts.backends[backend.0 as usize]
+    pub(super) fn count(&self, backend: BackendId) -> Ref<'_, PerBackend> {
+        Ref::map(self.backends.borrow(), |backends| &*backends[backend.0 as usize])
     }
 
     pub(super) fn choose(&self, request: &Request, tried: &[BackendId]) -> Choice {
@@ -247,19 +312,19 @@ impl Board {
         self.all.iter().map(|counts| counts.in_flight()).sum()
     }
 
-    /// How many backends are out.
-    pub(super) fn down(&self) -> usize {
-        self.seen.iter().filter(|seen| seen.out.now() == 1).count()
+    /// How many backends are out, and of how many.
+    pub(super) fn down(&self) -> (usize, usize) {
+        self.facts.down()
     }
 
     /// Writes down what the table says is in flight, and says when the record has failed.
     pub(super) fn publish(&self) {
         let failed = self.with(|decider, _| {
             let table = decider.front.table();
-            for (index, seen) in self.seen.iter().enumerate() {
+            for (index, seen) in self.facts.seen().iter().enumerate() {
                 seen.in_flight.set(u64::from(table.in_flight(BackendId(index as u32))));
             }
-            decider.front.record_failure()
+            decider.unsaid.take().or_else(|| decider.front.record_failure())
         });
         self.record_failed(failed);
     }

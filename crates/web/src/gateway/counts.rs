@@ -1,9 +1,10 @@
 //! What a gateway counts. One set per thread, written by that thread alone and read by all.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use serde::Serialize;
+use sojourn_dispatch::Signals;
 use sojourn_report::Dropped;
 use sojourn_report::upstream::UpstreamCounts;
 
@@ -42,7 +43,7 @@ pub struct GatewayCounts {
     /// What it has told of its backends as of one, where it tells that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream: Option<UpstreamCounts>,
-    /// Per backend, in their order.
+    /// Per backend, in the order in which they were named first; also of those that have left.
     pub backends: Vec<BackendCounts>,
 }
 
@@ -67,7 +68,7 @@ pub struct BackendCounts {
     pub connections: u64,
     /// Bytes of replies.
     pub bytes: u64,
-    /// Whether every decider takes it to be up.
+    /// Whether every decider takes it to be up; one that has left is not.
     pub up: bool,
 }
 
@@ -107,7 +108,8 @@ pub(super) struct Counts {
     pub(super) refused: Count,
     pub(super) over_limit: Count,
     pub(super) records_failed: Count,
-    pub(super) backends: Vec<PerBackend>,
+    /// By number; a reload adds some.
+    backends: Mutex<Vec<Arc<PerBackend>>>,
 }
 
 #[derive(Debug, Default)]
@@ -121,33 +123,80 @@ pub(super) struct PerBackend {
     pub(super) bytes: Count,
 }
 
-/// What one decider knows of a backend, for those who look from outside. With one decider for all threads, several
-/// write it, under its lock.
+/// What one decider tells those who look from outside. With one decider for all threads, several write it, under its lock.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    requires: AtomicU32,
+    backends: RwLock<Vec<Seen>>,
+}
+
+/// What it knows of a backend.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
+    pub(super) name: String,
     /// Requests in flight, as the table has it.
     pub(super) in_flight: Count,
-    /// 1 when it is down or drained.
+    /// 1 when it is down, drained or gone.
     pub(super) out: Count,
+    /// 1 when it has left.
+    pub(super) gone: Count,
 }
 
 impl Counts {
-    pub(super) fn new(backends: usize) -> Counts {
-        Counts { backends: (0..backends).map(|_| PerBackend::default()).collect(), ..Counts::default() }
+    /// Those of the first so many backends.
+    pub(super) fn of_backends(&self, many: usize) -> Vec<Arc<PerBackend>> {
+        let mut backends = self.backends.lock().unwrap_or_else(PoisonError::into_inner);
+        while backends.len() < many {
+            backends.push(Arc::default());
+        }
+        backends.clone()
     }
 
     /// Requests at any backend.
     pub(super) fn in_flight(&self) -> u64 {
-        self.backends.iter().map(|backend| backend.in_flight.now()).sum()
+        self.of_backends(0).iter().map(|backend| backend.in_flight.now()).sum()
+    }
+}
+
+impl Facts {
+    /// What the policy must be told.
+    #[inline]
+    pub(super) fn requires(&self) -> Signals {
+        Signals::from_bits_truncate(self.requires.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn set_requires(&self, requires: Signals) {
+        self.requires.store(requires.bits(), Ordering::Relaxed);
+    }
+
+    /// What it knows of each backend, by number.
+    pub(super) fn seen(&self) -> RwLockReadGuard<'_, Vec<Seen>> {
+        self.backends.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A further backend has this name.
+    pub(super) fn join(&self, name: &str) {
+        let seen = Seen { name: name.to_owned(), ..Seen::default() };
+        self.backends.write().unwrap_or_else(PoisonError::into_inner).push(seen);
+    }
+
+    /// How many backends are out, of how many that have not left.
+    pub(super) fn down(&self) -> (usize, usize) {
+        let seen = self.seen();
+        let here = seen.iter().filter(|seen| seen.gone.now() == 0);
+        (here.clone().filter(|seen| seen.out.now() == 1).count(), here.count())
     }
 }
 
 /// All threads' counts together.
-pub(super) fn total(names: &[String], threads: &[Arc<Counts>], deciders: &[Arc<[Seen]>], held: u64) -> GatewayCounts {
+pub(super) fn total(threads: &[Arc<Counts>], deciders: &[Arc<Facts>], held: u64) -> GatewayCounts {
+    let deciders: Vec<_> = deciders.iter().map(|facts| facts.seen()).collect();
+    let of_backends: Vec<_> = threads.iter().map(|thread| thread.of_backends(0)).collect();
     let sum = |of: fn(&Counts) -> &Count| threads.iter().map(|thread| of(thread).now()).sum::<u64>();
-    let backend = |(index, name): (usize, &String)| {
-        let sum =
-            |of: fn(&PerBackend) -> &Count| threads.iter().map(|thread| of(&thread.backends[index]).now()).sum::<u64>();
+    let backend = |(index, Seen { name, .. }): (usize, &Seen)| {
+        let threads = || of_backends.iter().filter_map(|backends| backends.get(index));
+        let deciders = || deciders.iter().filter_map(|seen| seen.get(index));
+        let sum = |of: fn(&PerBackend) -> &Count| threads().map(|backend| of(backend).now()).sum::<u64>();
         BackendCounts {
             name: name.clone(),
             requests: sum(|backend| &backend.requests),
@@ -155,13 +204,14 @@ pub(super) fn total(names: &[String], threads: &[Arc<Counts>], deciders: &[Arc<[
             failed: sum(|backend| &backend.failed),
             cancelled: sum(|backend| &backend.cancelled),
             in_flight: sum(|backend| &backend.in_flight),
-            in_flight_table: deciders.iter().map(|seen| seen[index].in_flight.now()).sum(),
+            in_flight_table: deciders().map(|seen| seen.in_flight.now()).sum(),
             connections: sum(|backend| &backend.connections),
             bytes: sum(|backend| &backend.bytes),
-            up: deciders.iter().all(|seen| seen[index].out.now() == 0),
+            up: deciders().all(|seen| seen.out.now() == 0),
         }
     };
-    let backends: Vec<_> = names.iter().enumerate().map(backend).collect();
+    let known = deciders.iter().max_by_key(|seen| seen.len()).into_iter().flat_map(|seen| seen.iter());
+    let backends: Vec<_> = known.enumerate().map(backend).collect();
     GatewayCounts {
         requests: sum(|counts| &counts.requests),
         retried: sum(|counts| &counts.retried),

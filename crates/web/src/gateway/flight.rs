@@ -52,8 +52,9 @@ impl Flight {
         let count = worker.board.count(backend);
         count.requests.add(1);
         count.in_flight.add(1);
+        drop(count);
         let deadline = worker.deadlines.insert(Time::NEVER);
-        let patience = worker.config.timeouts.reply;
+        let patience = worker.version().settings.timeouts.reply;
         let worker = Rc::clone(worker);
         Flight { worker, backend, chosen, sent: chosen, bytes: 0, deadline, patience, upload: None, over: false }
     }
@@ -78,7 +79,7 @@ impl Flight {
     pub(super) fn first_byte(&mut self) {
         let (backend, sent) = (self.backend, self.sent);
         self.tell_if(Signals::FIRST_BYTE, |now| Event::FirstByte { backend, round_trip: now.saturating_since(sent) });
-        self.patience = self.worker.config.timeouts.idle;
+        self.patience = self.worker.version().settings.timeouts.idle;
         self.wait_for_client();
     }
 
@@ -156,7 +157,7 @@ impl Flight {
     /// Tells what only some policies read.
     fn tell_if(&self, signal: Signals, event: impl FnOnce(Time) -> Event) {
         let board = &self.worker.board;
-        if board.requires.contains(signal) {
+        if board.requires().contains(signal) {
             board.tell(event);
         }
     }
@@ -164,7 +165,8 @@ impl Flight {
     /// The next step is the backend's, to take more of the upload or to send more of the reply; or the client's upload
     /// goes on.
     fn wait_from(&self, now: Time) {
-        let patience = if self.stage() == Stage::Whole { self.patience } else { self.worker.config.timeouts.idle };
+        let patience =
+            if self.stage() == Stage::Whole { self.patience } else { self.worker.version().settings.timeouts.idle };
         self.worker.deadlines.set(self.deadline, now + patience);
     }
 
@@ -178,9 +180,10 @@ impl Flight {
         self.over = true;
         self.worker.deadlines.remove(self.deadline);
         let count = self.worker.board.count(self.backend);
-        how(count).add(1);
+        how(&count).add(1);
         count.in_flight.less();
         count.bytes.add(self.bytes);
+        drop(count);
         self.worker.board.tell(event);
     }
 }

@@ -19,13 +19,14 @@ use sojourn_part::{Backend, Probe, ServeError};
 use sojourn_stats::Stream;
 use tokio::task::JoinSet;
 
-use super::board::{Board, Decider};
+use super::board::{Board, Decider, prepare};
 use super::counts::Counts;
 use super::id::GatewayId;
 use super::proxy::{self, Unserved};
 use super::reply::Reply;
+use super::version::Version;
 use super::worker::{Peer, Worker};
-use super::{KEEP, front, refusal};
+use super::{KEEP, front, refusal, reload};
 
 /// What forwards requests on one thread; dropped it closes its connections.
 pub(crate) struct Forwarder {
@@ -91,14 +92,15 @@ impl Drop for Way {
 fn worker(to: Backend, id: Arc<GatewayId>) -> Result<Rc<Worker>, ServeError> {
     let mut catalogue = Catalogue::default();
     catalogue.add("obedient", "the backend that there is", |_| Ok(Box::new(Obedient)))?;
-    let counts = Arc::new(Counts::new(1));
+    let counts = Arc::<Counts>::default();
     let health = Checks { probe: Probe::Off, ..Checks::default() };
     let face = Forward { retries: 0, ..Forward::default() };
     let config = GatewaySettings { health, face, ..GatewaySettings::new("obedient", vec![to]) };
-    let decider = Decider::new(&config, front(&config, false, &catalogue, 0)?, 0)?;
-    let config = Arc::new(config);
+    let front = front(&config, &reload::backends_of(&config), false, &catalogue, 0)?;
+    let decider = Decider::new(&config, prepare(front, &config, None)?)?;
     let board = Board::new(0, decider.into_own(), Arc::new([counts]), Events::nowhere(), None, &config);
-    Ok(Rc::new(Worker::new(Rc::new(board), config, (None, KEEP), id)?))
+    let version = Version::new(Arc::new(config), None, KEEP, Version::default());
+    Ok(Rc::new(Worker::new(Rc::new(board), version, id)))
 }
 
 /// The policy that chooses the only backend.

@@ -2,6 +2,7 @@
 //! new connection is answered is the question.
 
 use std::io;
+use std::net::SocketAddr;
 use std::rc::Rc;
 
 use sojourn_dispatch::{BackendId, News};
@@ -12,15 +13,14 @@ use tokio::net::TcpStream;
 use super::link::is_own;
 use super::worker::Worker;
 
-/// Probes a backend for as long as it is polled.
-pub(super) async fn watch(worker: Rc<Worker>, backend: BackendId) {
-    let health = &worker.config.health;
+/// Probes a backend at this address for as long as it is polled.
+pub(super) async fn watch(worker: Rc<Worker>, backend: BackendId, address: SocketAddr) {
+    let health = worker.version().settings.health.clone();
     let path = match &health.probe {
         Probe::Off => return,
         Probe::Connect => None,
         Probe::Get(path) => Some(path.as_str()),
     };
-    let address = worker.config.backends[backend.0 as usize].address;
     let mut was_made = true;
     loop {
         tokio::time::sleep(health.every.as_std()).await;

@@ -24,6 +24,7 @@ use super::upload::RequestBody;
 pub(super) struct Link {
     board: Rc<Board>,
     backend: BackendId,
+    address: SocketAddr,
     pub(super) sender: SendRequest<RequestBody>,
     connection: Connection<TokioIo<TcpStream>, RequestBody>,
     /// The connection has ended and must not be polled again.
@@ -59,7 +60,16 @@ impl Link {
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
         board.count(backend).connections.add(1);
         board.tell(|_| Event::Opened { backend });
-        Ok(Box::new(Link { board: Rc::clone(board), backend, sender, connection, ended: false, used: false }))
+        Ok(Box::new(Link { board: Rc::clone(board), backend, address, sender, connection, ended: false, used: false }))
+    }
+
+    /// Where it leads.
+    pub(super) fn backend(&self) -> BackendId {
+        self.backend
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// Moves bytes both ways, as far as possible now.
@@ -103,12 +113,21 @@ impl Drop for Link {
 #[expect(clippy::vec_box, reason = "a link is large and wanders between the pool and its requests")]
 pub(super) struct Pool {
     idle: RefCell<Vec<Vec<Box<Link>>>>,
-    keep: usize,
 }
 
 impl Pool {
-    pub(super) fn new(backends: usize, keep: usize) -> Pool {
-        Pool { idle: RefCell::new((0..backends).map(|_| Vec::new()).collect()), keep }
+    pub(super) fn new(backends: usize) -> Pool {
+        Pool { idle: RefCell::new((0..backends).map(|_| Vec::new()).collect()) }
+    }
+
+    /// Has room for so many backends, and closes what leads where it should not any more.
+    pub(super) fn keep_only(&self, is_right: impl Fn(BackendId, SocketAddr) -> bool, backends: usize) {
+        let mut closed = Vec::new();
+        let mut idle = self.idle.borrow_mut();
+        idle.resize_with(backends, Vec::new);
+        for idle in idle.iter_mut() {
+            closed.extend(idle.extract_if(.., |link| !is_right(link.backend, link.address)));
+        }
     }
 
     /// A connection that was still open a moment ago.
@@ -122,14 +141,14 @@ impl Pool {
         }
     }
 
-    /// Keeps a connection whose reply has been read, if it can carry another.
-    pub(super) fn put(&self, mut link: Box<Link>, context: &mut Context<'_>) {
+    /// Keeps a connection whose reply has been read, if it can carry another and fewer than `keep` are kept.
+    pub(super) fn put(&self, mut link: Box<Link>, keep: usize, context: &mut Context<'_>) {
         if !link.is_idle() {
             link.drive(context);
         }
         let mut idle = self.idle.borrow_mut();
         let idle = &mut idle[link.backend.0 as usize];
-        if link.is_idle() && idle.len() < self.keep {
+        if link.is_idle() && idle.len() < keep {
             link.used = true;
             idle.push(link);
         }

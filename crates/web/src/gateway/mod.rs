@@ -28,37 +28,41 @@ mod proof;
 mod proxy;
 mod redirect;
 mod refusal;
+mod reload;
 mod reply;
 mod reporting;
 mod upload;
+mod version;
 mod worker;
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hyper::service::service_fn;
 use sojourn_bed::Events;
 use sojourn_dispatch::{Catalogue, DispatchError, Front, Signals};
+use sojourn_part::ServeError;
 use sojourn_part::caller::Caller;
-use sojourn_part::listen::{Connections, Rules, listeners};
+use sojourn_part::listen::{Connections, listeners};
 use sojourn_part::settings::gateway::{Face, Forward, GatewaySettings, InFront};
-use sojourn_part::settings::{Limits, Settings, Wrong};
+use sojourn_part::settings::{Given, Settings, Wrong};
 use sojourn_part::threads::{Threads, Work};
-use sojourn_part::{ServeError, descriptors};
 use sojourn_report::upstream::{Upstream, UpstreamConfig};
 use sojourn_report::{Dropped, Inbox, Key, ReportsConfig, SIGNALS};
 use sojourn_stats::Span;
+use tokio::sync::mpsc;
 
-use crate::redirection::RedirectStatus;
-use board::{Board, Decider};
+use board::{Board, Decider, prepare};
 pub use counts::{BackendCounts, GatewayCounts};
-use counts::{Counts, Seen, total};
+use counts::{Counts, Facts, total};
 pub(crate) use forwarder::Forwarder;
 pub(crate) use id::GatewayId;
 pub(crate) use proxy::Unserved;
+use reload::{InForce, Reloader};
 pub(crate) use reply::Reply;
+use version::Version;
 use worker::{Peer, Worker};
 
 /// Idle connections kept per backend and thread, and in all no more than clients may have.
@@ -71,11 +75,11 @@ const GRACE: Span = Span(30_000_000_000);
 pub struct Gateway {
     address: SocketAddr,
     counts: Arc<[Arc<Counts>]>,
-    deciders: Vec<Arc<[Seen]>>,
-    names: Vec<String>,
+    deciders: Vec<Arc<Facts>>,
     connections: Connections,
     reports: Option<(SocketAddr, Arc<Mutex<Dropped>>)>,
     upstream: Option<Arc<Upstream>>,
+    reloader: Arc<Reloader>,
     threads: Threads,
 }
 
@@ -100,40 +104,33 @@ impl Gateway {
     ) -> Result<Gateway, ServeError> {
         let wrong = |wrong: Wrong| ServeError::Config(wrong.to_string());
         settings.check().map_err(wrong)?;
-        let redirect = settings.face.redirect().map(|redirect| RedirectStatus::try_from(redirect.status));
-        let redirect = redirect.transpose().map_err(ServeError::Config)?;
+        let redirect = reload::redirect_of(&settings).map_err(wrong)?;
         let config = settings.whole();
         let key = key_of(config.key_file.as_deref()).map_err(wrong)?;
         let threads = config.threads;
-        // A client's connection may need one to a backend, and leave it behind idle; a redirector needs neither.
-        // Besides, each thread has some descriptors of its own, and a probe and a poll per backend.
-        let each = if redirect.is_none() { 3 } else { 1 };
-        let links = config.backends.len() * threads;
-        let own = 16 + 4 * threads + 2 * links;
-        let limit = descriptors::connections(config.limits.connections, each, own as u64)?;
-        let keep = KEEP.min(limit.div_ceil(links));
-        let grace = config.grace.unwrap_or(GRACE);
-        let connections = {
-            let Limits { keep_alive, head_timeout, .. } = config.limits;
-            let patience = config.timeouts.idle;
-            Connections::new(Rules { keep_alive, head_timeout, patience, grace, ..Rules::new(limit) })
-        };
+        let (rules, keep) = reload::rules(&config, redirect.is_none())?;
+        let (connections, grace) = (Connections::new(rules), reload::grace(&config));
         let count = if config.shared { 1 } else { threads };
-        let mut made = (0..count)
-            .map(|index| Decider::new(&config, front(&config, redirect.is_some(), catalogue, index)?, index))
-            .collect::<Result<Vec<_>, ServeError>>()?;
-        let deciders = made.iter().map(Decider::seen).collect();
+        let decider = |index| {
+            let front = front(&config, &reload::backends_of(&config), redirect.is_some(), catalogue, index)?;
+            Decider::new(&config, prepare(front, &config, reload::record_path(&config, index).as_deref())?)
+        };
+        let mut made = (0..count).map(decider).collect::<Result<Vec<_>, ServeError>>()?;
+        let deciders = made.iter().map(Decider::facts).collect();
         let listeners = listeners(config.listen, threads)?;
         let address = listeners[0].local_addr().map_err(ServeError::system("the listener has no address"))?;
-        let counts: Arc<[_]> = (0..threads).map(|_| Arc::new(Counts::new(config.backends.len()))).collect();
+        let counts: Arc<[_]> = (0..threads).map(|_| Arc::<Counts>::default()).collect();
         let shared = config.shared.then(|| made.remove(0).into_shared());
         let mut made = made.into_iter();
+        let mut orders = Vec::new();
         let inputs = listeners.into_iter().map(|listener| {
+            let (order, ordered) = mpsc::unbounded_channel();
+            orders.push(order);
             let decider = match &shared {
                 Some(decider) => board::Access::Shared(Arc::clone(decider)),
                 None => made.next().expect("there is one per thread").into_own(),
             };
-            (listener, decider)
+            (listener, decider, ordered)
         });
         let inputs: Vec<_> = inputs.collect();
         let names: Vec<String> = config.backends.iter().map(|backend| backend.name.clone()).collect();
@@ -147,19 +144,34 @@ impl Gateway {
         let inbox = reports.map(|reports| Inbox::open(&reports, Some(&names))).transpose()?;
         let address_of_reports = inbox.as_ref().map(Inbox::address).transpose()?;
         let reports = address_of_reports.map(|address| (address, Arc::<Mutex<Dropped>>::default()));
+        let ears = inbox.as_ref().map(Inbox::ears);
         let heard = Mutex::new(inbox.zip(reports.as_ref().map(|(_, dropped)| Arc::clone(dropped))));
         let upstream = upstream.map(|upstream| Upstream::new(upstream, names.len())).transpose()?;
         let tells = upstream.clone();
         let config = Arc::new(config);
+        let reloader = Arc::new(Reloader {
+            catalogue: catalogue.clone(),
+            in_force: Mutex::new(InForce {
+                version: Version::new(Arc::clone(&config), redirect, keep, Version::default()),
+                successions: 0,
+            }),
+            threads: orders,
+            shared,
+            connections: connections.clone(),
+            ears,
+            upstream: upstream.clone(),
+            events: events.clone(),
+        });
         let (all, id) = (Arc::clone(&counts), Arc::new(GatewayId::new()));
         let clients = connections.clone();
-        let threads = Threads::start("gateway", inputs, 1, grace, move |index, (listener, decider), stop| {
+        let threads = Threads::start("gateway", inputs, 1, grace, move |index, (listener, decider, orders), stop| {
             // With one decider for all, the first thread does what it asks for.
             let acts = index == 0 || !config.shared;
             let upstream = tells.clone();
             let board = Rc::new(Board::new(index, decider, Arc::clone(&all), events.clone(), upstream, &config));
             let bell = acts.then(|| board.bell()).transpose()?;
-            let worker = Rc::new(Worker::new(board, Arc::clone(&config), (redirect, keep), Arc::clone(&id))?);
+            let version = Version::new(Arc::clone(&config), redirect, keep, Version::default());
+            let worker = Rc::new(Worker::new(board, version, Arc::clone(&id)));
             let heard = heard.lock().unwrap_or_else(PoisonError::into_inner).take().filter(|_| acts);
             let clients = clients.clone();
             let ears = heard.as_ref().map(|(inbox, _)| inbox.ears());
@@ -171,11 +183,8 @@ impl Gateway {
                 chores.spawn_local(Worker::keep_time(Rc::clone(&worker)));
                 if let Some(bell) = bell {
                     chores.spawn_local(polling::drive(Rc::clone(&worker), bell));
-                    for backend in worker.board.backends() {
-                        chores.spawn_local(health::watch(Rc::clone(&worker), backend));
-                    }
-                    reporting::streams(&worker).for_each(|stream| drop(chores.spawn_local(stream)));
                 }
+                chores.spawn_local(reload::attend(Rc::clone(&worker), acts, orders));
                 let service = |caller: Caller| {
                     let (worker, peer) = (Rc::clone(&worker), Rc::new(Peer::new(caller.address.ip())));
                     service_fn(move |request| answer::answer(Rc::clone(&worker), Rc::clone(&peer), request))
@@ -191,7 +200,7 @@ impl Gateway {
                 worker.close();
             }) as Work)
         })?;
-        Ok(Gateway { address, counts, deciders, names, connections, reports, upstream, threads })
+        Ok(Gateway { address, counts, deciders, connections, reports, upstream, reloader, threads })
     }
 
     /// Where it listens.
@@ -208,9 +217,23 @@ impl Gateway {
     pub fn counts(&self) -> GatewayCounts {
         let dropped = |(_, dropped): &(_, Arc<Mutex<Dropped>>)| *dropped.lock().unwrap_or_else(PoisonError::into_inner);
         let reports_dropped = self.reports.as_ref().map(dropped);
-        let counts = total(&self.names, &self.counts, &self.deciders, self.connections.held());
+        let counts = total(&self.counts, &self.deciders, self.connections.held());
         let upstream = self.upstream.as_ref().map(|upstream| upstream.counts());
         GatewayCounts { reports_dropped, upstream, ..counts }
+    }
+
+    /// Goes by these settings from now on, without losing a request or a count. A backend that is named no more gets nothing new.
+    ///
+    /// # Errors
+    /// On the first setting that is impossible, or cannot change while it runs; what was in force stays so.
+    pub fn take<F: Face>(&self, settings: InFront<F>) -> Result<(), Wrong> {
+        self.reloader.take(settings)
+    }
+
+    /// What reads settings anew, and goes by them or says why not; also as the events `reloaded` and `reload_failed`.
+    pub fn reload<F: Face>(&self, given: Given<InFront<F>>) -> impl Fn() + use<F> {
+        let reloader = Arc::clone(&self.reloader);
+        move || drop(reloader.reload(&given))
     }
 
     /// Stops it and says what it has done.
@@ -228,20 +251,22 @@ pub fn check<F: Face>(settings: &InFront<F>) -> Result<(), Wrong> {
     key_of(settings.key_file.as_deref())?;
     let is_redirector = settings.face.redirect().is_some();
     let of_policy = |error: DispatchError| Wrong::new(key_of_error(&error), error);
-    front(&settings.clone().whole(), is_redirector, &Catalogue::default(), 0).map(drop).map_err(of_policy)
+    let whole = settings.clone().whole();
+    let made = front(&whole, &reload::backends_of(&whole), is_redirector, &Catalogue::default(), 0);
+    made.map(drop).map_err(of_policy)
 }
 
-/// A decider as these settings have it, of thread `index`.
+/// A decider as these settings have it, of thread `index`, over backends of these names and weights.
 fn front(
     settings: &GatewaySettings,
+    backends: &[(String, f64)],
     is_redirector: bool,
     catalogue: &Catalogue,
     index: usize,
 ) -> Result<Front, DispatchError> {
-    let backends: Vec<_> = settings.backends.iter().map(|backend| (backend.name.clone(), backend.weight)).collect();
     // The simulator's dispatchers bear the same names, so that both draw the same numbers.
     let name = format!("dispatcher {index}");
-    Front::new(&settings.decider, &backends, catalogue, signals(settings, is_redirector), &name)
+    Front::new(&settings.decider, backends, catalogue, signals(settings, is_redirector), &name)
 }
 
 /// What a policy can be told.
@@ -271,14 +296,4 @@ fn key_of_error(error: &DispatchError) -> &'static str {
 /// The key of reports, where there is one.
 fn key_of(file: Option<&Path>) -> Result<Option<Key>, Wrong> {
     file.map(|file| Key::read(file).map_err(|why| Wrong::new("key_file", why))).transpose()
-}
-
-/// The file that thread `index` records to.
-fn record_path(path: &Path, index: usize) -> PathBuf {
-    if index == 0 {
-        return path.to_owned();
-    }
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{index}"));
-    PathBuf::from(name)
 }

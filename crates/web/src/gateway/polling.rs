@@ -1,6 +1,7 @@
 //! Doing what the dispatcher asks for at its deadlines: averaging windows that end, and backends to be asked for load.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::rc::Rc;
@@ -25,7 +26,7 @@ const REPORT_LIMIT: usize = 64 * 1024;
 /// Attends to the dispatcher's deadlines for as long as it is polled.
 pub(super) async fn drive(worker: Rc<Worker>, bell: Bell) {
     // A backend that is slow to say its load is not asked again meanwhile.
-    let asking: Rc<RefCell<Vec<bool>>> = Rc::new(RefCell::new(worker.board.backends().map(|_| false).collect()));
+    let asking: Rc<RefCell<HashSet<BackendId>>> = Rc::default();
     let mut polls = JoinSet::new();
     loop {
         tokio::select! {
@@ -35,13 +36,12 @@ pub(super) async fn drive(worker: Rc<Worker>, bell: Bell) {
         for command in worker.board.due() {
             match command {
                 Command::Poll(backend) => {
-                    let index = backend.0 as usize;
-                    if std::mem::replace(&mut asking.borrow_mut()[index], true) {
+                    if !asking.borrow_mut().insert(backend) {
                         continue;
                     }
                     let (worker, asking) = (Rc::clone(&worker), Rc::clone(&asking));
                     polls.spawn_local(async move {
-                        let patience = worker.config.health.timeout.as_std();
+                        let patience = worker.version().settings.health.timeout.as_std();
                         // A backend that cannot be asked keeps its last report, whose age the policy sees.
                         let answer = tokio::time::timeout(patience, ask(&worker, backend)).await;
                         if let Ok(Some((load, measured))) = answer
@@ -54,7 +54,7 @@ pub(super) async fn drive(worker: Rc<Worker>, bell: Bell) {
                             let report = Report { cpu, ..Report::of_in_flight(in_flight, measured) };
                             worker.board.report(backend, &report);
                         }
-                        asking.borrow_mut()[index] = false;
+                        asking.borrow_mut().remove(&backend);
                     });
                 }
                 _ => unreachable!("a policy that gives other commands is refused before the gateway starts"),
@@ -70,7 +70,7 @@ async fn ask(worker: &Worker, backend: BackendId) -> Option<(orca::Load, Time)> 
         None => worker.open(backend).await.ok()?,
     };
     let measured = clock::now();
-    let host: HeaderValue = worker.host(backend).clone();
+    let host: HeaderValue = worker.host(backend);
     let request = Request::builder().uri("/load").header(HOST, host).header(headers::PROBE, "1");
     let request = request.body(RequestBody::Empty).expect("a plain request");
     let mut sending = pin!(link.sender.try_send_request(request));

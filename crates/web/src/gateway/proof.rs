@@ -3,6 +3,7 @@
 //! No socket and no backend. The dispatcher's record says what it was told and when, so that an instant that is told can
 //! be compared with those at which something was told.
 
+use crate::gateway::reload;
 use std::fs;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -21,11 +22,12 @@ use sojourn_report::Told;
 use sojourn_stats::{Span, Time};
 use tempfile::TempDir;
 
-use super::board::{Access, Board, Decider};
-use super::counts::{Count, Counts, Seen};
+use super::board::{Access, Board, Decider, prepare};
+use super::counts::{Count, Counts, Facts};
 use super::flight::{Failure, Flight};
 use super::id::GatewayId;
 use super::upload::{Stage, Upload};
+use super::version::Version;
 use super::worker::Worker;
 use super::{KEEP, front};
 
@@ -40,7 +42,7 @@ struct Output(Arc<Mutex<Vec<u8>>>);
 /// A gateway's threads, which do nothing by themselves.
 struct Desk {
     workers: Vec<Rc<Worker>>,
-    seen: Arc<[Seen]>,
+    facts: Arc<Facts>,
     events: Output,
     folder: TempDir,
 }
@@ -65,10 +67,12 @@ impl Desk {
         config.record = Some(folder.path().join("record"));
         change(&mut config);
         let events = Output::default();
-        let all: Arc<[_]> = (0..config.threads).map(|_| Arc::new(Counts::new(3))).collect();
-        let front = front(&config, false, &Catalogue::default(), 0).expect("the test's gateway is one");
-        let decider = Decider::new(&config, front, 0).expect("it can be recorded");
-        let seen = decider.seen();
+        let all: Arc<[_]> = (0..config.threads).map(|_| Arc::<Counts>::default()).collect();
+        let front = front(&config, &reload::backends_of(&config), false, &Catalogue::default(), 0)
+            .expect("the test's gateway is one");
+        let front = prepare(front, &config, config.record.as_deref()).expect("it can be recorded");
+        let decider = Decider::new(&config, front).expect("there are timers");
+        let facts = decider.facts();
         let accesses = if config.shared {
             let decider = decider.into_shared();
             (0..config.threads).map(|_| Access::Shared(Arc::clone(&decider))).collect()
@@ -77,11 +81,11 @@ impl Desk {
         };
         let worker = |(thread, access)| {
             let board = Board::new(thread, access, Arc::clone(&all), Events::to(events.clone()), None, &config);
-            let (config, id) = (Arc::new(config.clone()), Arc::new(GatewayId::new()));
-            Rc::new(Worker::new(Rc::new(board), config, (None, KEEP), id).expect("its names are fit for headers"))
+            let version = Version::new(Arc::new(config.clone()), None, KEEP, Version::default());
+            Rc::new(Worker::new(Rc::new(board), version, Arc::new(GatewayId::new())))
         };
         let workers = accesses.into_iter().enumerate().map(worker).collect();
-        Desk { workers, seen, events, folder }
+        Desk { workers, facts, events, folder }
     }
 
     /// One whose backends fall by `fall` failures in a row.
@@ -323,8 +327,9 @@ fn a_backend_falls_by_failures_in_a_row() {
     let board = desk.board();
     let fail = |times| (0..times).for_each(|_| board.learn(B, News::Struck, "requests"));
     let fail_probes = |times| (0..times).for_each(|_| board.learn(B, News::Failed, "probes"));
-    assert_eq!((board.name(B), board.id("b"), board.id("d")), ("b", Some(B), None));
-    assert!(board.backends().eq([A, B, C]));
+    let version = desk.workers[0].version();
+    assert_eq!((board.name(B), version.id("b"), version.id("d")), ("b".into(), Some(B), None));
+    assert!(version.targets().map(|(id, _)| id).eq([A, B, C]));
     fail(2);
     serve(board, B);
     serve(board, B);
@@ -332,23 +337,23 @@ fn a_backend_falls_by_failures_in_a_row() {
     fail_probes(2);
     board.learn(B, News::Answered, "");
     fail_probes(2);
-    assert_eq!((board.down(), desk.up(), desk.emitted()), (0, vec![A, B, C], vec![]));
+    assert_eq!((board.down().0, desk.up(), desk.emitted()), (0, vec![A, B, C], vec![]));
     fail(1);
-    assert_eq!((board.down(), desk.up()), (1, vec![A, C]));
+    assert_eq!((board.down().0, desk.up()), (1, vec![A, C]));
     // It is said once.
     fail(1);
     fail_probes(4);
     board.refused(B);
-    assert_eq!((board.down(), desk.emitted()), (1, vec![down("b", "requests")]));
+    assert_eq!((board.down().0, desk.emitted()), (1, vec![down("b", "requests")]));
     // What failed before it came back is forgotten.
     board.learn(B, News::Answered, "");
     board.learn(B, News::Answered, "");
-    assert_eq!((board.down(), desk.up()), (0, vec![A, B, C]));
+    assert_eq!((board.down().0, desk.up()), (0, vec![A, B, C]));
     fail(2);
     fail_probes(3);
-    assert_eq!((board.down(), desk.up()), (1, vec![A, C]));
+    assert_eq!((board.down().0, desk.up()), (1, vec![A, C]));
     board.refused(C);
-    assert_eq!((board.down(), desk.up()), (2, vec![A]));
+    assert_eq!((board.down().0, desk.up()), (2, vec![A]));
     board.not_probed(A, "no descriptor");
     board.emit(&json!({"event": "other"}));
     let refused = down("c", "no program listens there");
@@ -381,26 +386,26 @@ fn what_silence_means_depends_on_what_else_is_known() {
     };
     let probed = desk("round-robin", Probe::Connect);
     probed.board().take(&[report(B), lost(B)]);
-    assert_eq!((probed.board().down(), probed.up()), (0, vec![A, B, C]), "nothing reads its reports");
+    assert_eq!((probed.board().down().0, probed.up()), (0, vec![A, B, C]), "nothing reads its reports");
     assert_eq!(probed.board().look(|front| front.table().report(B).map(|report| report.in_flight)), Some(4));
     let reading = desk("least-load", Probe::Connect);
     reading.board().take(&[lost(B)]);
-    assert_eq!((reading.board().down(), reading.up()), (0, vec![A, C]));
+    assert_eq!((reading.board().down().0, reading.up()), (0, vec![A, C]));
     reading.board().take(&[lost(A), lost(C)]);
     assert_eq!(reading.up(), [A, B, C], "all are silent");
     reading.board().refused(C);
     reading.board().take(&[Told::Found { backend: B }, report(B)]);
-    assert_eq!((reading.board().down(), reading.up()), (1, vec![B]));
+    assert_eq!((reading.board().down().0, reading.up()), (1, vec![B]));
     let unprobed = desk("round-robin", Probe::Off);
     unprobed.board().refused(A);
     unprobed.board().take(&[lost(B)]);
-    assert_eq!((unprobed.board().down(), unprobed.up()), (2, vec![C]));
+    assert_eq!((unprobed.board().down().0, unprobed.up()), (2, vec![C]));
     unprobed.board().take(&[report(A), report(B)]);
-    assert_eq!((unprobed.board().down(), unprobed.up()), (0, vec![A, B, C]));
+    assert_eq!((unprobed.board().down().0, unprobed.up()), (0, vec![A, B, C]));
     let unheard = Desk::new("round-robin", |config| config.health.probe = Probe::Off);
     unheard.board().refused(A);
     unheard.board().learn(A, News::Struck, "requests");
-    assert_eq!((unheard.board().down(), unheard.up()), (0, vec![A, B, C]));
+    assert_eq!((unheard.board().down().0, unheard.up()), (0, vec![A, B, C]));
 }
 
 #[test]
@@ -415,12 +420,12 @@ fn a_thread_that_has_closed_tells_nothing() {
     board.learn(A, News::Struck, "requests");
     board.learn(B, News::Answered, "");
     board.report(A, &Report::of_in_flight(4, Time(1)));
-    assert_eq!((board.down(), desk.up(), desk.emitted().len()), (1, vec![A, C], 1));
+    assert_eq!((board.down().0, desk.up(), desk.emitted().len()), (1, vec![A, C], 1));
     assert_eq!(board.look(|front| front.table().report(A).cloned()), None);
     let unprobed = Desk::new("round-robin", |config| config.health.probe = Probe::Off);
     unprobed.close();
     unprobed.board().take(&[Told::Lost { backend: B, is_empty: false }]);
-    assert_eq!((unprobed.board().down(), unprobed.up()), (0, vec![A, B, C]));
+    assert_eq!((unprobed.board().down().0, unprobed.up()), (0, vec![A, B, C]));
 }
 
 /// The last of those that share a dispatcher ends its record.
@@ -436,7 +441,7 @@ fn threads_share_a_dispatcher_and_its_record() {
         [Flight::begin(first, A, Time(0)), Flight::begin(second, B, Time(0)), Flight::begin(first, A, Time(0))];
     assert_eq!([first, second].map(|worker| worker.board.in_flight_of_all()), [3, 3]);
     second.board.publish();
-    assert_eq!([A, B, C].map(|backend| desk.seen[backend.0 as usize].in_flight.now()), [2, 1, 0]);
+    assert_eq!([A, B, C].map(|backend| desk.facts.seen()[backend.0 as usize].in_flight.now()), [2, 1, 0]);
     drop(flights);
     assert_eq!([first, second].map(|worker| worker.board.in_flight_of_all()), [0, 0]);
     first.close();
@@ -446,7 +451,11 @@ fn threads_share_a_dispatcher_and_its_record() {
     let told: Vec<Event> = desk.told().into_iter().map(|(_, event)| event).collect();
     let [a, b] = [A, B].map(|backend| Event::Cancelled { backend });
     assert_eq!(told, [a, b, a, Event::Opened { backend: C }]);
-    assert_eq!([A, B, C].map(|backend| desk.seen[backend.0 as usize].in_flight.now()), [0, 0, 0], "it is published");
+    assert_eq!(
+        [A, B, C].map(|backend| desk.facts.seen()[backend.0 as usize].in_flight.now()),
+        [0, 0, 0],
+        "it is published"
+    );
 }
 
 /// A pipe that loses its reader takes the first line of a record and no more.

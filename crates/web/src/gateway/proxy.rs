@@ -59,7 +59,7 @@ pub(super) async fn forward(
         return Ok(rejection(&worker, StatusCode::LOOP_DETECTED, words));
     }
     let mut message = Message::new(request, &peer, &worker.id);
-    if let Some(parts) = message.parts.as_mut().filter(|_| worker.reads_reports) {
+    if let Some(parts) = message.parts.as_mut().filter(|_| worker.reads_reports()) {
         // A client that asks for a form of its own is answered in that one, which is read where it can be.
         parts.headers.entry(orca::WANTED).or_insert(HeaderValue::from_static("TEXT"));
     }
@@ -81,7 +81,7 @@ pub(super) async fn forward(
                 let mut reply = deliver(reply, flight, link).await;
                 let headers = reply.headers_mut();
                 if !headers.contains_key(headers::BACKEND) {
-                    headers.insert(headers::BACKEND, worker.name(backend).clone());
+                    headers.insert(headers::BACKEND, worker.name(backend));
                 }
                 worker.annotate(headers, choice, backend, asked.cookie);
                 return Ok(reply);
@@ -91,7 +91,7 @@ pub(super) async fn forward(
                 failure = Some((backend, why));
                 // One that took too long may still be worked on, and would then be work for two.
                 let again = why != Failure::TimedOut && message.parts.is_some();
-                if !again || tried.len() >= worker.config.face.retries as usize {
+                if !again || tried.len() >= worker.version().settings.face.retries as usize {
                     let reply = refusal(&worker, &choice.decision, failure);
                     let body = if again { message.left() } else { None };
                     return Err(Box::new(Unserved { reply, body, is_unreachable: why == Failure::Connect }));
@@ -112,7 +112,7 @@ async fn attempt(flight: &mut Flight, message: &mut Message) -> Result<(Response
             Some(link) => link,
             None => worker.open(backend).await.map_err(|_| Failure::Connect)?,
         };
-        let request = message.next(worker.host(backend));
+        let request = message.next(|| worker.host(backend));
         let mut sending = pin!(link.sender.try_send_request(request));
         // The future only waits for the reply: the request is already the connection's.
         flight.sent(message.upload.as_ref());
@@ -193,12 +193,12 @@ impl Message {
     }
 
     /// The request to send now. One that may be repeated is kept.
-    fn next(&mut self, host: &HeaderValue) -> Request<RequestBody> {
+    fn next(&mut self, host: impl FnOnce() -> HeaderValue) -> Request<RequestBody> {
         let parts = if self.repeatable { self.parts.clone() } else { self.parts.take() };
         let mut parts = parts.expect("an attempt is made only with a message to send");
         if !parts.headers.contains_key(HOST) {
             // HTTP/1.0 clients need not send one; HTTP/1.1 servers insist.
-            parts.headers.insert(HOST, host.clone());
+            parts.headers.insert(HOST, host());
         }
         let body = match (self.body.take(), &self.upload) {
             (Some(body), Some(upload)) => RequestBody::Stream(body, Rc::clone(upload)),

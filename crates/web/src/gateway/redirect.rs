@@ -29,15 +29,16 @@ pub(super) fn redirect(
     let (Action::Forward(backend) | Action::Redirect(backend)) = choice.decision.action else {
         return refusal(worker, &choice.decision, None);
     };
-    let Ok(location) = location(worker.url(backend), request.uri()) else {
+    let Ok(location) = location(&worker.version().target(backend).url, request.uri()) else {
         return rejection(worker, StatusCode::BAD_REQUEST, "this path cannot stand in a header");
     };
     let count = board.count(backend);
     count.requests.add(1);
     count.completed.add(1);
+    drop(count);
     let mut reply = Response::new(Reply::Empty);
     *reply.status_mut() = status.code();
-    leave_body(request, reply.headers_mut(), worker.config.timeouts.idle.as_std());
+    leave_body(request, reply.headers_mut(), worker.version().settings.timeouts.idle.as_std());
     reply.headers_mut().insert(LOCATION, location);
     worker.annotate(reply.headers_mut(), choice, backend, asked.cookie);
     reply

@@ -18,7 +18,7 @@ pub(super) fn refusal(worker: &Worker, decision: &Decision, failure: Option<(Bac
     let counts = &worker.board.counts;
     let Some((backend, failure)) = failure else {
         counts.refused.add(1);
-        let (down, all) = (worker.board.down(), counts.backends.len());
+        let (down, all) = worker.board.down();
         let is_full = decision.reason.code == Code::Full;
         let words = match decision.action {
             Action::Refuse if is_full => {
@@ -41,7 +41,7 @@ pub(super) fn refusal(worker: &Worker, decision: &Decision, failure: Option<(Bac
         Failure::Malformed => (StatusCode::BAD_GATEWAY, format!("the reply of backend {name} is malformed")),
         Failure::Truncated => (StatusCode::BAD_GATEWAY, format!("backend {name} broke its reply off")),
         Failure::TimedOut => {
-            let patience = worker.config.timeouts.reply;
+            let patience = worker.version().settings.timeouts.reply;
             (StatusCode::GATEWAY_TIMEOUT, format!("backend {name} did not reply within {patience}"))
         }
         Failure::Spoiled => (StatusCode::BAD_REQUEST, "the body of the request is malformed or was broken off".into()),
@@ -53,7 +53,7 @@ pub(super) fn refusal(worker: &Worker, decision: &Decision, failure: Option<(Bac
         reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     } else {
         counts.failed.add(1);
-        reply.headers_mut().insert(headers::BACKEND, worker.name(backend).clone());
+        reply.headers_mut().insert(headers::BACKEND, worker.name(backend));
     }
     reply
 }

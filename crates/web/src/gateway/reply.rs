@@ -74,7 +74,7 @@ impl Upstream {
     fn finish(&mut self, bytes: u64, context: &mut Context<'_>) {
         self.flight.completed(self.status, bytes);
         if let Some(link) = self.link.take() {
-            self.flight.worker().pool.put(link, context);
+            self.flight.worker().keep(link, context);
         }
     }
 

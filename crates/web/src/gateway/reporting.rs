@@ -40,11 +40,13 @@ pub(super) async fn hear(inbox: Inbox, worker: Rc<Worker>, dropped: Arc<Mutex<Dr
 const AGAIN: Span = Span(1_000_000_000);
 
 /// What hears the streams of ORCA of the backends that have one, each for as long as it is polled.
-pub(super) fn streams(worker: &Rc<Worker>) -> impl Iterator<Item = impl Future<Output = ()> + use<>> {
-    let Forward { orca, orca_every, .. } = &worker.config.face;
-    orca.iter().filter_map(|Named { name, value: server }| {
-        Some(hear_stream(Rc::clone(worker), worker.board.id(name)?, *server, *orca_every))
-    })
+pub(super) fn streams(worker: &Rc<Worker>) -> Vec<impl Future<Output = ()> + use<>> {
+    let version = worker.version();
+    let Forward { orca, orca_every, .. } = &version.settings.face;
+    let stream = |Named { name, value: server }: &Named<SocketAddr>| {
+        Some(hear_stream(Rc::clone(worker), version.id(name)?, *server, *orca_every))
+    };
+    orca.iter().filter_map(stream).collect()
 }
 
 /// A stream that breaks off is asked for again. Meanwhile the last report counts, whose age the policy sees.
@@ -73,7 +75,7 @@ async fn hear_stream(worker: Rc<Worker>, backend: BackendId, server: SocketAddr,
 
 /// Takes the report that a reply bears, where that is wanted; one in another form says nothing.
 pub(super) fn take_header(worker: &Worker, backend: BackendId, headers: &HeaderMap) {
-    if !worker.reads_reports {
+    if !worker.reads_reports() {
         return;
     }
     let load = headers.get(orca::HEADER).and_then(|said| Load::parse(said.to_str().ok()?));
@@ -90,7 +92,7 @@ impl FrontNode for Worker {
     /// Requests inside; a redirector does not know what becomes of those that it sends on.
     fn own(&self) -> Metrics {
         let mut metrics = Metrics::default();
-        if self.redirect.is_none() {
+        if self.version().redirect.is_none() {
             metrics.set(Metric::InFlight, self.board.in_flight_of_all() as f64);
         }
         metrics

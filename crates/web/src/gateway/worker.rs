@@ -1,6 +1,6 @@
 //! What a gateway thread has: its board, its kept connections, and the deadlines of what it waits for.
 
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell};
 use std::future::poll_fn;
 use std::io;
 use std::net::IpAddr;
@@ -9,35 +9,23 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use hyper::header::{HeaderMap, HeaderName, HeaderValue, SET_COOKIE};
+use hyper::header::{HeaderMap, HeaderValue, SET_COOKIE};
 use sojourn_dispatch::{BackendId, Signals};
-use sojourn_part::settings::gateway::GatewaySettings;
-use sojourn_part::{Backend, ServeError, clock, headers};
+use sojourn_part::{clock, headers};
 use sojourn_stats::{Span, Time};
 
 use super::board::{Board, Choice};
 use super::id::GatewayId;
 use super::link::{Link, Pool};
-use crate::redirection::RedirectStatus;
+use super::version::{Next, Version};
 
 /// One thread of a gateway.
 pub(super) struct Worker {
     pub(super) board: Rc<Board>,
-    pub(super) config: Arc<GatewaySettings>,
-    /// The status of its answers, where it redirects.
-    pub(super) redirect: Option<RedirectStatus>,
+    version: RefCell<Version>,
     pub(super) id: Arc<GatewayId>,
     pub(super) pool: Pool,
     pub(super) deadlines: Deadlines,
-    pub(super) client_header: Option<HeaderName>,
-    /// Whether it takes the load that replies bear.
-    pub(super) reads_reports: bool,
-    /// Per backend: its name and address as header values, and its cookie.
-    names: Vec<HeaderValue>,
-    hosts: Vec<HeaderValue>,
-    cookies: Vec<HeaderValue>,
-    /// Per backend: the URL that clients reach it by, without a slash at its end.
-    urls: Vec<String>,
 }
 
 /// What is at the other end of a client's connection.
@@ -47,47 +35,36 @@ pub(super) struct Peer {
 }
 
 impl Worker {
-    /// One that forwards, or redirects with a status; and keeps at most `keep` idle connections to each backend.
-    pub(super) fn new(
-        board: Rc<Board>,
-        config: Arc<GatewaySettings>,
-        (redirect, keep): (Option<RedirectStatus>, usize),
-        id: Arc<GatewayId>,
-    ) -> Result<Worker, ServeError> {
-        let value = |text: String| HeaderValue::from_str(&text).expect("names and addresses are fit for headers");
-        let names = config.backends.iter().map(|backend| headers::name_value(&backend.name));
-        let names = names.collect::<Result<_, _>>()?;
-        let hosts = config.backends.iter().map(|backend| value(backend.address.to_string())).collect();
-        let cookie = |name: &str| value(format!("{}={name}; Path=/; HttpOnly", config.cookie));
-        let cookies = config.backends.iter().map(|backend| cookie(&backend.name)).collect();
-        let client_header = config.client_header.as_ref().and_then(|name| name.parse().ok());
-        let pool = Pool::new(config.backends.len(), keep);
-        let deadlines = Deadlines::default();
-        let urls = config.backends.iter().map(Backend::url).collect();
-        // Only a policy that goes by it is told of it.
-        let reads_reports = config.face.orca_headers && board.requires.contains(Signals::REPORTS);
-        Ok(Worker {
-            board,
-            config,
-            redirect,
-            id,
-            pool,
-            deadlines,
-            client_header,
-            reads_reports,
-            names,
-            hosts,
-            cookies,
-            urls,
-        })
+    pub(super) fn new(board: Rc<Board>, version: Version, id: Arc<GatewayId>) -> Worker {
+        let pool = Pool::new(version.targets().count());
+        Worker { board, version: RefCell::new(version), id, pool, deadlines: Deadlines::default() }
     }
 
-    pub(super) fn name(&self, backend: BackendId) -> &HeaderValue {
-        &self.names[backend.0 as usize]
+    /// What it goes by now; not to be held while anything is waited for.
+    pub(super) fn version(&self) -> Ref<'_, Version> {
+        self.version.borrow()
     }
 
-    pub(super) fn host(&self, backend: BackendId) -> &HeaderValue {
-        &self.hosts[backend.0 as usize]
+    /// Goes by other settings from now on. What is in flight ends where it is, also at backends that leave.
+    pub(super) fn adopt(&self, next: Next) {
+        let Next { settings, redirect, keep, successor } = next;
+        let version = Version::new(settings, redirect, keep, self.version.take());
+        self.board.adopt(&version, successor);
+        self.pool.keep_only(|backend, address| version.is_at(backend, address), version.targets().count());
+        self.version.replace(version);
+    }
+
+    pub(super) fn name(&self, backend: BackendId) -> HeaderValue {
+        self.version().target(backend).name.clone()
+    }
+
+    pub(super) fn host(&self, backend: BackendId) -> HeaderValue {
+        self.version().target(backend).host.clone()
+    }
+
+    /// Whether it takes the load that replies bear. Only a policy that goes by it is told of it.
+    pub(super) fn reads_reports(&self) -> bool {
+        self.version().settings.face.orca_headers && self.board.requires().contains(Signals::REPORTS)
     }
 
     /// A connection to a backend that was idle a moment ago, if one is kept.
@@ -100,21 +77,27 @@ impl Worker {
         let mut link = Some(link);
         poll_fn(|context| {
             if let Some(link) = link.take() {
-                self.pool.put(link, context);
+                self.keep(link, context);
             }
             Poll::Ready(())
         })
         .await;
     }
 
-    /// A new connection to a backend.
-    pub(super) async fn open(&self, backend: BackendId) -> io::Result<Box<Link>> {
-        let address = self.config.backends[backend.0 as usize].address;
-        Link::open(&self.board, backend, address, self.config.timeouts.connect).await
+    /// The same, in a task that is being polled.
+    pub(super) fn keep(&self, link: Box<Link>, context: &mut Context<'_>) {
+        let version = self.version();
+        let keep = if version.is_at(link.backend(), link.address()) { version.keep } else { 0 };
+        self.pool.put(link, keep, context);
     }
 
-    pub(super) fn url(&self, backend: BackendId) -> &str {
-        &self.urls[backend.0 as usize]
+    /// A new connection to a backend.
+    pub(super) async fn open(&self, backend: BackendId) -> io::Result<Box<Link>> {
+        let (address, timeout) = {
+            let version = self.version();
+            (version.target(backend).backend.address, version.settings.timeouts.connect)
+        };
+        Link::open(&self.board, backend, address, timeout).await
     }
 
     /// Adds to a reply what concerns the choice: the cookie by which the client comes back, and why.
@@ -125,8 +108,8 @@ impl Worker {
         backend: BackendId,
         cookie: Option<BackendId>,
     ) {
-        if self.board.requires.contains(Signals::COOKIE) && cookie != Some(backend) {
-            headers.append(SET_COOKIE, self.cookies[backend.0 as usize].clone());
+        if self.board.requires().contains(Signals::COOKIE) && cookie != Some(backend) {
+            headers.append(SET_COOKIE, self.version().target(backend).cookie.clone());
         }
         if let Some(candidates) = choice.candidates {
             headers::explain(headers, &choice.decision.reason.to_string(), candidates);
@@ -135,12 +118,12 @@ impl Worker {
 
     /// Wakes what has waited too long, weeds out closed connections, and publishes counts.
     pub(super) async fn keep_time(self: Rc<Self>) {
-        let timeouts = &self.config.timeouts;
-        let shortest = timeouts.reply.min(timeouts.idle).0;
-        // A timeout is kept to a tenth of itself; a timer per request would cost more than it is worth.
-        let period = Duration::from_nanos((shortest / 10).clamp(1_000_000, 100_000_000));
         let mut weeded = clock::now();
         loop {
+            let timeouts = self.version().settings.timeouts;
+            let shortest = timeouts.reply.min(timeouts.idle).0;
+            // A timeout is kept to a tenth of itself; a timer per request would cost more than it is worth.
+            let period = Duration::from_nanos((shortest / 10).clamp(1_000_000, 100_000_000));
             tokio::time::sleep(period).await;
             let now = clock::now();
             self.deadlines.expire(now);

@@ -50,7 +50,7 @@ fn as_gateway() {
     set("THREADS", &mut |config, threads| config.threads = threads as usize);
     set("GRACE_MS", &mut |config, grace| config.grace = Some(ms(grace)));
     set("PROBE_MS", &mut |config, every| config.health.every = ms(every));
-    child::gateway(config, std::io::stdout(), Some(std::io::stdin())).expect("a gateway starts");
+    child::gateway(config, None, std::io::stdout(), Some(std::io::stdin())).expect("a gateway starts");
 }
 
 #[test]

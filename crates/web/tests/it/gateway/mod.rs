@@ -7,6 +7,7 @@ mod framing;
 mod health;
 mod limits;
 mod policies;
+mod reload;
 mod retries;
 mod tiers;
 mod uploads;
