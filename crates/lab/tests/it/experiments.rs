@@ -70,6 +70,21 @@ fn the_bound_of_sweb_is_theorys_answer() {
     assert!(missing.contains("no `throughput`: no formula for servers that break"), "{missing}");
 }
 
+/// A cluster that says that it is overloaded is left out until its load is moderate, where the policy reads reports (Agarwal
+/// 2001, section 4.3.3): one request in twenty, at most, waits for it longer than a second. Without, they wait until it recovers.
+#[test]
+fn an_overloaded_cluster_is_left_out_where_reports_are_read() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/agarwal-2001/alarms.toml");
+    let experiment = Experiment::read(&file).unwrap().set("run.replications", "2").unwrap();
+    let answers = experiment.ask([Engine::Sim], &Progress::none()).unwrap();
+    let p95_s = |policy: &str| {
+        let of_policy = answers.iter().find(|answer| answer.variant == policy).expect(policy);
+        of_policy.metric("response_time_p95").unwrap().value()
+    };
+    let [nearest, free, in_turn] = ["nearest-with-room", "free-capacity", "round-robin"].map(p95_s);
+    assert!(nearest < 1.0 && free < 1.0 && in_turn > 10.0, "{nearest} s, {free} s; in turn {in_turn} s");
+}
+
 /// On every system that the direct fabric can be, the routed one gives the same numbers, to the last bit; so do the two
 /// ways of users who browse. A run is cut off after 20,000 requests and 20 s of virtual time, unless `SOJOURN_WHOLE` is set,
 /// as by `make nightly`.

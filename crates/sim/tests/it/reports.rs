@@ -39,7 +39,14 @@ enum Heard {
     Report(BackendId, Report),
     Event(Event),
     Rate(u64, f64),
-    Asked { client: u64, origin: Origin, targets: Vec<Origin>, round_trips: Vec<Option<RoundTrip>> },
+    /// What it chose itself.
+    Chosen(BackendId),
+    Asked {
+        client: u64,
+        origin: Origin,
+        targets: Vec<Origin>,
+        round_trips: Vec<Option<RoundTrip>>,
+    },
 }
 
 type Notes = Arc<Mutex<Vec<(Time, Heard)>>>;
@@ -77,7 +84,9 @@ impl Policy for Witness {
         let up: Vec<BackendId> = ask.candidates().collect();
         (self.turn, self.now) = (self.turn + 1, ask.now);
         let reason = Reason { code: sojourn_dispatch::Code::Own, ties: 1, value: 0.0 };
-        Decision::forward_or_refuse((!up.is_empty()).then(|| (up[self.turn % up.len()], reason)))
+        let chosen = (!up.is_empty()).then(|| (up[self.turn % up.len()], reason));
+        chosen.iter().for_each(|(backend, _)| self.note(ask.now, Heard::Chosen(*backend)));
+        Decision::forward_or_refuse(chosen)
     }
 
     fn observe(&mut self, event: &Event, _: &Table, now: Time) {
@@ -279,6 +288,37 @@ fn an_overload_is_told_at_once() {
         |at: Time| reports(&heard, 0).into_iter().find(|(told, _)| *told == at).map(|(_, report)| report.in_flight);
     assert_eq!(at(Time(10_200 * MS)), Some(9));
     assert_eq!(at(Time(10_380 * MS)), Some(2), "18 have left");
+}
+
+/// A site with more than eight requests for each core says so, and is not named until it says that it has two or fewer
+/// (P. Agarwal, A test bed for performance evaluation of load balancing strategies for web server systems, 2001, section 4.3.3).
+#[test]
+fn an_overloaded_site_is_not_named_until_its_load_is_moderate() {
+    const SLOW: BackendId = BackendId(1);
+    let mut system = two_sites("discipline = \"ps\"\ndemand = \"10 ms\"", REPORTS);
+    (2..4).for_each(|host| system.hosts[host].server.speed = 0.1);
+    let heard = heard(system, ten_clients("constant(10 ms)"), Signals::REPORTS, Span(60 * SECOND));
+    let (mut is_aside, mut turned, mut times, mut named) = (false, None, 0, 0);
+    for (at, heard) in &heard {
+        match heard {
+            // The alarm is heard first, and then the rest of the report that bears it.
+            Heard::Event(Event::Draining { backend: SLOW }) => (is_aside, turned, times) = (true, Some(*at), times + 1),
+            Heard::Event(Event::Joined { backend: SLOW }) => (is_aside, turned) = (false, Some(*at)),
+            Heard::Report(SLOW, Report { in_flight, .. }) => match (is_aside, turned.take()) {
+                (true, Some(then)) => assert!(then == *at && *in_flight > 16, "{at:?}: left out with {in_flight}"),
+                (false, Some(then)) => assert!(then == *at && *in_flight <= 4, "{at:?}: named again with {in_flight}"),
+                (true, None) => assert!(*in_flight > 4, "{at:?}: left out with {in_flight}"),
+                (false, None) => assert!(*in_flight <= 16, "{at:?}: named with {in_flight}"),
+            },
+            Heard::Chosen(SLOW) => {
+                assert!(!is_aside, "{at:?}: named while it is overloaded");
+                named += 1;
+            }
+            _ => {}
+        }
+    }
+    // In turn it gets 50 requests a second, and it can do 20: again and again it has too much, and then little.
+    assert!(times > 5 && named > 100, "overloaded {times} times, and named {named} times");
 }
 
 /// What says nothing for two heartbeats is down to its decider, and up again with its next report; nothing else tells.
