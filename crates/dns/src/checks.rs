@@ -1,8 +1,8 @@
 //! Checks of sites by this DNS itself: whether each accepts a connection at a port. What reports tell says more; this is for
 //! sites that do not report, or as well.
 //!
-//! A connection that is refused takes a site out at once, three that are not answered in time do so together; the first that
-//! succeeds brings it back. The price: this DNS sees its own way to a site, and not its clients'.
+//! A connection that is refused takes a site out at once; `fall` in a row that are not answered in time do so too, and `rise` in
+//! a row that succeed bring it back. The price: this DNS sees its own way to a site, and not its clients'.
 
 use std::io;
 use std::net::SocketAddr;

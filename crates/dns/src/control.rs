@@ -17,11 +17,23 @@ const LAST: usize = 10;
 #[derive(Deserialize)]
 #[serde(tag = "ask", rename_all = "lowercase", deny_unknown_fields)]
 pub(super) enum Question {
+    #[serde(alias = "counts")]
     State {},
-    Explain { last: Option<usize> },
-    Drain { site: String },
-    Undrain { site: String },
-    Weight { site: String, weight: f64 },
+    Explain {
+        last: Option<usize>,
+    },
+    Drain {
+        #[serde(alias = "name")]
+        site: String,
+    },
+    Undrain {
+        #[serde(alias = "name")]
+        site: String,
+    },
+    Weight {
+        site: String,
+        weight: f64,
+    },
     Reload {},
 }
 

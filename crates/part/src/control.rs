@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -22,6 +23,43 @@ const RETRY: Duration = Duration::from_millis(20);
 
 /// Bytes of the longest question.
 const QUESTION_MAX: u64 = 4096;
+
+/// What a part in front of servers is asked and told: `{"ask": "counts"}`, `{"ask": "drain", "name": "a"}` and
+/// `{"ask": "undrain", "name": "a"}`.
+#[derive(Deserialize)]
+#[serde(tag = "ask", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Order {
+    /// What it has done so far.
+    Counts {},
+    /// A server is to end what it has, and gets nothing new.
+    Drain {
+        /// Its name.
+        #[serde(alias = "server")]
+        name: String,
+    },
+    /// A server that was drained is used again.
+    Undrain {
+        /// Its name.
+        #[serde(alias = "server")]
+        name: String,
+    },
+}
+
+impl Order {
+    /// What is said to it: `counts`, or what came of `drain`, which is called with a server's name and whether it is to be
+    /// drained, and gives an error in words where there is none of this name.
+    pub fn answer(self, counts: impl Fn() -> Value, drain: impl Fn(&str, bool) -> Result<(), String>) -> Value {
+        let done = |outcome| match outcome {
+            Ok(()) => json!({"done": true}),
+            Err(why) => json!({"refused": why}),
+        };
+        match self {
+            Order::Counts {} => counts(),
+            Order::Drain { name } => done(drain(&name, true)),
+            Order::Undrain { name } => done(drain(&name, false)),
+        }
+    }
+}
 
 /// The socket, which is gone when this is.
 pub struct Door {

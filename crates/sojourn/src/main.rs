@@ -16,6 +16,7 @@ mod calibrate;
 mod child;
 mod cluster;
 mod compare;
+mod ctl;
 mod dns;
 mod doctor;
 mod exit;
@@ -86,6 +87,8 @@ enum Verb {
     Dns(dns::Arguments),
     /// Tell those in front of a server how it fares
     Loadd(loadd::Arguments),
+    /// Ask a gateway, redirector, switch or DNS that runs, and drain its servers or sites
+    Ctl(ctl::Arguments),
     /// Print what load daemons and front nodes report, and order front nodes to probe clients
     Listen(listen::Arguments),
     /// Emulate a wide-area network on this machine, without root: `sojourn bed up continents`
@@ -125,6 +128,7 @@ fn main() -> ExitCode {
         Verb::Switch(arguments) => switch::switch(&arguments),
         Verb::Dns(arguments) => dns::dns(&arguments),
         Verb::Loadd(arguments) => loadd::loadd(&arguments),
+        Verb::Ctl(arguments) => ctl::ctl(&arguments),
         Verb::Listen(arguments) => listen::listen(&arguments),
         Verb::Bed(arguments) => bed::bed(&arguments),
         Verb::Doctor(arguments) => doctor::doctor(&arguments),

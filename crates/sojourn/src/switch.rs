@@ -4,14 +4,13 @@
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 
-use serde_json::json;
 use sojourn_part::Backend;
 use sojourn_report::Key;
 use sojourn_switch as switch;
 use sojourn_switch::{Accepted, Lifetimes, Mode, ServerHalfConfig, Switch, SwitchConfig, child};
 
-use crate::ask::{Asked, ask};
 use crate::child::{backend, failure, limit, name_classes};
+use crate::ctl;
 use crate::exit::{Exit, Failure, bad_input};
 use crate::reporting::Reporting;
 use crate::table::outln;
@@ -34,7 +33,7 @@ enum Verb {
     /// Be a server's half: let this host take what the switch forwards, while a web server runs here
     Server(Server),
     /// Ask a front node that runs, and tell it what to do
-    Ctl(Ctl),
+    Ctl(ctl::Arguments),
     /// Take away what a front node or a server's half that was killed has left on this host, open connections included
     Clean {
         /// Only its rules, and with them its connections: what comes for the service is refused then
@@ -69,6 +68,9 @@ struct Front {
     /// Attempts in a row that fail and take a server out; a refused connection does at once
     #[arg(long, value_name = "N", default_value = "3", value_parser = count::<u32>)]
     fall: u32,
+    /// Attempts in a row that succeed and bring a server back
+    #[arg(long, value_name = "N", default_value = "1", value_parser = count::<u32>)]
+    rise: u32,
     /// Forget a connection that is idle for this long
     #[arg(long, value_name = "TIME", default_value = "15 min", allow_hyphen_values = true)]
     idle: String,
@@ -131,32 +133,6 @@ struct Server {
     child: bool,
 }
 
-/// Ask a front node that runs, and tell it what to do
-#[derive(clap::Args)]
-struct Ctl {
-    /// Its socket, as `--control` of `sojourn switch front` names it
-    #[arg(long, value_name = "PATH", default_value = "switch.sock", global = true)]
-    socket: PathBuf,
-    #[command(subcommand)]
-    verb: Order,
-}
-
-#[derive(clap::Subcommand)]
-enum Order {
-    /// Print what it has done so far, and what it knows of its servers, as JSON
-    Counts,
-    /// Let a server end the connections that it has, and give it no new ones
-    Drain {
-        /// The server's name
-        server: String,
-    },
-    /// Give a drained server new connections again
-    Undrain {
-        /// The server's name
-        server: String,
-    },
-}
-
 /// What both halves agree on
 #[derive(clap::Args)]
 struct Forwarding {
@@ -175,7 +151,7 @@ pub(crate) fn switch(arguments: &Arguments) -> Result<Exit, Failure> {
     match &arguments.verb {
         Verb::Front(arguments) => front(arguments),
         Verb::Server(arguments) => server(arguments),
-        Verb::Ctl(arguments) => ctl(arguments),
+        Verb::Ctl(arguments) => ctl::switch(arguments),
         Verb::Clean { rules: true } => Switch::clear().map(|()| Exit::Ok).map_err(failure),
         Verb::Clean { rules: false } => clean(),
     }
@@ -216,27 +192,12 @@ fn front(arguments: &Front) -> Result<Exit, Failure> {
     }
     name_classes(&arguments.classes, &mut config.classes)?;
     config.health.every = time("--probe", &arguments.probe)?;
-    config.health.fall = arguments.fall;
+    (config.health.fall, config.health.rise) = (arguments.fall, arguments.rise);
     if config.health.every.0 == 0 {
         return Err(bad_input("--probe: attempts are some time apart, e.g. `500 ms`"));
     }
     let input = arguments.child.then(std::io::stdin);
     child::switch(config, std::io::stdout(), input).map(|()| Exit::Ok).map_err(failure)
-}
-
-fn ctl(arguments: &Ctl) -> Result<Exit, Failure> {
-    let question = match &arguments.verb {
-        Order::Counts => json!({"ask": "counts"}),
-        Order::Drain { server } => json!({"ask": "drain", "server": server}),
-        Order::Undrain { server } => json!({"ask": "undrain", "server": server}),
-    };
-    let switch = Asked { program: "switch", right: "start it with `--control`, and name that path" };
-    let said = ask(&switch, &arguments.socket, &question)?;
-    match &arguments.verb {
-        Order::Counts => outln(&serde_json::to_string_pretty(&said).expect("an answer is plain JSON")),
-        _ => outln("done"),
-    }
-    Ok(Exit::Ok)
 }
 
 fn clean() -> Result<Exit, Failure> {

@@ -53,8 +53,12 @@ pub(super) fn check(config: &SwitchConfig) -> Result<(), ServeError> {
     if matches!(config.health.probe, Probe::Get(_)) {
         return wrong("a switch probes by connecting; it asks no path".into());
     }
-    if config.health.fall == 0 {
-        return wrong("0 failures that take a backend out: at least 1 is needed".into());
+    for (count, what) in
+        [(config.health.fall, "failures that take a backend out"), (config.health.rise, "probes that bring one back")]
+    {
+        if count == 0 {
+            return wrong(format!("0 {what}: at least 1 is needed"));
+        }
     }
     let millisecond = Span(1_000_000);
     let Lifetimes { opening, open, closing } = config.lifetimes;

@@ -10,8 +10,9 @@ use sojourn_report::UpstreamConfig;
 
 use crate::{ServerHalf, ServerHalfConfig, Switch, SwitchConfig};
 
-/// Runs a packet switch until it is told to stop; otherwise as a node. Over its input it is asked what it has done so far:
-/// `{"ask": "counts"}`.
+/// Runs a packet switch until it is told to stop; otherwise as a node. Over its input it is asked what it has done so far,
+/// `{"ask": "counts"}`, and told to end the connections that it has and take no new ones, or to take them again:
+/// `{"drained": true}`.
 ///
 /// # Errors
 /// When the switch cannot start, and nothing has been written then; or when its record could not be written to its end.
@@ -35,11 +36,12 @@ pub fn switch(
     if let Some(upstream) = upstream {
         ready["tells"] = upstream;
     }
-    let (counter, teller) = (switch.counter(), events.clone());
+    let (counter, drain, teller) = (switch.counter(), switch.drain(), events.clone());
     let message = move |asked: &Value| {
         if asked["ask"] == "counts" {
             teller.emit(&event("counts", "switch", &counter()));
         }
+        asked["drained"].as_bool().into_iter().for_each(&drain);
     };
     until_stopped(&events, &ready, input, message)?;
     let counts = switch.stop();

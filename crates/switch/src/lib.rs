@@ -21,7 +21,6 @@ mod check;
 pub mod child;
 mod clean;
 mod config;
-mod control;
 mod counts;
 mod decider;
 mod health;
@@ -161,6 +160,12 @@ impl Switch {
     pub(crate) fn counter(&self) -> impl Fn() -> SwitchCounts + Send + 'static {
         let (decider, reports) = (Arc::clone(&self.decider), self.reports.clone());
         move || counts(&decider, reports.as_ref())
+    }
+
+    /// Lets it end the connections that it has and refuse new ones, or take them again.
+    pub(crate) fn drain(&self) -> impl Fn(bool) + Send + 'static {
+        let decider = Arc::clone(&self.decider);
+        move |is_drained| lock(&decider).drain_all(is_drained, clock::now())
     }
 
     /// Stops it and says what it has done.

@@ -12,7 +12,7 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use serde_json::json;
 use sojourn_bed::Events;
-use sojourn_part::control::Door;
+use sojourn_part::control::{Door, Order};
 use sojourn_part::threads::{Threads, Work};
 use sojourn_part::{ServeError, clock};
 use sojourn_report::upstream::Upstream;
@@ -21,7 +21,6 @@ use sojourn_stats::Span;
 use tokio::task::JoinSet;
 
 use super::config::SwitchConfig;
-use super::control::{self, Question};
 use super::counts;
 use super::decider::{Decider, books, lock};
 use super::health;
@@ -146,9 +145,10 @@ fn rest(decider: &Arc<Mutex<Decider>>, config: &Arc<SwitchConfig>, rest: Rest) -
             }
             if let Some((door, reports)) = door {
                 let counted = Arc::clone(&decider);
-                let counts = move || counts(&counted, reports.as_ref());
+                let counts = move || serde_json::to_value(counts(&counted, reports.as_ref())).unwrap_or_default();
                 let decider = Arc::clone(&decider);
-                let answer = move |question: Question| control::answer(&question, &decider, &counts);
+                let drain = move |name: &str, is_drained| lock(&decider).drain(name, is_drained, clock::now());
+                let answer = move |order: Order| order.answer(&counts, &drain);
                 chores.spawn_local(async move { drop(door.serve(answer).await) });
             }
             if let Some(inbox) = inbox {

@@ -552,19 +552,21 @@ fn rates_order_round_trips_and_round_trips_decide() {
     assert!(why[0].contains("3.00 requests/s") && why.iter().any(|line| line.contains("round_trip_s 0.02")), "{why:?}");
 }
 
-/// A site that is tried at a port is out while nothing listens there.
+/// A site that is tried at a port is out while nothing listens there, and until it has answered `rise` checks in a row.
 #[test]
 fn a_site_that_refuses_connections_is_out() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let checked = format!("address = \"127.0.0.1\"\ncheck = \"tcp:{port}\"");
-    let running = start(&file("", &service("round-robin", "", &[("c1", &checked), ("c2", "")])));
+    let running = start(&file("", &service("round-robin", "rise = 2", &[("c1", &checked), ("c2", "")])));
     assert_eq!(running.ask("10.9.9.9"), ["127.0.0.1"]);
     drop(listener);
     until("c1 is out", || running.site("c1")["state"] == "down");
     assert_eq!((running.ask("10.9.9.9"), running.ask("10.9.9.9")), (vec!["10.0.2.1".into()], vec!["10.0.2.1".into()]));
-    let _back = std::net::TcpListener::bind(("127.0.0.1", port)).expect("the port is free again");
+    let back = std::net::TcpListener::bind(("127.0.0.1", port)).expect("the port is free again");
     until("c1 is back", || running.site("c1")["state"] == "up");
+    back.set_nonblocking(true).expect("it can be");
+    assert!(std::iter::from_fn(|| back.accept().ok()).count() >= 2, "it was tried twice");
 }
 
 /// One object chooses for all threads, and no choice is lost.

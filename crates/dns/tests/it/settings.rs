@@ -62,6 +62,8 @@ none_up = "servfail"
 none_with_room = "all"
 client_rates = "64 s"
 probes = { at_most = 2, refresh = "90 s" }
+fall = 2
+rise = 4
 record = "decisions.jsonl"
 explain = true
 
@@ -111,6 +113,7 @@ fn a_file_says_all_and_what_is_written_says_the_same() {
     assert_eq!(settings.keys[0].name, "transfer.example.org");
     assert_eq!(zone.whole(service), Ok("www.geo.test".into()));
     assert_eq!((service.none_up, service.none_with_room), (NoneUp::ServFail, NoneWithRoom::All));
+    assert_eq!((service.fall, service.rise), (2, 4));
     assert_eq!(service.sites[0].check, Some(TcpCheck(80)));
     assert_eq!(service.sites[1].addresses.len(), 2);
     assert!(service.record.as_deref().is_some_and(|path| path.starts_with(folder.path())), "paths start at the file");

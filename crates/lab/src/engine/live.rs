@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::Value;
 use sojourn_bed::{Ground, Host as Place, Loopback, Namespaces, clock};
 use sojourn_load::{Allowed, Load, Pacing, Resolves, Schedule, Stop, Targets, Url, Version};
-use sojourn_model::system::{Host, Tier, Trouble, server_name};
+use sojourn_model::system::{Host, Tier, server_name};
 use sojourn_part::program::{self as serve, Running};
 use sojourn_sim::capability::{self, Combination};
 use sojourn_stats::{Estimate, Measure, Span, Time, measure};
@@ -318,13 +318,12 @@ fn start_nodes(
     }
     let seed = experiment.seed.to_string();
     let classes = asked.workload.classes().join(",");
-    // One that is drained ends what it has, however long that takes.
-    let grace = if asked.system.faults.iter().any(|fault| fault.trouble == Trouble::Drained) { "1 h" } else { "1 s" };
+    let grace = parts::grace(&asked.system).map_or_else(|| "1 s".into(), |grace| grace.to_string());
     let node = |(index, host): (usize, &Host)| {
         let model = host.server.to_toml();
         let log = switch::access_log(&asked.system, index).map(|log| log.display().to_string());
         let mut arguments =
-            vec!["--name", &host.name, "--model", &model, "--seed", &seed, "--classes", &classes, "--grace", grace];
+            vec!["--name", &host.name, "--model", &model, "--seed", &seed, "--classes", &classes, "--grace", &grace];
         arguments.extend(log.iter().flat_map(|log| ["--log", log]));
         let is_on_it = |tier: &&Tier| tier.seats.iter().any(|seat| seat.host == Some(index));
         match (nodes::tier_of(system).filter(is_on_it), switch::entrance(ground, &host.name)) {

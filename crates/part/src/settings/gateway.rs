@@ -47,6 +47,10 @@ pub struct InFront<F: Face> {
     #[arg(long, value_name = "FILE")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record: Option<PathBuf>,
+    /// Socket at which it is told while it runs to drain a backend, or not (`sojourn ctl`)
+    #[arg(long, value_name = "PATH")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control: Option<PathBuf>,
     /// Say why in the reply header x-sojourn-reason
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub explain: bool,
@@ -172,6 +176,7 @@ impl<F: Face> Default for InFront<F> {
             cookie: "SOJOURN".into(),
             classes: ["static", "dynamic", "secure"].map(Into::into).into(),
             record: None,
+            control: None,
             explain: false,
             key_file: None,
             grace: None,
@@ -230,7 +235,18 @@ impl<F: Face> InFront<F> {
         let policy = Some(self.policy().to_owned());
         let (backends, face) = (self.all_backends(), self.face.forward());
         let InFront {
-            listen, threads, shared, client_header, cookie, classes, record, explain, key_file, grace, ..
+            listen,
+            threads,
+            shared,
+            client_header,
+            cookie,
+            classes,
+            record,
+            control,
+            explain,
+            key_file,
+            grace,
+            ..
         } = self;
         let InFront { decider, limits, health, timeouts, reports, upstream, .. } = self;
         let decider = FrontSettings { policy, ..decider };
@@ -243,6 +259,7 @@ impl<F: Face> InFront<F> {
             cookie,
             classes,
             record,
+            control,
             explain,
             key_file,
             grace,
@@ -259,7 +276,7 @@ impl<F: Face> InFront<F> {
 
 impl<F: Face> Settings for InFront<F> {
     fn below(&mut self, folder: &Path) {
-        for path in [&mut self.record, &mut self.key_file] {
+        for path in [&mut self.record, &mut self.control, &mut self.key_file] {
             *path = path.take().map(|path| folder.join(path));
         }
     }

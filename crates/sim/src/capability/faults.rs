@@ -18,8 +18,8 @@ pub(super) const ROWS: &[Row] = &[
         "fault of this kind",
         Instead(
             "servers, sites and shares of them that are `down`, `drained`, `restarted`, `frozen`, `cut`, `slow(0.2)` (of one \
-             resource) or have `errors(0.3)`; tiers that are `down` or `frozen`; resolvers that are `down`; paths that are \
-             `cut`, or have `loss(0.1)` where [system.tcp] is",
+             resource) or have `errors(0.3)`; tiers that are `down`, `drained` or `frozen`; resolvers that are `down`; paths \
+             that are `cut`, or have `loss(0.1)` where [system.tcp] is",
         ),
         Yes,
         |of| !of.system.faults.iter().all(|fault| is_simulated(fault, of)),
@@ -74,7 +74,7 @@ fn is_simulated(fault: &Fault, of: &Combination<'_>) -> bool {
         (Trouble::Loss(_), Subject::Path(..)) => system.transport.is_some(),
         (_, Subject::Path(..)) => false,
         (_, Subject::Tier(tier)) if system.tiers[tier].face == Face::Client => false,
-        (Trouble::Down, _) | (Trouble::Frozen, Subject::Tier(_)) => true,
+        (Trouble::Down, _) | (Trouble::Frozen | Trouble::Drained, Subject::Tier(_)) => true,
         (Trouble::Loss(_), _) => false,
         (Trouble::Slow(_), _) => is_of_servers && fault.hosts(0, system, 0).iter().all(has_one_resource),
         _ => is_of_servers,

@@ -32,10 +32,14 @@ pub(super) const ROWS: &[Row] = &[
     row(
         Some(Face::Switch),
         Any,
-        "packet switch that ends what it has (`drained`)",
+        "packet switch that is `drained` and passes on to other sites",
         Yes,
         Instead("its servers can be drained"),
-        |of| of.system.faults.iter().any(|fault| fault.trouble == Trouble::Drained && is_of_switch(fault, of)),
+        |of| {
+            let passes_on = of.tiers(Face::Switch).any(|tier| tier.overflow.is_some());
+            let is_drained = |fault: &Fault| fault.trouble == Trouble::Drained && is_of_switch(fault, of);
+            passes_on && of.system.faults.iter().any(is_drained)
+        },
     ),
     row(
         Some(Face::Switch),

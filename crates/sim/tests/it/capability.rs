@@ -308,7 +308,10 @@ fn samples() -> Vec<(&'static str, fn() -> Case, Change)> {
         }),
         ("packet switch that decides for requests", switches, |of| of.live.one_request_per_connection = false),
         ("real programs behind a packet switch", switches, |of| of.live.is_program = true),
-        ("packet switch that ends what it has", switches, |of| of.fault(Subject::Site(0), Trouble::Drained)),
+        ("packet switch that is `drained` and passes on", switches, |of| {
+            of.last().overflow = Some(Overflow { limit: None });
+            of.fault(Subject::Site(0), Trouble::Drained);
+        }),
         ("packet switch that is frozen alone", switches, |of| of.fault(Subject::Tier(1), Trouble::Frozen)),
         ("server that is cut off behind", switches, |of| of.fault(Subject::Host(0), Trouble::Cut)),
         ("packet switch beside gateways", switches, |of| {

@@ -168,6 +168,29 @@ fn slow_and_drained_servers() {
     assert!(value(&report, "share_2") < 0.12, "{}", value(&report, "share_2"));
 }
 
+/// Deciders that are drained end what they have and refuse what comes; those that are down lose what they have. One that is
+/// drained reports at once that it has no server left, so that no client is sent there meanwhile.
+#[test]
+fn drained_deciders_end_what_they_have_and_say_so() {
+    let server = Server::from_toml("discipline = \"fcfs\"\ndemand = \"150 ms\"").unwrap();
+    let mut system = two_sites(dns(0), Face::Switch);
+    system.rules.resolves = Resolves::EachRequest;
+    system.hosts.iter_mut().for_each(|host| host.server = server.clone());
+    let with = |mut system: System, subject, trouble| {
+        system.faults = fault(20, Some(30), subject, trouble);
+        let (refused, report) = refused(system, open("constant(100 ms)"), 60);
+        (refused, value(&report, "share_2"))
+    };
+    // Requests come at each tenth of a second.
+    assert_eq!(with(system.clone(), Subject::Tier(1), Trouble::Drained).0, 100);
+    assert!(with(system.clone(), Subject::Tier(1), Trouble::Down).0 > 100, "what was inside is lost");
+    let reporting = with_reports(system);
+    let (lost, share) = with(reporting.clone(), Subject::Site(1), Trouble::Drained);
+    // Half of what comes, but for those 10 s and until the next tick, when its server reports again.
+    assert!(lost == 0 && (share - 248.0 / 599.0).abs() < 0.002, "{lost} refused, a share of {share}");
+    assert!(with(reporting, Subject::Site(1), Trouble::Down).0 > 20, "silence is noticed later");
+}
+
 /// What there is of each kind of part, and nothing else; the others are refused in one line that lists what there is.
 #[test]
 fn a_fault_that_is_not_there_is_refused() {
@@ -201,7 +224,7 @@ fn a_fault_that_is_not_there_is_refused() {
         (Subject::Share(1.0), [true, true, false, true, true, true, true, false]),
         (Subject::Site(0), [true, true, true, true, true, true, true, false]),
         (Subject::Tier(0), [false; 8]),
-        (Subject::Tier(1), [true, false, false, false, true, false, false, false]),
+        (Subject::Tier(1), [true, true, false, false, true, false, false, false]),
         (Subject::Resolver(0), [true, false, false, false, false, false, false, false]),
         // Where requests are messages.
         (Subject::Path(0, 0), [false, false, false, false, false, false, true, false]),

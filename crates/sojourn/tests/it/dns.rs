@@ -379,6 +379,7 @@ fn what_is_wrong_in_the_file_is_said_in_a_line() {
         (config(reports, "random", "none_with_room = \"some\"", &two()), "known are policy, all, servfail"),
         (config("", "random", "none_with_room = \"servfail\"", &two()), "room is what sites report: add `[reports]`"),
         (config("", "round-robin", "answers = 9", &two()), "1 to 8 sites"),
+        (config("", "round-robin", "fall = 0", &two()), "it is a whole number of at least 1"),
         (config("", "round-robin", "probes = { at_most = 3, refresh = \"1 s\" }", &two()), "add `[reports]`"),
         (config(reports, "round-robin", "probes = { at_most = 0, refresh = \"1 s\" }", &two()), "at least 1 site"),
         (config("", "round-robin", "client_rates = \"1 s\"", &two()), "rates of clients come in reports"),

@@ -167,4 +167,8 @@ fn what_one_site_cannot_take_another_serves_or_refuses() {
     let output = sojourn(&["run", &path, "--by", "live", "--set", "system.tier.front node.mode=nat"]);
     assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
     assert!(stderr(&output).contains("write `mode = \"mac\"`"), "{}", stderr(&output));
+    let drained = format!("{SITES}[[fault]]\nat = \"2 s\"\nsite = \"c1\"\nwhat = \"drained\"\n");
+    let output = sojourn(&["run", &file(folder.path(), "drained.toml", drained), "--by", "live"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+    assert!(stderr(&output).contains("`drained` and passes on to other sites"), "{}", stderr(&output));
 }

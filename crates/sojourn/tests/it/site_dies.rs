@@ -157,7 +157,6 @@ fn faults_that_a_packet_switch_does_not_have_are_refused() {
     let text = fs::read_to_string(experiment("agarwal-2001/site-dies.toml")).unwrap();
     let site = "site = \"c1\"\nwhat = \"down\"";
     for (from, to, needle) in [
-        (site, "site = \"c1\"\nwhat = \"drained\"", "no packet switch that ends what it has"),
         (site, "tier = \"front node\"\nwhat = \"frozen\"", "no packet switch that is frozen alone"),
         (
             site,

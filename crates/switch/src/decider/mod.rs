@@ -47,6 +47,8 @@ pub(super) struct Decider {
     /// By which connections end; none where each packet passes this process.
     ends: Option<Ends>,
     lifetimes: Lifetimes,
+    /// Servers that are drained because the switch is.
+    drained_with_it: Vec<BackendId>,
     connections_max: usize,
     counts: SwitchCounts,
     upstream: Option<Arc<Upstream>>,
@@ -104,6 +106,7 @@ impl Decider {
             flows: HashMap::new(),
             ends,
             lifetimes: config.lifetimes,
+            drained_with_it: Vec::new(),
             connections_max: config.connections as usize,
             counts: SwitchCounts { reports_dropped, spliced, ..SwitchCounts::default() },
             upstream,

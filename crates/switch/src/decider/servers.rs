@@ -70,6 +70,21 @@ impl Decider {
         Ok(())
     }
 
+    /// All servers are to end what they have, or those are used again that this alone has drained.
+    pub(crate) fn drain_all(&mut self, is_drained: bool, now: Time) {
+        if is_drained {
+            let used = self.front.backends().filter(|backend| !self.front.is_drained(*backend));
+            self.drained_with_it.extend(used);
+        }
+        let names = self.drained_with_it.iter().map(|backend| self.servers[backend.0 as usize].name.clone());
+        for name in names.collect::<Vec<_>>() {
+            self.drain(&name, is_drained, now).expect("it is a server's");
+        }
+        if !is_drained {
+            self.drained_with_it.clear();
+        }
+    }
+
     /// What it has done so far, and how old what it was told is now.
     pub(crate) fn counts(&self, now: Time) -> SwitchCounts {
         let backends = self.servers.iter().enumerate().map(|(index, server)| ServerCounts {

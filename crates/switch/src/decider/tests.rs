@@ -119,6 +119,24 @@ fn those_who_look_and_those_who_stop_hear_the_ends_first() {
     assert_eq!(told(&lock(&decider)), (0, 2, 0));
 }
 
+/// A switch that is drained keeps the connections that it has and refuses new ones; afterwards a server that was drained by hand
+/// still is.
+#[test]
+fn a_drained_switch_refuses_what_is_new() {
+    let other = Backend::new("web-2", "10.0.1.12:80".parse().unwrap());
+    let (mut decider, _sender) = decider(9, |config| config.backends.push(other));
+    decider.drain("web-2", true, Time(1)).unwrap();
+    open(&mut decider, &[5000], Time(2));
+    decider.drain_all(true, Time(3));
+    decider.drain_all(true, Time(4));
+    assert_eq!(decider.decide(&packet(5001, SERVICE, SYN), 0, Time(5)), REFUSED);
+    assert_eq!(decider.front().reporting().count(), 0, "who is in front hears that no server is left");
+    let counts = decider.counts(Time(6));
+    assert_eq!((counts.refused, counts.backends[0].open), (1, 1));
+    decider.drain_all(false, Time(7));
+    open(&mut decider, &[5002, 5003], Time(8));
+}
+
 #[test]
 fn what_the_kernel_has_missed_twice_is_forgotten() {
     let (mut decider, _sender) = decider(9, |_| {});

@@ -16,6 +16,7 @@
 mod answer;
 mod asked;
 mod board;
+mod control;
 mod counts;
 mod flight;
 mod forwarder;
@@ -45,6 +46,7 @@ use sojourn_bed::Events;
 use sojourn_dispatch::{Catalogue, DispatchError, Front, Signals};
 use sojourn_part::ServeError;
 use sojourn_part::caller::Caller;
+use sojourn_part::control::{Door, Order};
 use sojourn_part::listen::{Connections, listeners};
 use sojourn_part::settings::gateway::{Face, Forward, GatewaySettings, InFront};
 use sojourn_part::settings::{Given, Settings, Wrong};
@@ -55,6 +57,7 @@ use sojourn_stats::Span;
 use tokio::sync::mpsc;
 
 use board::{Board, Decider, prepare};
+use control::Drained;
 pub use counts::{BackendCounts, GatewayCounts};
 use counts::{Counts, Facts, total};
 pub(crate) use forwarder::Forwarder;
@@ -74,13 +77,19 @@ const GRACE: Span = Span(30_000_000_000);
 /// A running gateway; dropping it stops it.
 pub struct Gateway {
     address: SocketAddr,
+    books: Books,
+    reloader: Arc<Reloader>,
+    threads: Threads,
+}
+
+/// Where it is counted what a gateway does, for those who look from outside.
+#[derive(Clone)]
+struct Books {
     counts: Arc<[Arc<Counts>]>,
     deciders: Vec<Arc<Facts>>,
     connections: Connections,
     reports: Option<(SocketAddr, Arc<Mutex<Dropped>>)>,
     upstream: Option<Arc<Upstream>>,
-    reloader: Arc<Reloader>,
-    threads: Threads,
 }
 
 impl Gateway {
@@ -148,6 +157,10 @@ impl Gateway {
         let heard = Mutex::new(inbox.zip(reports.as_ref().map(|(_, dropped)| Arc::clone(dropped))));
         let upstream = upstream.map(|upstream| Upstream::new(upstream, names.len())).transpose()?;
         let tells = upstream.clone();
+        let books = Books { counts, deciders, connections, reports, upstream };
+        let kept = books.clone();
+        let door = config.control.as_deref().map(|path| Door::open(path, "gateway or redirector")).transpose()?;
+        let (door, drained) = (Mutex::new(door), Arc::new(Drained::default()));
         let config = Arc::new(config);
         let reloader = Arc::new(Reloader {
             catalogue: catalogue.clone(),
@@ -157,13 +170,13 @@ impl Gateway {
             }),
             threads: orders,
             shared,
-            connections: connections.clone(),
+            connections: books.connections.clone(),
             ears,
-            upstream: upstream.clone(),
+            upstream: books.upstream.clone(),
             events: events.clone(),
         });
-        let (all, id) = (Arc::clone(&counts), Arc::new(GatewayId::new()));
-        let clients = connections.clone();
+        let (all, id) = (Arc::clone(&books.counts), Arc::new(GatewayId::new()));
+        let clients = books.connections.clone();
         let threads = Threads::start("gateway", inputs, 1, grace, move |index, (listener, decider, orders), stop| {
             // With one decider for all, the first thread does what it asks for.
             let acts = index == 0 || !config.shared;
@@ -173,6 +186,8 @@ impl Gateway {
             let version = Version::new(Arc::clone(&config), redirect, keep, Version::default());
             let worker = Rc::new(Worker::new(board, version, Arc::clone(&id)));
             let heard = heard.lock().unwrap_or_else(PoisonError::into_inner).take().filter(|_| acts);
+            let door = door.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let (drained, kept) = (Arc::clone(&drained), kept.clone());
             let clients = clients.clone();
             let ears = heard.as_ref().map(|(inbox, _)| inbox.ears());
             let telling = tells.as_ref().filter(|_| acts);
@@ -183,6 +198,14 @@ impl Gateway {
                 chores.spawn_local(Worker::keep_time(Rc::clone(&worker)));
                 if let Some(bell) = bell {
                     chores.spawn_local(polling::drive(Rc::clone(&worker), bell));
+                    chores.spawn_local(Arc::clone(&drained).follow(Rc::clone(&worker)));
+                }
+                if let Some(door) = door {
+                    let counts = move || serde_json::to_value(kept.counts()).unwrap_or_default();
+                    let of = Rc::clone(&worker);
+                    let drain = move |name: &str, is_drained| drained.set(&of, name, is_drained);
+                    let answer = move |order: Order| order.answer(&counts, &drain);
+                    chores.spawn_local(async move { drop(door.serve(answer).await) });
                 }
                 chores.spawn_local(reload::attend(Rc::clone(&worker), acts, orders));
                 let service = |caller: Caller| {
@@ -200,7 +223,7 @@ impl Gateway {
                 worker.close();
             }) as Work)
         })?;
-        Ok(Gateway { address, counts, deciders, connections, reports, upstream, reloader, threads })
+        Ok(Gateway { address, books, reloader, threads })
     }
 
     /// Where it listens.
@@ -210,16 +233,12 @@ impl Gateway {
 
     /// Where load daemons send their reports, if anywhere.
     pub fn reports_address(&self) -> Option<SocketAddr> {
-        self.reports.as_ref().map(|(address, _)| *address)
+        self.books.reports.as_ref().map(|(address, _)| *address)
     }
 
     /// What it has done so far.
     pub fn counts(&self) -> GatewayCounts {
-        let dropped = |(_, dropped): &(_, Arc<Mutex<Dropped>>)| *dropped.lock().unwrap_or_else(PoisonError::into_inner);
-        let reports_dropped = self.reports.as_ref().map(dropped);
-        let counts = total(&self.counts, &self.deciders, self.connections.held());
-        let upstream = self.upstream.as_ref().map(|upstream| upstream.counts());
-        GatewayCounts { reports_dropped, upstream, ..counts }
+        self.books.counts()
     }
 
     /// Goes by these settings from now on, without losing a request or a count. A backend that is named no more gets nothing new.
@@ -240,6 +259,16 @@ impl Gateway {
     pub fn stop(mut self) -> GatewayCounts {
         self.threads.stop();
         self.counts()
+    }
+}
+
+impl Books {
+    fn counts(&self) -> GatewayCounts {
+        let dropped = |(_, dropped): &(_, Arc<Mutex<Dropped>>)| *dropped.lock().unwrap_or_else(PoisonError::into_inner);
+        let reports_dropped = self.reports.as_ref().map(dropped);
+        let counts = total(&self.counts, &self.deciders, self.connections.held());
+        let upstream = self.upstream.as_ref().map(|upstream| upstream.counts());
+        GatewayCounts { reports_dropped, upstream, ..counts }
     }
 }
 

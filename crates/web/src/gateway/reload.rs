@@ -184,6 +184,7 @@ fn fixed_difference(next: &GatewaySettings, now: &GatewaySettings) -> Option<&'s
         ("threads", next.threads != now.threads),
         ("shared", next.shared != now.shared),
         ("record", next.record != now.record),
+        ("control", next.control != now.control),
         ("explain", next.explain != now.explain),
         ("key_file", next.key_file != now.key_file),
         ("reports", next.reports != now.reports),

@@ -38,7 +38,8 @@ pub(super) fn front(config: &ServiceSettings, seed: u64, has_reports: bool) -> R
     let sites: Vec<_> = config.sites.iter().map(|site| (site.name.clone(), site.weight)).collect();
     let signals = signals(has_reports, config.client_rates.is_some());
     // The simulator's first dispatcher bears the same name, so that both draw the same numbers.
-    let settings = FrontSettings { seed, ..FrontSettings::new(config.policy.as_str()) };
+    let (fall, rise) = (config.fall, config.rise);
+    let settings = FrontSettings { seed, fall, rise, ..FrontSettings::new(config.policy.as_str()) };
     Front::new(&settings, &sites, &Catalogue::default(), signals, "dispatcher 0")
 }
 
@@ -84,6 +85,7 @@ impl Inside {
             self.config.policy == config.policy,
             self.config.client_rates == config.client_rates,
             self.config.probing() == config.probing(),
+            (self.config.fall, self.config.rise) == (config.fall, config.rise),
             (&self.config.record, self.config.explain) == (&config.record, config.explain),
             (self.around.seed, self.around.clients) == (around.seed, around.clients),
             self.around.takes_reports == around.takes_reports,

@@ -3,7 +3,7 @@
 //! | what | what is done |
 //! |---|---|
 //! | `down`, `restarted` | the process is killed, and a packet switch's rules with it; at the end another one listens there |
-//! | `drained` | the process is told to stop, and ends what it has; at the end another one listens there |
+//! | `drained` | the process is told to stop, and ends what it has; at the end another one listens there; a switch goes on |
 //! | `frozen` | SIGSTOP, and at the end SIGCONT |
 //! | `slow`, `errors` | the node is told so |
 //! | `cut`, `loss` | the links of the bed are told so |
@@ -127,18 +127,15 @@ impl Breaker<'_> {
                 let law = if begins { reach::loss_each_way(share) } else { LossLaw::default() };
                 self.each_way(&fault, |links, one, other| links.lose(one, other, law));
             }
-            Trouble::Down | Trouble::Restarted | Trouble::Drained if !begins => {
-                self.each_part(number, |part| part.revive(ground))?;
-            }
+            Trouble::Down | Trouble::Restarted if !begins => self.each_part(number, |part| part.revive(ground))?,
             Trouble::Restarted if reach::is_momentary(&fault) => self.each_part(number, |part| {
                 part.kill(ground)?;
                 part.revive(ground)
             })?,
             Trouble::Down | Trouble::Restarted => self.each_part(number, |part| part.kill(ground))?,
-            Trouble::Drained => self.each_part(number, |part| {
-                part.drain();
-                Ok(())
-            })?,
+            Trouble::Drained => {
+                self.each_part(number, |part| if begins { part.drain() } else { part.undrain(ground) })?
+            }
             Trouble::Frozen => self.each_part(number, |part| {
                 if begins {
                     part.freeze()

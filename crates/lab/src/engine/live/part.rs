@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use sojourn_bed::namespace::TEMPORARY;
 use sojourn_bed::{Child, Ground, Host, clock};
 use sojourn_part::settings::{Settings, to_toml};
@@ -211,13 +211,22 @@ impl Part {
         }
     }
 
-    /// Lets it end what it has, and take nothing new.
-    pub(super) fn drain(&mut self) {
+    /// Lets it end what it has, and take nothing new. A packet switch goes on, since its rules carry what it has.
+    pub(super) fn drain(&mut self) -> Result<(), String> {
+        if self.has_rules {
+            return self.say(&json!({"drained": true}));
+        }
         self.note_what_happened();
         if let Some(mut child) = self.child.take() {
             child.dismiss();
             self.former.push(child);
         }
+        Ok(())
+    }
+
+    /// It takes new requests again.
+    pub(super) fn undrain(&mut self, ground: &dyn Ground) -> Result<(), String> {
+        if self.has_rules { self.say(&json!({"drained": false})) } else { self.revive(ground) }
     }
 
     /// Stops it where it stands.

@@ -11,11 +11,12 @@ use serde_json::Value;
 use sojourn_bed::Ground;
 use sojourn_dispatch::{self as dispatch, FrontSettings};
 use sojourn_load::Rotation;
-use sojourn_model::system::{Face, Host, Limit, Target, Tier};
+use sojourn_model::System;
+use sojourn_model::system::{Face, Host, Limit, Target, Tier, Trouble};
 use sojourn_part::Backend;
 use sojourn_part::settings;
 use sojourn_part::settings::gateway::{Forward, InFront, Redirect};
-use sojourn_stats::{Stream, Time};
+use sojourn_stats::{Span, Stream, Time};
 
 use super::dns::{Dns, Naming};
 use super::incidents::Incident;
@@ -142,6 +143,13 @@ impl Told {
     }
 }
 
+/// How long a part that is told to stop gives what it has, where that is not as usual: one that is drained ends it, however long
+/// that takes.
+pub(super) fn grace(system: &System) -> Option<Span> {
+    const HOUR: Span = Span(3_600_000_000_000);
+    system.faults.iter().any(|fault| fault.trouble == Trouble::Drained).then_some(HOUR)
+}
+
 impl Walk<'_> {
     /// Where `target` listens; starts it, if it has not been started yet.
     fn address(&mut self, target: Target) -> Result<SocketAddr, String> {
@@ -238,6 +246,7 @@ impl Walk<'_> {
             classes: self.asked.workload.classes().into_iter().map(Into::into).collect(),
             threads: tier.dispatchers as usize,
             record: self.record((index, seat), name),
+            grace: grace(&self.asked.system),
             backends,
             ..InFront::default()
         })

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use sojourn_dispatch::{ClientRules, Location, TtlRule};
+use sojourn_dispatch::{ClientRules, FrontSettings, Location, TtlRule};
 use sojourn_stats::Span;
 
 use super::{DnsSettings, Wrong, each, text};
@@ -43,6 +43,12 @@ pub struct ServiceSettings {
     pub probes: Option<Probing>,
     /// The senders' period of the rates of clients, where they tell any; a rate expires after three of them.
     pub client_rates: Option<Span>,
+    /// Checks in a row without an answer that take a site out; a refused connection does at once.
+    #[serde(default = "fall")]
+    pub fall: u32,
+    /// Checks in a row that are answered and bring a site back.
+    #[serde(default = "rise")]
+    pub rise: u32,
     /// Where decisions are recorded.
     pub record: Option<PathBuf>,
     /// Whether the record says what each site had to offer.
@@ -55,6 +61,14 @@ pub struct ServiceSettings {
 
 fn one() -> usize {
     1
+}
+
+fn fall() -> u32 {
+    FrontSettings::default().fall
+}
+
+fn rise() -> u32 {
+    FrontSettings::default().rise
 }
 
 /// How long answers may be kept: `60 s`, `variable(60 s)` or `adaptive(60 s)`.
@@ -147,6 +161,8 @@ impl ServiceSettings {
             none_with_room: NoneWithRoom::Policy,
             probes: None,
             client_rates: None,
+            fall: fall(),
+            rise: rise(),
             record: None,
             explain: false,
             sites,
@@ -196,6 +212,11 @@ impl ServiceSettings {
             if at_most == 0 {
                 let right = "at least 1 site is asked; leave `probes` out and choose a policy that needs none";
                 return wrong("probes.at_most", right);
+            }
+        }
+        for (key, count) in [("fall", self.fall), ("rise", self.rise)] {
+            if count == 0 {
+                return wrong(key, "it is a whole number of at least 1");
             }
         }
         if self.sites.is_empty() {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | a server is down | what is in it is lost; what comes is refused |
 //! | a site, or a tier, is down | so are its servers and its deciders: what passes them is lost too |
-//! | a server or site is drained | it ends what it has; what comes is refused |
+//! | a server, site or tier is drained | it ends what it has; what comes is refused |
 //! | a resolver is down | its clients keep the answers that they have, and get no other |
 //! | a server is slow | what comes takes so much longer; what is in it already goes on as before |
 //! | a server or site is restarted | as if it were down until it is back, with empty queues; deciders keep what they know |
@@ -15,8 +15,8 @@
 //!
 //! Gateways, switches and redirects look at the health of their targets every second; a gateway that is refused knows at
 //! once and tries another target. Silence is known when a look has had no answer for a second. A tier that gets reports
-//! goes by them instead. A DNS learns of deciders by reports only: without them it goes on naming a site that is down. A
-//! client that is refused gives up, or asks the next address of its answer if `[client]` says so (Agarwal 2001, section
+//! goes by them instead; a decider that is drained reports at once that it has no server left. A DNS learns of deciders by
+//! reports only: without them it goes on naming a site that is down. A client that is refused gives up, or asks the next address of its answer if `[client]` says so (Agarwal 2001, section
 //! 5.2); one that gets no answer waits until its time-out.
 //!
 //! Frozen is a process that is stopped: its kernel still takes connections in. A machine that stands still is cut too.
@@ -43,6 +43,8 @@ pub(super) struct Faults {
     frozen: Vec<Frozen>,
     hosts_down: Vec<bool>,
     deciders_down: Vec<bool>,
+    /// Those of them that end what they have.
+    deciders_drained: Vec<bool>,
     /// How much longer each server takes; empty while none is slow.
     slowness: Vec<f64>,
     /// The share of the requests that each server answers with an error; empty while none does.
@@ -146,6 +148,7 @@ impl Faults {
             frozen: numbered.map(frozen).collect(),
             hosts_down: vec![false; system.hosts.len()],
             deciders_down: vec![false; deciders],
+            deciders_drained: vec![false; deciders],
             slowness: Vec::new(),
             errors: Vec::new(),
             seed,
@@ -165,6 +168,11 @@ impl Faults {
     #[inline]
     pub(super) fn is_decider_down(&self, decider: u32) -> bool {
         self.deciders_down[decider as usize]
+    }
+
+    #[inline]
+    pub(super) fn is_decider_drained(&self, decider: u32) -> bool {
+        self.deciders_drained[decider as usize]
     }
 
     /// Until when a server stands still; none: it does not.
@@ -242,8 +250,12 @@ impl Routed {
             Trouble::Cut | Trouble::Loss(_) => {}
             Trouble::Down | Trouble::Drained | Trouble::Restarted => {
                 self.be_down(&change, begins);
-                if begins && trouble != Trouble::Drained {
-                    self.lose_what_is_inside(cx);
+                match trouble {
+                    Trouble::Drained => {
+                        self.inform(cx.now, |information, view| information.drained(&change.deciders, view));
+                    }
+                    _ if begins => self.lose_what_is_inside(cx),
+                    _ => {}
                 }
                 if is_momentary {
                     self.be_down(&change, false);
@@ -257,7 +269,8 @@ impl Routed {
     }
 
     fn be_down(&mut self, change: &Change, is_down: bool) {
-        let Faults { hosts_down, deciders_down, .. } = &mut self.faults;
+        let is_drained = is_down && change.trouble == Trouble::Drained;
+        let Faults { hosts_down, deciders_down, deciders_drained, .. } = &mut self.faults;
         for host in change.hosts.iter().map(|host| *host as usize) {
             hosts_down[host] = is_down;
             let gone = if is_down { self.servers.forget(host) } else { Vec::new() };
@@ -265,7 +278,9 @@ impl Routed {
                 self.balancers.set_copy(host, file, self.servers.owner(file), false);
             }
         }
-        change.deciders.iter().for_each(|decider| deciders_down[*decider as usize] = is_down);
+        for decider in change.deciders.iter().map(|decider| *decider as usize) {
+            (deciders_down[decider], deciders_drained[decider]) = (is_down, is_drained);
+        }
         if let (Some(resolver), Some(names)) = (change.resolver, &mut self.clients.names) {
             names.resolver_is(resolver, is_down);
         }

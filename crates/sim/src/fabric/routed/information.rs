@@ -80,6 +80,13 @@ impl Information {
         information
     }
 
+    /// Deciders are drained from now on, or not any more.
+    pub(super) fn drained(&mut self, deciders: &[u32], view: &mut View<'_>) {
+        if let Some(reporting) = &mut self.reporting {
+            deciders.iter().for_each(|decider| reporting.watch_above(*decider as usize, view));
+        }
+    }
+
     /// Deciders learn whether the targets of a fault answer.
     pub(super) fn health_known(
         &self,

@@ -1,5 +1,6 @@
 //! The gateway.
 
+mod drained;
 mod faces;
 mod failures;
 mod forwards;

@@ -297,7 +297,7 @@ impl Reporting {
     }
 
     /// An overload may now be one of all targets of a decider together, or none of them is left.
-    fn watch_above(&mut self, decider: usize, view: &mut View<'_>) {
+    pub(super) fn watch_above(&mut self, decider: usize, view: &mut View<'_>) {
         for place in 0..self.above[decider].len() {
             self.watch(self.above[decider][place], view);
         }
@@ -367,7 +367,8 @@ impl Reporting {
         let reporter = &self.reporters[number];
         let is_up = |host: &u32| !view.faults.is_host_down(*host);
         let is_overloaded = reporter.occasion.is_overloaded();
-        if view.faults.is_silent(reporter.next, view.now) {
+        let is_drained = matches!(reporter.next, Next::Decider(decider) if view.faults.is_decider_drained(decider));
+        if view.faults.is_silent(reporter.next, view.now) && !is_drained {
             return None;
         }
         if reporter.adds_up {
@@ -385,10 +386,11 @@ impl Reporting {
         Some(Load { report, is_overloaded, is_empty: !reporter.hosts.iter().any(is_up), totals })
     }
 
-    /// What a decider's targets last reported, as if they were one server.
+    /// What a decider's targets last reported, as if they were one server; one that is drained has none left.
     fn as_one(&self, decider: u32, view: &View<'_>) -> AsOne {
         let front = view.balancers[decider].balancer.front();
-        let reports = front.reporting().map(|id| front.table().report(id));
+        let is_drained = view.faults.is_decider_drained(decider);
+        let reports = front.reporting().filter(|_| !is_drained).map(|id| front.table().report(id));
         let below = self.of_decider[decider as usize].clone();
         AsOne::of(reports, below.map(|one| self.reporters[one].done), view.now)
     }
