@@ -3,6 +3,8 @@
 //! One that leaves rules in the kernel, a packet switch, is cleared away when it is killed: it is down when its host refuses.
 
 use std::fs;
+use std::fs::File;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -57,7 +59,9 @@ impl SettingsFile {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("sojourn-{}-{}.toml", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let file = SettingsFile(std::env::temp_dir().join(name));
-        let written = std::fs::write(&file.0, to_toml(settings));
+        // A run of this number that was killed may have left one.
+        let _ = std::fs::remove_file(&file.0);
+        let written = File::create_new(&file.0).and_then(|mut new| new.write_all(to_toml(settings).as_bytes()));
         written.map_err(|error| format!("cannot write settings to {}: {error}", file.0.display()))?;
         Ok(file)
     }

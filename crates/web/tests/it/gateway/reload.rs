@@ -43,6 +43,15 @@ fn unchecked() -> Checks {
     Checks { probe: Probe::Off, ..Checks::default() }
 }
 
+/// A flag that is raised at the end, also where a test fails: else its threads would go on for ever.
+struct Raised<'a>(&'a AtomicBool);
+
+impl Drop for Raised<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 /// Clients ask all the while; the file changes twice: one backend leaves and one comes, then the policy, its weights and its
 /// limits are others.
 #[test]
@@ -59,6 +68,7 @@ fn no_request_and_no_count_is_lost() {
         let running = Reloaded::new(&first);
         let (address, stop, served) = (running.gateway.address(), AtomicBool::new(false), AtomicU64::new(0));
         std::thread::scope(|scope| {
+            let _stop = Raised(&stop);
             for _ in 0..4 {
                 scope.spawn(|| {
                     let mut client = Client::new(address);
@@ -86,7 +96,6 @@ fn no_request_and_no_count_is_lost() {
             settings.backends.push(all[1].clone());
             running.reads(&to_toml(&settings));
             more("the second is back", &origins[1]);
-            stop.store(true, Ordering::SeqCst);
         });
         let counts = running.gateway.stop();
         assert_eq!(running.said.text().matches("\"reloaded\"").count(), 2, "{}", running.said.text());
