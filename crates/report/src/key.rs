@@ -4,6 +4,7 @@ use std::path::Path;
 
 use ring::hmac;
 use sojourn_part::ServeError;
+use sojourn_part::settings::Wrong;
 
 /// Fewer bytes could be guessed.
 const LENGTH_MIN: usize = 16;
@@ -42,6 +43,16 @@ impl Key {
 }
 
 impl Key {
+    /// Reads the key that settings name; its key there is `key_file`.
+    ///
+    /// # Errors
+    /// When none is named, or as [`Key::read`].
+    pub fn of_file(file: Option<&Path>) -> Result<Key, Wrong> {
+        let none = "what is reported is signed: name the file with the key that both sides share (`--key`)";
+        let file = file.ok_or_else(|| Wrong::new("key_file", none))?;
+        Key::read(file).map_err(|error| Wrong::new("key_file", error))
+    }
+
     /// Whether this is the tag of a text; found out in the same time whatever is wrong.
     pub fn has_signed(&self, text: &[u8], tag: &[u8]) -> bool {
         hmac::verify(&self.0, text, tag).is_ok()

@@ -28,12 +28,18 @@ pub(crate) struct Arguments {
     /// Print the outcome rows as JSON
     #[arg(long)]
     json: bool,
+    /// Say whether the file is right, and end
+    #[arg(long)]
+    check: bool,
     /// Be inside a bed already
     #[arg(long, hide = true)]
     in_bed: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    if arguments.check {
+        return check(arguments);
+    }
     // Before there is a second thread: who waits for Ctrl-C is one.
     if !arguments.in_bed && needs_bed(arguments)? {
         return bed::again_inside("--in-bed");
@@ -44,6 +50,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let (path, answers) = run_one(arguments, &arguments.file, arguments.out.clone(), &cancel)?;
     table::print(&answers, &path, arguments.json)
+}
+
+/// Says of each experiment whether its file is right.
+fn check(arguments: &Arguments) -> Result<Exit, Failure> {
+    let files = if arguments.file.is_dir() { files(&arguments.file)? } else { vec![arguments.file.clone()] };
+    for file in files {
+        let variants = arguments.flags.source(&file, &[])?.variants().map_err(bad_input)?.len();
+        table::outln(&format!("{}: ok; {variants} variant{}", file.display(), if variants == 1 { "" } else { "s" }));
+    }
+    Ok(Exit::Ok)
 }
 
 /// Whether a part of it is live over emulated paths. What cannot be read is refused later, as always.

@@ -28,6 +28,9 @@ mod live_faults;
 mod load;
 mod loadd;
 mod mutants;
+#[path = "../../../part/tests/it/mutated.rs"]
+mod mutated;
+mod mutated_files;
 mod namespaces;
 mod networks;
 mod networks_both;
