@@ -80,6 +80,12 @@ impl Answered {
         Some(format!("`{}`: {by}", self.objective))
     }
 
+    /// What was found of a share, in the unit of its limit; none of other metrics, and without an estimate.
+    pub fn share(&self) -> Option<String> {
+        let objective = Objective::parse(&self.objective).ok().filter(|_| self.unit == "1")?;
+        Some(objective.measured(self.estimate.as_ref()?))
+    }
+
     /// How many times the limit it is, or the limit it; none without a number.
     fn times_off(&self) -> Option<f64> {
         let value = self.estimate.as_ref().and_then(Estimate::value)?;

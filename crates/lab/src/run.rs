@@ -290,7 +290,8 @@ impl Inquiry {
         for (index, (variant, answered)) in self.variants.iter().zip(&mut answers.variants).enumerate() {
             for objective in &variant.experiment.objectives {
                 for answer in &answered.answers {
-                    let judgement = answer.estimate(&objective.metric).map(|estimate| objective.judge(estimate));
+                    let estimate = answer.estimate(&objective.metric);
+                    let judgement = estimate.map(|estimate| objective.judge(estimate));
                     answers.objectives.push(ObjectiveAnswer {
                         text: objective.text.clone(),
                         variant: index,
@@ -301,6 +302,7 @@ impl Inquiry {
                             _ => None,
                         },
                         undecided: matches!(judgement, Some(Judgement::Undecided | Judgement::NoInterval)),
+                        measured: estimate.map_or(String::new(), |estimate| objective.measured(estimate)),
                     });
                 }
             }

@@ -134,7 +134,7 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     if let Some(path) = &arguments.report {
         let judged: Vec<(String, String)> =
-            objectives.iter().map(|o| (o.text.clone(), print::judge(o, &report).words)).collect();
+            objectives.iter().map(|o| (o.text.clone(), print::judge_in_words(o, &report))).collect();
         let page = page::render(&report, &order.name(), env!("CARGO_PKG_VERSION"), &judged);
         write_whole(path, page.as_bytes()).map_err(failed)?;
         crate::table::wrote(path);

@@ -191,6 +191,7 @@ fn scales(plan: &Plan) -> Vec<Option<Scale>> {
 fn told(answer: &Answered, scale: Option<&Scale>) -> String {
     let number = match (&answer.estimate, scale) {
         (None, _) => "not measured".into(),
+        (Some(_), _) if answer.share().is_some() => answer.share().unwrap_or_default(),
         (Some(found), Some(scale)) => table::with_interval_in(found, scale),
         (Some(found), None) => table::with_interval(found, &answer.unit),
     };
