@@ -15,6 +15,7 @@ use sojourn_traffic::{
 
 pub use self::settings::LoadSettings;
 use crate::error::LoadError;
+use crate::generator::load::AS_NEEDED;
 use crate::records::RecordFile;
 use crate::{
     Allowed, Body, Coming, Limits, Load, Method, Pacing, Resolves, Rotation, Scenarios, Schedule, Stop, Targets,
@@ -22,6 +23,9 @@ use crate::{
 };
 
 mod settings;
+
+/// Connections where none are asked for.
+const CONNECTIONS: u32 = 32;
 
 /// A run that is asked for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -132,7 +136,7 @@ impl Order {
             limits: self.limits,
             headers: headers(&flags.headers)?,
             cookies: flags.cookies,
-            connections_max: self.connections(),
+            connections_max: self.connections_max()?,
             threads: flags.threads,
             pacing: if flags.spin { Pacing::Spin } else { Pacing::Timer },
             timeout: span("--timeout", &flags.timeout)?,
@@ -203,7 +207,7 @@ impl Order {
         let version = self.http()?;
         let zero = [
             ("--threads", flags.threads == 0),
-            ("--connections", flags.connections == 0),
+            ("--connections", flags.connections == Some(0)),
             ("--users", flags.users == Some(0)),
             ("--sessions", flags.sessions == Some(0)),
         ];
@@ -328,7 +332,18 @@ impl Order {
     }
 
     fn connections(&self) -> u32 {
-        self.tuning.connections.unwrap_or(self.settings.connections)
+        self.tuning.connections.or(self.settings.connections).unwrap_or(CONNECTIONS)
+    }
+
+    /// How many there may be: where requests come by a plan and carry one connection each, as many as they need.
+    fn connections_max(&self) -> Result<u32, LoadError> {
+        let LoadSettings { rate, arrivals, trace, scenario, connections, .. } = &self.settings;
+        let is_planned = (rate.is_some() || arrivals.is_some() || trace.is_some()) && scenario.is_empty();
+        let is_asked = self.tuning.connections.or(*connections).is_some();
+        Ok(match is_planned && !is_asked && self.http()? != Version::Http2 {
+            true => AS_NEEDED,
+            false => self.connections(),
+        })
     }
 
     fn seed(&self) -> u64 {

@@ -216,6 +216,25 @@ fn a_certificate_that_does_not_verify_is_said_before_the_run() {
     assert!(error.contains("does it speak TLS"), "{error}");
 }
 
+/// What the guide makes with `openssl` vouches for itself, and may sign others besides.
+#[test]
+fn a_server_that_vouches_for_itself_is_trusted_by_its_own_certificate() {
+    for (name, expired, why) in
+        [("localhost", false, ""), ("localhost", true, "expired"), ("elsewhere.test", false, "name")]
+    {
+        let certificate = Certificate::of_openssl(name, expired);
+        let web = Web::start(Speak::Http1, Some(&certificate));
+        match try_run(load(&web, Some(&certificate), Version::Http11, 1)) {
+            Ok(report) => assert!(why.is_empty() && report.counts.ok == 60, "{name}, expired: {expired}"),
+            Err(error) => assert!(!why.is_empty() && error.to_string().contains(why), "{error}"),
+        }
+    }
+    let (shown, named) = (Certificate::of_openssl("localhost", false), Certificate::of_openssl("localhost", false));
+    let web = Web::start(Speak::Http1, Some(&shown));
+    let error = try_run(load(&web, Some(&named), Version::Http11, 1)).expect_err("it is another").to_string();
+    assert!(error.contains("not verify") || error.contains("not trusted"), "{error}");
+}
+
 #[test]
 fn sessions_are_resumed() {
     let certificate = Certificate::of("localhost", false, &[]);

@@ -11,7 +11,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper::{Request, Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use rcgen::{CertificateParams, DnType, KeyPair, date_time_ymd};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair, date_time_ymd};
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tempfile::TempDir;
@@ -31,10 +31,22 @@ pub(crate) struct Certificate {
 impl Certificate {
     /// For `name`, which says of itself that it is valid; or that it was.
     pub(crate) fn of(name: &str, expired: bool, alpn: &[&[u8]]) -> Certificate {
+        Certificate::made(name, (expired, false), alpn)
+    }
+
+    /// As `openssl req -x509` makes it: it may sign others.
+    pub(crate) fn of_openssl(name: &str, expired: bool) -> Certificate {
+        Certificate::made(name, (expired, true), &[b"http/1.1"])
+    }
+
+    fn made(name: &str, (expired, may_sign): (bool, bool), alpn: &[&[u8]]) -> Certificate {
         let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
         // A subject of its own: who is trusted is looked up by that.
         let number = CERTIFICATES.fetch_add(1, Ordering::SeqCst);
         params.distinguished_name.push(DnType::CommonName, format!("certificate {number}"));
+        if may_sign {
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        }
         if expired {
             params.not_after = date_time_ymd(2001, 1, 1);
         }
