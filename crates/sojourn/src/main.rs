@@ -31,6 +31,7 @@ mod plan;
 mod queue;
 mod replay;
 mod report;
+mod reporting;
 mod run;
 mod settings;
 mod switch;

@@ -1,6 +1,5 @@
 //! The laboratory, behaviour by behaviour.
 
-mod answers;
 mod ask;
 mod compare;
 mod experiments;

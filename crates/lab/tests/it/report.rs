@@ -82,7 +82,6 @@ fn sample() -> Answers {
         engine,
         met,
         undecided: false,
-        measured: String::new(),
     };
     Answers {
         name: "Which dispatcher for four servers?".to_owned(),

@@ -25,7 +25,6 @@ mod outages;
 mod overflow;
 mod plan_run;
 mod prediction;
-mod rare;
 mod refusals;
 mod reports;
 mod retries;

@@ -1,8 +1,6 @@
-//! Queues with Poisson arrivals and exponential service, in order: unlimited room, limited room, a population, clients who
-//! give up.
+//! Queues with Poisson arrivals and exponential service, in order: unlimited room, limited room, a population.
 
 pub mod finite_fcfs;
-pub mod impatient;
 pub mod mm1;
 pub mod mmc;
 pub mod mmck;
