@@ -182,7 +182,7 @@ impl Run {
             has_immediate_information: true,
             has_links: false,
             path_s: overhead_s,
-            has_patience: false,
+            patience: None,
         })
         .ok()?;
         Predicted::from(|metric| value(&answer.measures, metric), 0.0)

@@ -58,6 +58,7 @@ use sojourn_stats::Time;
 use crate::{BackendId, Catalogue, Command, DispatchError, Dispatcher, Event, Report, Signals, State};
 use health::Health;
 pub use health::{News, Standing};
+pub use settings::limit as written_limit;
 pub use settings::{FrontSettings, Heed};
 
 /// One decider; see the module. What a face tells of requests, clients and places goes to the [`Dispatcher`], to which it

@@ -137,7 +137,7 @@ pub use decision::{Action, Candidate, Code, Decision, Explanation, Hold, Reason,
 pub use dispatcher::Dispatcher;
 pub use error::DispatchError;
 pub use event::{Event, Report};
-pub use front::{Change, Front, FrontSettings, Heed, News, Standing};
+pub use front::{Change, Front, FrontSettings, Heed, News, Standing, written_limit};
 pub use index::{Index, Ties};
 pub use origin::{Location, Origin};
 pub use policy::{Command, Policy};

@@ -158,7 +158,34 @@ pub struct ObjectiveAnswer {
     /// There is a number, and its interval does not decide, or it has none.
     #[serde(default)]
     pub undecided: bool,
+    /// The number that decides it with its interval, in the unit of the limit; empty where there is none.
+    #[serde(default)]
+    pub measured: String,
 }
+
+impl ObjectiveAnswer {
+    /// What came of it: a word for a style (`good`, `bad`, `warn`, `muted`), and the words.
+    pub fn words(&self) -> (&'static str, &'static str) {
+        match (self.met, self.undecided) {
+            (Some(true), _) => ("good", "met"),
+            (Some(false), _) => ("bad", "MISSED"),
+            (None, true) => ("warn", "UNDECIDED: the interval does not tell; measure longer"),
+            (None, false) => ("muted", "no number"),
+        }
+    }
+}
+
+/// How often clients asked for each request.
+const ATTEMPTS: &str = "attempts_mean";
+
+/// Metrics of what goes wrong with requests, and what it is called: each is said wherever it is not 0.
+pub const FAILURES: [(&str, &str); 5] = [
+    ("error_ratio", "failed"),
+    ("denied_ratio", "denied"),
+    ("abandoned_ratio", "given up"),
+    ("connection_error_ratio", "without a connection"),
+    (ATTEMPTS, "attempts"),
+];
 
 /// The name of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -257,6 +284,14 @@ impl Answers {
             self.objectives.iter().any(|o| o.variant == variant && (o.met == Some(false) || o.undecided))
         };
         self.objectives.is_empty() || (0..self.variants.len()).any(|variant| !fails(variant))
+    }
+
+    /// Where `metric`, one of [`FAILURES`], is highest, if anywhere it is more than it is when all goes well.
+    pub fn worst(&self, metric: &str) -> Option<(&VariantAnswers, &Answer, f64)> {
+        let usual = if metric == ATTEMPTS { 1.0 } else { 0.0 };
+        let all = self.variants.iter().flat_map(|variant| variant.answers.iter().map(move |answer| (variant, answer)));
+        let known = all.filter_map(|(variant, answer)| Some((variant, answer, answer.estimate(metric)?.value()?)));
+        known.filter(|(.., value)| *value > usual).max_by(|one, other| one.2.total_cmp(&other.2))
     }
 
     /// Why the run as a whole is not VALID, beside what its live runs say of themselves.

@@ -12,14 +12,19 @@ use std::fmt;
 use sojourn_stats::interval::t_quantile;
 use sojourn_stats::{Dimension, Estimate, Measure, Moments};
 
-use crate::answer::{Answer, Answers};
+use crate::answer::{Answer, Answers, VariantAnswers};
 use crate::objective::dimension;
 use crate::spec::{Engine, SpecError};
+use crate::variants::label;
 
 /// Half the chance that an interval misses.
 const UPPER: f64 = 0.975;
 /// The chance with which "could have been seen" would have seen it.
 const POWER: f64 = 0.8;
+/// The relative difference that a comparison is to see: what it takes is said where it would have missed it.
+pub const WORTH_SEEING: f64 = 0.1;
+/// More than so many pairs more, or so many times as long, is no advice.
+const MOST_MORE: f64 = 1000.0;
 /// Relative differences up to this are those of sums in another order.
 const ROUNDING: f64 = 1e-12;
 
@@ -43,6 +48,9 @@ pub struct Comparison {
     pub effect_size: Option<f64>,
     /// The smallest relative difference that would have been seen four times in five; none where there is no ratio.
     pub could_have_seen: Option<f64>,
+    /// What it takes to see [`WORTH_SEEING`] so often: that many pairs more, of other comparisons how many times as much; none
+    /// where it was enough, where nothing is known of it, and where it is out of reach.
+    pub more: Option<f64>,
     /// Where the interval comes from.
     pub how: How,
 }
@@ -89,6 +97,7 @@ impl Comparison {
         let ratio = around(&logarithms);
         let degrees = pairs.len() as u64 - 1;
         let seen = ratio.map(|_| power(degrees) * (logarithms.variance() / pairs.len() as f64).sqrt());
+        let more = seen.and_then(|_| more_pairs(logarithms.variance(), pairs.len()));
         let deviation = differences.variance().sqrt();
         Some(Comparison {
             metric: metric.into(),
@@ -99,6 +108,7 @@ impl Comparison {
             ratio: ratio.map(Between::exp),
             effect_size: (deviation > 0.0).then(|| differences.mean() / deviation),
             could_have_seen: seen.map(f64::exp_m1),
+            more,
             how: How::Pairs(pairs.len()),
         })
     }
@@ -117,6 +127,7 @@ impl Comparison {
             ratio: logarithms.map(|(between, _)| between.exp()),
             effect_size: None,
             could_have_seen: logarithms.map(|(_, seen)| seen.exp_m1()),
+            more: logarithms.and_then(|(_, seen)| times_as_much(seen)),
             how: How::Samples(a.len(), b.len()),
         })
     }
@@ -141,6 +152,7 @@ impl Comparison {
             ratio: logarithm.zip(relative).map(|(value, half)| Between::within(value, half).exp()),
             effect_size: None,
             could_have_seen: relative.map(|half| (half * normal).exp_m1()),
+            more: relative.and_then(|half| times_as_much(half * normal)),
             how: How::Estimates,
         })
     }
@@ -151,6 +163,18 @@ impl Comparison {
         self.difference.low > rounding || self.difference.high < -rounding
     }
 
+    /// What it takes to see [`WORTH_SEEING`], in words; none where it was enough, or nothing is known of it.
+    pub fn takes(&self) -> Option<String> {
+        self.could_have_seen.filter(|share| *share > WORTH_SEEING)?;
+        let percent = WORTH_SEEING * 100.0;
+        Some(match (self.more, self.how) {
+            (Some(1.0), How::Pairs(_)) => format!("to see {percent} % takes 1 more pair"),
+            (Some(more), How::Pairs(_)) => format!("to see {percent} % takes {more:.0} more pairs"),
+            (Some(times), _) => format!("to see {percent} % takes {} times as much", Short(times)),
+            (None, _) => format!("{percent} % cannot be seen in this noise"),
+        })
+    }
+
     /// What it says about B, in words.
     pub fn verdict(&self) -> String {
         let rounding = ROUNDING * self.a.abs().max(self.b.abs());
@@ -159,7 +183,10 @@ impl Comparison {
         }
         if !self.differs() {
             return match self.could_have_seen {
-                Some(share) => format!("no difference seen (could have seen {} %)", Short(share * 100.0)),
+                Some(share) if share <= WORTH_SEEING => {
+                    format!("no difference seen (could have seen {} %)", Short(share * 100.0))
+                }
+                Some(_) => format!("no difference seen: {}", self.takes().unwrap_or_default()),
                 None => "no difference seen".into(),
             };
         }
@@ -203,6 +230,20 @@ fn around(moments: &Moments) -> Option<Between> {
 /// How many standard errors a difference has to be so that it is seen with the chance [`POWER`].
 fn power(degrees: u64) -> f64 {
     t_quantile(UPPER, degrees) + t_quantile(POWER, degrees)
+}
+
+/// How many more pairs it takes to see [`WORTH_SEEING`], where so many have logarithms of this variance.
+fn more_pairs(variance: f64, pairs: usize) -> Option<f64> {
+    let sees = |count: &u64| power(count - 1) * (variance / *count as f64).sqrt() <= WORTH_SEEING.ln_1p();
+    let now = pairs as u64;
+    let found = (now.max(2)..=now + MOST_MORE as u64).find(sees)?;
+    (found > now).then(|| (found - now) as f64)
+}
+
+/// How many times as much it takes to see [`WORTH_SEEING`], where the logarithm is seen from `seen` on: an error shrinks with
+/// the root of what was measured.
+fn times_as_much(seen: f64) -> Option<f64> {
+    Some((seen / WORTH_SEEING.ln_1p()).powi(2)).filter(|times| (1.0..=MOST_MORE).contains(times))
 }
 
 /// Mean of b - mean of a with Welch's interval, and what could have been seen.
@@ -262,6 +303,71 @@ pub fn runs(a: &Answers, b: &Answers) -> Result<Vec<VariantComparison>, SpecErro
     Err(SpecError(format!("the two runs have no variant in common: A has [{}], B has [{}]", names(a), names(b))))
 }
 
+/// Two variants of one run that differ in one setting only, by the simulator.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Within {
+    /// The settings that they have in common, in a few words; empty where they have none.
+    pub others: String,
+    /// The value of the setting in A, the first of its values, and in B.
+    pub values: (String, String),
+    /// B against A, replication by replication: under the same seeds they have the same requests.
+    pub comparison: Comparison,
+}
+
+/// The setting by whose values variants are set beside each other: the first whose values are no numbers, such as a policy, or
+/// the first of all.
+pub fn compared_setting(run: &Answers) -> Option<&str> {
+    let varied = |key: &&String| {
+        let mut values = run.variants.iter().filter_map(|variant| variant.setting(key));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    let are_names = |key: &&String| {
+        let mut values = run.variants.iter().filter_map(|variant| variant.setting(key));
+        values.any(|value| value.parse::<f64>().is_err())
+    };
+    let mut keys = run.settings.iter().filter(varied);
+    keys.clone().find(are_names).or_else(|| keys.next()).map(String::as_str)
+}
+
+/// The variants of a run that are equal but for `key`, in the order of the run, with what they have in common.
+pub fn equal_but_for<'a>(run: &'a Answers, key: &str) -> Vec<(String, Vec<&'a VariantAnswers>)> {
+    let mut groups: Vec<(Vec<&(String, String)>, Vec<&VariantAnswers>)> = Vec::new();
+    for variant in &run.variants {
+        let others: Vec<&(String, String)> = variant.settings.iter().filter(|(of, _)| of != key).collect();
+        match groups.iter_mut().find(|(of, _)| *of == others) {
+            Some((_, variants)) => variants.push(variant),
+            None => groups.push((others, vec![variant])),
+        }
+    }
+    let named = |(others, variants): (Vec<&(String, String)>, Vec<&'a VariantAnswers>)| {
+        (label(others.into_iter().map(|(key, value)| (key.as_str(), value.as_str()))), variants)
+    };
+    groups.into_iter().map(named).collect()
+}
+
+/// Every variant against the first of those that are equal to it but for one setting, in `metric`.
+pub fn within(run: &Answers, metric: &str) -> Vec<Within> {
+    let Some(key) = compared_setting(run) else { return Vec::new() };
+    let mut all = Vec::new();
+    for (others, variants) in equal_but_for(run, key) {
+        let known = |variant: &&VariantAnswers| {
+            let answer = variant.answer(Engine::Sim)?;
+            // Where the run was too short for an interval its replications say no more.
+            answer.estimate(metric)?.interval()?;
+            Some((variant.setting(key)?.to_owned(), answer.replications(metric)?.to_vec()))
+        };
+        let mut known = variants.iter().filter_map(known);
+        let Some((first, of_a)) = known.next() else { continue };
+        for (value, of_b) in known.filter(|(_, of_b)| of_b.len() == of_a.len()) {
+            let pairs: Vec<(f64, f64)> = of_a.iter().zip(&of_b).filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect();
+            let Some(comparison) = Comparison::of_pairs(metric, "s", &pairs) else { continue };
+            all.push(Within { others: others.clone(), values: (first.clone(), value), comparison });
+        }
+    }
+    all
+}
+
 fn metric(measure: &Measure, a: &Answer, b: &Answer, same_seed: bool) -> Option<Comparison> {
     let Measure { metric, unit, estimate } = measure;
     let other = b.estimate(metric)?;
@@ -308,7 +414,7 @@ mod tests {
         let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
         let samples = Comparison::of_samples("response_time_mean", "s", &a, &b).unwrap();
         assert!(!samples.differs() && samples.could_have_seen.unwrap() > 0.2, "{samples:?}");
-        assert!(samples.verdict().starts_with("no difference seen (could have seen "), "{}", samples.verdict());
+        assert!(samples.verdict().starts_with("no difference seen: to see 10 % takes "), "{}", samples.verdict());
     }
 
     fn assert_between(between: Between, (value, low, high): (f64, f64, f64)) {
@@ -326,7 +432,15 @@ mod tests {
         assert_between(paired.difference, (2.0, -0.484_137_7, 4.484_137_7));
         assert_between(paired.ratio.unwrap(), (1.105_027_5, 1.005_941_5, 1.213_873_5));
         assert!((paired.could_have_seen.unwrap() - 0.124_237_8).abs() < 1e-6, "{paired:?}");
-        assert_eq!(paired.verdict(), "no difference seen (could have seen 12 %)");
+        // The logarithms vary by 0.00143: four pairs see 8.2 %.
+        assert_eq!(paired.verdict(), "no difference seen: to see 10 % takes 1 more pair");
+        let wild: Vec<(f64, f64)> = (0..4).map(|k| (1.0, if k % 2 == 0 { 1.3 } else { 0.8 })).collect();
+        let wild = Comparison::of_pairs("response_time_mean", "s", &wild).unwrap();
+        // 2.8 standard errors in all but the first few, of a variance of 0.0786: 0.0786 (2.8 / 0.0953)^2 = 68 pairs.
+        assert!((62.0..70.0).contains(&wild.more.unwrap()), "{wild:?}");
+        let hopeless = [(1.0, 1e4), (1.0, 1e-4), (1.0, 1.0)];
+        let hopeless = Comparison::of_pairs("response_time_mean", "s", &hopeless).unwrap();
+        assert_eq!(hopeless.verdict(), "no difference seen: 10 % cannot be seen in this noise");
 
         let welch = Comparison::of_samples("m", "1", &[1.0, 2.0, 3.0], &[2.0, 4.0, 6.0, 8.0]).unwrap();
         assert_eq!((welch.a, welch.b, welch.how), (2.0, 5.0, How::Samples(3, 4)));

@@ -114,7 +114,7 @@ mod topology;
 pub mod variants;
 
 pub use answer::{
-    Answer, Answers, Bounds, FAILED, Flow, Metric, NoMetric, ObjectiveAnswer, Trust, VariantAnswers, Verdict,
+    Answer, Answers, Bounds, FAILED, FAILURES, Flow, Metric, NoMetric, ObjectiveAnswer, Trust, VariantAnswers, Verdict,
 };
 pub use engine::live::bed::needs_bed;
 pub use engine::live::facts as load_facts;

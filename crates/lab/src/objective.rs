@@ -9,6 +9,7 @@ use serde::Serialize;
 use sojourn_stats::{Dimension, Estimate, quantity};
 
 use crate::error::SpecError;
+use crate::report::number::significant;
 
 /// What must hold of a metric.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,6 +98,35 @@ impl Objective {
     /// Whether its metric counts what failed.
     pub(crate) fn is_of_errors(&self) -> bool {
         matches!(self.metric.as_str(), "error_ratio" | "denied_ratio")
+    }
+
+    /// `estimate` in the unit in which the limit is written, with its interval: `0.00229 % (0.0001 to 0.012 %)`.
+    pub fn measured(&self, estimate: &Estimate) -> String {
+        let (factor, unit) = self.unit();
+        let number = |value: f64| significant(value * factor);
+        let with_unit = |value: f64| format!("{} {unit}", number(value)).trim_end().to_owned();
+        match *estimate {
+            Estimate::Sampled { value, .. } if estimate.is_sharp() => format!("exactly {}", with_unit(value)),
+            Estimate::Sampled { value, ci_low, ci_high, .. } => {
+                format!("{} ({} to {})", with_unit(value), number(ci_low.max(0.0)), with_unit(ci_high))
+            }
+            Estimate::WithoutInterval { value, why, .. } => {
+                format!("{} (no interval: {})", with_unit(value), why.words())
+            }
+            Estimate::Exact { value } => with_unit(value),
+            Estimate::Approximate { value } => format!("\u{2248} {}", with_unit(value)),
+            Estimate::TooFew { .. } => "too few samples".into(),
+        }
+    }
+
+    /// How many of the unit in which the limit is written are one of the metric's SI unit, and its name.
+    fn unit(&self) -> (f64, &str) {
+        let limit = self.text.rsplit(['<', '>']).next().unwrap_or_default().trim();
+        let end = limit.find(|c: char| !(c.is_ascii_digit() || ".+-eE_".contains(c))).unwrap_or(limit.len());
+        let (number, unit) = (limit[..end].parse::<f64>().unwrap_or(0.0), limit[end..].trim());
+        // Of a limit of 0 the ratio says nothing.
+        let factor = if self.limit == 0.0 { 1.0 } else { number / self.limit };
+        if unit == "%" { (100.0, "%") } else { (factor, unit) }
     }
 
     /// What `estimate` says about it; a formula's interval is a point.
@@ -197,6 +227,21 @@ mod tests {
         assert_eq!(kinds("throughput > 1 /s"), (false, true, false));
         assert_eq!(kinds("error_ratio < 1%"), (false, false, true));
         assert_eq!(kinds("utilization < 1%"), (false, false, false));
+    }
+
+    /// What was measured is said in the unit of the limit.
+    #[test]
+    fn a_number_beside_its_limit_has_its_unit() {
+        let of = |text: &str, value: f64, ci_low: f64, ci_high: f64| {
+            Objective::parse(text).unwrap().measured(&Estimate::Sampled { value, ci_low, ci_high, samples: 99 })
+        };
+        assert_eq!(of("error_ratio < 0.1%", 2.29e-5, 2e-6, 1.2e-4), "0.00229 % (0.000200 to 0.0120 %)");
+        assert_eq!(of("error_ratio < 0.1 %", 0.0, 0.0, 0.0739), "0 % (0 to 7.39 %)");
+        assert_eq!(of("p99 < 50 ms", 0.0612, 0.06, 0.063), "61.2 ms (60.0 to 63.0 ms)");
+        assert_eq!(of("p99 < 1.5 s", 0.0612, -0.01, 0.063), "0.0612 s (0 to 0.0630 s)");
+        assert_eq!(of("throughput > 900 /s", 901.0, 899.0, 903.0), "901 /s (899 to 903 /s)");
+        assert_eq!(of("utilization < 0.8", 0.5, 0.4, 0.6), "0.500 (0.400 to 0.600)");
+        assert_eq!(of("error_ratio < 1%", 0.0, 0.0, 0.0), "exactly 0 %");
     }
 
     #[test]

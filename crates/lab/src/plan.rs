@@ -27,7 +27,7 @@ use sojourn_stats::{Estimate, Measure};
 
 use crate::answer::Answer;
 use crate::engine::{self, Conditions};
-use crate::folder::Writer;
+use crate::folder::{Writer, write_whole};
 use crate::host;
 use crate::objective::{Judgement, Objective};
 use crate::run::{Context, RunError, Step};
@@ -78,6 +78,12 @@ impl Answered {
             (_, Some(times)) => format!("{times:.2} times as much"),
         };
         Some(format!("`{}`: {by}", self.objective))
+    }
+
+    /// What was found of a share, in the unit of its limit; none of other metrics, and without an estimate.
+    pub fn share(&self) -> Option<String> {
+        let objective = Objective::parse(&self.objective).ok().filter(|_| self.unit == "1")?;
+        Some(objective.measured(self.estimate.as_ref()?))
     }
 
     /// How many times the limit it is, or the limit it; none without a number.
@@ -154,9 +160,6 @@ pub struct Tally {
 /// A plan.
 #[derive(Clone, Debug, Serialize)]
 pub struct Plan {
-    /// What of its folder could not be written, in a line.
-    #[serde(skip)]
-    pub unwritten: Option<String>,
     /// The question.
     pub name: String,
     /// What costs are in.
@@ -198,11 +201,8 @@ pub fn plan(source: &Experiment, context: &Context<'_>) -> Result<(PathBuf, Plan
     let mut writer = Writer::create(context.out.as_deref(), &planner.experiment(&candidates[0])?.name)?;
     writer.event(&json!({"event": "asked", "plan": context.command, "date": host::date()}));
     match planner.plan(&mut candidates) {
-        Ok(mut plan) => {
-            let json = serde_json::to_vec_pretty(&plan).map_err(io::Error::other);
-            let page = page::render(&plan, &source.text());
-            let written = writer.write_all([("plan.json", json), ("report.html", Ok(page.into_bytes()))]);
-            plan.unwritten = written.err().map(|unwritten| unwritten.to_string());
+        Ok(plan) => {
+            write(&writer, source, &plan)?;
             Ok((writer.path().to_path_buf(), plan))
         }
         Err(error) => {
@@ -276,7 +276,6 @@ impl Planner<'_> {
         let complete = search::search(self.choices, candidates, &mut |candidate| self.simulate(candidate))?;
         let first = self.experiment(&candidates[0])?;
         let mut plan = Plan {
-            unwritten: None,
             name: first.name,
             unit: self.choices.unit.clone(),
             objectives: first.objectives.iter().map(|objective| objective.text.clone()).collect(),
@@ -477,4 +476,10 @@ fn tally(candidates: &[Candidate]) -> Tally {
         *count += 1;
     }
     tally
+}
+
+fn write(writer: &Writer, source: &Experiment, plan: &Plan) -> io::Result<()> {
+    let json = serde_json::to_string_pretty(plan).map_err(io::Error::other)?;
+    write_whole(&writer.path().join("plan.json"), json.as_bytes())?;
+    write_whole(&writer.path().join("report.html"), page::render(plan, &source.text()).as_bytes())
 }

@@ -2,23 +2,26 @@
 //!
 //! What is wrong with it is said in one line, with the name of the flag of `sojourn queue` that says the same.
 
+mod shortest;
 mod simulate;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use sojourn_sim::Report;
 use sojourn_stats::{Dimension, Law, quantity};
 use sojourn_theory::Answer;
-use sojourn_theory::queue::{Class, Question, Queue};
+use sojourn_theory::queue::{Class, Question, Queue, UNLIMITED};
 use sojourn_traffic::Arrivals;
 
+use self::shortest::Shortest;
 use crate::error::SpecError;
 
 /// A queue as a user writes it.
 #[derive(Clone, Debug)]
 pub struct QueueSettings {
-    /// In Kendall's notation, e.g. `M/G/1-PS`.
+    /// In Kendall's notation, e.g. `M/G/1-PS`, or queues side by side, `M/M/4-JSQ`.
     pub queue: String,
     /// Law of the gaps between arrivals, or of the time that each member of a population stays away.
     pub arrivals: Option<String>,
@@ -86,6 +89,9 @@ impl QueueSettings {
     /// What is wrong with it, or why there is no formula, in one line.
     pub fn theory(&self) -> Result<Answer, SpecError> {
         self.check()?;
+        if let Some(shortest) = Shortest::read(&self.queue)? {
+            return shortest.theory(self);
+        }
         let queue = &self.notation()?;
         let answer = match (&self.arrivals, &self.service) {
             (Some(arrivals), Some(service)) => {
@@ -109,8 +115,11 @@ impl QueueSettings {
     ///
     /// # Errors
     /// What is wrong with it, or what no simulation is made for, in one line.
-    pub fn sim(&self, cancel: &AtomicBool, progress: &dyn Fn(u64)) -> Result<Report, SpecError> {
+    pub fn sim(&self, cancel: &Arc<AtomicBool>, progress: &(dyn Fn(u64) + Sync)) -> Result<Report, SpecError> {
         self.check()?;
+        if let Some(shortest) = Shortest::read(&self.queue)? {
+            return shortest.sim(self, cancel, progress);
+        }
         simulate::simulate(&simulate::read(self, &self.notation()?)?, cancel, progress)
     }
 
@@ -120,11 +129,17 @@ impl QueueSettings {
     /// As [`QueueSettings::sim`].
     pub fn check_sim(&self) -> Result<(), SpecError> {
         self.check()?;
-        simulate::read(self, &self.notation()?).map(|_| ())
+        match Shortest::read(&self.queue)? {
+            Some(_) => Ok(()),
+            None => simulate::read(self, &self.notation()?).map(|_| ()),
+        }
     }
 
     fn notation(&self) -> Result<Queue, SpecError> {
-        Queue::parse(&self.queue).map_err(wrong)
+        match Shortest::read(&self.queue)? {
+            Some(shortest) => Ok(shortest.joint),
+            None => Queue::parse(&self.queue).map_err(wrong),
+        }
     }
 }
 
@@ -150,6 +165,9 @@ fn settled(option: &str, text: &str, queue: &Queue, service: &Law) -> Result<Arr
     let fault = |what: &str| Err(wrong(format!("{option}: {what}")));
     let mut arrivals = Arrivals::parse(text).map_err(|e| wrong(format!("{option}: {e}")))?;
     if arrivals.utilization().is_some() {
+        if queue.servers == UNLIMITED {
+            return fault("servers without number have no utilization to set: give a rate instead");
+        }
         if queue.population.is_some() {
             return fault(
                 "a population has no utilization to set: give the mean of the time that each member stays away",

@@ -56,6 +56,8 @@ pub fn render(report: &Answers) -> String {
         sections::objectives(report),
         first,
         second,
+        sections::failures(report),
+        sections::pairs(report),
         places::section(report),
         seconds::of_variants(report),
         sections::notes(report),

@@ -5,6 +5,7 @@
 //! [`Experiment::ask`] hands the answers over in memory; [`run`] does the same beside a run folder, in which live parts
 //! record while they run.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +15,7 @@ use thiserror::Error;
 
 use crate::answer::{Answer, Answers, ObjectiveAnswer, Traces, VariantAnswers, Verdict};
 use crate::engine;
-use crate::folder::{SCHEMA, Unwritten, Writer};
+use crate::folder::{SCHEMA, Writer};
 use crate::host;
 use crate::objective::Judgement;
 use crate::outcome::cut_at_zero;
@@ -103,14 +104,9 @@ pub enum RunError {
     /// It was stopped too early to have anything to say.
     #[error("run, {0}: interrupted before anything was measured; nothing was written")]
     Interrupted(String),
-    /// The run is over, but not all of its folder could be written.
-    #[error("{unwritten}")]
-    Unwritten {
-        /// What could not, and what could.
-        unwritten: Unwritten,
-        /// What the run has found.
-        answers: Box<Answers>,
-    },
+    /// The run folder could not be written.
+    #[error("{0}")]
+    Folder(#[from] io::Error),
 }
 
 impl Experiment {
@@ -158,10 +154,8 @@ pub fn run(
         return Err(error);
     }
     let answers = Answers { command: context.command.clone(), ..inquiry.answers };
-    match writer.finish(&answers) {
-        Ok(()) => Ok((path, answers)),
-        Err(unwritten) => Err(RunError::Unwritten { unwritten, answers: Box::new(answers) }),
-    }
+    writer.finish(&answers)?;
+    Ok((path, answers))
 }
 
 /// Where engines are asked.
@@ -296,7 +290,8 @@ impl Inquiry {
         for (index, (variant, answered)) in self.variants.iter().zip(&mut answers.variants).enumerate() {
             for objective in &variant.experiment.objectives {
                 for answer in &answered.answers {
-                    let judgement = answer.estimate(&objective.metric).map(|estimate| objective.judge(estimate));
+                    let estimate = answer.estimate(&objective.metric);
+                    let judgement = estimate.map(|estimate| objective.judge(estimate));
                     answers.objectives.push(ObjectiveAnswer {
                         text: objective.text.clone(),
                         variant: index,
@@ -307,6 +302,7 @@ impl Inquiry {
                             _ => None,
                         },
                         undecided: matches!(judgement, Some(Judgement::Undecided | Judgement::NoInterval)),
+                        measured: estimate.map_or(String::new(), |estimate| objective.measured(estimate)),
                     });
                 }
             }

@@ -279,6 +279,7 @@ impl SystemQuestion {
     fn settle(&mut self, reader: &Reader, longest: Span, has_end: bool) -> Result<(), SpecError> {
         workload::check_demands(&self.workload, &self.system.hosts[0].server, reader)?;
         let capacity = self.capacity();
+        let sheds_load = sojourn_sim::sheds_load(&self.system, &self.workload);
         let Workload::Open(open) = &mut self.workload else { return Ok(()) };
         if open.arrivals.utilization().is_some() {
             if !(capacity.is_finite() && capacity > 0.0) {
@@ -294,14 +295,14 @@ impl SystemQuestion {
         // For every engine the same, so that all of them have the same plan.
         open.arrivals.reach_until(longest);
         // A rate that changes may pass the capacity for a while: that is what ramps and steps are for.
-        let settles_or_ends = open.arrivals.profile().is_some() || has_end || self.system.has_limits();
+        let settles_or_ends = open.arrivals.profile().is_some() || has_end || sheds_load;
         if rate >= capacity && !settles_or_ends && reader.overload == Overload::Refused {
             return Err(reader.at_key(
                 "arrivals",
                 &format!(
                     "utilization {:.3} is not below 1, so an open system never settles: stable below {capacity:.4} /s in all \
-                     (now {rate:.4} /s); lower the rate, add servers, give a `duration` under [run], \
-                     or use closed users",
+                     (now {rate:.4} /s); lower the rate, add servers, give clients a `patience` or servers \
+                     `limits`, give a `duration` under [run], or use closed users",
                     rate / capacity
                 ),
             ));

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use sojourn_stats::{Dimension, Law, Measure, Span, Stream, input, quantity};
+use sojourn_stats::{Dimension, Law, Measure, Span, Stream, quantity};
 use sojourn_traffic::{
     Arrivals, Closed, Demand, Http, Open, Plan, Profile, Script, SessionList, Sessions, Site, Sizes, Trace, Traced,
     Visitor, Workload, Wsess,
@@ -15,6 +15,7 @@ use sojourn_traffic::{
 
 pub use self::settings::LoadSettings;
 use crate::error::LoadError;
+use crate::generator::load::AS_NEEDED;
 use crate::records::RecordFile;
 use crate::{
     Allowed, Body, Coming, Limits, Load, Method, Pacing, Resolves, Rotation, Scenarios, Schedule, Stop, Targets,
@@ -22,6 +23,9 @@ use crate::{
 };
 
 mod settings;
+
+/// Connections where none are asked for.
+const CONNECTIONS: u32 = 32;
 
 /// A run that is asked for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -132,7 +136,7 @@ impl Order {
             limits: self.limits,
             headers: headers(&flags.headers)?,
             cookies: flags.cookies,
-            connections_max: self.connections(),
+            connections_max: self.connections_max()?,
             threads: flags.threads,
             pacing: if flags.spin { Pacing::Spin } else { Pacing::Timer },
             timeout: span("--timeout", &flags.timeout)?,
@@ -203,7 +207,7 @@ impl Order {
         let version = self.http()?;
         let zero = [
             ("--threads", flags.threads == 0),
-            ("--connections", flags.connections == 0),
+            ("--connections", flags.connections == Some(0)),
             ("--users", flags.users == Some(0)),
             ("--sessions", flags.sessions == Some(0)),
         ];
@@ -269,7 +273,7 @@ impl Order {
             (Some(text), _) => {
                 Template::parse(text).map(Body::Template).map_err(|error| invalid(format!("--body: {error}")))
             }
-            (None, Some(path)) => input::bytes(path)
+            (None, Some(path)) => std::fs::read(path)
                 .map(Body::Bytes)
                 .map_err(|error| invalid(format!("--body-file: cannot read {}: {error}", path.display()))),
             (None, None) => Ok(Body::None),
@@ -328,7 +332,18 @@ impl Order {
     }
 
     fn connections(&self) -> u32 {
-        self.tuning.connections.unwrap_or(self.settings.connections)
+        self.tuning.connections.or(self.settings.connections).unwrap_or(CONNECTIONS)
+    }
+
+    /// How many there may be: where requests come by a plan and carry one connection each, as many as they need.
+    fn connections_max(&self) -> Result<u32, LoadError> {
+        let LoadSettings { rate, arrivals, trace, scenario, connections, .. } = &self.settings;
+        let is_planned = (rate.is_some() || arrivals.is_some() || trace.is_some()) && scenario.is_empty();
+        let is_asked = self.tuning.connections.or(*connections).is_some();
+        Ok(match is_planned && !is_asked && self.http()? != Version::Http2 {
+            true => AS_NEEDED,
+            false => self.connections(),
+        })
     }
 
     fn seed(&self) -> u64 {
@@ -506,7 +521,7 @@ fn limits(flags: &LoadSettings) -> Result<Limits, LoadError> {
     let mut limits = Limits::default();
     if let Some(path) = &flags.limits_file {
         let wrong = |why: String| invalid(format!("--limits-file: {}: {}", path.display(), why.trim_end()));
-        let text = input::text(path).map_err(|error| wrong(format!("cannot read it: {error}")))?;
+        let text = std::fs::read_to_string(path).map_err(|error| wrong(format!("cannot read it: {error}")))?;
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| wrong(error.message().into()))?;
         for (name, value) in &table {
             let value = value.as_str().map_or_else(|| value.to_string(), String::from);

@@ -24,7 +24,7 @@ use crate::recorder::passes::{PassTally, Passes};
 use crate::recorder::record::Record;
 use crate::recorder::records::Recorded;
 use crate::recorder::{Recorder, SLICE, STEPS, Slice, Window};
-use crate::report::estimate::{quantile, quantile_of_independent, ratio, share};
+use crate::report::estimate::{alike, quantile, quantile_of_independent, ratio, share};
 use crate::report::gaps::Gaps;
 use crate::report::limits::Limits;
 use crate::report::measured::{Facts, ShareReport, ThreadFacts};
@@ -405,7 +405,9 @@ fn measures(all: &Recorder, response: &Histogram, measured: &Counts, warm_up: Sp
     let errors = per_window(|window| (window.counts.wrong() as f64, window.counts.planned as f64));
     let abandoned = per_window(|window| (window.counts.abandoned as f64, window.counts.planned as f64));
 
-    let mut measures = vec![Measure::new("response_time_mean", "s", ratio(&responses, measured.ok))];
+    let mean = ratio(&responses, measured.ok);
+    let alike = alike(&mean, response);
+    let mut measures = vec![Measure::new("response_time_mean", "s", mean)];
     for (name, q) in [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)] {
         let estimate = quantile(q, response, windows.iter().map(|window| &window.response));
         measures.push(Measure::new(format!("response_time_{name}"), "s", estimate));
@@ -416,8 +418,8 @@ fn measures(all: &Recorder, response: &Histogram, measured: &Counts, warm_up: Sp
         "1/s",
         per_second(&all.slices, warm_up, end, |slice| slice.ok, |slice| slice.ok),
     ));
-    measures.push(Measure::new("error_ratio", "1", share(&errors, measured.planned)));
-    measures.push(Measure::new("abandoned_ratio", "1", share(&abandoned, measured.planned)));
+    measures.push(Measure::new("error_ratio", "1", share(&errors, measured.planned, alike)));
+    measures.push(Measure::new("abandoned_ratio", "1", share(&abandoned, measured.planned, alike)));
     measures.extend(lateness(all));
     measures
 }

@@ -1,8 +1,6 @@
-//! The servers that a decider sends requests to, and how their health is watched.
+//! The servers that a decider sends requests to, and how their health is probed.
 
 use std::net::SocketAddr;
-
-use sojourn_stats::Span;
 
 /// One of those that a gateway sends requests to.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,27 +29,6 @@ impl Backend {
             None => format!("http://{}", self.address),
         }
     }
-}
-
-/// How the state of the backends is watched.
-///
-/// A refused connection says that no program listens there, and takes the backend out at once. So do `fall` requests in
-/// a row that failed there, and `fall` probes in a row; each is counted on its own, so that a backend is taken out that
-/// answers probes and breaks its replies off, and also one that serves requests and calls itself unfit. What a client
-/// breaks (it leaves, or its upload is malformed or too slow) and what this side lacks is no failure of a backend. A
-/// backend that is out is probed until it has answered `rise` probes in a row, and is then chosen again.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Health {
-    /// What is tried.
-    pub probe: Probe,
-    /// How often.
-    pub every: Span,
-    /// How long an answer may take.
-    pub timeout: Span,
-    /// Failures in a row, of requests or of probes, that take a backend out; at least 1.
-    pub fall: u32,
-    /// Probes in a row that bring a backend back; at least 1.
-    pub rise: u32,
 }
 
 /// A health probe.

@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use sojourn_dispatch::DispatchError;
+use sojourn_stats::config::Wrong;
 use thiserror::Error;
 
 /// Why a live part cannot start.
@@ -38,6 +39,13 @@ pub enum ServeError {
         /// What the system said.
         source: io::Error,
     },
+}
+
+/// A setting that was not checked where it was made.
+impl From<Wrong> for ServeError {
+    fn from(wrong: Wrong) -> ServeError {
+        ServeError::Config(wrong.to_string())
+    }
 }
 
 impl ServeError {

@@ -22,7 +22,7 @@ mod record;
 pub mod settings;
 pub mod threads;
 
-pub use backend::{Backend, Health, Probe};
+pub use backend::{Backend, Probe};
 pub use clock::now;
 pub use error::ServeError;
 pub use record::record;

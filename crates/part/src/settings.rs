@@ -16,7 +16,9 @@ pub mod dns;
 pub mod gateway;
 mod health;
 mod limits;
+pub mod loadd;
 mod reports;
+pub mod switch;
 
 use std::ffi::OsStr;
 use std::marker::PhantomData;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ring::hmac;
 use sojourn_part::ServeError;
-use sojourn_stats::input;
+use sojourn_part::settings::Wrong;
 
 /// Fewer bytes could be guessed.
 const LENGTH_MIN: usize = 16;
@@ -19,7 +19,7 @@ impl Key {
         Key(hmac::Key::new(hmac::HMAC_SHA256, secret))
     }
 
-    /// Reads the key in a file: all its bytes but a byte order mark and white space at its ends.
+    /// Reads the key in a file: all its bytes but white space at its ends.
     ///
     /// # Errors
     /// When the file cannot be read, or holds fewer than 16 bytes.
@@ -31,8 +31,8 @@ impl Key {
                 path.display()
             ))
         };
-        let secret = input::bytes(path).map_err(|error| wrong(error.to_string()))?;
-        let secret = input::without_mark(&secret).trim_ascii();
+        let secret = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+        let secret = secret.trim_ascii();
         match secret.len() {
             length if length < LENGTH_MIN => {
                 Err(wrong(format!("{length} bytes are too few; at least {LENGTH_MIN} are needed")))
@@ -43,6 +43,16 @@ impl Key {
 }
 
 impl Key {
+    /// Reads the key that settings name; its key there is `key_file`.
+    ///
+    /// # Errors
+    /// When none is named, or as [`Key::read`].
+    pub fn of_file(file: Option<&Path>) -> Result<Key, Wrong> {
+        let none = "what is reported is signed: name the file with the key that both sides share (`--key`)";
+        let file = file.ok_or_else(|| Wrong::new("key_file", none))?;
+        Key::read(file).map_err(|error| Wrong::new("key_file", error))
+    }
+
     /// Whether this is the tag of a text; found out in the same time whatever is wrong.
     pub fn has_signed(&self, text: &[u8], tag: &[u8]) -> bool {
         hmac::verify(&self.0, text, tag).is_ok()

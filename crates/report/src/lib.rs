@@ -29,7 +29,7 @@ pub use exchanged::{Exchanged, Volume};
 pub use inbox::ReportsConfig;
 pub use inbox::{Ears, Inbox};
 pub use key::Key;
-pub use listener::{Listener, ListenerConfig, News};
+pub use listener::{Listener, News};
 pub use metric::{Kind, Metric, Metrics};
 pub use outbox::{Outbox, Traffic};
 pub use receiver::can_follow;

@@ -6,19 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::{Value, json};
 use sojourn_dispatch::{BackendId, Report};
 use sojourn_part::ServeError;
+use sojourn_part::settings::loadd::ListenSettings;
 use sojourn_part::threads::{Threads, Work};
 use sojourn_stats::{Span, Time};
 
-use super::{Dropped, Ears, Inbox, Probed, ReportsConfig, Told};
-
-/// What a listener is.
-#[derive(Clone, Debug)]
-pub struct ListenerConfig {
-    /// Where reports come.
-    pub reports: ReportsConfig,
-    /// Whose are believed, in the order of their numbers; empty: those of all that have the key.
-    pub names: Vec<String>,
-}
+use super::{Dropped, Ears, Inbox, Key, Probed, ReportsConfig, Told};
 
 /// What has come.
 #[derive(Clone, Copy, Debug)]
@@ -94,17 +86,19 @@ fn of_report(report: &Report, is_overloaded: bool, at: Time) -> Value {
 }
 
 impl Listener {
-    /// Starts a listener; `hear` is given what comes, on a thread of its own, and gives the addresses of clients to which
-    /// the sender shall measure the round trip.
+    /// Starts a listener to reports that are signed with `key`; `hear` is given what comes, on a thread of its own, and gives the
+    /// addresses of clients to which the sender shall measure the round trip.
     ///
     /// # Errors
     /// When the address is in use, or the system refuses a thread.
     pub fn start(
-        config: ListenerConfig,
+        settings: &ListenSettings,
+        key: Key,
         hear: impl FnMut(News<'_>) -> Vec<String> + Send + 'static,
     ) -> Result<Listener, ServeError> {
-        let names = Some(config.names.as_slice()).filter(|names| !names.is_empty());
-        let inbox = Inbox::open(&config.reports, names)?;
+        let on = settings.on.ok_or_else(|| ServeError::Config("a listener needs an address".into()))?;
+        let names = Some(settings.names.as_slice()).filter(|names| !names.is_empty());
+        let inbox = Inbox::open(&ReportsConfig::new(on, key), names)?;
         let (address, ears) = (inbox.address()?, inbox.ears());
         let parts = Mutex::new(Some((inbox, hear)));
         let threads = Threads::start("listener", vec![()], 1, Span::ZERO, move |_, (), mut stop| {

@@ -23,10 +23,13 @@ pub struct Control {
     pub precision: Option<Precision>,
     /// The metrics that must be sharp, besides `response_time_mean`, `response_time_p90` and `response_time_p99`.
     pub metrics: Vec<String>,
+    /// Shares of which one must know on which side of a limit they are. What has no event, or nothing else, is never sharp.
+    pub limits: Vec<(String, f64)>,
     /// Requests after which no more precision is asked for, over all replications.
     pub max_jobs: u64,
     /// Requests that come in one relaxation time, in which the system forgets its state. Without a horizon each replication
-    /// measures ten times as many, or there are no intervals. None: it is not known.
+    /// measures ten times as many, or there are no intervals. Where that would be more than `max_jobs` and there are several
+    /// servers, which together forget sooner than each of them, it is judged by the response times. None: it is not known.
     pub relaxation: Option<u64>,
     /// The least number of replications: at least 2, and at least 20 where a precision stops a run without a horizon.
     pub replications: u32,
@@ -54,6 +57,7 @@ impl Default for Control {
             horizon: None,
             precision: Some(Precision { relative: 0.05, confidence: 0.95 }),
             metrics: Vec::new(),
+            limits: Vec::new(),
             max_jobs: 50_000_000,
             relaxation: None,
             replications: 20,
@@ -167,7 +171,7 @@ pub enum SimError {
     /// An open system that never settles.
     #[error(
         "utilization {utilization:.3} is not below 1, so an open system never settles: stable below {stable:.4} /s in \
-         all (now {rate:.4} /s); lower the rate, add servers, or give a horizon"
+         all (now {rate:.4} /s); lower the rate, add servers, limit patience or room, or give a horizon"
     )]
     Unstable {
         /// Demand over capacity.

@@ -159,6 +159,16 @@ pub(crate) trait Fabric: Send {
         false
     }
 
+    /// Whether clients ask once more for what has failed.
+    fn may_retry(&self) -> bool {
+        false
+    }
+
+    /// Whether a request may be denied: else that none was is no matter of chance.
+    fn may_deny(&self) -> bool {
+        true
+    }
+
     /// Core time that each server has spent up to `now`, an instant between the last event and the next.
     fn busy(&self, now: Time) -> Vec<Span>;
 

@@ -139,6 +139,7 @@
 //! | `share_1`, ... | part of the requests sent to this server (up to 16 servers) |
 //! | `imbalance_index` | 1 + (p90 - p10) / (2 mean) of the numbers of requests sent to the servers (1: all equal) |
 //! | `error_ratio` | denied, over all that ended |
+//! | `attempts_mean` | how often its client asked for a request, the first time among them, where clients try again |
 //! | `abandoned_ratio` | given up by their clients, over all that ended |
 //! | `connect_time_mean`, `connection_rate` | of connections that were set up, where requests need them; so are the next four |
 //! | `connection_error_ratio` | connections that were given up, over all that were tried |
@@ -154,6 +155,7 @@ mod control;
 mod course;
 mod engine;
 mod fabric;
+mod forgetting;
 mod joins;
 mod ledger;
 mod memory;
@@ -170,7 +172,7 @@ mod timers;
 pub use balancer::{information, signals};
 pub use control::{Control, OverTime, Precision, Progress, Report, SimError, WarmUp, demand_of, demand_of_classes};
 pub use network::run_network;
-pub use run::{check, response_times, run, run_plan};
+pub use run::{check, response_times, run, run_plan, sheds_load};
 pub use sessions::visits_of_run;
 
 /// The README's example, tested with those above.

@@ -12,7 +12,8 @@ pub(crate) mod over_time;
 pub(crate) mod prediction;
 mod tally;
 
-use sojourn_stats::{Histogram, Time};
+use sojourn_stats::{Batches, Histogram, Time};
+use sojourn_traffic::Workload;
 
 use self::connections::Connections;
 use self::jobs::{Job, Jobs};
@@ -22,7 +23,7 @@ use self::prediction::Errors;
 use self::tally::Tally;
 use crate::agenda::{self, Entry};
 use crate::control::OverTime;
-use crate::course::{Course, Phases};
+use crate::course::{Course, Milestone, Phases};
 use crate::engine::{self, Clients, Engine, Fabric, Inside, Traffic};
 use crate::study::{Replication, merged};
 use crate::summary::{self, Counts, QUANTILES, Row};
@@ -188,17 +189,19 @@ impl Cx {
     }
 }
 
-/// The replication of clients who send requests of these classes to a fabric, which `course` plays.
+/// The replication of clients who send the requests of `workload` to a fabric, which `course` plays.
 pub(crate) fn engine<C: Clients<F>, F: Fabric<Traffic = Requests>>(
     clients: C,
     fabric: F,
     course: &Course,
-    of_class: Vec<OfClass>,
+    workload: &Workload,
 ) -> Engine<C, F> {
     let mut tally = Tally::new(fabric.servers().len(), course.finite, course.keep_series);
     tally.predictions = course.predict.map(|_| Errors::new());
     tally.over_time = course.over_time.map(|every| Intervals::new(every, fabric.servers().len()));
-    tally.of_class = of_class;
+    tally.of_class = OfClass::all(workload);
+    tally.retried = fabric.may_retry().then_some(0);
+    tally.may_fail = (fabric.may_deny(), workload.patience().is_some());
     tally.connections = fabric.has_connections().then(Connections::default);
     Engine::new(clients, fabric, Jobs::new(course.most_inside), tally, course)
 }
@@ -248,6 +251,8 @@ impl<C: Clients<F>, F: Fabric<Traffic = Requests>> Played for Engine<C, F> {
             ended: tally.ended(),
             denied: tally.denied,
             abandoned: tally.abandoned,
+            retried: tally.retried,
+            may_fail: tally.may_fail,
             sent: tally.sent.clone(),
             connections: tally.connections,
             of_class: tally.of_class.clone(),
@@ -326,6 +331,16 @@ impl<C: Clients<F>, F: Fabric<Traffic = Requests>> Replication for Engine<C, F> 
         let counts: Vec<Counts> = replications.iter().map(|engine| engine.counts_at(engine.cx.now)).collect();
         rows.extend(summary::others(&Counts::sum(&counts), &counts));
         rows
+    }
+
+    fn begin_anew(&mut self) {
+        if !self.cx.phases.is_warming_up() {
+            self.pass(Milestone::Begin(self.cx.now));
+        }
+    }
+
+    fn remembered(&self) -> Option<&Batches> {
+        Some(&self.cx.tally.remembered)
     }
 
     fn over_time(replications: &[&Engine<C, F>]) -> Option<OverTime> {

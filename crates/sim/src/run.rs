@@ -13,9 +13,9 @@ use crate::control::{Control, Progress, Report, SimError, demand_of_classes};
 use crate::course::Course;
 use crate::engine::{Engine, Fabric};
 use crate::fabric::{self, Direct, Routed, refuse};
+use crate::forgetting;
 use crate::memory::{self, STATION};
 use crate::requests::clients::{PlannedRequests, Users};
-use crate::requests::of_class::OfClass;
 use crate::requests::over_time::Intervals;
 use crate::requests::{Played, Requests, engine};
 use crate::sessions;
@@ -152,7 +152,7 @@ fn planned<F: Fabric<Traffic = Requests>>(
     fabric: F,
 ) -> Result<Engine<PlannedRequests, F>, SimError> {
     let clients = PlannedRequests::new(workload, seed, Arc::clone(demand))?;
-    Ok(engine(clients, fabric, course, OfClass::all(workload)))
+    Ok(engine(clients, fabric, course, workload))
 }
 
 fn users<F: Fabric<Traffic = Requests>>(
@@ -162,7 +162,7 @@ fn users<F: Fabric<Traffic = Requests>>(
     course: &Course,
     fabric: F,
 ) -> Engine<Users, F> {
-    engine(Users::new(closed, seed, demand), fabric, course, OfClass::all(workload))
+    engine(Users::new(closed, seed, demand), fabric, course, workload)
 }
 
 /// Replications until all is sharp.
@@ -211,7 +211,8 @@ impl<'a> Task<'a> for Replicated<'a> {
             Workload::Closed(closed) => u64::from(closed.users),
             _ => 0,
         };
-        Study::new(Subject { make, has_end, servers, users, always, notes, closing }, control, progress)?.run()
+        let subject = Subject { make, has_end, servers, users, forgets_together: servers > 1, always, notes, closing };
+        Study::new(subject, control, progress)?.run()
     }
 }
 
@@ -270,7 +271,8 @@ impl<'a> Task<'a> for OnePlan<'a> {
         for (metric, p) in QUANTILES {
             measures.push(Measure::new(metric, "s", measure::quantile_of_series(&series, p)));
         }
-        measures.extend(summary::measures(&summary::others(&whole, &sections), measure::CONFIDENCE));
+        let alike = forgetting::alike([&tally.remembered], tally.response.variance());
+        measures.extend(summary::answers(&summary::others(&whole, &sections), measure::CONFIDENCE, alike));
         if let Workload::Open(open) = workload {
             measures.extend(open.arrivals.hurst_of(seed, arrived));
         }
@@ -306,10 +308,12 @@ impl<'a> Task<'a> for ResponseTimes {
     }
 }
 
-/// Whether an overload is shed: every server denies, or clients give up.
-fn sheds_load(system: &System, workload: &Workload) -> bool {
-    let patient = matches!(workload, Workload::Open(open) if open.patience.is_none());
-    !patient || system.has_limits() || system.servers().all(|server| server.capacity.is_some())
+/// Whether an overload is shed, so that even a load of 1 and more settles: every server denies, or clients give up.
+pub fn sheds_load(system: &System, workload: &Workload) -> bool {
+    !matches!(workload, Workload::Open(_))
+        || workload.patience().is_some()
+        || system.has_limits()
+        || system.servers().all(|server| server.capacity.is_some())
 }
 
 /// The mean demand (s) on a server of speed 1, as the workload or else the first server's model says.
@@ -345,5 +349,5 @@ fn arrivals_hurst(arrivals: &Arrivals, seed: u64, arrived: &[u64], pool: Option<
     let known: Vec<f64> = parts.iter().flatten().copied().collect();
     let whole = (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64);
     let samples = arrived.iter().sum();
-    Some(Row { metric: "arrivals_hurst".into(), unit: "1", whole, parts, samples, needs_every_part: false })
+    Some(Row { metric: "arrivals_hurst".into(), unit: "1", whole, parts, samples, ..Row::default() })
 }

@@ -24,6 +24,7 @@ use self::play::Recorder;
 pub use self::play::play;
 use self::sections::{Predictions, Sections};
 use crate::control::{Report, SimError};
+use crate::forgetting;
 use crate::study::RELAXATIONS;
 use crate::summary::{self, Row};
 
@@ -154,7 +155,8 @@ pub fn run(
     if cancelled() {
         notes.push("stopped early: the numbers are of what had been simulated".into());
     }
-    let mut measures = summary::measures(&rows, control.confidence);
+    let alike = forgetting::alike_of_parts(&rows[0].parts, &sections.response());
+    let mut measures = summary::answers(&rows, control.confidence, alike);
     let relaxation = control.relaxation.unwrap_or(0);
     let is_long = sections.size() >= RELAXATIONS.saturating_mul(relaxation);
     if !is_long {

@@ -12,10 +12,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use sojourn_stats::measure::NoInterval;
-use sojourn_stats::{Histogram, Measure, Span, Stream, Time};
+use sojourn_stats::{Batches, Histogram, Measure, Span, Stream, Time};
 
 use crate::control::{Control, OverTime, Progress, Report, SimError, WarmUp};
 use crate::course::{Course, Phases};
+use crate::forgetting;
 use crate::memory::{self, REPLICATION, STATION, most_inside};
 use crate::summary::{self, Row};
 
@@ -27,6 +28,8 @@ const LEAST_REPLICATIONS: u32 = 20;
 /// Relaxation times that each replication must have measured before its numbers are believed. Those of a shorter one depend
 /// on how it began: their spread is small, and their mean far off.
 pub(crate) const RELAXATIONS: u64 = 10;
+/// From so many servers on the noise of a run is less than what its beginning leaves in the mean.
+const MANY: usize = 250;
 /// Requests between two looks at the outside world.
 const CHUNK: u64 = 1 << 16;
 /// A round is at least and at most so many times as long as all before.
@@ -87,6 +90,14 @@ pub(crate) trait Replication: Send + Sized {
     /// Every metric of `replications`.
     fn rows(replications: &[&Self]) -> Vec<Row>;
 
+    /// Counting begins anew, at the last event.
+    fn begin_anew(&mut self) {}
+
+    /// Response times in the order of their ends, where they are kept for what they tell of the system's memory.
+    fn remembered(&self) -> Option<&Batches> {
+        None
+    }
+
     /// Where the requests of `replications` went over time, where that is counted.
     fn over_time(_replications: &[&Self]) -> Option<OverTime> {
         None
@@ -108,6 +119,8 @@ pub(crate) struct Subject<'a, E> {
     pub(crate) servers: usize,
     /// How many users wait for replies.
     pub(crate) users: u64,
+    /// Its parts share the requests, so that all of them together may forget sooner than one of them.
+    pub(crate) forgets_together: bool,
     /// The metrics that must be sharp whatever else is asked for.
     pub(crate) always: Vec<String>,
     /// What a reader must know beforehand.
@@ -126,8 +139,11 @@ pub(crate) struct Study<'a, E> {
     outside: Outside<'a>,
     /// Replications that there is memory for.
     room: u64,
-    /// Requests that each replication must measure before there are intervals.
-    long_enough: u64,
+    /// Requests that each replication must measure before there are intervals; none: that is judged by what is measured.
+    long_enough: Option<u64>,
+    /// There are so many servers that what is left of the beginning is more than chance: counting begins anew until both halves
+    /// of a run have one mean.
+    settles: bool,
     /// All was sharp at the last look.
     sharp: bool,
     converged: bool,
@@ -154,12 +170,16 @@ impl<'a, E: Replication> Study<'a, E> {
         let least = if control.precision.is_some() && !finite { LEAST_REPLICATIONS } else { 2 };
         let replications = u64::from(control.replications.max(least));
         let relaxation = control.relaxation.filter(|_| !finite).unwrap_or(0);
-        let long_enough = RELAXATIONS.saturating_mul(relaxation);
-        let needed = long_enough.saturating_add(FLOOR.0).saturating_mul(replications);
-        if relaxation > 0 && needed > control.max_jobs && long_enough > FLOOR.0 {
+        let mut long_enough = Some(RELAXATIONS.saturating_mul(relaxation));
+        let needed = RELAXATIONS.saturating_mul(relaxation).saturating_add(FLOOR.0).saturating_mul(replications);
+        if relaxation > 0 && needed > control.max_jobs && long_enough > Some(FLOOR.0) {
             let max_jobs = control.max_jobs;
-            return Err(SimError::TooSlow { relaxation, replications, needed, max_jobs });
+            if !subject.forgets_together {
+                return Err(SimError::TooSlow { relaxation, replications, needed, max_jobs });
+            }
+            long_enough = None;
         }
+        let settles = subject.forgets_together && !finite && (long_enough.is_none() || subject.servers > MANY);
         let stations = subject.servers as u64 + subject.users;
         let each = REPLICATION + STATION * stations;
         let what = format!("{replications} replications with {stations} servers and users each");
@@ -190,6 +210,7 @@ impl<'a, E: Replication> Study<'a, E> {
             outside,
             room,
             long_enough,
+            settles,
             sharp: false,
             converged: false,
             notes,
@@ -250,6 +271,9 @@ impl<'a, E: Replication> Study<'a, E> {
                 return Ok(());
             }
             length = ((length as f64 * growth) as u64).min(budget);
+            if !self.has_settled() {
+                self.replications.iter_mut().for_each(E::begin_anew);
+            }
         }
     }
 
@@ -323,8 +347,10 @@ impl<'a, E: Replication> Study<'a, E> {
         let widest = widest_of(&measures, asked);
         self.outside.relative = Some(widest);
         let measured = self.replications.iter().map(E::measured).min().unwrap_or(0);
-        let is_long = measured >= self.long_enough;
-        let sharp = widest <= precision.relative && is_long;
+        let played = self.measured();
+        let rows = E::rows(&played);
+        let undecided = undecided(&rows, self.control, self.alike(&rows, &played));
+        let sharp = widest <= precision.relative && undecided.is_none() && self.is_long() && self.has_settled();
         if sharp && (self.sharp || self.course.finite) {
             self.converged = true;
             return None;
@@ -332,11 +358,36 @@ impl<'a, E: Replication> Study<'a, E> {
         self.sharp = sharp;
         Some(match sharp {
             true => CONFIRMATION,
-            false if widest <= precision.relative => {
-                (self.long_enough as f64 / measured.max(1) as f64).clamp(GROWTH.0, GROWTH.1)
-            }
+            false if widest <= precision.relative => match (undecided, self.long_enough) {
+                (Some(growth), _) => growth,
+                (None, Some(long_enough)) => (long_enough as f64 / measured.max(1) as f64).clamp(GROWTH.0, GROWTH.1),
+                (None, None) => CONFIRMATION,
+            },
             false => growth(widest, precision.relative),
         })
+    }
+
+    /// Whether nothing is left of how it began, where that matters.
+    fn has_settled(&self) -> bool {
+        !self.settles || forgetting::has_settled(self.replications.iter().filter_map(E::remembered), forgetting::ANEW)
+    }
+
+    /// Whether every replication is long against what the system remembers.
+    fn is_long(&self) -> bool {
+        match self.long_enough {
+            Some(long_enough) => self.replications.iter().all(|engine| engine.measured() >= long_enough),
+            None => forgetting::has_forgotten(self.replications.iter().filter_map(E::remembered)),
+        }
+    }
+
+    /// How many requests tell as much as one; the first of `rows` is the mean response time.
+    fn alike(&self, rows: &[Row], measured: &[&E]) -> f64 {
+        let whole = E::responses(measured);
+        let remembered: Vec<&Batches> = measured.iter().filter_map(|engine| engine.remembered()).collect();
+        match remembered.is_empty() {
+            true => rows.first().map_or(1.0, |row| forgetting::alike_of_parts(&row.parts, &whole)),
+            false => forgetting::alike(remembered, whole.variance()),
+        }
     }
 
     fn jobs_so_far(&self) -> u64 {
@@ -367,21 +418,29 @@ impl<'a, E: Replication> Study<'a, E> {
             self.notes.push(format!("the warm-up was not over at the end of {short} of {replications} replications"));
         }
         let measured = self.measured();
-        let is_long = self.replications.iter().all(|engine| engine.measured() >= self.long_enough);
+        let is_long = self.is_long();
         let mut rows = E::rows(&measured);
+        let alike = self.alike(&rows, &measured);
         let whole = E::responses(&measured);
         let over_time = E::over_time(&measured);
         let jobs = measured.iter().map(|engine| engine.measured()).sum();
         let (more_rows, more_notes) = (self.subject.closing)(&self.replications, self.pool.as_ref());
         rows.extend(more_rows);
         self.notes.extend(more_notes);
-        let mut measures = summary::measures(&rows, self.control.confidence());
+        let mut measures = summary::answers(&rows, self.control.confidence(), alike);
         if !is_long {
-            self.notes.push(format!(
-                "too short for intervals: the system takes {} requests to forget its state, and each of {replications} \
-                 replications has to measure {RELAXATIONS} times as many",
-                self.long_enough / RELAXATIONS
-            ));
+            self.notes.push(match self.long_enough {
+                Some(long_enough) => format!(
+                    "too short for intervals: the system takes {} requests to forget its state, and each of {replications} \
+                     replications has to measure {RELAXATIONS} times as many",
+                    long_enough / RELAXATIONS
+                ),
+                None => format!(
+                    "too short for intervals: response times had not settled, or were still alike over a tenth of each of \
+                     {replications} replications: raise max_jobs (now {}) or lower the load",
+                    self.control.max_jobs
+                ),
+            });
             for measure in &mut measures {
                 measure.estimate = measure.estimate.clone().withheld(NoInterval::TooShort);
             }
@@ -454,6 +513,21 @@ pub(crate) fn widest(measures: &[Measure], control: &Control) -> f64 {
 fn widest_of(measures: &[Measure], asked: impl Fn(&str) -> bool) -> f64 {
     let asked = measures.iter().filter(|measure| asked(&measure.metric));
     asked.map(|measure| measure.estimate.relative_half_width()).fold(0.0, f64::max)
+}
+
+/// How many times as much it takes until one knows on which side of their limits shares are of which every part says the
+/// same, such as those without any event; none where that is known.
+pub(crate) fn undecided(rows: &[Row], control: &Control, alike: f64) -> Option<f64> {
+    let confidence = control.confidence();
+    let of = |(metric, limit): &(String, f64)| {
+        let row = rows.iter().find(|row| row.metric == *metric && row.events.is_some())?;
+        row.measure(confidence).estimate.is_sharp().then_some(())?;
+        let (low, high) = row.answer(confidence, alike).estimate.interval()?;
+        // What is left on the side of the limit shrinks with the length.
+        let growth = if row.whole? < *limit { high / limit } else { (1.0 - low) / (1.0 - limit) };
+        (low < high && (low..=high).contains(limit)).then(|| (1.1 * growth).clamp(GROWTH.0, GROWTH.1))
+    };
+    control.limits.iter().filter_map(of).reduce(f64::max)
 }
 
 /// How many times as much it takes until intervals this wide are as narrow as `relative`.

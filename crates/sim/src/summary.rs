@@ -1,6 +1,6 @@
 //! From the counts of parts (replications of a run, or sections of one) to numbers with intervals.
 
-use sojourn_stats::measure::{NoInterval, of_parts, quantile_stands};
+use sojourn_stats::measure::{self, NoInterval, of_parts, quantile_stands};
 use sojourn_stats::{Estimate, Histogram, Measure};
 
 use crate::joins::{DIFFERENCE, Joins, SUM};
@@ -8,6 +8,7 @@ use crate::requests::connections::Connections;
 use crate::requests::of_class::OfClass;
 
 /// A metric of the whole, and of each part.
+#[derive(Default)]
 pub(crate) struct Row {
     pub(crate) metric: String,
     pub(crate) unit: &'static str,
@@ -17,22 +18,56 @@ pub(crate) struct Row {
     pub(crate) samples: u64,
     /// There is no interval unless every part has a value; else parts without one are left out.
     pub(crate) needs_every_part: bool,
+    /// Of a share that chance decides: events, and how often there could have been one.
+    pub(crate) events: Option<(u64, u64)>,
+    /// Between which ends the whole is for sure, where it was read from a histogram.
+    pub(crate) ends: Option<(f64, f64)>,
 }
 
-impl Row {
+/// The rows of a whole and its parts, as they are added.
+pub(crate) struct Rows<'a, P> {
+    pub(crate) rows: Vec<Row>,
+    of: (&'a P, &'a [P]),
+}
+
+impl<'a, P> Rows<'a, P> {
+    pub(crate) fn new(whole: &'a P, parts: &'a [P]) -> Rows<'a, P> {
+        Rows { rows: Vec::new(), of: (whole, parts) }
+    }
+
     /// What `of` gives of the whole and of each part; parts without a value are left out.
-    pub(crate) fn of_each<P>(
+    pub(crate) fn add(
+        &mut self,
         metric: impl Into<String>,
         unit: &'static str,
         samples: u64,
-        (whole, parts): (&P, &[P]),
         of: impl Fn(&P) -> Option<f64>,
-    ) -> Row {
+    ) {
+        let (whole, parts) = self.of;
         let parts = parts.iter().map(&of).collect();
-        Row { metric: metric.into(), unit, whole: of(whole), parts, samples, needs_every_part: false }
+        self.rows.push(Row { metric: metric.into(), unit, whole: of(whole), parts, samples, ..Row::default() });
     }
 
-    /// The metric with its interval.
+    /// The share of events among all chances of one, as `of` gives both.
+    pub(crate) fn share(&mut self, metric: impl Into<String>, of: impl Fn(&P) -> (u64, u64)) {
+        let events = of(self.of.0);
+        self.add(metric, "1", events.1, |part| {
+            let (events, chances) = of(part);
+            per(events as f64, chances)
+        });
+        self.rows.last_mut().expect("it was added").events = Some(events);
+    }
+
+    /// What was added last is no matter of chance where `is_certain`.
+    pub(crate) fn certain(&mut self, is_certain: bool) {
+        if let Some(row) = self.rows.last_mut().filter(|_| is_certain) {
+            row.events = None;
+        }
+    }
+}
+
+impl Row {
+    /// The metric with the interval that the spread of its parts implies: what a run is lengthened by.
     pub(crate) fn measure(&self, confidence: f64) -> Measure {
         let parts: Vec<f64> = self.parts.iter().flatten().copied().filter(|value| value.is_finite()).collect();
         let estimate = match self.whole.filter(|value| value.is_finite()) {
@@ -43,11 +78,29 @@ impl Row {
         };
         Measure::new(self.metric.as_str(), self.unit, estimate)
     }
+
+    /// The metric with an interval that says no more than is known: not narrower than a histogram's bucket, nor, where events
+    /// are few, than their law, when `alike` requests tell as much as one.
+    pub(crate) fn answer(&self, confidence: f64, alike: f64) -> Measure {
+        let Measure { metric, unit, mut estimate } = self.measure(confidence);
+        if let Some(events) = self.events {
+            estimate = measure::of_few(estimate, events, alike, confidence);
+        }
+        if let Some(ends) = self.ends {
+            estimate = estimate.widened(ends);
+        }
+        Measure { metric, unit, estimate }
+    }
 }
 
-/// The metrics with their intervals.
+/// The metrics with the intervals that the spread of their parts implies.
 pub(crate) fn measures(rows: &[Row], confidence: f64) -> Vec<Measure> {
     rows.iter().map(|row| row.measure(confidence)).collect()
+}
+
+/// The metrics with their intervals, where `alike` requests tell as much as one.
+pub(crate) fn answers(rows: &[Row], confidence: f64, alike: f64) -> Vec<Measure> {
+    rows.iter().map(|row| row.answer(confidence, alike)).collect()
 }
 
 /// The metrics' values in each part.
@@ -85,6 +138,10 @@ pub(crate) struct Counts {
     pub(crate) ended: u64,
     pub(crate) denied: u64,
     pub(crate) abandoned: u64,
+    /// How often clients asked once more; none where they do not.
+    pub(crate) retried: Option<u64>,
+    /// Whether a request may be denied, and given up: else that none was is no matter of chance.
+    pub(crate) may_fail: (bool, bool),
     /// Requests sent to each server.
     pub(crate) sent: Vec<u64>,
     /// Of connections, where they are set up.
@@ -98,7 +155,7 @@ pub(crate) fn mean(metric: &str, whole: &Histogram, parts: &[&Histogram]) -> Row
     let seconds = |histogram: &Histogram| histogram.mean().map(|ns| ns * 1e-9);
     let parts = parts.iter().map(|part| seconds(part)).collect();
     let samples = whole.count();
-    Row { metric: metric.into(), unit: "s", whole: seconds(whole), parts, samples, needs_every_part: false }
+    Row { metric: metric.into(), unit: "s", whole: seconds(whole), parts, samples, ..Row::default() }
 }
 
 /// The longest response time (s) of a part, mean over the parts: that of the whole grows with their number.
@@ -107,7 +164,7 @@ pub(crate) fn longest(metric: &str, whole: &Histogram, parts: &[&Histogram]) -> 
     let known: Vec<f64> = parts.iter().flatten().copied().collect();
     let mean = (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64);
     let samples = whole.count();
-    Row { metric: metric.into(), unit: "s", whole: mean, parts, samples, needs_every_part: false }
+    Row { metric: metric.into(), unit: "s", whole: mean, parts, samples, ..Row::default() }
 }
 
 /// The `p` quantile (s) of all response times; with an interval only if every part has enough of them.
@@ -116,58 +173,63 @@ pub(crate) fn quantile(metric: &str, whole: &Histogram, parts: &[&Histogram], p:
     let seconds = |histogram: &Histogram| histogram.quantile(p).map(|ns| ns as f64 * 1e-9);
     let parts = parts.iter().map(|part| if enough(part) { seconds(part) } else { None }).collect();
     let samples = whole.count();
+    let ends = whole.quantile_ends(p).map(|(low, high)| (low as f64 * 1e-9, high as f64 * 1e-9));
     let whole = if quantile_stands(samples, p) { seconds(whole) } else { None };
-    Row { metric: metric.into(), unit: "s", whole, parts, samples, needs_every_part: true }
+    Row { metric: metric.into(), unit: "s", whole, parts, samples, needs_every_part: true, ends, ..Row::default() }
 }
 
 /// Every metric but the response times.
 pub(crate) fn others(whole: &Counts, parts: &[Counts]) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let mut add = |metric: &str, unit: &'static str, samples: u64, of: &dyn Fn(&Counts) -> Option<f64>| {
-        rows.push(Row::of_each(metric, unit, samples, (whole, parts), of));
-    };
+    let mut rows = Rows::new(whole, parts);
     for (class, OfClass { name, completed, .. }) in whole.of_class.iter().enumerate() {
-        add(&format!("response_time_mean_{name}"), "s", *completed, &|part| {
+        rows.add(format!("response_time_mean_{name}"), "s", *completed, |part| {
             per(part.of_class[class].response_ns as f64 * 1e-9, part.of_class[class].completed)
         });
     }
-    add("waiting_time_mean", "s", whole.served, &|part| per(part.waiting_s, part.served));
-    add("service_time_mean", "s", whole.served, &|part| per(part.service_s, part.served));
-    add("throughput", "1/s", whole.completions, &|part| {
+    rows.add("waiting_time_mean", "s", whole.served, |part| per(part.waiting_s, part.served));
+    rows.add("service_time_mean", "s", whole.served, |part| per(part.service_s, part.served));
+    rows.add("throughput", "1/s", whole.completions, |part| {
         (part.elapsed_s > 0.0).then(|| part.completions as f64 / part.elapsed_s)
     });
-    add("utilization", "1", whole.completions, &|part| (part.elapsed_s > 0.0).then(|| part.busy_s / part.elapsed_s));
-    add("error_ratio", "1", whole.ended, &|part| per(part.denied as f64, part.ended));
-    add("abandoned_ratio", "1", whole.ended, &|part| per(part.abandoned as f64, part.ended));
+    rows.add("utilization", "1", whole.completions, |part| {
+        (part.elapsed_s > 0.0).then(|| part.busy_s / part.elapsed_s)
+    });
+    rows.share("error_ratio", |part| (part.denied, part.ended));
+    rows.certain(!whole.may_fail.0);
+    rows.share("abandoned_ratio", |part| (part.abandoned, part.ended));
+    rows.certain(!whole.may_fail.1);
+    if whole.retried.is_some() {
+        rows.add("attempts_mean", "1", whole.ended, |part| {
+            per((part.ended + part.retried.unwrap_or(0)) as f64, part.ended)
+        });
+    }
     if whole.connections.is_some() {
         let of = |part: &Counts| part.connections.unwrap_or_default();
         let connections = of(whole);
-        let tried = connections.set_up + connections.given_up;
         let per_second = |part: &Counts, sum: f64| (part.elapsed_s > 0.0).then(|| sum / part.elapsed_s);
-        add("connect_time_mean", "s", connections.set_up, &|part| {
+        rows.add("connect_time_mean", "s", connections.set_up, |part| {
             per(of(part).set_up_ns as f64 * 1e-9, of(part).set_up)
         });
-        add("connection_rate", "1/s", connections.set_up, &|part| per_second(part, of(part).set_up as f64));
-        add("connection_error_ratio", "1", tried, &|part| {
-            per(of(part).given_up as f64, of(part).set_up + of(part).given_up)
-        });
-        add("byte_throughput", "B/s", whole.completions, &|part| per_second(part, of(part).bytes as f64));
-        add("littles_load_factor", "1", whole.completions, &|part| {
+        rows.add("connection_rate", "1/s", connections.set_up, |part| per_second(part, of(part).set_up as f64));
+        rows.share("connection_error_ratio", |part| (of(part).given_up, of(part).set_up + of(part).given_up));
+        rows.add("byte_throughput", "B/s", whole.completions, |part| per_second(part, of(part).bytes as f64));
+        rows.add("littles_load_factor", "1", whole.completions, |part| {
             per_second(part, of(part).response_ns as f64 * 1e-9)
         });
     }
     let servers = whole.sent.len();
     if servers > 1 {
         let sent: u64 = whole.sent.iter().sum();
-        add("imbalance_index", "1", sent, &|part| imbalance(&part.sent));
+        rows.add("imbalance_index", "1", sent, |part| imbalance(&part.sent));
         if servers <= MOST_SHARES {
             for server in 0..servers {
-                let share = |part: &Counts| per(part.sent[server] as f64, part.sent.iter().sum());
-                add(&format!("share_{}", server + 1), "1", sent, &share);
+                rows.share(format!("share_{}", server + 1), |part| (part.sent[server], part.sent.iter().sum()));
+                // A policy may send each server just so many; that it sends one none, or all, is what was seen.
+                rows.certain(![0, sent].contains(&whole.sent[server]));
             }
         }
     }
-    rows
+    rows.rows
 }
 
 /// A mean over so many; none over none.
@@ -226,6 +288,10 @@ impl Counts {
         ] {
             *own = (how.small)(*own, others);
         }
+        if let Some(others) = other.retried {
+            self.retried = Some((how.small)(self.retried.unwrap_or(0), others));
+        }
+        self.may_fail = (self.may_fail.0 || other.may_fail.0, self.may_fail.1 || other.may_fail.1);
         self.sent.resize(other.sent.len(), 0);
         self.sent.iter_mut().zip(&other.sent).for_each(|(own, others)| *own = (how.small)(*own, *others));
         if let Some(others) = &other.connections {
@@ -258,6 +324,8 @@ mod tests {
                 ended: 16,
                 denied: 4,
                 abandoned: 2,
+                retried: Some(8),
+                may_fail: (true, true),
                 sent: vec![3, 9],
                 connections: Some(Connections {
                     set_up: 4,
@@ -278,6 +346,8 @@ mod tests {
                 ended: 40,
                 denied: 20,
                 abandoned: 8,
+                retried: Some(4),
+                may_fail: (true, true),
                 sent: vec![10, 15],
                 connections: Some(Connections {
                     set_up: 10,
@@ -305,7 +375,7 @@ mod tests {
     #[test]
     fn each_metric_by_hand() {
         let parts = two();
-        let wanted: [(&str, &str, u64, [f64; 3]); 16] = [
+        let wanted: [(&str, &str, u64, [f64; 3]); 17] = [
             ("response_time_mean_x", "s", 24, [6.0 / 24.0, 4.0 / 8.0, 2.0 / 16.0]),
             ("response_time_mean_y", "s", 18, [13.0 / 18.0, 6.0 / 4.0, 7.0 / 14.0]),
             ("waiting_time_mean", "s", 30, [9.0 / 30.0, 5.0 / 10.0, 4.0 / 20.0]),
@@ -314,6 +384,7 @@ mod tests {
             ("utilization", "1", 42, [3.5 / 10.0, 2.0 / 4.0, 1.5 / 6.0]),
             ("error_ratio", "1", 56, [24.0 / 56.0, 4.0 / 16.0, 20.0 / 40.0]),
             ("abandoned_ratio", "1", 56, [10.0 / 56.0, 2.0 / 16.0, 8.0 / 40.0]),
+            ("attempts_mean", "1", 56, [68.0 / 56.0, 24.0 / 16.0, 44.0 / 40.0]),
             ("connect_time_mean", "s", 14, [5.0 / 14.0, 2.0 / 4.0, 3.0 / 10.0]),
             ("connection_rate", "1/s", 14, [14.0 / 10.0, 4.0 / 4.0, 10.0 / 6.0]),
             ("connection_error_ratio", "1", 24, [10.0 / 24.0, 4.0 / 8.0, 6.0 / 16.0]),
@@ -342,6 +413,7 @@ mod tests {
         let nothing = Counts {
             sent: vec![0; 2],
             connections: Some(Connections::default()),
+            retried: Some(0),
             of_class: vec![class],
             ..Counts::default()
         };
@@ -368,6 +440,26 @@ mod tests {
         assert!(near(row.whole, 4.0) && near(row.parts[0], 2.0) && near(row.parts[1], 6.0), "{:?}", row.parts);
         assert_eq!((row.parts[2], row.samples), (None, 4));
         assert_eq!(longest("response_time_max", &empty, &[&empty]).whole, None);
+    }
+
+    /// Two parts with an event each, or none, or with the same median, do not make a number exact.
+    #[test]
+    fn parts_that_agree_by_chance_are_not_exact() {
+        let two =
+            |denied: u64| [(); 2].map(|()| Counts { ended: 200, denied, may_fail: (true, false), ..Counts::default() });
+        let error = |parts: &[Counts]| {
+            let rows = others(&Counts::sum(parts), parts);
+            let row = rows.iter().find(|row| row.metric == "error_ratio").expect("requests have ended");
+            row.answer(0.95, 1.0).estimate.interval().expect("there are two parts")
+        };
+        let (none, one) = (error(&two(0)), error(&two(1)));
+        assert!(none.0 == 0.0 && none.1 > 0.0074 && one.0 < 0.001 && one.1 > 0.017, "{none:?}, {one:?}");
+        let never = two(0).map(|part| Counts { may_fail: (false, false), ..part });
+        assert_eq!(error(&never), (0.0, 0.0), "it cannot happen");
+        let part = times(&[2, 3, 2, 2, 2, 2, 2, 2, 2, 2]);
+        let row = quantile("response_time_p50", &part, &[&part, &part], 0.5);
+        let Some((low, high)) = row.answer(0.95, 1.0).estimate.interval() else { panic!("five lie beyond it") };
+        assert!(low <= 2.0 && 2.0 < high && high < 2.02, "{low} to {high}");
     }
 
     #[test]

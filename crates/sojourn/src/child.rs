@@ -1,9 +1,8 @@
-//! What several live parts have on the command line: where clients are served, backends, limits; and how a part fails.
+//! What several live parts have on the command line: where clients are served, and how a part fails.
 
 use std::net::SocketAddr;
 
-use sojourn_dispatch::Limit;
-use sojourn_part::{Backend, ServeError};
+use sojourn_part::ServeError;
 use sojourn_stats::Span;
 
 use crate::exit::{Failure, bad_input, failed};
@@ -74,34 +73,4 @@ pub(crate) fn failure(error: ServeError) -> Failure {
         ServeError::System { .. } | ServeError::Record => failed(error),
         other => bad_input(other),
     }
-}
-
-/// Reads `N` or `N,RETURN`: the limit of each backend and the mark at which it is chosen again, which is a quarter below if
-/// nothing is said.
-pub(crate) fn limit(flag: &str, text: &str) -> Result<Limit, Failure> {
-    let numbers: Option<Vec<u32>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
-    let read = match numbers.as_deref() {
-        Some(&[most]) => Limit::new(most, Limit::usual_return(most)),
-        Some(&[most, returns]) => Limit::new(most, returns),
-        _ => return Err(bad_input(format!("{flag} {text}: a number, or two with a comma, e.g. `20` or `20,15`"))),
-    };
-    read.map_err(|e| bad_input(format!("{flag} {text}: {e}")))
-}
-
-/// Reads `NAME=ADDRESS*WEIGHT`; where the address is wrong, says so as `right` does, with an example.
-pub(crate) fn backend(
-    text: &str,
-    index: usize,
-    (wrong_address, example): (&str, &str),
-    address: impl Fn(&str) -> Option<SocketAddr>,
-) -> Result<Backend, Failure> {
-    let (name, rest) = match text.split_once('=') {
-        Some((name, rest)) => (name.to_string(), rest),
-        None => (format!("server-{}", index + 1), text),
-    };
-    let (place, weight) = rest.split_once('*').unwrap_or((rest, "1"));
-    let wrong = |what: &str| bad_input(format!("--backend {text}: {what}; write e.g. `{example}`"));
-    let address = address(place).ok_or_else(|| wrong(wrong_address))?;
-    let weight: f64 = weight.parse().ok().filter(|w| *w > 0.0).ok_or_else(|| wrong("the weight is not above 0"))?;
-    Ok(Backend { weight, ..Backend::new(name, address) })
 }

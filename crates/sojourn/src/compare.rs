@@ -109,6 +109,10 @@ fn servers(arguments: &Arguments) -> Result<Exit, Failure> {
         let runs = reports[0].len() + reports[1].len();
         let told = format!("{runs} runs in turns; intervals at 95 % from the pairs, each for itself");
         table::outln(&format!("\n{}", table::paragraph("", &told)));
+        let length = reports.iter().flatten().map(|report| report.elapsed_s).fold(0.0, f64::max);
+        if let Some(told) = takes(&comparisons, length) {
+            table::outln(&table::paragraph("", &told));
+        }
         if doubts.is_empty() {
             table::outln(if interrupted { "INCOMPLETE" } else { "VALID" });
         } else {
@@ -208,6 +212,14 @@ fn alone<'a>(a: &'a Answers, b: &'a Answers) -> Vec<(&'static str, &'a str)> {
     missing("A", a, b).chain(missing("B", b, a)).collect()
 }
 
+/// How many more rounds, of runs of so many seconds, it takes to see a difference of the mean response time, where none was.
+fn takes(comparisons: &[Comparison], run_s: f64) -> Option<String> {
+    let mean = comparisons.iter().find(|c| c.metric == "response_time_mean" && !c.differs())?;
+    let (takes, run) = (mean.takes()?, table::quantity(run_s, "s"));
+    let each = mean.more.map_or(String::new(), |_| format!(", a run of A and one of B of {run} each (--rounds)"));
+    Some(format!("No difference of {} was seen: {takes}{each}. Longer runs need fewer of them.", mean.metric))
+}
+
 fn rows(comparisons: &[Comparison]) -> String {
     let header = ["metric", "A", "B", "B - A", "B / A", "effect", "from", "verdict"];
     // A and the ratio tell B.
@@ -239,6 +251,7 @@ fn to_json(c: &Comparison) -> Value {
         "ratio": c.ratio.as_ref().map(ends),
         "effect_size": c.effect_size,
         "could_have_seen": c.could_have_seen,
+        "more": c.more,
         "differs": c.differs(),
         "from": c.how.to_string(),
         "verdict": c.verdict(),

@@ -1,54 +1,35 @@
 //! `sojourn listen`: what load daemons and front nodes report, as it comes.
 
-use std::collections::HashSet;
 use std::io::{self, Write};
-use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
 
 use serde_json::Value;
-use sojourn_report::{Key, ListenerConfig, ReportsConfig, child};
+use sojourn_part::settings::Given;
+use sojourn_part::settings::loadd::ListenSettings;
+use sojourn_report::{Key, child};
 
 use crate::child::failure;
-use crate::exit::{Exit, Failure, bad_input};
+use crate::exit::{Exit, Failure};
+use crate::settings::settings;
 
 /// Print what load daemons and front nodes report: `sojourn listen --on 0.0.0.0:7400 --key FILE`
 ///
 /// It stands where a balancer would stand, chooses nothing, and shows that names, addresses and keys are right. Ctrl-C ends it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Address and port (UDP) where they report to; port 0 takes a free one and says which
-    #[arg(long, value_name = "IP:PORT")]
-    on: SocketAddr,
-    /// File with the key that is shared with them, at least 16 bytes
-    #[arg(long, value_name = "FILE")]
-    key: PathBuf,
-    /// Believe only reports of these names [default: all that have the key]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    names: Vec<String>,
-    /// Order each front node that is heard to measure the round trip to these clients
-    #[arg(long, value_name = "IP", value_delimiter = ',')]
-    probe: Vec<IpAddr>,
+    #[command(flatten)]
+    given: Given<ListenSettings>,
     /// Print JSON lines
     #[arg(long)]
     json: bool,
-    /// Listen until standard input closes, as a child of a run
-    #[arg(long, hide = true)]
-    child: bool,
 }
 
-pub(crate) fn listen(arguments: &Arguments) -> Result<Exit, Failure> {
-    let Arguments { on, key, names, probe, .. } = arguments;
-    let mut known = HashSet::new();
-    if let Some(twice) = names.iter().find(|name| !known.insert(*name)) {
-        return Err(bad_input(format!("--names: {twice} is named twice")));
-    }
-    let reports = ReportsConfig::new(*on, Key::read(key).map_err(bad_input)?);
-    let config = ListenerConfig { reports, names: names.clone() };
-    let clients = probe.iter().map(ToString::to_string).collect();
-    let input = arguments.child.then(io::stdin);
-    let served = match arguments.json || arguments.child {
-        true => child::listener(config, clients, io::stdout(), input),
-        false => child::listener(config, clients, InWords::default(), input),
+pub(crate) fn listen(Arguments { given, json }: &Arguments) -> Result<Exit, Failure> {
+    let key = |settings: &ListenSettings| Key::of_file(settings.key_file.as_deref()).map(drop);
+    let Some(settings) = settings(given, key)? else { return Ok(Exit::Ok) };
+    let input = given.is_child().then(io::stdin);
+    let served = match *json || given.is_child() {
+        true => child::listener(&settings, io::stdout(), input),
+        false => child::listener(&settings, InWords::default(), input),
     };
     served.map(|()| Exit::Ok).map_err(failure)
 }

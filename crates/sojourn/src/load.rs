@@ -128,20 +128,18 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
         .map_err(refused)?
         .iter()
         .for_each(|caveat| crate::table::errln(&format!("note: {caveat}")));
-    // A disk that is full loses no numbers: they are told first.
-    let exit = print::report(&report, &objectives, &runner.clocks(), arguments.json);
     if let Some(path) = &arguments.hdr {
         write_whole(path, report.hdr_log().as_bytes()).map_err(failed)?;
         crate::table::wrote(path);
     }
     if let Some(path) = &arguments.report {
         let judged: Vec<(String, String)> =
-            objectives.iter().map(|o| (o.text.clone(), print::judge(o, &report).words)).collect();
+            objectives.iter().map(|o| (o.text.clone(), print::judge_in_words(o, &report))).collect();
         let page = page::render(&report, &order.name(), env!("CARGO_PKG_VERSION"), &judged);
         write_whole(path, page.as_bytes()).map_err(failed)?;
         crate::table::wrote(path);
     }
-    Ok(exit)
+    Ok(print::report(&report, &objectives, &runner.clocks(), arguments.json))
 }
 
 /// Keeps the cores of `--awake` awake until it is dropped.

@@ -31,7 +31,6 @@ mod plan;
 mod queue;
 mod replay;
 mod report;
-mod reporting;
 mod run;
 mod settings;
 mod switch;

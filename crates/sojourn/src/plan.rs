@@ -7,9 +7,8 @@ use sojourn_lab::plan::advice::Traffic;
 use sojourn_lab::plan::{Answered, Plan};
 use sojourn_lab::{Context, Engine, Progress, Step};
 
-use crate::exit::{Exit, Failure, failed};
+use crate::exit::{Exit, Failure};
 use crate::experiment::{Flags, bar, failure};
-use crate::run::Ran;
 use crate::table::Scale;
 use crate::{interrupt, table};
 
@@ -54,9 +53,6 @@ pub(crate) fn plan(arguments: &Arguments) -> Result<Exit, Failure> {
     } else {
         table::outln(&text(&plan, &path));
     }
-    if let Some(unwritten) = &plan.unwritten {
-        return Err(failed(unwritten));
-    }
     let exit = match plan.offers.is_empty() {
         _ if plan.interrupted || plan.cut_short => Exit::Interrupted,
         true => Exit::Missed,
@@ -69,9 +65,8 @@ pub(crate) fn plan(arguments: &Arguments) -> Result<Exit, Failure> {
     let context = Context { out: Some(path.join("live")), ..context };
     let engines = [Engine::Theory, Engine::Sim, Engine::Live];
     let answered = sojourn_lab::run(&source, Some(&engines), &context);
-    let Ran { path, answers, unwritten } = Ran::of(answered, &cancel)?;
-    let printed = table::print(&answers, &path, false);
-    unwritten.map_or(printed, |unwritten| Err(failed(unwritten)))
+    let (path, answers) = answered.map_err(|error| failure(error, &cancel))?;
+    table::print(&answers, &path, false)
 }
 
 /// The command that repeats this plan.
@@ -196,6 +191,7 @@ fn scales(plan: &Plan) -> Vec<Option<Scale>> {
 fn told(answer: &Answered, scale: Option<&Scale>) -> String {
     let number = match (&answer.estimate, scale) {
         (None, _) => "not measured".into(),
+        (Some(_), _) if answer.share().is_some() => answer.share().unwrap_or_default(),
         (Some(found), Some(scale)) => table::with_interval_in(found, scale),
         (Some(found), None) => table::with_interval(found, &answer.unit),
     };

@@ -14,7 +14,8 @@ use crate::{interrupt, table};
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The queue in Kendall's notation: A/S/c, A/S/c/room, A/S/c/room/population, and after a dash FCFS, PS, LPS(8), LAS,
-    /// RR(10 ms), LCFS, LCFS-PR, SIRO, PRIO or PRIO-PR
+    /// RR(10 ms), LCFS, LCFS-PR, SIRO, PRIO or PRIO-PR; c may be inf. A/S/c-JSQ: queues side by side, of which each job
+    /// joins the shortest, or with JSQ(2) the shorter of two drawn ones
     queue: String,
     /// Law of the gaps between arrivals, e.g. 'exponential(rate = 0.8 /s)'; `utilization = 0.8` may stand for the rate.
     /// With a population: of the time that each member stays away

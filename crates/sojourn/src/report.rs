@@ -68,7 +68,10 @@ fn beside(all: &[(&Path, Answers)]) -> Result<String, Failure> {
             return Err(bad_input(format!("report: {} is named twice; name each run once", dir.display())));
         }
     }
-    let named: Vec<(String, &Answers)> =
-        all.iter().map(|(dir, answers)| (dir.display().to_string(), answers)).collect();
+    // A folder's own name says enough, unless two have the same.
+    let short = |dir: &Path| dir.file_name().map(|name| name.to_string_lossy().into_owned());
+    let are_told_apart = all.iter().filter_map(|(dir, _)| short(dir)).collect::<HashSet<_>>().len() == all.len();
+    let name = |dir: &Path| short(dir).filter(|_| are_told_apart).unwrap_or_else(|| dir.display().to_string());
+    let named: Vec<(String, &Answers)> = all.iter().map(|(dir, answers)| (name(dir), answers)).collect();
     Ok(runs::render(&named, env!("CARGO_PKG_VERSION")))
 }

@@ -6,10 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use indicatif::ProgressBar;
 use serde_json::json;
-use sojourn_lab::folder::Unwritten;
-use sojourn_lab::{Answers, Engine, Progress, RunError, Step};
+use sojourn_lab::{Answers, Engine, Progress, Step};
 
-use crate::exit::{Exit, Failure, bad_input, failed};
+use crate::exit::{Exit, Failure, bad_input};
 use crate::experiment::{self, Flags, failure};
 use crate::{bed, interrupt, table};
 
@@ -29,12 +28,18 @@ pub(crate) struct Arguments {
     /// Print the outcome rows as JSON
     #[arg(long)]
     json: bool,
+    /// Say whether the file is right, and end
+    #[arg(long)]
+    check: bool,
     /// Be inside a bed already
     #[arg(long, hide = true)]
     in_bed: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    if arguments.check {
+        return check(arguments);
+    }
     // Before there is a second thread: who waits for Ctrl-C is one.
     if !arguments.in_bed && needs_bed(arguments)? {
         return bed::again_inside("--in-bed");
@@ -43,30 +48,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.file.is_dir() {
         return run_all(arguments, &cancel);
     }
-    let Ran { path, answers, unwritten } = run_one(arguments, &arguments.file, arguments.out.clone(), &cancel)?;
-    let printed = table::print(&answers, &path, arguments.json);
-    unwritten.map_or(printed, |unwritten| Err(failed(unwritten)))
+    let (path, answers) = run_one(arguments, &arguments.file, arguments.out.clone(), &cancel)?;
+    table::print(&answers, &path, arguments.json)
 }
 
-/// A run that is over.
-pub(crate) struct Ran {
-    pub(crate) path: PathBuf,
-    pub(crate) answers: Answers,
-    /// What of its folder could not be written.
-    pub(crate) unwritten: Option<Unwritten>,
-}
-
-impl Ran {
-    /// Of a run that is over, though not all of its folder may be written.
-    pub(crate) fn of(result: Result<(PathBuf, Answers), RunError>, cancel: &AtomicBool) -> Result<Ran, Failure> {
-        match result {
-            Ok((path, answers)) => Ok(Ran { path, answers, unwritten: None }),
-            Err(RunError::Unwritten { unwritten, answers }) => {
-                Ok(Ran { path: unwritten.path.clone(), answers: *answers, unwritten: Some(unwritten) })
-            }
-            Err(error) => Err(failure(error, cancel)),
-        }
+/// Says of each experiment whether its file is right.
+fn check(arguments: &Arguments) -> Result<Exit, Failure> {
+    let files = if arguments.file.is_dir() { files(&arguments.file)? } else { vec![arguments.file.clone()] };
+    for file in files {
+        let variants = arguments.flags.source(&file, &[])?.variants().map_err(bad_input)?.len();
+        table::outln(&format!("{}: ok; {variants} variant{}", file.display(), if variants == 1 { "" } else { "s" }));
     }
+    Ok(Exit::Ok)
 }
 
 /// Whether a part of it is live over emulated paths. What cannot be read is refused later, as always.
@@ -129,7 +122,7 @@ fn run_all(arguments: &Arguments, cancel: &Arc<AtomicBool>) -> Result<Exit, Fail
     let mut rows = Vec::new();
     for file in &files {
         let stem = file.file_stem().unwrap_or_default();
-        let Ran { path, answers, unwritten } = run_one(arguments, file, Some(out.join(stem)), cancel)?;
+        let (path, answers) = run_one(arguments, file, Some(out.join(stem)), cancel)?;
         if arguments.json {
             let name = stem.to_string_lossy();
             rows.extend(answers.to_json().into_iter().map(|mut row| {
@@ -140,10 +133,6 @@ fn run_all(arguments: &Arguments, cancel: &Arc<AtomicBool>) -> Result<Exit, Fail
             table::outln(&table::line(&answers, &path));
         }
         worst = worst.max(table::exit(&answers));
-        if let Some(unwritten) = unwritten {
-            // The next one would fare no better.
-            return Err(failed(unwritten));
-        }
         if cancel.load(Ordering::Relaxed) {
             break;
         }
@@ -156,7 +145,12 @@ fn run_all(arguments: &Arguments, cancel: &Arc<AtomicBool>) -> Result<Exit, Fail
     Ok(worst)
 }
 
-fn run_one(arguments: &Arguments, file: &Path, out: Option<PathBuf>, cancel: &Arc<AtomicBool>) -> Result<Ran, Failure> {
+fn run_one(
+    arguments: &Arguments,
+    file: &Path,
+    out: Option<PathBuf>,
+    cancel: &Arc<AtomicBool>,
+) -> Result<(PathBuf, Answers), Failure> {
     let source = arguments.flags.source(file, &[])?;
     let engines = arguments.by.as_deref().map(Engine::parse_list).transpose().map_err(bad_input)?;
     let bar = Bar::new(arguments.json);
@@ -165,7 +159,7 @@ fn run_one(arguments: &Arguments, file: &Path, out: Option<PathBuf>, cancel: &Ar
     let context = arguments.flags.context(out, command(arguments, file), &progress)?;
     let result = sojourn_lab::run(&source, engines.as_deref(), &context);
     bar.clear();
-    Ran::of(result, cancel)
+    result.map_err(|error| failure(error, cancel))
 }
 
 /// The command that repeats this run.

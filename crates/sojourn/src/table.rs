@@ -6,7 +6,7 @@ mod text;
 use std::path::Path;
 
 use serde_json::json;
-use sojourn_lab::{Answers, Engine, VariantAnswers, Verdict};
+use sojourn_lab::{Answers, Engine, FAILURES, VariantAnswers, Verdict};
 use sojourn_stats::{Estimate, Measure};
 
 use crate::exit::{Exit, Failure};
@@ -170,14 +170,20 @@ fn text(answers: &Answers, path: &Path) -> String {
     if answers.is_empty() {
         lines.push("\nNo engine has an answer.".into());
     } else {
-        lines.push(mean_table(answers));
-        lines.extend(tail_table(answers));
+        let mut tables = vec![mean_table(answers)];
+        tables.extend(tail_table(answers));
+        tables.extend(failure_table(answers));
+        tables.extend(pairs_table(answers));
         if let Some(table) = network_table(answers) {
-            lines.push("\nChains and stations".into());
-            lines.push(table);
+            tables.push("\nChains and stations".into());
+            tables.push(table);
         }
-        let said = lines.join("\n");
-        lines.extend(meanings(&said).map(|meaning| paragraph("  ", meaning)));
+        // Only cells have these words; a name or a label may be one of them.
+        let is_shown = |metric: &str| metric.contains("_time_") || answers.worst(metric).is_some();
+        let has_sharp = answers.rows().any(|(_, _, of)| is_shown(&of.metric) && of.estimate.is_sharp());
+        let said = tables.join("\n");
+        lines.extend(tables);
+        lines.extend(meanings(&said, has_sharp).map(|meaning| paragraph("  ", meaning)));
     }
     let notes = notes(&answers.variants);
     if !notes.is_empty() {
@@ -185,18 +191,15 @@ fn text(answers: &Answers, path: &Path) -> String {
         let all = answers.variants.len();
         lines.extend(notes.iter().map(|(text, labels)| match labels.len() {
             n if n == all => paragraph("  ", text),
+            n if n > MOST_NAMED => paragraph("  ", &format!("[{} and {} more] {text}", labels[0], n - 1)),
             _ => paragraph("  ", &format!("[{}] {text}", labels.join("; "))),
         }));
     }
     for objective in &answers.objectives {
-        let met = match objective.met {
-            Some(true) => "met",
-            Some(false) => "MISSED",
-            None if objective.undecided => "UNDECIDED: the interval does not tell; measure longer",
-            None => "no number",
-        };
         let label = &answers.variants[objective.variant].label;
-        lines.push(hanging("  ", "    ", &format!("{label}: {} by {}: {met}", objective.text, objective.engine)));
+        let (text, engine, met) = (&objective.text, objective.engine, objective.words().1);
+        let measured = if objective.measured.is_empty() { String::new() } else { format!("{}, ", objective.measured) };
+        lines.push(hanging("  ", "    ", &format!("{label}: {text} by {engine}: {measured}{met}")));
     }
     if answers.variants.iter().any(|variant| variant.trust().is_some()) || answers.verdict != Verdict::Valid {
         lines.push(format!("\nLive: {}", answers.verdict.word()));
@@ -216,19 +219,27 @@ const CELL_WORDS: [(&str, &str); 3] = [
     ("exactly ", "exactly: the interval has no width"),
 ];
 
-/// Of the words that tables say. A narrow table breaks them between their parts.
-fn meanings(tables: &str) -> impl Iterator<Item = &'static str> + use<'_> {
-    let is_said = |words: &str| words.split_whitespace().all(|part| tables.contains(part));
+/// Of the words that tables say, `exactly` only where some number is so. A narrow table breaks them between their parts.
+fn meanings(tables: &str, has_sharp: bool) -> impl Iterator<Item = &'static str> + use<'_> {
+    let is_said = move |words: &str| {
+        words.split_whitespace().all(|part| tables.contains(part)) && (has_sharp || words != CELL_WORDS[2].0)
+    };
     CELL_WORDS.iter().filter(move |(words, _)| is_said(words)).map(|(_, meaning)| *meaning)
 }
 
-/// What a reader of the table must know, once each, behind the engines that say it, with the variants of which they do.
+/// More variants than this are counted.
+const MOST_NAMED: usize = 3;
+
+/// What a reader of the table must know, once each, behind the engines that say it, with the variants of which they do. What
+/// differs in its numbers only is said once, with the first of them: the report has all.
 fn notes(variants: &[VariantAnswers]) -> Vec<(String, Vec<&str>)> {
     let mut of_engines: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+    let words = |note: &str| note.replace(|c: char| c.is_ascii_digit() || c == '.', "");
     for variant in variants {
         let noted = variant.answers.iter().flat_map(|of| of.notes.iter().map(move |note| (of.engine.name(), note)));
         for (engine, note) in noted.filter(|(_, note)| decides(note)) {
-            match of_engines.iter_mut().find(|(by, of, _)| *by == engine && of == note) {
+            match of_engines.iter_mut().find(|(by, of, _)| *by == engine && words(of) == words(note)) {
+                Some((_, _, labels)) if labels.last() == Some(&variant.label.as_str()) => {}
                 Some((_, _, labels)) => labels.push(&variant.label),
                 None => of_engines.push((engine, note, vec![&variant.label])),
             }
@@ -320,6 +331,50 @@ fn tail_table(answers: &Answers) -> Option<String> {
     }
     Some(format!("\n{title}\n{table}"))
 }
+
+/// What went wrong with requests, in every variant, where something did in one; none where all went well.
+fn failure_table(answers: &Answers) -> Option<String> {
+    let columns: Vec<(&str, &str, Engine)> = FAILURES
+        .into_iter()
+        .filter(|(metric, _)| answers.worst(metric).is_some())
+        .flat_map(|(metric, words)| Engine::ALL.map(|engine| (metric, words, engine)))
+        .filter(|(metric, _, engine)| answers.variants.iter().any(|of| of.estimate(*engine, metric).is_some()))
+        .collect();
+    if columns.is_empty() {
+        return None;
+    }
+    let percent = Scale { factor: 100.0, unit: "%".into() };
+    let cell = |variant: &VariantAnswers, (metric, _, engine): &(&str, &str, Engine)| {
+        let scale = if metric.ends_with("_ratio") { &percent } else { &Scale::of("1", None) };
+        variant.estimate(*engine, metric).map_or("-".into(), |estimate| in_scale(estimate, scale))
+    };
+    let header = columns.iter().map(|(_, words, engine)| format!("{words} {engine}"));
+    let header: Vec<String> = std::iter::once("variant".to_owned()).chain(header).collect();
+    let mut table = Grid::new(&header).elsewhere("report.html");
+    for variant in &answers.variants {
+        let cells = columns.iter().map(|column| cell(variant, column));
+        table.add_row(std::iter::once(variant.label.clone()).chain(cells));
+    }
+    Some(format!("\nWhat went wrong\n{table}"))
+}
+
+/// Each variant against the first that is equal to it but for one setting; none where there are none, or too many to read.
+fn pairs_table(answers: &Answers) -> Option<String> {
+    let all = sojourn_lab::compare::within(answers, "response_time_mean");
+    if all.is_empty() || all.len() > PAIRS_LINES {
+        return None;
+    }
+    let mut table = Grid::new(&["at", "B", "A", "B / A"]).elsewhere("report.html");
+    for of in all {
+        let ratio =
+            of.comparison.ratio.map_or("-".into(), |r| format!("{:.3} ({:.3} to {:.3})", r.value, r.low, r.high));
+        table.add_row([of.others, of.values.1, of.values.0, ratio]);
+    }
+    Some(format!("\nMean response time by sim, request for request\n{table}"))
+}
+
+/// More pairs than this are left to the report.
+const PAIRS_LINES: usize = 20;
 
 /// More lines than this are not read on a terminal; the report and `outcomes.csv` have them.
 const NETWORK_LINES: usize = 40;
@@ -498,10 +553,11 @@ mod tests {
 
     #[test]
     fn what_a_narrow_table_breaks_over_lines_is_explained() {
-        let of = |tables: &str| meanings(tables).map(|meaning| &meaning[..9]).collect::<Vec<_>>();
+        let of = |tables: &str| meanings(tables, true).map(|meaning| &meaning[..9]).collect::<Vec<_>>();
         assert_eq!(of("| 5.65 (too | 9.93 |\n| short)     |      |"), ["too short"]);
         assert_eq!(of("| 5.65 (too few) | exactly 3 ms |"), ["too few: ", "exactly: "]);
         assert_eq!(of("| 5.65 | 9.93 |"), [""; 0]);
+        assert!(meanings("| exactly-named | 9.93 |", false).next().is_none(), "a label is no number");
     }
 
     #[test]

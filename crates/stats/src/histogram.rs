@@ -112,6 +112,22 @@ impl Histogram {
         }
     }
 
+    /// The smallest and the largest number that may be the `p` quantile, of which [`Histogram::quantile`] gives one between
+    /// them. `None` of none.
+    pub fn quantile_ends(&self, p: f64) -> Option<(u64, u64)> {
+        let at = index(self.quantile(p)?);
+        Some((low(at).max(self.min), high(at).min(self.max)))
+    }
+
+    /// Their variance within 1 %, from the buckets; 0 of none.
+    pub fn variance(&self) -> f64 {
+        let Some(mean) = self.mean() else { return 0.0 };
+        let square = |(low, high, count): (u64, u64, u64)| {
+            ((low as f64 + high as f64) / 2.0 - mean).powi(2) * count as f64 / self.count as f64
+        };
+        self.buckets().map(square).sum()
+    }
+
     /// The share of the numbers at or below `value`, within the width of its bucket; 0 of none.
     pub fn share_up_to(&self, value: u64) -> f64 {
         let seen: u64 = self.buckets[..=index(value)].iter().sum();

@@ -1,7 +1,10 @@
 //! Confidence intervals. `confidence` is the chance that the interval covers the truth, e.g. 0.95.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::function::beta::beta_reg;
 use statrs::function::erf::erfc_inv;
+
+use crate::root;
 
 /// The `p` quantile of Student's t law with `degrees` degrees of freedom.
 ///
@@ -50,6 +53,29 @@ pub fn ratio(successes: u64, samples: u64, confidence: f64) -> Option<(f64, f64)
     let low = if successes == 0 { 0.0 } else { centre - half };
     let high = if successes == samples { 1.0 } else { centre + half };
     Some((low, high))
+}
+
+/// Clopper and Pearson's exact interval for a probability (Biometrika 26, 1934), from `successes` in `trials`
+/// independent trials. Either may be a fraction: trials that are alike count as fewer (Korn and Graubard, Survey
+/// Methodology 24(2), 1998). At no success and at nothing else the truth is on one side only, and so is all of the
+/// error: none of 39 allows 7.4 % at a confidence of 0.95.
+///
+/// # Panics
+/// When there is no trial, or there are more successes.
+pub fn exact_ratio(successes: f64, trials: f64, confidence: f64) -> (f64, f64) {
+    assert!(trials > 0.0 && (0.0..=trials).contains(&successes), "{successes} successes in {trials} trials");
+    // The chance of no more than 0 successes is (1 - p)^trials.
+    let none = -((1.0 - confidence).ln() / trials).exp_m1();
+    if successes == 0.0 || successes == trials {
+        return if successes == 0.0 { (0.0, none) } else { (1.0 - none, 1.0) };
+    }
+    let outside = 0.5 * (1.0 - confidence);
+    // The chance of a beta variable up to p is that of at least so many successes.
+    let end = |one: f64, other: f64, level: f64| {
+        root::find(0.0, 1.0, 1e-12, |p| beta_reg(one, other, p) - level).expect("it goes from 0 to 1")
+    };
+    let failures = trials - successes;
+    (end(successes, failures + 1.0, outside), end(successes + 1.0, failures, 1.0 - outside))
 }
 
 /// The ranks (from 0, ascending) of the two order statistics that cover the `p` quantile of `samples` independent

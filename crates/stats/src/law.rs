@@ -179,6 +179,11 @@ impl Law {
         self.kind.is_exponential()
     }
 
+    /// Whether some values have a probability of their own.
+    pub fn has_atoms(&self) -> bool {
+        self.kind.has_atoms()
+    }
+
     /// What the law's values measure.
     pub fn dimension(&self) -> Dimension {
         self.dimension

@@ -1,9 +1,42 @@
 //! The name that a misspelt word was probably meant to be, and the sentence that says so.
 
-/// The candidate nearest to `word`, where one is near enough to be offered: within a third of its length in edits
-/// (insert, delete, replace, swap neighbours; a change of case is free), or the only one that `word` begins.
+/// What other programs and textbooks call a thing, letters and digits only, and its name here: nginx's `least_conn`,
+/// HAProxy's `leastconn`, Envoy's `LEAST_REQUEST`, which draws two, and so on.
+const ELSEWHERE: [(&str, &str); 21] = [
+    ("poisson", "exponential"),
+    ("markovian", "exponential"),
+    ("deterministic", "constant"),
+    ("det", "constant"),
+    ("fixed", "constant"),
+    ("gaussian", "normal"),
+    ("leastconn", "least-connections"),
+    ("leastconnection", "least-connections"),
+    ("jsq", "least-connections"),
+    ("leastrequest", "power-of-d"),
+    ("p2c", "power-of-d"),
+    ("poweroftwo", "power-of-d"),
+    ("randomtwo", "power-of-d"),
+    ("roundrobin", "round-robin"),
+    ("rr", "round-robin"),
+    ("wrr", "weighted-round-robin"),
+    ("wlc", "weighted-least-connections"),
+    ("iphash", "address-hash"),
+    ("source", "address-hash"),
+    ("uri", "path-hash"),
+    ("fifo", "fcfs"),
+];
+
+/// The candidate nearest to `word`, where one is near enough to be offered: one that is called so elsewhere, one within a
+/// third of its length in edits (insert, delete, replace, swap neighbours; a change of case is free), or the only one that
+/// `word` begins.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    let letters: String = word.chars().filter(|c| c.is_alphanumeric()).collect();
+    let here = |name: &&str| ELSEWHERE.iter().any(|(other, ours)| *other == letters && *ours == *name);
+    if let Some(meant) = candidates.iter().copied().find(here) {
+        return Some(meant);
+    }
     let mut best: Option<(usize, &str)> = None;
     let (mut begun, mut begun_count) = (None, 0);
     for candidate in candidates {

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use sojourn_bed::Events;
 use sojourn_part::ServeError;
 use sojourn_part::child::{event, stopped, until_stopped};
-use sojourn_report::UpstreamConfig;
+use sojourn_part::settings::switch::{SwitchServerSettings, SwitchSettings};
 
-use crate::{ServerHalf, ServerHalfConfig, Switch, SwitchConfig};
+use crate::{ServerHalf, Switch};
 
 /// Runs a packet switch until it is told to stop; otherwise as a node. Over its input it is asked what it has done so far,
 /// `{"ask": "counts"}`, and told to end the connections that it has and take no new ones, or to take them again:
@@ -17,14 +17,14 @@ use crate::{ServerHalf, ServerHalfConfig, Switch, SwitchConfig};
 /// # Errors
 /// When the switch cannot start, and nothing has been written then; or when its record could not be written to its end.
 pub fn switch(
-    config: SwitchConfig,
+    settings: SwitchSettings,
     output: impl Write + Send + 'static,
     input: Option<impl Read + Send + 'static>,
 ) -> Result<(), ServeError> {
     let events = Events::once_ready(output);
-    let (policy, address, upstream) =
-        (config.policy.clone(), config.service, config.upstream.as_ref().map(UpstreamConfig::summary));
-    let switch = Switch::start(config, events.clone())?;
+    let settings = settings.whole();
+    let (policy, address, upstream) = (settings.decider.policy.clone(), settings.service, settings.upstream.clone());
+    let switch = Switch::start(settings, events.clone())?;
     let inherited = switch.inherited();
     let mut ready = json!({
         "event": "ready", "kind": "switch", "port": address.port(), "address": address, "policy": policy,
@@ -33,8 +33,8 @@ pub fn switch(
     if let Some(reports) = switch.reports_address() {
         ready["reports"] = json!(reports);
     }
-    if let Some(upstream) = upstream {
-        ready["tells"] = upstream;
+    if let Some(name) = upstream.name {
+        ready["tells"] = json!({"name": name, "receivers": upstream.to});
     }
     let (counter, drain, teller) = (switch.counter(), switch.drain(), events.clone());
     let message = move |asked: &Value| {
@@ -54,13 +54,13 @@ pub fn switch(
 /// # Errors
 /// When the system refuses; what was changed has been put back then.
 pub fn server_half(
-    config: ServerHalfConfig,
+    settings: SwitchServerSettings,
     output: impl Write + Send + 'static,
     input: Option<impl Read + Send + 'static>,
 ) -> Result<(), ServeError> {
     let events = Events::once_ready(output);
-    let address = config.service;
-    let half = ServerHalf::start(config)?;
+    let address = settings.service;
+    let half = ServerHalf::start(settings)?;
     let ready = json!({"event": "ready", "kind": "switch-server", "port": address.port(), "address": address});
     until_stopped(&events, &ready, input, |_| {})?;
     let counts = half.counts();

@@ -4,23 +4,24 @@
 //! a full queue of connections, or a network that was cut for a moment, ends none of them.
 
 use std::io;
+use std::net::SocketAddrV4;
 use std::sync::{Arc, Mutex};
 
 use sojourn_dispatch::{BackendId, News};
+use sojourn_part::settings::switch::SwitchSettings;
 use sojourn_part::{Probe, clock};
 use tokio::net::TcpStream;
 
-use super::config::SwitchConfig;
 use super::decider::{Decider, lock};
 use super::kernel::rules::{self, Mark};
 
 /// Probes a server for as long as it is polled.
-pub(super) async fn watch(decider: Arc<Mutex<Decider>>, config: Arc<SwitchConfig>, backend: BackendId) {
+pub(super) async fn watch(decider: Arc<Mutex<Decider>>, config: Arc<SwitchSettings>, backend: BackendId) {
     let health = &config.health;
     if health.probe == Probe::Off {
         return std::future::pending().await;
     }
-    let address = config.backends[backend.0 as usize].address;
+    let address = SocketAddrV4::new(config.backends[backend.0 as usize].address, config.service.port());
     loop {
         let outcome = tokio::time::timeout(health.timeout.as_std(), TcpStream::connect(address)).await;
         let now = clock::now();

@@ -6,26 +6,23 @@
 //! and keeps silent about it; it answers the client directly, and no byte of a reply passes here. The switch hears only what
 //! clients send: a connection counts as load until the client's first FIN or RST.
 //!
-//! The rules outlive the process. One that was killed, or stopped with [`SwitchConfig::keep`], is followed by one that finds
+//! The rules outlive the process. One that was killed, or stopped with [`SwitchSettings::keep`], is followed by one that finds
 //! the connections in the kernel and goes on: those that are open lose nothing, and new ones wait for a SYN to be
 //! repeated. So a new list of servers takes effect by a restart, and a server that is not on it any more ends what it has.
 //! What one that was killed has changed is put back by the next one that is stopped, or by [`clean`].
 //!
-//! A client that finds all servers full ([`SwitchConfig::limit`]) is passed on by tunnel to the front node of another site
-//! ([`SwitchConfig::overflow`]), once: that one serves or refuses it.
+//! A client that finds all servers full (`limit` of its decider) is passed on by tunnel to the front node of another site
+//! ([`SwitchSettings::overflow`]), once: that one serves or refuses it.
 //!
 //! The price: Linux with nftables and iptables, the rights of root in the network (a bed gives them), IPv4, no fragments of
 //! TCP, and one switch per host. See Agarwal (2001), sections 2.2.2 and 3.3, and the Linux Virtual Server for the modes.
 
-mod check;
 pub mod child;
 mod clean;
-mod config;
 mod counts;
 mod decider;
 mod health;
 mod kernel;
-mod mode;
 mod overflow;
 mod packet;
 mod server;
@@ -36,25 +33,28 @@ mod work;
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use sojourn_bed::Events;
+use sojourn_dispatch::Catalogue;
 use sojourn_part::control::Door;
+pub use sojourn_part::settings::switch::{Accepted, Mode, SwitchServer};
+use sojourn_part::settings::switch::{SwitchServerSettings, SwitchSettings};
+use sojourn_part::settings::{Settings, Wrong};
 use sojourn_part::threads::Threads;
 use sojourn_part::{ServeError, clock};
-use sojourn_report::upstream::Upstream;
-use sojourn_report::{Ears, Inbox};
+use sojourn_report::upstream::{Upstream, UpstreamConfig};
+use sojourn_report::{Ears, Inbox, Key, ReportsConfig};
 
 pub use clean::clean;
-pub use config::{Accepted, SwitchConfig};
 pub use counts::{ServerCounts, ServerLoad, SiteCounts, SwitchCounts};
 use decider::{Decider, lock};
 use kernel::ends::Ends;
 use kernel::rules::{self, Left};
 use kernel::{before, only, routes};
-pub use mode::Mode;
-pub use server::{ServerHalf, ServerHalfConfig};
+pub use server::ServerHalf;
 pub use sojourn_splice::{Lifetimes, SpliceCounts};
 pub use splicing::half::HalfCounts;
 use tunnel::{Entrances, Exit};
@@ -87,35 +87,47 @@ impl Switch {
     /// # Errors
     /// When the host has a switch, or another host the address; when the policy is unknown or asks for what a switch cannot
     /// see; when a setting is impossible, a server is out of reach, or the system refuses something.
-    pub fn start(config: SwitchConfig, events: Events) -> Result<Switch, ServeError> {
-        check::check(&config)?;
+    pub fn start(settings: SwitchSettings, events: Events) -> Result<Switch, ServeError> {
+        Switch::start_with(settings, &Catalogue::default(), events)
+    }
+
+    /// The same with the policies of `catalogue`, where those of your own have names too.
+    ///
+    /// # Errors
+    /// As [`Switch::start`].
+    pub fn start_with(settings: SwitchSettings, catalogue: &Catalogue, events: Events) -> Result<Switch, ServeError> {
+        settings.check()?;
+        let config = settings.whole();
+        let key = key_of(config.key_file.as_deref())?;
         let only_one = be_the_only_one()?;
         let door = config.control.as_deref().map(|path| Door::open(path, "switch")).transpose()?;
         let servers = config.backends.len();
-        let upstream = config.upstream.clone().map(|upstream| Upstream::new(upstream, servers)).transpose()?;
+        let told = key.clone().and_then(|key| UpstreamConfig::from_settings(&config.upstream, key));
+        let upstream = told.map(|upstream| Upstream::new(upstream, servers)).transpose()?;
         // From before the list of open connections is read: what ends meanwhile is not missed.
         let is_spliced = config.mode.is_spliced();
         let ends = (!is_spliced).then(|| Ends::open(config.service.port())).transpose();
         let ends = ends.map_err(ServeError::system("cannot listen to the ends of connections"))?;
-        let mut decider = Decider::new(&config, ends, upstream.clone(), events.clone())?;
+        let mut decider = Decider::new(&config, catalogue, ends, upstream.clone(), events.clone())?;
         let names: Vec<String> = config.backends.iter().map(|backend| backend.name.clone()).collect();
-        let inbox = config.reports.as_ref().map(|reports| Inbox::open(reports, Some(&names))).transpose()?;
+        let heard = key.clone().map(|key| ReportsConfig::from_settings(&config.reports, key)).transpose()?.flatten();
+        let inbox = heard.map(|reports| Inbox::open(&reports, Some(&names))).transpose()?;
         let reports = inbox.as_ref().map(|inbox| Ok::<_, ServeError>((inbox.address()?, inbox.ears()))).transpose()?;
         routes::check(&config)?;
         let left = Left::find(&config)?;
-        let servers = left.marks(config.places());
+        let servers = left.marks(config.addresses());
         let is_far =
             |place: &Ipv4Addr| config.mode == Mode::Tunnel || config.is_site(*place) || left.far.contains(place);
         let far: BTreeSet<Ipv4Addr> = servers.keys().copied().filter(is_far).collect();
         let inherited = left.open.len();
         decider.begin(&servers, left.open, clock::now());
-        let SwitchConfig { service, keep, .. } = config;
+        let SwitchSettings { service, keep, .. } = config;
         let mut in_force = InForce { is_complete: false, service, keep, events: events.clone() };
         let tunnels = Entrances::open(far.iter().map(|place| (servers[place].number(), *place)))?;
         routes::install(&config, &servers, &far)?;
         in_force.is_complete = true;
-        let accepts = config.accepts.iter().map(|accepted| (accepted.front, accepted.service)).unzip();
-        let exit = (!config.accepts.is_empty()).then(|| Exit::open(accepts.0, accepts.1)).transpose()?;
+        let accepts = config.accept.iter().map(|accepted| (accepted.front, accepted.service)).unzip();
+        let exit = (!config.accept.is_empty()).then(|| Exit::open(accepts.0, accepts.1)).transpose()?;
         let processors = work::processors();
         if is_spliced {
             splicing::rules::install(&config)?;
@@ -126,7 +138,7 @@ impl Switch {
         let (decider, config) = (Arc::new(Mutex::new(decider)), Arc::new(config));
         let upstream = upstream.map(|upstream| (upstream, events));
         let door = door.map(|door| (door, reports.clone()));
-        let threads = Working::start(&decider, &config, processors, Rest { inbox, upstream, door })?;
+        let threads = Working::start(&decider, &config, processors, Rest { inbox, upstream, door, key })?;
         let tunnels = [tunnels.carry()?, exit.map(Exit::carry).transpose()?];
         routes::take_address(&config)?;
         Ok(Switch { decider, inherited, reports, threads, _tunnels: tunnels, _in_force: in_force, _only_one: only_one })
@@ -174,6 +186,33 @@ impl Switch {
         lock(&self.decider).finish();
         self.counts()
     }
+}
+
+/// What only a switch can say of settings that are right as such: its key is read, and its policy made.
+///
+/// # Errors
+/// The first setting that cannot be followed.
+pub fn check(settings: &SwitchSettings) -> Result<(), Wrong> {
+    key_of(settings.key_file.as_deref())?;
+    let front = decider::front(&settings.clone().whole(), &Catalogue::default());
+    front.map(drop).map_err(|error| Wrong::new("decider.policy", error))
+}
+
+/// What only a server's half can say of settings that are right as such: its key is read.
+///
+/// # Errors
+/// When it cannot be.
+pub fn check_server(settings: &SwitchServerSettings) -> Result<(), Wrong> {
+    key_of(settings.key_file.as_deref()).map(drop)
+}
+
+fn key_of(file: Option<&Path>) -> Result<Option<Key>, Wrong> {
+    file.map(Key::read).transpose().map_err(|error| Wrong::new("key_file", error))
+}
+
+/// How long connections are remembered.
+fn lifetimes(settings: &SwitchSettings) -> Lifetimes {
+    Lifetimes { opening: settings.opening, open: settings.idle, closing: settings.closing }
 }
 
 fn counts(decider: &Mutex<Decider>, reports: Option<&(SocketAddr, Ears)>) -> SwitchCounts {

@@ -9,10 +9,10 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 use sojourn_dispatch::{BackendId, Catalogue, Event, Front, FrontSettings, Request, Signals};
+use sojourn_part::settings::switch::SwitchSettings;
 use sojourn_part::{ServeError, record};
 use sojourn_stats::Time;
 
-use super::config::{SwitchConfig, address};
 use super::counts::SiteCounts;
 use super::kernel::rules::Mark;
 
@@ -36,16 +36,17 @@ struct Site {
 
 impl Sites {
     /// Those of a switch; none where it has none.
-    pub(super) fn new(config: &SwitchConfig) -> Result<Option<Sites>, ServeError> {
+    pub(super) fn new(config: &SwitchSettings) -> Result<Option<Sites>, ServeError> {
         let names: Vec<_> = config.others().map(|site| (site.name.clone(), 1.0)).collect();
         if names.is_empty() {
             return Ok(None);
         }
-        let settings = FrontSettings { seed: config.seed, limit: config.overflow_limit, ..FrontSettings::new(POLICY) };
+        let settings =
+            FrontSettings { seed: config.decider.seed, limit: config.overflow_limit, ..FrontSettings::new(POLICY) };
         let mut front = Front::new(&settings, &names, &Catalogue::default(), Signals::SWITCH, "overflow")?;
         record(&mut front, config.record.as_deref().map(record_path).as_deref(), config.explain)?;
         let site = |(name, address): (String, Ipv4Addr)| Site { name, address, mark: Mark(0), connections: 0, open: 0 };
-        let places = config.others().map(|site| (site.name.clone(), address(site)));
+        let places = config.others().map(|site| (site.name.clone(), site.address));
         Ok(Some(Sites { front, known: places.map(site).collect() }))
     }
 

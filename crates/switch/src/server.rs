@@ -12,11 +12,12 @@
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 use sojourn_part::ServeError;
+use sojourn_part::settings::Settings;
+use sojourn_part::settings::switch::{Mode, SwitchServerSettings};
 use sojourn_part::threads::Threads;
-use sojourn_report::Key;
 
 use super::kernel::{before, only, system};
-use super::mode::Mode;
+use super::key_of;
 use super::splicing::half::{Half, HalfCounts};
 use super::tunnel::{self, Exit};
 
@@ -29,21 +30,6 @@ const MARK: u32 = 0x534a;
 
 /// The nft table.
 const TABLE: &str = "sojourn_switched";
-
-/// What a server stands behind.
-#[derive(Clone, Debug)]
-pub struct ServerHalfConfig {
-    /// The address and port that clients connect to.
-    pub service: SocketAddrV4,
-    /// How the switch forwards.
-    pub mode: Mode,
-    /// The switch's own address; only MAC forwarding does without it.
-    pub front: Option<Ipv4Addr>,
-    /// The key that it shares with the switch; only asymmetric splicing needs one.
-    pub key: Option<Key>,
-    /// Further addresses that it answers for: services of other sites, of which the switch takes what those cannot.
-    pub also: Vec<Ipv4Addr>,
-}
 
 /// A server's half, in force until it is dropped.
 pub struct ServerHalf {
@@ -63,13 +49,11 @@ impl ServerHalf {
     ///
     /// # Errors
     /// When the service has a half on this host, the system refuses, or the switch's address is missing or out of reach.
-    pub fn start(config: ServerHalfConfig) -> Result<ServerHalf, ServeError> {
+    pub fn start(config: SwitchServerSettings) -> Result<ServerHalf, ServeError> {
+        config.check()?;
+        let key = key_of(config.key_file.as_deref())?;
         let (service, mode) = (config.service, config.mode);
         let addresses = || std::iter::once(service.ip()).chain(&config.also).copied();
-        if let (true, Some(also)) = (!matches!(mode, Mode::Mac | Mode::Tunnel), config.also.first()) {
-            let right = "modes mac and tunnel leave addresses as they are, and can";
-            return Err(ServeError::Config(format!("service {also} besides: mode {mode} has one service; {right}")));
-        }
         let owner = format!("half-{}-{}", service.ip(), service.port());
         let only_one = be_the_only_half(&owner)?;
         let undo = (String::new(), String::new());
@@ -92,11 +76,7 @@ impl ServerHalf {
                 let (front, way) = way(&config)?;
                 let own = way["prefsrc"].as_str().unwrap_or_default();
                 let device = device(&way, front, mode)?;
-                let key = config.key.clone().ok_or_else(|| {
-                    ServeError::Config(format!(
-                        "mode {mode}: name the file with the key that the switch has too (`--key`)"
-                    ))
-                })?;
+                let key = key.expect("settings are checked");
                 half.share_addresses(addresses())?;
                 half.set_destination_back(service, front, own)?;
                 half.reply_through(front, device, &format!("fwmark {MARK}"))?;
@@ -182,9 +162,8 @@ fn device(way: &serde_json::Value, front: Ipv4Addr, mode: Mode) -> Result<&str, 
 }
 
 /// The switch's own address, and the way there.
-fn way(config: &ServerHalfConfig) -> Result<(Ipv4Addr, serde_json::Value), ServeError> {
-    let needed = || ServeError::Config(format!("mode {}: name the switch's own address (`--front`)", config.mode));
-    let front = config.front.ok_or_else(needed)?;
+fn way(config: &SwitchServerSettings) -> Result<(Ipv4Addr, serde_json::Value), ServeError> {
+    let front = config.front.expect("settings are checked");
     let found = system::ask_ip(&["route", "get", &front.to_string()])?;
     match found.into_iter().next().filter(|way| way["dev"] != "lo") {
         Some(way) => Ok((front, way)),

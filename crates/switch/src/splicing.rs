@@ -14,15 +14,16 @@ use std::time::Duration;
 
 use serde_json::json;
 use socket2::{Domain, Protocol, Socket, Type};
+use sojourn_part::settings::switch::{Mode, SwitchSettings};
 use sojourn_part::{ServeError, clock};
+use sojourn_report::Key;
 use sojourn_splice::{Settings, Splicer, Teller};
 use tokio::io::unix::AsyncFd;
 
-use super::config::{SwitchConfig, address};
 use super::decider::{Decider, lock};
 use super::kernel::queue::{Depth, Queue, Verdict};
 use super::kernel::{routes, rules as asking};
-use super::mode::Mode;
+use super::lifetimes;
 
 /// Bytes of the headers of IP and TCP.
 const HEADERS: u16 = 40;
@@ -37,8 +38,12 @@ pub(super) struct Splicing {
 
 impl Splicing {
     /// Makes what a switch of this kind needs besides its rules, on the current runtime.
-    pub(super) fn new(config: &SwitchConfig, decider: Arc<Mutex<Decider>>) -> Result<Splicing, ServeError> {
-        let teller = match (config.mode, &config.key) {
+    pub(super) fn new(
+        config: &SwitchSettings,
+        key: Option<&Key>,
+        decider: Arc<Mutex<Decider>>,
+    ) -> Result<Splicing, ServeError> {
+        let teller = match (config.mode, key) {
             (Mode::SpliceAsymmetric, Some(key)) => Some(Teller::new(key.clone(), config.service)),
             _ => None,
         };
@@ -46,10 +51,10 @@ impl Splicing {
         let port = config.service.port();
         let settings = Settings {
             service: config.service,
-            servers: config.backends.iter().map(|backend| SocketAddrV4::new(address(backend), port)).collect(),
+            servers: config.backends.iter().map(|backend| SocketAddrV4::new(backend.address, port)).collect(),
             teller,
             classes: config.classes.clone(),
-            lifetimes: config.lifetimes,
+            lifetimes: lifetimes(config),
             mss,
             connections_max: config.connections as usize,
         };

@@ -12,22 +12,23 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use serde_json::json;
 use sojourn_bed::Events;
+use sojourn_dispatch::BackendId;
 use sojourn_part::control::{Door, Order};
+use sojourn_part::settings::switch::SwitchSettings;
 use sojourn_part::threads::{Threads, Work};
 use sojourn_part::{ServeError, clock};
 use sojourn_report::upstream::Upstream;
-use sojourn_report::{Ears, Inbox};
+use sojourn_report::{Ears, Inbox, Key};
 use sojourn_stats::Span;
 use tokio::task::JoinSet;
 
-use super::config::SwitchConfig;
-use super::counts;
 use super::decider::{Decider, books, lock};
 use super::health;
 use super::kernel::queue::{Depth, Queue, Stop, Verdict, Waiting};
 use super::kernel::rules;
 use super::splicing::Splicing;
 use super::upstream::Telling;
+use super::{counts, lifetimes};
 
 /// Most threads that decide.
 const DECIDING_MAX: usize = 16;
@@ -35,6 +36,8 @@ const DECIDING_MAX: usize = 16;
 /// What the thread for the rest attends to, where there is such.
 pub(super) struct Rest {
     pub(super) inbox: Option<Inbox>,
+    /// For the servers' halves.
+    pub(super) key: Option<Key>,
     pub(super) upstream: Option<(Arc<Upstream>, Events)>,
     /// With where reports come in, of which it tells too.
     pub(super) door: Option<(Door, Option<(SocketAddr, Ears)>)>,
@@ -67,7 +70,7 @@ impl Working {
     /// Starts them all: they decide, keep the books, hear reports, tell of the servers and probe them.
     pub(super) fn start(
         decider: &Arc<Mutex<Decider>>,
-        config: &Arc<SwitchConfig>,
+        config: &Arc<SwitchSettings>,
         processors: Vec<CpuSet>,
         rest: Rest,
     ) -> Result<Working, ServeError> {
@@ -122,13 +125,14 @@ fn deciding(
 }
 
 /// The thread for the rest.
-fn rest(decider: &Arc<Mutex<Decider>>, config: &Arc<SwitchConfig>, rest: Rest) -> Result<Threads, ServeError> {
+fn rest(decider: &Arc<Mutex<Decider>>, config: &Arc<SwitchSettings>, rest: Rest) -> Result<Threads, ServeError> {
     let (decider, config) = (Arc::clone(decider), Arc::clone(config));
-    let Rest { inbox, upstream, door } = rest;
+    let Rest { inbox, key, upstream, door } = rest;
     let once = Mutex::new((inbox, door));
     Threads::start("switch", vec![()], 2, Span::ZERO, move |_, (), mut stop| {
         let (decider, config) = (Arc::clone(&decider), Arc::clone(&config));
-        let splicing = config.mode.is_spliced().then(|| Splicing::new(&config, Arc::clone(&decider))).transpose()?;
+        let splicing = config.mode.is_spliced();
+        let splicing = splicing.then(|| Splicing::new(&config, key.as_ref(), Arc::clone(&decider))).transpose()?;
         let (inbox, door) = std::mem::take(&mut *once.lock().unwrap_or_else(PoisonError::into_inner));
         let ears = inbox.as_ref().map(Inbox::ears);
         let telling = upstream
@@ -140,7 +144,7 @@ fn rest(decider: &Arc<Mutex<Decider>>, config: &Arc<SwitchConfig>, rest: Rest) -
             if let Some(splicing) = splicing {
                 chores.spawn_local(splicing.serve());
             } else {
-                chores.spawn_local(books::keep(Arc::clone(&decider), config.lifetimes));
+                chores.spawn_local(books::keep(Arc::clone(&decider), lifetimes(&config)));
                 chores.spawn_local(books::listen(Arc::clone(&decider)));
             }
             if let Some((door, reports)) = door {
@@ -157,7 +161,7 @@ fn rest(decider: &Arc<Mutex<Decider>>, config: &Arc<SwitchConfig>, rest: Rest) -
             if let Some(telling) = telling {
                 chores.spawn_local(telling);
             }
-            for backend in config.ids() {
+            for backend in (0..config.backends.len() as u32).map(BackendId) {
                 chores.spawn_local(health::watch(Arc::clone(&decider), Arc::clone(&config), backend));
             }
             // It is told once, or the side that tells is gone.

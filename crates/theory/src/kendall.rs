@@ -18,7 +18,7 @@ pub struct Queue {
     pub arrivals: Letter,
     /// Service.
     pub service: Letter,
-    /// Number of servers (under PS: cores that the jobs share).
+    /// Number of servers (under PS: cores that the jobs share); [`UNLIMITED`]: one for every job.
     pub servers: u32,
     /// Most jobs inside, those in service included.
     pub capacity: Option<u32>,
@@ -27,6 +27,9 @@ pub struct Queue {
     /// Discipline: which job is served.
     pub discipline: Discipline,
 }
+
+/// As many servers as there are jobs: `M/M/inf`.
+pub const UNLIMITED: u32 = u32::MAX;
 
 /// Letter of the notation: what is assumed of a law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,11 +105,15 @@ pub(crate) fn read(text: &str) -> Result<Queue, String> {
     let queue = Queue {
         arrivals: read_letter("arrivals", arrivals)?,
         service: read_letter("service", service)?,
-        servers: read_count("the number of servers", servers)?,
+        servers: if is_unlimited(servers) { UNLIMITED } else { read_count("the number of servers", servers)? },
         capacity: field(0).map(|room| read_count("the room K", room)).transpose()?,
         population: field(1).map(|count| read_count("the population", count)).transpose()?,
         discipline,
     };
+    let most = queue.capacity.into_iter().chain(queue.population).min();
+    if let (UNLIMITED, Some(most)) = (queue.servers, most) {
+        return Err(format!("{most} servers are enough for {most} jobs: write that number in place of `{servers}`"));
+    }
     match queue.capacity {
         Some(room) if room < queue.servers => {
             Err(format!("room for {room} is less than the {} servers; K counts the jobs in service too", queue.servers))
@@ -255,7 +262,11 @@ impl fmt::Display for Discipline {
 
 impl fmt::Display for Queue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}/{}", self.arrivals, self.service, self.servers)?;
+        write!(f, "{}/{}/", self.arrivals, self.service)?;
+        match self.servers {
+            UNLIMITED => f.write_str("inf")?,
+            servers => write!(f, "{servers}")?,
+        }
         match (self.capacity, self.population) {
             (None, None) => {}
             (Some(room), None) => write!(f, "/{room}")?,

@@ -15,7 +15,7 @@ use crate::formula::markovian::repairman;
 use crate::formula::order::priority;
 use crate::formula::sharing::fujita;
 use crate::kendall;
-pub use crate::kendall::{Discipline, Letter, Queue};
+pub use crate::kendall::{Discipline, Letter, Queue, UNLIMITED};
 use crate::law::{Gaps, Moments, Shape};
 use crate::station::response::Spread;
 use crate::station::{NO_MEAN, Solution, Station, Times};
@@ -156,6 +156,9 @@ impl Queue {
         let service = self.checked("service", self.service, question.service)?;
         if let Some(population) = self.population {
             return self.answer_population(population, gaps, service, question);
+        }
+        if self.servers == UNLIMITED {
+            return Ok(unlimited(gaps, question));
         }
         let law = Some(question.service.clone());
         let station = Station::new(service, law, self.servers, self.discipline, self.capacity);
@@ -417,6 +420,33 @@ impl Queue {
         };
         Err(QueueError::Letter { role, queue: Box::new(self.clone()), letter, is, instead })
     }
+}
+
+/// Where every job has a server of its own, it takes its service, whatever the laws are.
+fn unlimited(gaps: Moments, question: &Question) -> Answer {
+    let (law, rate) = (question.service, 1.0 / gaps.mean_s);
+    let mut answer = Answer::default();
+    answer.push("response_time_mean", "s", Value::exact(law.mean()));
+    answer.push("waiting_time_mean", "s", Value::exact(0.0));
+    answer.push("service_time_mean", "s", Value::exact(law.mean()));
+    if law.variance().is_finite() {
+        answer.push("response_time_std", "s", Value::exact(law.variance().sqrt()));
+    }
+    match law.quantile(0.5) {
+        Ok(_) => push_percentiles(&mut answer, true, |p| law.quantile(p).expect("it has a median")),
+        Err(_) => answer.note(NO_PERCENTILES),
+    }
+    for &size in question.sizes_s {
+        answer.push(format!("response_time_mean_at_{size}s"), "s", Value::exact(size));
+    }
+    answer.push("delay_probability", "1", Value::exact(0.0));
+    answer.push("throughput", "1/s", Value::exact(rate));
+    answer.push("number_in_system_mean", "1", Value::exact(rate * law.mean()));
+    answer.note("formula: a server for every job: the service itself, exact for any laws; no utilization");
+    if gaps.is_exponential() {
+        answer.note("number in system: Poisson with this mean, for any service law");
+    }
+    answer
 }
 
 fn push_times(answer: &mut Answer, times: &Times, service_mean_s: f64, sizes_s: &[f64]) {

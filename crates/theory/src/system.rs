@@ -17,7 +17,7 @@ use sojourn_stats::{Dimension, Law, quantity};
 
 use crate::answer::{Answer, Unanswered, Value, brief, push_percentiles, rounded};
 use crate::formula::markovian::finite_fcfs::FiniteFcfs;
-use crate::formula::markovian::repairman;
+use crate::formula::markovian::{impatient, repairman};
 use crate::kendall::Discipline;
 use crate::law::{Gaps, Moments};
 use crate::numeric;
@@ -52,8 +52,8 @@ pub struct System<'a> {
     pub has_links: bool,
     /// Time that every request spends on its way to the server and back, beside the links with a rate (s).
     pub path_s: f64,
-    /// Patience: whether clients give up.
-    pub has_patience: bool,
+    /// Patience: how long clients wait before they give up (s), where they do.
+    pub patience: Option<&'a Law>,
 }
 
 impl<'a> System<'a> {
@@ -73,7 +73,7 @@ impl<'a> System<'a> {
             has_immediate_information: true,
             has_links: false,
             path_s: 0.0,
-            has_patience: false,
+            patience: None,
         }
     }
 }
@@ -107,11 +107,12 @@ pub enum ArrivalKind<'a> {
 /// Rows, those that a formula gives: `response_time_mean`, `waiting_time_mean` (time before service starts),
 /// `response_time_p50`, `_p90`, `_p95`, `_p99`, `_p99.9`, `number_in_system_mean` (at the servers, not on the way),
 /// `service_time_mean` (core time), `throughput`, `utilization` (core time over cores x time, mean over the servers),
-/// `error_ratio` (lost to full servers, where they have a capacity), `share_1`, ... (up to 16 servers). The notes say
-/// why the others are missing.
+/// `error_ratio` (lost to full servers, where they have a capacity), `abandoned_ratio` (where clients give up), `share_1`,
+/// ... (up to 16 servers). The notes say why the others are missing.
 ///
 /// # Errors
-/// [`Unanswered`] when there is not even a total: unstable, impatient clients, closed users over several servers.
+/// [`Unanswered`] when there is not even a total: unstable, impatient clients of other than exponential laws, closed users
+/// over several servers.
 pub fn answer(system: &System) -> Result<Answer, Unanswered> {
     let refuse = |why: &str| Err(Unanswered(why.into()));
     if system.servers.is_empty() {
@@ -126,14 +127,14 @@ pub fn answer(system: &System) -> Result<Answer, Unanswered> {
     if !(system.path_s >= 0.0 && system.path_s.is_finite()) {
         return refuse("the time on the path must be finite and not negative");
     }
-    if system.has_patience {
-        return refuse("no formula for clients that give up: sim answers this");
-    }
     if system.demand_mean_s.is_infinite() {
         return Err(Unanswered(format!("demand: {NO_MEAN}")));
     }
     if system.demand_mean_s.is_nan() || system.demand_mean_s <= 0.0 {
         return refuse("no formula for requests without any work: the mean demand must be positive");
+    }
+    if let Some(patience) = system.patience {
+        return impatient(system, patience);
     }
     match system.arrivals {
         ArrivalKind::Closed { users, think } => closed_users(system, users, think),
@@ -142,6 +143,45 @@ pub fn answer(system: &System) -> Result<Answer, Unanswered> {
             open_arrivals(system, Moments::from_variance(mean_s, variance_s2), None)
         }
     }
+}
+
+/// Clients who give up, of one server, where all laws are exponential.
+fn impatient(system: &System, patience: &Law) -> Result<Answer, Unanswered> {
+    let refuse =
+        |why: &str| Err(Unanswered(format!("no formula for clients that give up unless {why}: sim answers this")));
+    let ArrivalKind::Open { gaps } = system.arrivals else { return refuse("they come by themselves") };
+    let [server] = system.servers else { return refuse("there is one server") };
+    let station = station(system, server);
+    if !(gaps.is_exponential() && system.demand_is_exponential && patience.is_exponential()) {
+        return refuse("gaps, work and patience are exponential");
+    }
+    let shares = matches!(station.discipline, Discipline::Fcfs | Discipline::Ps | Discipline::LimitedPs { .. });
+    if !shares || system.has_links || system.path_s > 0.0 || station.usable_cores() < station.cores {
+        return refuse("they are at the server, under fcfs, ps or limited-ps on all cores");
+    }
+    let (rate, service_s) = (1.0 / gaps.mean(), station.service.mean_s);
+    let Some(solved) = impatient::solve(station.cores, station.capacity, rate, service_s, patience.mean()) else {
+        return refuse("fewer are inside at once");
+    };
+    let mut answer = Answer::default();
+    if station.discipline == Discipline::Fcfs {
+        answer.push("response_time_mean", "s", Value::exact(solved.response_time_mean_s));
+        answer.push("waiting_time_mean", "s", Value::exact(solved.waiting_time_mean_s));
+    } else {
+        answer.note("response_time_mean: no formula for clients that give up unless they are served in order");
+    }
+    answer.push("throughput", "1/s", Value::exact(solved.throughput));
+    answer.push("utilization", "1", Value::exact(solved.busy_mean / f64::from(station.cores)));
+    answer.push("number_in_system_mean", "1", Value::exact(solved.number_mean));
+    if station.capacity.is_some() {
+        answer.push("error_ratio", "1", Value::exact(solved.loss));
+    }
+    answer.push("abandoned_ratio", "1", Value::exact(solved.given_up));
+    answer.push("share_1", "1", Value::exact(1.0));
+    answer.note(
+        "formula: M/M/c with clients that give up, waiting or in service, exact; times are those of requests served",
+    );
+    Ok(answer)
 }
 
 fn closed_users(system: &System, users: u32, think: &Law) -> Result<Answer, Unanswered> {

@@ -96,6 +96,16 @@ impl Workload {
         }
     }
 
+    /// How long clients wait before they give up, where they do.
+    pub fn patience(&self) -> Option<&Law> {
+        match self {
+            Workload::Open(Open { patience, .. })
+            | Workload::Closed(Closed { patience, .. })
+            | Workload::Trace(Traced { patience, .. }) => patience.as_ref(),
+            Workload::Replay(_) | Workload::Sessions(_) => None,
+        }
+    }
+
     /// The names of the classes of requests, by class number: those of the workload, `static`, `dynamic` and `secure` of
     /// users who browse, and else `static` alone.
     pub fn classes(&self) -> Vec<&str> {

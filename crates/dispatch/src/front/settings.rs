@@ -121,14 +121,16 @@ impl FromStr for Heed {
 }
 
 /// A limit as a number, or as text with its return.
-mod limit {
+pub mod limit {
     use super::*;
 
-    pub(super) fn serialize<S: Serializer>(of: &Option<Limit>, to: S) -> Result<S::Ok, S::Error> {
+    /// Writes it as text.
+    pub fn serialize<S: Serializer>(of: &Option<Limit>, to: S) -> Result<S::Ok, S::Error> {
         of.map(|of| of.to_string()).serialize(to)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Limit>, D::Error> {
+    /// Reads it.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Limit>, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged, expecting = "a limit is a number, or two in a text: `20` or `\"20,15\"`")]
         enum Written {

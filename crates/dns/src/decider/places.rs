@@ -11,7 +11,6 @@ use std::path::Path;
 use maxminddb::Reader;
 use serde::Deserialize;
 use sojourn_dispatch::{Location, Origin};
-use sojourn_stats::input;
 
 use sojourn_part::settings::dns::Region;
 
@@ -61,7 +60,7 @@ impl Places {
             let wrong = |why: String| {
                 format!("{}: {why}; it is a table in MaxMind's format, as GeoLite2-City.mmdb", path.display())
             };
-            let bytes = input::bytes(path).map_err(|error| wrong(error.to_string()))?;
+            let bytes = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
             Reader::from_source(bytes).map_err(|error| wrong(error.to_string()))
         };
         Ok(Places { regions: regions.to_vec(), table: table.map(open).transpose()? })

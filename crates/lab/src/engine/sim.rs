@@ -22,6 +22,7 @@ pub(super) fn long_run(experiment: &Spec, conditions: &Conditions<'_>) -> Result
         horizon: run.duration,
         precision: run.precision,
         metrics: experiment.objectives.iter().map(|objective| objective.metric.clone()).collect(),
+        limits: experiment.objectives.iter().map(|objective| (objective.metric.clone(), objective.limit)).collect(),
         max_jobs: run.max_jobs,
         relaxation: relaxation(&experiment.question),
         memory: memory(),

@@ -75,7 +75,7 @@ fn of_system(asked: &SystemQuestion) -> Answer {
         has_immediate_information: tier.is_none_or(|tier| tier.polled.is_none()),
         has_links: links.iter().any(|link| link.rate.is_some()),
         path_s: links.iter().map(|link| 2.0 * link.delay.as_secs_f64()).sum(),
-        has_patience: patience.is_some(),
+        patience: patience.as_ref(),
     };
     match formulas(&question) {
         Ok(known) => {

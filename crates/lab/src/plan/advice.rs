@@ -164,15 +164,16 @@ pub(super) fn parts(experiment: &Spec, measures: &[Measure]) -> Vec<Utilization>
 }
 
 impl Spec {
-    /// Where more work comes than can be done: the utilisation that this would be, of a network that of the station that is
-    /// asked too much.
+    /// Where more work comes than can be done, and none of it is given up or denied: the utilisation that this would be, of a
+    /// network that of the station that is asked too much.
     pub(crate) fn overload(&self) -> Option<f64> {
         let asked = match &self.question {
             Question::Network(network) => return Some(network.unstable(&hit_ratios(network))?.load),
             Question::System(asked) => asked,
         };
         let Workload::Open(open) = &asked.workload else { return None };
-        Some(open.arrivals.rate()? / asked.capacity()).filter(|utilization| *utilization >= 1.0)
+        let is_shed = sojourn_sim::sheds_load(&asked.system, &asked.workload);
+        Some(open.arrivals.rate()? / asked.capacity()).filter(|utilization| *utilization >= 1.0 && !is_shed)
     }
 
     /// Whether its rate is given as a share of what the system can do.

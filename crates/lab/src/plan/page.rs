@@ -92,7 +92,7 @@ fn cell(answer: &Answered) -> String {
 /// An answer in words: its number with the half width.
 pub(super) fn told(answer: &Answered) -> String {
     match &answer.estimate {
-        Some(found) => estimate(found, &answer.unit),
+        Some(found) => answer.share().unwrap_or_else(|| estimate(found, &answer.unit)),
         None => "not measured".to_owned(),
     }
 }

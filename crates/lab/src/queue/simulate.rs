@@ -4,16 +4,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use sojourn_model::Knowledge;
+use sojourn_model::{Discipline, Knowledge};
 use sojourn_sim::Report;
 use sojourn_sim::single::{self, Arrival, Control, Predict, Queue};
 use sojourn_stats::{Law, Span, Stream, Time, measure};
 use sojourn_theory::formula::general::relaxation::relaxation_time_s;
-use sojourn_theory::queue::Queue as Notation;
+use sojourn_theory::queue::{Queue as Notation, UNLIMITED};
 use sojourn_traffic::{Arrivals, Open, Pairs, Plan, Sizes, Trace, Workload};
 
 use super::{QueueSettings, class_parts, service_law, settled, wrong};
 use crate::error::SpecError;
+
+/// More cores than there are ever jobs.
+const CORES_FOR_ALL: u32 = 1 << 30;
 
 /// What the settings ask for.
 pub(super) fn read(settings: &QueueSettings, notation: &Notation) -> Result<Simulation, SpecError> {
@@ -23,7 +26,11 @@ pub(super) fn read(settings: &QueueSettings, notation: &Notation) -> Result<Simu
     let Some(discipline) = notation.discipline.for_server() else {
         return Err(wrong(format!("`{notation}`: no simulation of {}; theory may know it", notation.discipline)));
     };
-    let queue = Queue { discipline, cores: notation.servers, capacity: notation.capacity };
+    let queue = match notation.servers {
+        // Nothing is ever shared.
+        UNLIMITED => Queue { discipline: Discipline::Ps, cores: CORES_FOR_ALL, capacity: None },
+        cores => Queue { discipline, cores, capacity: notation.capacity },
+    };
     queue.discipline.check(queue.cores).map_err(|fault| wrong(format!("`{notation}`: {fault}")))?;
     let predict = match settings.predict.as_deref() {
         None => None,
@@ -124,10 +131,14 @@ pub(super) fn simulate(
         cancel: Some(cancel),
         progress,
     };
-    match &simulation.jobs {
-        Jobs::Drawn { classes, jobs } => drawn(simulation, classes, *jobs, &control),
-        Jobs::Trace { path, speed } => traced(simulation, path, *speed, &control),
+    let mut report = match &simulation.jobs {
+        Jobs::Drawn { classes, jobs } => drawn(simulation, classes, *jobs, &control)?,
+        Jobs::Trace { path, speed } => traced(simulation, path, *speed, &control)?,
+    };
+    if simulation.queue.cores == CORES_FOR_ALL {
+        report.measures.retain(|measure| measure.metric != "utilization");
     }
+    Ok(report)
 }
 
 /// Jobs that come while the queue forgets its state; none where that is not known, or the room is limited.

@@ -1,6 +1,8 @@
 //! What the numbers say when set beside each other: live against its twin, variant against variant.
 
 use super::{Answers, Engine, VariantAnswers, html, number};
+use crate::answer::FAILURES;
+use crate::compare::{compared_setting, equal_but_for};
 use sojourn_stats::Estimate;
 
 pub(super) const MEAN: &str = "response_time_mean";
@@ -149,6 +151,7 @@ pub(super) fn finding(report: &Answers) -> Option<String> {
             let estimate = variant.estimate(engine, MEAN)?;
             format!("Mean response time by {}: {}.", engine.name(), number::estimate(estimate, "s"))
         }
+        [_, _, ..] if equal_settings(report, engine).is_some() => equal_settings(report, engine)?,
         [(first, value, _, high), rest @ ..] => {
             let (last, worst, ..) = rest[rest.len() - 1];
             let without = |(.., high): &&(&VariantAnswers, f64, f64, f64)| high.is_infinite();
@@ -175,10 +178,68 @@ pub(super) fn finding(report: &Answers) -> Option<String> {
             text
         }
     };
-    Some(match agreement(report) {
-        Some(agreement) => format!("{text} {agreement}"),
-        None => text,
-    })
+    let text = [Some(text), agreement(report), failures(report)];
+    Some(text.into_iter().flatten().collect::<Vec<_>>().join(" "))
+}
+
+/// What went wrong where most did, so that a short response time of the few that were answered does not deceive.
+fn failures(report: &Answers) -> Option<String> {
+    let most = |(metric, words): (&'static str, &'static str)| {
+        let (variant, answer, value) = report.worst(metric)?;
+        let share = number::share(metric, &Estimate::Exact { value });
+        let of = if metric.ends_with("_ratio") { " of the requests" } else { " at each request" };
+        let at = if report.variants.len() == 1 {
+            String::new()
+        } else {
+            format!(" at <strong>{}</strong>", html::escape(&variant.label))
+        };
+        let said =
+            if metric.ends_with("_ratio") { format!("{share}{of} {words}") } else { format!("{share} {words}{of}") };
+        Some(format!("{said}{at} ({})", answer.engine.name()))
+    };
+    let said: Vec<String> = FAILURES.into_iter().filter_map(most).collect();
+    let up_to = if report.variants.len() == 1 { "Not all went well" } else { "Not all went well; the worst" };
+    (!said.is_empty()).then(|| format!("{up_to}: {}.", said.join(", ")))
+}
+
+/// Who is fastest where all other settings are equal, of a run in which several vary: what serves half the load is no answer.
+fn equal_settings(report: &Answers, engine: Engine) -> Option<String> {
+    let key = compared_setting(report)?;
+    let groups = equal_but_for(report, key);
+    let mean = |v: &VariantAnswers| v.estimate(engine, MEAN).and_then(Estimate::value).filter(|mean| *mean > 0.0);
+    // In each case the fastest and the slowest, with their means.
+    let cases = groups.iter().filter_map(|(others, variants)| {
+        let mut known: Vec<(&str, f64)> = variants.iter().filter_map(|v| Some((v.setting(key)?, mean(v)?))).collect();
+        known.sort_by(|a, b| a.1.total_cmp(&b.1));
+        Some((others, *known.first()?, *known.last()?)).filter(|(_, least, most)| least.0 != most.0)
+    });
+    let cases: Vec<_> = cases.collect();
+    if groups.len() < 2 || cases.is_empty() {
+        return None;
+    }
+    let mut wins: Vec<(&str, usize)> = Vec::new();
+    for (_, (winner, _), _) in &cases {
+        match wins.iter_mut().find(|(of, _)| of == winner) {
+            Some((_, count)) => *count += 1,
+            None => wins.push((*winner, 1)),
+        }
+    }
+    let (winner, count) = wins.iter().copied().max_by_key(|(_, count)| *count)?;
+    let (others, least, most) = cases.iter().max_by(|a, b| (a.2.1 / a.1.1).total_cmp(&(b.2.1 / b.1.1)))?;
+    let bold = |name: &str| format!("<strong>{}</strong>", html::escape(name));
+    Some(format!(
+        "By {}, with all else equal, {} has the lowest mean response time in {count} of {}. The largest difference is at {}: {} \
+         with {} against {} with {} ({} times as long).",
+        engine.name(),
+        bold(winner),
+        html::count(cases.len(), "case"),
+        html::escape(others),
+        number::quantity(least.1, "s"),
+        bold(least.0),
+        number::quantity(most.1, "s"),
+        bold(most.0),
+        times(most.1 / least.1)
+    ))
 }
 
 fn times(ratio: f64) -> String {

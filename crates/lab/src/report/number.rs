@@ -73,6 +73,26 @@ pub(crate) fn estimate(estimate: &Estimate, unit: &str) -> String {
     }
 }
 
+/// A share in per cent with the half width of its interval; what is no share, such as a number of attempts, as it is.
+pub(crate) fn share(metric: &str, estimate: &Estimate) -> String {
+    if !metric.ends_with("_ratio") {
+        return self::estimate(estimate, "1");
+    }
+    let percent = |value: f64| 100.0 * value;
+    let shown = match estimate.clone() {
+        Estimate::Sampled { value, ci_low, ci_high, samples } => {
+            Estimate::Sampled { value: percent(value), ci_low: percent(ci_low), ci_high: percent(ci_high), samples }
+        }
+        Estimate::WithoutInterval { value, samples, why } => {
+            Estimate::WithoutInterval { value: percent(value), samples, why }
+        }
+        Estimate::Exact { value } => Estimate::Exact { value: percent(value) },
+        Estimate::Approximate { value } => Estimate::Approximate { value: percent(value) },
+        few @ Estimate::TooFew { .. } => few,
+    };
+    self::estimate(&shown, "%")
+}
+
 /// A difference as a percentage with its sign: "+3.1 %".
 pub(crate) fn signed_percent(ratio: f64) -> String {
     let percent = ratio * 100.0;

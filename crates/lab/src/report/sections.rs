@@ -2,7 +2,8 @@
 
 use super::html::{and_list, count, engine, escape};
 use super::{Answers, Engine, VariantAnswers, Verdict, compare, number, reasons, when};
-use crate::answer::{ObjectiveAnswer, Trust};
+use crate::answer::{FAILURES, ObjectiveAnswer, Trust};
+use crate::compare::{Within, compared_setting, within};
 use sojourn_stats::Estimate;
 
 /// The classes of verdicts in the style sheet, by rank.
@@ -15,6 +16,7 @@ pub(super) fn masthead(report: &Answers) -> String {
         report.description.iter().flat_map(|text| text.split("\n\n")).map(str::trim).filter(|p| !p.is_empty());
     let question: String = paragraphs.map(|p| format!("<p class=\"question\">{}</p>\n", escape(p))).collect();
     let (class, badge, sentence) = verdict(report);
+    let badge = if badge.is_empty() { String::new() } else { format!("<strong>{badge}</strong> ") };
     let finding = match compare::finding(report) {
         Some(text) => format!("<p class=\"finding\">{text}</p>\n"),
         None => "<p class=\"finding\">No engine gave a mean response time: the notes say why.</p>\n".to_owned(),
@@ -24,7 +26,7 @@ pub(super) fn masthead(report: &Answers) -> String {
     facts.push(escape(&when(report)));
     format!(
         "<header>\n<p class=\"kicker\">Sojourn experiment report</p>\n<h1>{}</h1>\n{question}{finding}\
-         <p class=\"verdict {class}\"><strong>{badge}</strong> {sentence}</p>\n<p class=\"facts\">{}</p>\n</header>\n",
+         <p class=\"verdict {class}\">{badge}{sentence}</p>\n<p class=\"facts\">{}</p>\n</header>\n",
         escape(&report.name),
         facts.join(" \u{b7} "),
     )
@@ -39,7 +41,8 @@ fn verdict(report: &Answers) -> (&'static str, &'static str, String) {
     let class = VERDICT_CLASSES[worst as usize];
     if worst == Verdict::Valid {
         let sentence = match live.len() {
-            0 => "No live run to judge.".to_owned(),
+            // Nothing was measured that could be doubted: that is no verdict.
+            0 => return ("muted", "", "No live run to judge.".to_owned()),
             1 => "The live run is valid: nothing disturbed the measurement.".to_owned(),
             n => format!("All {n} live runs are valid: nothing disturbed the measurement."),
         };
@@ -88,13 +91,15 @@ pub(super) fn objectives(report: &Answers) -> String {
     }
     let answer = |text: &str, variant: &str, engine: Engine| {
         let found = report.objectives.iter().find(|o| o.text == text && label(o) == variant && o.engine == engine);
-        match found.map(|objective| (objective.met, objective.undecided)) {
-            Some((Some(true), _)) => ("good", "\u{2713} met"),
-            Some((Some(false), _)) => ("bad", "\u{2717} missed"),
-            Some((None, true)) => ("warn", "? undecided"),
-            Some((None, false)) => ("muted", "? unknown"),
-            None => ("muted", "\u{2013}"),
-        }
+        let Some(objective) = found else { return ("muted", "\u{2013}".to_owned()) };
+        let class = objective.words().0;
+        let word = match class {
+            "good" => "\u{2713} met",
+            "bad" => "\u{2717} missed",
+            "warn" => "? undecided",
+            _ => "? unknown",
+        };
+        (class, format!("{word}<br>{}", escape(&objective.measured)).trim_end_matches("<br>").to_owned())
     };
     let rows: String = asked
         .iter()
@@ -156,6 +161,62 @@ pub(super) fn summary(report: &Answers) -> String {
         "<section id=\"summary\">\n<h2>Response times</h2>\n<p class=\"lead\">Mean with the half width of its \
          confidence interval.{below}</p>\n<table class=\"summary\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\
          </tbody></table>\n</section>\n"
+    )
+}
+
+/// What went wrong with requests, wherever something did.
+pub(super) fn failures(report: &Answers) -> String {
+    let said: Vec<(&str, &str)> = FAILURES.into_iter().filter(|(metric, _)| report.worst(metric).is_some()).collect();
+    if said.is_empty() {
+        return String::new();
+    }
+    let knows = |engine: &Engine, metric: &str| report.variants.iter().any(|of| of.estimate(*engine, metric).is_some());
+    let columns: Vec<(&str, &str, Engine)> = said
+        .iter()
+        .flat_map(|(metric, words)| Engine::ALL.map(|engine| (*metric, *words, engine)))
+        .filter(|(metric, _, engine)| knows(engine, metric))
+        .collect();
+    let head: String =
+        columns.iter().map(|(_, words, by)| format!("<th scope=\"col\">{words}<br>{}</th>", engine(*by))).collect();
+    let cell = |variant: &VariantAnswers, (metric, _, engine): &(&str, &str, Engine)| {
+        let text = variant.estimate(*engine, metric).map(|estimate| number::share(metric, estimate));
+        format!("<td class=\"number\">{}</td>", text.unwrap_or_else(|| "\u{2013}".to_owned()))
+    };
+    let row = |variant: &VariantAnswers| {
+        let cells: String = columns.iter().map(|column| cell(variant, column)).collect();
+        format!("<tr><th scope=\"row\">{}</th>{cells}</tr>\n", escape(&variant.label))
+    };
+    let rows: String = report.variants.iter().map(row).collect();
+    format!(
+        "<section id=\"failures\">\n<h2>What went wrong</h2>\n<p class=\"lead\">Shares of the requests, with the half \
+         width of their interval. Response times are of those that were answered well.</p>\n<div class=\"scroll\">\
+         <table class=\"plain\">\n<thead><tr><th scope=\"col\">Variant</th>{head}</tr></thead>\n<tbody>\n{rows}\
+         </tbody></table></div>\n</section>\n"
+    )
+}
+
+/// Each variant against the first that is equal to it but for one setting, request for request.
+pub(super) fn pairs(report: &Answers) -> String {
+    let all = within(report, compare::MEAN);
+    let (Some(first), Some(key)) = (all.first(), compared_setting(report)) else { return String::new() };
+    let row = |of: &Within| {
+        let ratio = of.comparison.ratio.map_or("\u{2013}".to_owned(), |ratio| {
+            format!("{:.3} ({:.3} to {:.3})", ratio.value, ratio.low, ratio.high)
+        });
+        let cells = [&of.others, &of.values.1, &of.values.0, &ratio, &of.comparison.verdict()];
+        let cells: Vec<String> = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
+        format!("<tr>{}</tr>\n", cells.concat())
+    };
+    let rows: String = all.iter().map(row).collect();
+    let head: String =
+        ["at", "B", "A", "B / A", "which says"].map(|name| format!("<th scope=\"col\">{name}</th>")).concat();
+    format!(
+        "<section id=\"pairs\">\n<h2>The same requests by another <code>{}</code></h2>\n\
+         <p class=\"lead\">Mean response time of B \
+         over that of A, with its 95\u{a0}% interval, from the differences of {} with the same seeds.</p>\n<div class=\"scroll\">\
+         <table class=\"plain\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n</section>\n",
+        escape(key),
+        escape(&first.comparison.how.to_string())
     )
 }
 
@@ -465,6 +526,8 @@ mod tests {
     fn the_worst_verdict_is_shown_with_its_reason() {
         let (_, word, text) = verdict(&with_live(&[(Verdict::Valid, ""); 2]));
         assert_eq!((word, text.as_str()), ("VALID", "All 2 live runs are valid: nothing disturbed the measurement."));
+        let (class, word, text) = verdict(&with_live(&[]));
+        assert_eq!((class, word, text.as_str()), ("muted", "", "No live run to judge."), "no verdict");
         let suspect = (Verdict::Suspect, "core 0 was 97 % busy");
         let (class, word, text) = verdict(&with_live(&[(Verdict::Valid, ""), suspect]));
         assert_eq!((class, word), ("warn", "SUSPECT"));

@@ -1,5 +1,6 @@
 //! The laboratory, behaviour by behaviour.
 
+mod answers;
 mod ask;
 mod compare;
 mod experiments;

@@ -82,6 +82,7 @@ fn sample() -> Answers {
         engine,
         met,
         undecided: false,
+        measured: String::new(),
     };
     Answers {
         name: "Which dispatcher for four servers?".to_owned(),

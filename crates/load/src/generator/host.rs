@@ -75,9 +75,17 @@ pub(crate) fn thread_waited() -> Option<Span> {
     text.split_whitespace().nth(1)?.parse().ok().map(Span)
 }
 
+/// Files of the process that are no connections.
+const RESERVE: u64 = 64;
+
+/// How many more files than these may be open, if the limit is raised as far as it goes.
+pub(crate) fn files_left(others: u64) -> u64 {
+    getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(_, hard)| hard).saturating_sub(others + RESERVE).max(1)
+}
+
 /// Raises the soft limit of open files to hold `files` more than a modest own use, or says what the limit is.
 pub(crate) fn allow_files(files: u64) -> Result<(), u64> {
-    let needed = files + 64;
+    let needed = files + RESERVE;
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
         return Ok(());
     };

@@ -20,6 +20,8 @@ use crate::wire::tls::Tls;
 
 /// Most streams of an HTTP/2 connection.
 const MAX_STREAMS: u32 = 1024;
+/// As many connections as a plan needs: no more than there are ports of one address to connect from.
+pub(crate) const AS_NEEDED: u32 = 28_000;
 
 /// The Connection Attempt Delay that RFC 8305 (section 5) recommends.
 const NEXT_ADDRESS: Span = Span(250_000_000);
@@ -81,7 +83,8 @@ pub struct Load {
     /// Whether each client sends back the `SOJOURN=...` cookie that it was given last. A plan is then dealt to
     /// threads by client.
     pub cookies: bool,
-    /// Most connections of an open schedule; closed users have one each, and users who browse say how many.
+    /// Most connections of an open schedule; closed users have one each, and users who browse say how many. 28,000:
+    /// as many as it takes, and as files may be open.
     pub connections_max: u32,
     /// Threads; more than the machine's cores never help.
     pub threads: usize,

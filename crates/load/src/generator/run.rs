@@ -10,8 +10,8 @@ use sojourn_traffic::Http;
 
 use crate::error::LoadError;
 use crate::generator::clock::Clock;
-use crate::generator::host::{Cores, allow_files, machine};
-use crate::generator::load::Load;
+use crate::generator::host::{Cores, allow_files, files_left, machine};
+use crate::generator::load::{AS_NEEDED, Load};
 use crate::generator::probe::probe;
 use crate::generator::progress::Progress;
 use crate::generator::worker::{Gauge, Setting, Start, Work};
@@ -25,7 +25,7 @@ use crate::report::Report;
 use crate::report::measured::{Facts, ShareReport, ThreadFacts};
 use crate::request::endpoint::ByClass;
 use crate::request::url::Scheme;
-use crate::request::{Asked, Renderer, take_host};
+use crate::request::{Asked, Renderer};
 use crate::schedule::{Coming, Deal, Dealt, Schedule, Source, deal};
 use crate::setting::{Stop, Version};
 use crate::wire::resolve::Names;
@@ -55,14 +55,11 @@ pub fn run(load: Load, cancel: &Arc<AtomicBool>, progress: &(dyn Fn(Progress) + 
 /// # Panics
 /// As [`run`].
 pub fn run_share(
-    mut load: Load,
+    load: Load,
     cancel: &Arc<AtomicBool>,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<ShareReport, LoadError> {
     load.check()?;
-    if let Some(host) = take_host(&mut load.headers)? {
-        load.endpoints.iter_mut().for_each(|endpoint| endpoint.authority.clone_from(&host));
-    }
     let saturated = matches!(load.schedule, Schedule::Saturate { .. });
     let version = match load.schedule {
         Schedule::Sessions { http: Http::V10, .. } => Version::Http10,
@@ -81,20 +78,25 @@ pub fn run_share(
         seed: load.seed,
     };
     let renderer = Renderer::new(asked, &load.endpoints)?;
+    // A thread has an epoll, a timer and a socket to its name server.
+    let others = load.threads as u64 * 3;
+    let connections_max = match load.connections_max {
+        AS_NEEDED => u64::from(AS_NEEDED).min(files_left(others) * u64::from(load.share.of)) as u32,
+        asked => asked,
+    };
     let connections = match &load.schedule {
-        Schedule::Open(_) => u64::from(load.connections_max),
+        Schedule::Open(_) => u64::from(connections_max),
         Schedule::Users(users) => (users.len() as u64).div_ceil(u64::from(streams.unwrap_or(1))),
         Schedule::Sessions { users, .. } if streams.is_some() => users.len() as u64,
         Schedule::Sessions { users, parallel, .. } => users.len() as u64 * u64::from(*parallel),
-        Schedule::Scenarios { coming: Coming::Plan(_), .. } => u64::from(load.connections_max),
+        Schedule::Scenarios { coming: Coming::Plan(_), .. } => u64::from(connections_max),
         Schedule::Scenarios { coming: Coming::Users(users), .. } => {
             u64::from(*users).div_ceil(u64::from(streams.unwrap_or(1)))
         }
         Schedule::Saturate { connections, .. } => u64::from(*connections),
     };
     let connections = connections.div_ceil(u64::from(load.share.of));
-    // A thread has an epoll, a timer and a socket to its name server.
-    allow_files(connections + load.threads as u64 * 3).map_err(|limit| LoadError::Files { connections, limit })?;
+    allow_files(connections + others).map_err(|limit| LoadError::Files { connections, limit })?;
     let names = Arc::new(Names::new(load.resolver, load.timeout));
     let secured = load.redirects > 0 || load.endpoints.iter().any(|endpoint| endpoint.scheme == Scheme::Https);
     let probing = Clock::starting_in(Span::ZERO);
@@ -123,7 +125,7 @@ pub fn run_share(
         threads: load.threads,
         // A client's cookie, or its answer of the name server, is its thread's.
         by_client: load.cookies || (version == Version::Http10 && has_names),
-        places_max: load.connections_max * streams.unwrap_or(1),
+        places_max: connections_max * streams.unwrap_or(1),
         seed: load.seed,
     };
     let Dealt { shares, dealer, requests, end } = deal(schedule, dealing);
@@ -183,7 +185,7 @@ pub fn run_share(
         let recorder = Recorder::new(Division { warm_up: Time(load.warm_up.0), windowing }, keep, sink);
         let recorder = recorder.with_steps(steps.clone());
         let (lane, lanes) = load.share.lane(thread, load.threads);
-        let connections_max = dealing.part(thread, load.connections_max);
+        let connections_max = dealing.part(thread, connections_max);
         let places_max = connections_max * streams.unwrap_or(1) as usize;
         // A session store of its own for each, so that threads do not wait for one another.
         let tls = if secured { Some(load.tls.config(version)?) } else { None };
@@ -242,7 +244,7 @@ pub fn run_share(
             open: dealer.is_some(),
             paced,
             pacing: load.pacing,
-            connections_max: load.connections_max,
+            connections_max,
             limits: load.limits,
         },
     })

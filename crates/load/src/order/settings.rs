@@ -130,9 +130,10 @@ pub struct LoadSettings {
     )]
     pub timeout: String,
 
-    /// Connections: how many are kept busy, or with --rate or --arrivals how many there may be at most
-    #[cfg_attr(feature = "clap", arg(long, short = 'c', default_value_t = 32, help_heading = "Connections"))]
-    pub connections: u32,
+    /// Connections: how many are kept busy [default: 32], or with --rate, --arrivals or --trace how many there may be at
+    /// most [default: as many as needed; over HTTP/2 32]
+    #[cfg_attr(feature = "clap", arg(long, short = 'c', value_name = "N", help_heading = "Connections"))]
+    pub connections: Option<u32>,
     /// Connections of a user who browses
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", requires = "site", help_heading = "Connections"))]
     pub parallel: Option<u32>,

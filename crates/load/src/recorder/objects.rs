@@ -7,7 +7,7 @@ use sojourn_traffic::Visit;
 use crate::outcome::{Counts, Outcome};
 use crate::recorder::division::Division;
 use crate::recorder::record::ObjectRecord;
-use crate::report::estimate::{WINDOWS, quantile, ratio, share};
+use crate::report::estimate::{WINDOWS, alike, quantile, ratio, share};
 
 /// Up to these times users call the quality of service high and average, above low: of a page that is shown when it is
 /// whole, and of one shown as it loads (Bjornstad 2006, Table 2.2).
@@ -169,11 +169,12 @@ impl Tally {
         };
         times("response_time", |window| &window.response, &[("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)]);
         times("page_response_time", |window| &window.page, &[("p90", 0.9)]);
+        let alike = alike(&measures[0].estimate, &self.response());
 
         let of_planned = |of: fn(&Counts) -> u64| {
             let parts: Vec<(f64, f64)> =
                 windows.iter().map(|window| (of(&window.counts) as f64, window.counts.planned as f64)).collect();
-            share(&parts, measured.planned)
+            share(&parts, measured.planned, alike)
         };
         measures.push(Measure::new("error_ratio", "1", of_planned(|counts| counts.wrong())));
         measures.push(Measure::new("abandoned_ratio", "1", of_planned(|counts| counts.abandoned)));
@@ -181,7 +182,7 @@ impl Tally {
             let over = |window: &Window| window.counts.planned - window.counts.unfinished;
             let parts: Vec<(f64, f64)> =
                 windows.iter().map(|window| (of(window) as f64, over(window) as f64)).collect();
-            share(&parts, measured.planned - measured.unfinished)
+            share(&parts, measured.planned - measured.unfinished, alike)
         };
         let denied = of_over(&|window| window.counts.refused + window.counts.timeout);
         measures.push(Measure::new("denied_ratio", "1", denied));

@@ -11,12 +11,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{ClientConnection, Resumption};
+use rustls::client::{ClientConnection, Resumption, WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
-use sojourn_stats::{Span, input};
+use sojourn_stats::Span;
 
 use crate::error::LoadError;
 use crate::request::endpoint::Endpoint;
@@ -25,7 +26,7 @@ use crate::setting::Version;
 /// How a server proves who it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tls {
-    /// A PEM file with the certificates to trust, in place of the system's.
+    /// A PEM file with the certificates to trust, in place of the system's; also of a server that vouches for itself.
     pub ca: Option<PathBuf>,
     /// Whether to take any certificate.
     pub insecure: bool,
@@ -40,10 +41,15 @@ impl Tls {
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .expect("ring speaks both versions of TLS");
-        let mut config = if self.insecure {
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(Anyone(provider))).with_no_client_auth()
+        let (roots, named) = if self.insecure { (RootCertStore::empty(), Vec::new()) } else { self.roots()? };
+        let mut config = if named.is_empty() && !self.insecure {
+            builder.with_root_certificates(roots).with_no_client_auth()
         } else {
-            builder.with_root_certificates(self.roots()?).with_no_client_auth()
+            let issuers = (!self.insecure)
+                .then(|| WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build());
+            let issuers = issuers.transpose().map_err(|error| LoadError::Invalid(format!("--ca: {error}")))?;
+            let verifier = Verifier { provider, issuers, named };
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth()
         };
         // HTTP/1.0 has a name of its own there that no server knows: nothing is said then.
         config.alpn_protocols = match version {
@@ -55,24 +61,25 @@ impl Tls {
         Ok(Arc::new(config))
     }
 
-    fn roots(&self) -> Result<RootCertStore, LoadError> {
-        let mut roots = RootCertStore::empty();
+    /// What is trusted: issuers, and the certificates of a file, which may be servers.
+    fn roots(&self) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), LoadError> {
+        let (mut roots, mut named) = (RootCertStore::empty(), Vec::new());
         let Some(path) = &self.ca else {
             for certificate in rustls_native_certs::load_native_certs().certs {
                 // A certificate that rustls cannot read makes no server trusted.
                 let _ = roots.add(certificate);
             }
-            return Ok(roots);
+            return Ok((roots, named));
         };
         let wrong = |why: String| {
             LoadError::Invalid(format!("--ca {}: {why}; a PEM file of certificates is wanted", path.display()))
         };
-        let text = input::bytes(path).map_err(|error| wrong(error.to_string()))?;
-        for certificate in CertificateDer::pem_slice_iter(input::without_mark(&text)) {
+        for certificate in CertificateDer::pem_file_iter(path).map_err(|error| wrong(error.to_string()))? {
             let certificate = certificate.map_err(|error| wrong(error.to_string()))?;
-            roots.add(certificate).map_err(|error| wrong(error.to_string()))?;
+            roots.add(certificate.clone()).map_err(|error| wrong(error.to_string()))?;
+            named.push(certificate);
         }
-        if roots.is_empty() { Err(wrong("there is no certificate in it".to_owned())) } else { Ok(roots) }
+        if named.is_empty() { Err(wrong("there is no certificate in it".to_owned())) } else { Ok((roots, named)) }
     }
 
     /// The name that `endpoint` has to have in its certificate.
@@ -254,20 +261,37 @@ impl Session {
     }
 }
 
-/// Takes any certificate, but still checks that it has the key of the certificate that it shows.
+/// Who is trusted. That the server has the key of the certificate that it shows is checked in any case.
 #[derive(Debug)]
-struct Anyone(Arc<CryptoProvider>);
+struct Verifier {
+    provider: Arc<CryptoProvider>,
+    /// None: anyone is.
+    issuers: Option<Arc<WebPkiServerVerifier>>,
+    /// Certificates that are trusted themselves.
+    named: Vec<CertificateDer<'static>>,
+}
 
-impl ServerCertVerifier for Anyone {
+impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
+        server: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
+        let Some(issuers) = &self.issuers else { return Ok(ServerCertVerified::assertion()) };
+        match issuers.verify_server_cert(server, between, name, ocsp, now) {
+            // What `openssl req -x509` makes may sign others, and then rustls takes it for no server's. Its times are checked
+            // before that.
+            Err(Error::InvalidCertificate(CertificateError::Other(why)))
+                if why.to_string().contains("CaUsedAsEndEntity") && self.named.iter().any(|named| named == server) =>
+            {
+                verify_server_name(&ParsedCertificate::try_from(server)?, name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            verified => verified,
+        }
     }
 
     fn verify_tls12_signature(
@@ -276,7 +300,7 @@ impl ServerCertVerifier for Anyone {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+        verify_tls12_signature(message, certificate, signed, &self.provider.signature_verification_algorithms)
     }
 
     fn verify_tls13_signature(
@@ -285,10 +309,10 @@ impl ServerCertVerifier for Anyone {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+        verify_tls13_signature(message, certificate, signed, &self.provider.signature_verification_algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }

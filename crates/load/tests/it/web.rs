@@ -11,7 +11,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper::{Request, Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use rcgen::{CertificateParams, DnType, KeyPair, date_time_ymd};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair, date_time_ymd};
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tempfile::TempDir;
@@ -31,10 +31,22 @@ pub(crate) struct Certificate {
 impl Certificate {
     /// For `name`, which says of itself that it is valid; or that it was.
     pub(crate) fn of(name: &str, expired: bool, alpn: &[&[u8]]) -> Certificate {
+        Certificate::made(name, (expired, false), alpn)
+    }
+
+    /// As `openssl req -x509` makes it: it may sign others.
+    pub(crate) fn of_openssl(name: &str, expired: bool) -> Certificate {
+        Certificate::made(name, (expired, true), &[b"http/1.1"])
+    }
+
+    fn made(name: &str, (expired, may_sign): (bool, bool), alpn: &[&[u8]]) -> Certificate {
         let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
         // A subject of its own: who is trusted is looked up by that.
         let number = CERTIFICATES.fetch_add(1, Ordering::SeqCst);
         params.distinguished_name.push(DnType::CommonName, format!("certificate {number}"));
+        if may_sign {
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        }
         if expired {
             params.not_after = date_time_ymd(2001, 1, 1);
         }
@@ -61,7 +73,6 @@ impl Certificate {
 pub(crate) struct Seen {
     pub(crate) connections: AtomicUsize,
     pub(crate) requests: Mutex<Vec<(Version, String, usize)>>,
-    authorities: Mutex<Vec<String>>,
     /// Most requests that were there at once.
     pub(crate) together: AtomicUsize,
     present: AtomicUsize,
@@ -121,11 +132,6 @@ impl Web {
         Web { address, seen, _stop: stop }
     }
 
-    /// What requests of HTTP/2 call the host.
-    pub(crate) fn authorities(&self) -> Vec<String> {
-        self.seen.authorities.lock().unwrap().clone()
-    }
-
     pub(crate) fn requests(&self) -> Vec<(Version, String, usize)> {
         self.seen.requests.lock().unwrap().clone()
     }
@@ -165,8 +171,6 @@ where
 async fn answer(request: Request<Incoming>, seen: &Seen) -> Response<Full<Bytes>> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map_or(0, |body| body.to_bytes().len());
-    let authority = head.uri.authority().map(|authority| authority.to_string()).unwrap_or_default();
-    seen.authorities.lock().unwrap().push(authority);
     seen.requests.lock().unwrap().push((head.version, head.uri.path().to_owned(), body));
     let present = seen.present.fetch_add(1, Ordering::SeqCst) + 1;
     seen.together.fetch_max(present, Ordering::SeqCst);

@@ -16,7 +16,7 @@ use crate::Backend;
 pub fn read_backend(
     text: &str,
     (wrong, example): (&str, &str),
-    address: impl Fn(&str) -> Option<SocketAddr>,
+    address: impl FnOnce(&str) -> Option<SocketAddr>,
 ) -> Result<Backend, String> {
     let (name, rest) = text.split_once('=').unwrap_or(("", text));
     let (place, weight) = rest.split_once('*').unwrap_or((rest, "1"));

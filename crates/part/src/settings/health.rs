@@ -11,6 +11,12 @@ use super::Wrong;
 use crate::Probe;
 
 /// Health checks: what is tried, how often, and how long an answer may take.
+///
+/// A refused connection says that no program listens there, and takes the backend out at once. So do `fall` requests in
+/// a row that failed there, and `fall` probes in a row; each is counted on its own, so that a backend is taken out that
+/// answers probes and breaks its replies off, and also one that serves requests and calls itself unfit. What a client
+/// breaks (it leaves, or its upload is malformed or too slow) and what this side lacks is no failure of a backend. A
+/// backend that is out is probed until it has answered `rise` probes in a row, and is then chosen again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Checks {

@@ -35,7 +35,7 @@ pub struct Upstream {
     #[arg(id = "upstream.to", long = "report-to", value_name = "IP:PORT", value_delimiter = ',')]
     pub to: Vec<SocketAddr>,
     /// Name by which those know the cluster
-    #[arg(id = "upstream.name", long, value_name = "CLUSTER")]
+    #[arg(id = "upstream.name", long = "name", value_name = "CLUSTER")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Time between two looks at what to report; all front nodes look a tenth of it after its multiples by the clock
@@ -90,6 +90,31 @@ impl Default for Echoes {
 /// More orders in a second than these are not possible: what is remembered of clients is bounded by it.
 const PER_SECOND_MAX: u32 = 1000;
 
+impl Upstream {
+    /// Whether reports can be made so, if there is a name to make them by.
+    ///
+    /// # Errors
+    /// The first that cannot be.
+    pub fn check(&self) -> Result<(), Wrong> {
+        if let Some(name) = self.name.as_ref().filter(|name| !(1..=REPORTER_MAX).contains(&name.len())) {
+            let what = format!("name `{name}`: the name of a cluster has 1 to {REPORTER_MAX} bytes");
+            return Err(Wrong::new("name", what));
+        }
+        if self.name.is_some() && self.to.is_empty() {
+            return Err(Wrong::new("name", "say to where, too: `--report-to IP:PORT`"));
+        }
+        if self.every < Span(10_000_000) {
+            return Err(Wrong::new("every", "a front node looks at its servers at most every 10 ms"));
+        }
+        for (key, time) in [("heartbeat", self.heartbeat), ("client_rates", self.client_rates)] {
+            if time < self.every {
+                return Err(Wrong::new(key, "it is told at looks, so no more often than those (`every`)"));
+            }
+        }
+        self.echoes.check()
+    }
+}
+
 impl Echoes {
     /// Whether the rules can be kept.
     ///
@@ -124,17 +149,14 @@ pub fn check_reporting(key: Option<&Path>, reports: &Reports, upstream: &Upstrea
         return Err(Wrong::new("reports.estimator", why));
     }
     match (&upstream.name, upstream.to.is_empty()) {
-        (Some(_), true) => {
-            return Err(Wrong::new("upstream.name", "say to where, too: `--report-to IP:PORT`"));
-        }
         (None, false) => {
             let why = "those who get reports know the cluster by a name: `--name CLUSTER`";
             return Err(Wrong::new("upstream.to", why));
         }
         (Some(_), false) => key_is_there("upstream.to")?,
-        (None, true) => {}
+        (_, true) => {}
     }
-    upstream.echoes.check().map_err(|wrong| wrong.inside("upstream"))?;
+    upstream.check().map_err(|wrong| wrong.inside("upstream"))?;
     if key.is_some() && !is_used && reports.listen.is_none() && upstream.name.is_none() {
         let right = "nothing is signed with it; add --reports or --report-to, or leave it out";
         return Err(Wrong::new("key_file", right));

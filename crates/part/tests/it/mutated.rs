@@ -11,6 +11,7 @@ use sojourn_stats::Stream;
 const FILES: usize = 300;
 
 /// Reads `text` with mistakes in it, as a file in `folder`, where the files are that it names.
+#[allow(dead_code, reason = "some crates have other files only")]
 pub(crate) fn are_accepted_or_refused<T: Settings>(folder: &Path, text: &str, check: impl Fn(&T) -> Result<(), Wrong>) {
     let file = folder.join("mutated.toml");
     let read = |text: &str| {
@@ -18,25 +19,51 @@ pub(crate) fn are_accepted_or_refused<T: Settings>(folder: &Path, text: &str, ch
         Given::<T>::from_file(&file).read_and(&check)
     };
     read(text).unwrap_or_else(|why| panic!("without a mistake: {why}"));
-    let mut draw = Stream::new(1, "settings", "mistakes");
-    let (mut refused, mut with_line) = (0, 0);
-    for _ in 0..FILES {
+    let mut refusals = Refusals::default();
+    for text in mutated(text, FILES, 1) {
+        refusals.count(&file, &text, read(&text).err());
+    }
+    refusals.are_plausible();
+}
+
+/// So many texts with mistakes, made of `text`.
+pub(crate) fn mutated(text: &str, files: usize, seed: u64) -> impl Iterator<Item = String> {
+    let mut draw = Stream::new(seed, "settings", "mistakes");
+    (0..files).map(move |_| {
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         for _ in 0..=draw.below(2) {
             mutate(&mut lines, &mut draw);
         }
-        let text = lines.join("\n");
-        let Err(why) = read(&text) else { continue };
+        lines.join("\n")
+    })
+}
+
+/// What became of files with mistakes.
+#[derive(Debug, Default)]
+pub(crate) struct Refusals {
+    files: usize,
+    refused: usize,
+    with_line: usize,
+}
+
+impl Refusals {
+    /// Counts one, which was refused because of `why`: in one line, which begins with the file.
+    pub(crate) fn count(&mut self, file: &Path, text: &str, why: Option<String>) {
+        self.files += 1;
+        let Some(why) = why else { return };
         let name = file.display().to_string();
         let rest = why.strip_prefix(&name).unwrap_or_else(|| panic!("it does not say the file: {why}\n{text}"));
         assert!(!why.chars().any(|c| c == '\n' || c == '\r'), "it is not one line: {why}\n{text}");
         let line = rest.strip_prefix(':').and_then(|rest| rest.split(':').next()?.parse::<usize>().ok());
-        refused += 1;
-        with_line += usize::from(line.is_some_and(|line| (1..=lines.len() + 1).contains(&line)));
+        self.refused += 1;
+        self.with_line += usize::from(line.is_some_and(|line| (1..=text.lines().count() + 1).contains(&line)));
     }
-    assert!((FILES / 3..FILES).contains(&refused), "{refused} of {FILES} are refused");
-    // What is not there has no line.
-    assert!(with_line * 10 >= refused * 9, "{with_line} of {refused} are told with a line");
+
+    /// Many mistakes are noticed, and nearly all with their line: what is not there has none.
+    pub(crate) fn are_plausible(&self) {
+        assert!((self.files / 3..self.files).contains(&self.refused), "{self:?}");
+        assert!(self.with_line * 10 >= self.refused * 9, "{self:?}");
+    }
 }
 
 fn mutate(lines: &mut Vec<String>, draw: &mut Stream) {

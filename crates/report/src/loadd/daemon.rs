@@ -11,22 +11,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::json;
 use sojourn_bed::Events;
 use sojourn_dispatch::reports::{Occasion, phase};
+use sojourn_part::settings::loadd::LoaddSettings;
 use sojourn_part::{ServeError, clock};
 use sojourn_stats::{Span, Time};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
+use super::LoaddCounts;
 use super::question::Question;
 use super::sampler::{Sampler, as_orca};
-use super::{LoaddConfig, LoaddCounts, Times};
 use crate::orca;
 use crate::orca::stream;
 use crate::upstream::{self, Prober};
-use crate::{Load, Metric, Metrics, Outbox, Traffic};
+use crate::{Key, Load, Metric, Metrics, Outbox, Traffic};
 
 /// A daemon at work.
 pub(super) struct Daemon {
-    config: LoaddConfig,
+    settings: LoaddSettings,
     events: Events,
     sampler: Sampler,
     question: Option<Question>,
@@ -58,19 +59,19 @@ pub(super) struct Counters {
 
 impl Daemon {
     pub(super) fn new(
-        config: LoaddConfig,
+        (settings, key): (LoaddSettings, Key),
+        question: Option<Question>,
         listener: Option<std::net::TcpListener>,
         events: Events,
         counters: Arc<Counters>,
     ) -> Result<Daemon, ServeError> {
         let listener = listener.map(TcpListener::from_std).transpose();
         let listener = listener.map_err(ServeError::system("cannot serve ORCA"))?;
-        let LoaddConfig { name, key, receivers, .. } = &config;
-        let outbox = Outbox::open(name, key, receivers, events.clone(), Arc::clone(&counters.traffic))?;
+        let outbox = Outbox::open(&settings.name, &key, &settings.to, events.clone(), Arc::clone(&counters.traffic))?;
         let now = clock::now();
         Ok(Daemon {
-            sampler: Sampler::new(&config.sources, now)?,
-            question: config.sources.ask.clone().map(|url| Question::new(url, config.times.heartbeat.as_std())),
+            sampler: Sampler::new(&settings, now)?,
+            question,
             occasion: Occasion::default(),
             last: None,
             was_there: true,
@@ -78,7 +79,7 @@ impl Daemon {
             latest: Rc::default(),
             listener,
             rates_since: now,
-            config,
+            settings,
             events,
             outbox: Rc::new(outbox),
             counters,
@@ -88,7 +89,7 @@ impl Daemon {
     /// Looks and tells for as long as it is polled.
     pub(super) async fn run(mut self) {
         let mut ears = JoinSet::new();
-        let prober = Rc::new(Prober::new(self.config.probes, Arc::clone(&self.counters.probed)));
+        let prober = Rc::new(Prober::new(self.settings.echoes, Arc::clone(&self.counters.probed)));
         for receiver in self.outbox.receivers() {
             let (prober, answers) = (Rc::clone(&prober), Rc::clone(&self.outbox));
             let order = move |order, client| prober.order(&answers, receiver, order, client);
@@ -99,26 +100,26 @@ impl Daemon {
         if let Some(listener) = self.listener.take() {
             let latest = Rc::clone(&self.latest);
             let load = Rc::new(move || as_orca(&latest.borrow()));
-            ears.spawn_local(stream::serve(listener, self.config.times.every, load));
+            ears.spawn_local(stream::serve(listener, self.settings.every, load));
         }
-        let times = self.config.times;
+        let LoaddSettings { every, client_rates, .. } = self.settings;
         // An overload is told by numbers inside: without any there is nothing to watch.
-        let watch = self.watches().then_some(times.watch).filter(|watch| *watch < times.every);
-        let phase = phase(&self.config.name, times.client_rates);
-        let next_rates = |wall: u64| after(wall - phase.0, times.client_rates) + phase.0;
-        let (mut tick, mut rates) = (after(clock::wall(), times.every), next_rates(clock::wall()));
+        let watch = self.watches().then_some(self.settings.watch).filter(|watch| *watch < every);
+        let phase = phase(&self.settings.name, client_rates);
+        let next_rates = |wall: u64| after(wall - phase.0, client_rates) + phase.0;
+        let (mut tick, mut rates) = (after(clock::wall(), every), next_rates(clock::wall()));
         loop {
             let wall = clock::wall();
             let next = watch.map_or(tick, |watch| tick.min(after(wall, watch)));
-            tokio::time::sleep(until(next, wall, times.every).as_std()).await;
+            tokio::time::sleep(until(next, wall, every).as_std()).await;
             let wall = clock::wall();
-            if !is_due(tick, times.every, wall) {
+            if !is_due(tick, every, wall) {
                 self.watch().await;
                 continue;
             }
             self.look().await;
-            tick = after(wall, times.every);
-            if is_due(rates, times.client_rates, wall) {
+            tick = after(wall, every);
+            if is_due(rates, client_rates, wall) {
                 self.tell_rates();
                 rates = next_rates(wall);
             }
@@ -126,7 +127,7 @@ impl Daemon {
     }
 
     fn watches(&self) -> bool {
-        self.question.is_some() || self.config.sources.port.is_some()
+        self.question.is_some() || self.settings.port.is_some()
     }
 
     async fn ask(&mut self) -> Option<orca::Load> {
@@ -144,7 +145,7 @@ impl Daemon {
         let is_there = found.is_some();
         if is_there != std::mem::replace(&mut self.was_there, is_there) {
             let event = if is_there { "server_found" } else { "server_absent" };
-            self.events.emit(&json!({"event": event, "name": self.config.name}));
+            self.events.emit(&json!({"event": event, "name": self.settings.name}));
         }
         self.notice_log();
         *self.latest.borrow_mut() = found.clone().unwrap_or_default();
@@ -158,7 +159,7 @@ impl Daemon {
         self.last = Some((now, metrics));
         let has_turned = inside.is_some_and(|inside| self.has_turned(inside));
         // A look comes some time after its tick, now more, now less: the heartbeat must not wait for one tick more.
-        let Times { every, heartbeat, .. } = self.config.times;
+        let LoaddSettings { every, heartbeat, .. } = self.settings;
         if has_turned || self.occasion.is_due(cpu, Span(heartbeat.0 - every.0 / 2), now) {
             self.occasion.told(cpu, now);
             self.tell();
@@ -172,8 +173,8 @@ impl Daemon {
             return;
         }
         match trouble {
-            Some(why) => self.events.emit(&json!({"event": "log_silent", "name": self.config.name, "why": why})),
-            None => self.events.emit(&json!({"event": "log_read", "name": self.config.name})),
+            Some(why) => self.events.emit(&json!({"event": "log_silent", "name": self.settings.name, "why": why})),
+            None => self.events.emit(&json!({"event": "log_read", "name": self.settings.name})),
         }
     }
 
@@ -193,7 +194,7 @@ impl Daemon {
         let has_turned = self.occasion.has_turned(inside, cores as u32);
         if has_turned {
             let event = if self.occasion.is_overloaded() { "overload" } else { "underload" };
-            self.events.emit(&json!({"event": event, "name": self.config.name, "inside": inside}));
+            self.events.emit(&json!({"event": event, "name": self.settings.name, "inside": inside}));
             self.counters.alarms.fetch_add(1, Ordering::Relaxed);
         }
         has_turned
@@ -201,21 +202,15 @@ impl Daemon {
 
     fn tell(&mut self) {
         let Some((measured, metrics)) = self.last.clone() else { return };
-        let times = self.config.times;
-        let load = Load {
-            every: times.every,
-            heartbeat: times.heartbeat,
-            is_overloaded: self.occasion.is_overloaded(),
-            is_empty: false,
-            metrics,
-        };
+        let LoaddSettings { every, heartbeat, .. } = self.settings;
+        let load = Load { every, heartbeat, is_overloaded: self.occasion.is_overloaded(), is_empty: false, metrics };
         self.counters.reports.fetch_add(1, Ordering::Relaxed);
         self.outbox.tell(measured, load);
     }
 
     fn tell_rates(&mut self) {
         let rates = self.take_rates(clock::now());
-        if self.config.sources.log.is_none() || !self.was_there {
+        if self.settings.log.is_none() || !self.was_there {
             return;
         }
         self.counters.rates.fetch_add(1, Ordering::Relaxed);

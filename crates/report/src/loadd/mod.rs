@@ -23,74 +23,21 @@ mod sampler;
 mod workers;
 
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use hyper::Uri;
 use serde::Serialize;
 use sojourn_bed::Events;
+use sojourn_part::settings::loadd::LoaddSettings;
+use sojourn_part::settings::{Settings, Wrong};
 use sojourn_part::threads::{Threads, Work};
 use sojourn_part::{ServeError, clock};
 use sojourn_stats::Span;
 
-use crate::upstream::ProbeRules;
-use crate::{Key, Metrics, NAME_MAX};
+use crate::{Key, Metrics};
 pub use access_log::{AccessLog, Counts};
 use daemon::{Counters, Daemon};
 use question::Question;
 pub use sampler::Sampler;
-
-/// What a load daemon is.
-#[derive(Clone, Debug)]
-pub struct LoaddConfig {
-    /// The name by which those in front know the server.
-    pub name: String,
-    /// Where its reports go.
-    pub receivers: Vec<SocketAddr>,
-    /// The key that it shares with them.
-    pub key: Key,
-    /// Where the numbers come from.
-    pub sources: Sources,
-    /// When it tells them.
-    pub times: Times,
-    /// Which orders to probe clients it obeys.
-    pub probes: ProbeRules,
-    /// Where balancers of others may ask for the load as ORCA ([`crate::orca::stream`]); port 0 takes a free one.
-    pub orca: Option<SocketAddr>,
-}
-
-/// Where numbers come from, besides `/proc`.
-#[derive(Clone, Debug, Default)]
-pub struct Sources {
-    /// The server's access log, Common or Combined.
-    pub log: Option<PathBuf>,
-    /// The name of the server's processes.
-    pub workers: Option<String>,
-    /// The server's port.
-    pub port: Option<u16>,
-    /// Where the server says its load as ORCA, e.g. `http://127.0.0.1:8080/load`.
-    pub ask: Option<Uri>,
-}
-
-/// When a daemon looks and tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Times {
-    /// Between two looks.
-    pub every: Span,
-    /// The longest time between two reports.
-    pub heartbeat: Span,
-    /// Between two reports of the rates of clients.
-    pub client_rates: Span,
-    /// Between two looks for an overload.
-    pub watch: Span,
-}
-
-impl Default for Times {
-    fn default() -> Times {
-        let ms = |ms: u64| Span(ms * 1_000_000);
-        Times { every: ms(500), heartbeat: ms(4000), client_rates: ms(64_000), watch: ms(100) }
-    }
-}
 
 /// What a daemon has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -133,26 +80,30 @@ pub struct Loadd {
 }
 
 impl Loadd {
-    /// Starts a daemon; `events` hears of overloads, of a server that comes and goes, and of receivers that cannot be reached.
+    /// Starts a daemon that signs with `key`; `events` hears of overloads, of a server that comes and goes, and of receivers that
+    /// cannot be reached.
     ///
     /// # Errors
     /// When a setting is impossible, the access log cannot be read, or the system refuses a socket.
-    pub fn start(config: LoaddConfig, events: Events) -> Result<Loadd, ServeError> {
-        check(&config)?;
+    pub fn start(settings: LoaddSettings, key: Key, events: Events) -> Result<Loadd, ServeError> {
+        settings.check()?;
+        reports_to(&settings)?;
+        let question = Question::of_settings(&settings, settings.heartbeat)?;
         let counters = Arc::new(Counters::new());
         let shared = Arc::clone(&counters);
-        let listener = config.orca.map(listen).transpose()?;
+        let listener = settings.orca.map(listen).transpose()?;
         let orca = listener.as_ref().and_then(|listener| listener.local_addr().ok());
-        let input = vec![(config, listener)];
-        let threads = Threads::start("loadd", input, 1, Span::ZERO, move |_, (config, listener), mut stop| {
-            let daemon = Daemon::new(config, listener, events.clone(), Arc::clone(&shared))?;
-            Ok(Box::pin(async move {
-                tokio::select! {
-                    () = daemon.run() => {}
-                    _ = stop.changed() => {}
-                }
-            }) as Work)
-        })?;
+        let input = vec![((settings, key), question, listener)];
+        let threads =
+            Threads::start("loadd", input, 1, Span::ZERO, move |_, (settings, question, listener), mut stop| {
+                let daemon = Daemon::new(settings, question, listener, events.clone(), Arc::clone(&shared))?;
+                Ok(Box::pin(async move {
+                    tokio::select! {
+                        () = daemon.run() => {}
+                        _ = stop.changed() => {}
+                    }
+                }) as Work)
+            })?;
         Ok(Loadd { counters, orca, threads })
     }
 
@@ -173,17 +124,17 @@ impl Loadd {
     }
 }
 
-/// What a server is doing over one `window` from now on; none where it is not there.
+/// What a server is doing over one tick from now on; none where it is not there.
 ///
 /// # Errors
 /// When the access log cannot be read, or the system refuses a runtime.
-pub fn sample(sources: &Sources, window: Span) -> Result<Option<Metrics>, ServeError> {
+pub fn sample(settings: &LoaddSettings) -> Result<Option<Metrics>, ServeError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build_local(tokio::runtime::LocalOptions::default())
         .map_err(ServeError::system("cannot start a runtime"))?;
-    let mut sampler = Sampler::new(sources, clock::now())?;
-    let mut question = sources.ask.clone().map(|url| Question::new(url, window.as_std()));
+    let mut sampler = Sampler::new(settings, clock::now())?;
+    let mut question = Question::of_settings(settings, settings.every)?;
     runtime.block_on(async {
         for is_last in [false, true] {
             let asked = match &mut question {
@@ -194,7 +145,7 @@ pub fn sample(sources: &Sources, window: Span) -> Result<Option<Metrics>, ServeE
             if is_last {
                 return Ok(metrics);
             }
-            tokio::time::sleep(window.as_std()).await;
+            tokio::time::sleep(settings.every.as_std()).await;
         }
         unreachable!("the second look is the last")
     })
@@ -208,26 +159,19 @@ fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
     })
 }
 
-fn check(config: &LoaddConfig) -> Result<(), ServeError> {
-    let LoaddConfig { name, receivers, sources, times, .. } = config;
-    let wrong = |what: String| Err(ServeError::Config(what));
-    if receivers.is_empty() {
-        return wrong("a load daemon needs at least one receiver, as 127.0.0.1:7400".into());
+/// What only one that reports needs: where to, a key that can be read, and a log that is there if one is named.
+///
+/// # Errors
+/// The first that is missing.
+pub fn check(settings: &LoaddSettings) -> Result<(), Wrong> {
+    reports_to(settings)?;
+    Key::of_file(settings.key_file.as_deref())?;
+    settings.log.as_deref().map(AccessLog::open).transpose().map_err(|error| Wrong::new("log", error)).map(drop)
+}
+
+fn reports_to(settings: &LoaddSettings) -> Result<(), Wrong> {
+    match settings.to.is_empty() {
+        true => Err(Wrong::new("to", "a load daemon needs at least one receiver, as 127.0.0.1:7400")),
+        false => Ok(()),
     }
-    if name.is_empty() || name.len() > NAME_MAX {
-        return wrong(format!("name `{name}`: the name of a server has 1 to {NAME_MAX} bytes"));
-    }
-    if times.every < Span(10_000_000) || times.watch < Span(1_000_000) {
-        return wrong("a load daemon looks at most every 10 ms, and for overloads at most every 1 ms".into());
-    }
-    if times.heartbeat < times.every || times.client_rates < times.every {
-        return wrong("heartbeats and rates of clients are told at looks, so no more often than those".into());
-    }
-    config.probes.check().map_err(|wrong| ServeError::Config(wrong.message))?;
-    if let Some(url) = &sources.ask
-        && (url.scheme_str() != Some("http") || url.port().is_none())
-    {
-        return wrong(format!("`{url}` is no address to ask; write e.g. http://127.0.0.1:8080/load"));
-    }
-    Ok(())
 }

@@ -9,6 +9,9 @@ use hyper::header::HOST;
 use hyper::{Request, Uri};
 use hyper_util::rt::TokioIo;
 use sojourn_part::headers;
+use sojourn_part::settings::Wrong;
+use sojourn_part::settings::loadd::LoaddSettings;
+use sojourn_stats::Span;
 use tokio::net::TcpStream;
 
 use crate::orca;
@@ -24,8 +27,13 @@ pub(super) struct Question {
 }
 
 impl Question {
-    pub(super) fn new(url: Uri, patience: Duration) -> Question {
-        Question { url, patience, link: None }
+    /// As settings have it; none where the server says nothing itself.
+    ///
+    /// # Errors
+    /// Where it cannot be asked there.
+    pub(super) fn of_settings(settings: &LoaddSettings, patience: Span) -> Result<Option<Question>, Wrong> {
+        let question = |url| Question { url, patience: patience.as_std(), link: None };
+        Ok(settings.url()?.map(question))
     }
 
     /// Asks; none where the server cannot be asked in time or does not say.

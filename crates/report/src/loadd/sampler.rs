@@ -1,9 +1,9 @@
 //! What a server is doing, from wherever that can be learned.
 
 use sojourn_part::ServeError;
+use sojourn_part::settings::loadd::LoaddSettings;
 use sojourn_stats::Time;
 
-use super::Sources;
 use super::access_log::AccessLog;
 use super::connections::Connections;
 use super::machine::Machine;
@@ -30,14 +30,14 @@ impl Sampler {
     ///
     /// # Errors
     /// When the access log cannot be read, or the kernel does not tell of connections.
-    pub fn new(sources: &Sources, now: Time) -> Result<Sampler, ServeError> {
-        let connections = sources.port.map(Connections::new).transpose();
+    pub fn new(settings: &LoaddSettings, now: Time) -> Result<Sampler, ServeError> {
+        let connections = settings.port.map(Connections::new).transpose();
         Ok(Sampler {
             machine: Machine::new(),
-            workers: sources.workers.as_deref().map(Workers::new),
+            workers: settings.workers.as_deref().map(Workers::new),
             connections: connections.map_err(ServeError::system("cannot count connections"))?,
-            log: sources.log.as_deref().map(AccessLog::open).transpose()?,
-            asks: sources.ask.is_some(),
+            log: settings.log.as_deref().map(AccessLog::open).transpose()?,
+            asks: settings.ask.is_some(),
             at_work: 0,
             started: now,
             last: None,

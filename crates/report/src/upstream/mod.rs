@@ -24,12 +24,13 @@ use serde_json::json;
 use sojourn_bed::Events;
 use sojourn_dispatch::Front;
 use sojourn_dispatch::reports::{Occasion, above_mean, phase};
+use sojourn_part::settings::Wrong;
 use sojourn_part::{ServeError, clock, settings};
 use sojourn_stats::Span;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use crate::{Dropped, Ears, Key, Load, Metrics, NAME_MAX, Outbox, Told, Traffic};
+use crate::{Dropped, Ears, Key, Load, Metrics, Outbox, Told, Traffic};
 pub use prober::ProbeRules;
 pub use prober::{Counters, Prober};
 pub use servers::{Look, Servers};
@@ -51,13 +52,6 @@ pub struct UpstreamConfig {
     pub client_rates: Span,
     /// Which orders to probe clients it obeys.
     pub probes: ProbeRules,
-}
-
-impl UpstreamConfig {
-    /// What the ready line says of it: where the front node reports, and by which name.
-    pub fn summary(&self) -> serde_json::Value {
-        serde_json::json!({"name": self.name, "receivers": self.receivers})
-    }
 }
 
 /// What a front node has told.
@@ -120,33 +114,16 @@ pub struct Upstream {
 }
 
 impl UpstreamConfig {
-    /// Reports of this name to these receivers at the usual times.
-    pub fn new(name: impl Into<String>, receivers: Vec<SocketAddr>, key: Key) -> UpstreamConfig {
-        let upstream = settings::Upstream { name: Some(name.into()), to: receivers, ..settings::Upstream::default() };
-        UpstreamConfig::from_settings(&upstream, key).expect("it has a name")
-    }
-
     /// Reports as settings have them; none where no name is.
     pub fn from_settings(upstream: &settings::Upstream, key: Key) -> Option<UpstreamConfig> {
         let settings::Upstream { to, name, every, heartbeat, client_rates, echoes } = upstream.clone();
         Some(UpstreamConfig { name: name?, receivers: to, key, every, heartbeat, client_rates, probes: echoes })
     }
 
-    fn check(&self) -> Result<(), ServeError> {
-        let wrong = |what: String| Err(ServeError::Config(what));
-        if self.name.is_empty() || self.name.len() > NAME_MAX {
-            return wrong(format!("name `{}`: the name of a cluster has 1 to {NAME_MAX} bytes", self.name));
-        }
-        if self.receivers.is_empty() {
-            return wrong("reports go to at least one receiver, as 10.0.0.1:7400".into());
-        }
-        if self.every < Span(10_000_000) {
-            return wrong("a front node looks at its servers at most every 10 ms".into());
-        }
-        if self.heartbeat < self.every || self.client_rates < self.every {
-            return wrong("heartbeats and rates of clients are told at looks, so no more often than those".into());
-        }
-        self.probes.check().map_err(|wrong| ServeError::Config(wrong.message))
+    fn check(&self) -> Result<(), Wrong> {
+        let UpstreamConfig { name, receivers, every, heartbeat, client_rates, probes, .. } = self.clone();
+        let (to, name, echoes) = (receivers, Some(name), probes);
+        settings::Upstream { to, name, every, heartbeat, client_rates, echoes }.check()
     }
 }
 

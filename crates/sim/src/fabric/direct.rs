@@ -250,6 +250,10 @@ impl Fabric for Direct {
         &self.servers
     }
 
+    fn may_deny(&self) -> bool {
+        self.servers.iter().any(|server| server.capacity.is_some())
+    }
+
     fn busy(&self, now: Time) -> Vec<Span> {
         self.stations.iter().map(|station| station.busy(now)).collect()
     }

@@ -81,6 +81,9 @@ pub(crate) struct Routed {
     stations: Stations,
     /// What is broken.
     faults: Faults,
+    /// Whether clients ask once more for what has failed, and whether a request may be denied.
+    may_retry: bool,
+    may_deny: bool,
 }
 
 impl Routed {
@@ -105,6 +108,8 @@ impl Routed {
         let parts = (&network, &stations, &servers);
         let information = Information::new(system, &mut balancers, parts, &regions, askers, seed);
         Ok(Routed {
+            may_retry: system.rules.retries.is_some(),
+            may_deny: !system.is_plain() || servers.all().iter().any(|server| server.capacity.is_some()),
             routes: Routes::default(),
             faults: Faults::new(system, balancers.len(), seed),
             transfers: Transfers::new(system, seed),
@@ -245,6 +250,14 @@ impl Fabric for Routed {
 
     fn has_connections(&self) -> bool {
         self.transfers.is_some()
+    }
+
+    fn may_retry(&self) -> bool {
+        self.may_retry
+    }
+
+    fn may_deny(&self) -> bool {
+        self.may_deny || self.has_connections()
     }
 
     fn busy(&self, now: Time) -> Vec<Span> {

@@ -5,7 +5,7 @@ use sojourn_stats::{Histogram, Time};
 use super::layout::{Branching, Chain, Layout, StationKind};
 use super::tally::{Spent, Tally};
 use crate::study::merged;
-use crate::summary::{self, QUANTILES, Row, per};
+use crate::summary::{self, QUANTILES, Row, Rows, per};
 
 /// What one replication counted, beside its response times.
 pub(super) struct Counts {
@@ -122,34 +122,30 @@ pub(super) fn rows(layout: &Layout, tallies: &[&Tally], parts: &[Counts]) -> Vec
 }
 
 fn others(layout: &Layout, whole: &Counts, parts: &[Counts]) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let mut add = |metric: String, unit: &'static str, samples: u64, of: &dyn Fn(&Counts) -> Option<f64>| {
-        rows.push(Row::of_each(metric, unit, samples, (whole, parts), of));
-    };
+    let mut rows = Rows::new(whole, parts);
     let rate = |count: u64, part: &Counts| (part.elapsed_s > 0.0).then(|| count as f64 / part.elapsed_s);
     let completions = |part: &Counts| part.chains.iter().map(|chain| chain.completions).sum::<u64>();
-    add("throughput".into(), "1/s", completions(whole), &|part| rate(completions(part), part));
+    rows.add("throughput", "1/s", completions(whole), |part| rate(completions(part), part));
     for (number, chain) in layout.chains.iter().enumerate() {
         let (name, totals) = (&chain.name, &whole.chains[number]);
-        add(format!("throughput_{name}"), "1/s", totals.completions, &|part| {
+        rows.add(format!("throughput_{name}"), "1/s", totals.completions, |part| {
             rate(part.chains[number].completions, part)
         });
         if matches!(chain.choice, Branching::Cache(_)) {
-            add(format!("hit_ratio_{name}"), "1", totals.came, &|part| {
-                per(part.chains[number].first_branch as f64, part.chains[number].came)
-            });
+            let hits = |part: &Counts| (part.chains[number].first_branch, part.chains[number].came);
+            rows.share(format!("hit_ratio_{name}"), hits);
         }
         let mut of_kind = |kind: &str, index: usize, of: &dyn Fn(&ChainCounts) -> &[(u64, f64)]| {
             let of = |part: &Counts| -> (u64, f64, u64) {
                 let parts = of(&part.chains[number]);
                 (parts[index].0, parts[index].1, parts.iter().map(|(count, _)| count).sum())
             };
-            let (taken, _, ended) = of(whole);
-            add(format!("share_{name}_{kind}"), "1", ended, &|part| {
+            let (taken, ..) = of(whole);
+            rows.share(format!("share_{name}_{kind}"), |part| {
                 let (count, _, ended) = of(part);
-                per(count as f64, ended)
+                (count, ended)
             });
-            add(format!("response_time_mean_{name}_{kind}"), "s", taken, &|part| {
+            rows.add(format!("response_time_mean_{name}_{kind}"), "s", taken, |part| {
                 let (count, sum_s, _) = of(part);
                 per(sum_s, count)
             });
@@ -168,13 +164,15 @@ fn others(layout: &Layout, whole: &Counts, parts: &[Counts]) -> Vec<Row> {
         let visits = whole.stations[number].visits;
         let per_time = |sum_s: f64, part: &Counts| (part.elapsed_s > 0.0).then(|| sum_s / part.elapsed_s);
         if !matches!(station.kind, StationKind::Delay) {
-            add(format!("utilization_{name}"), "1", visits, &|part| per_time(part.stations[number].done_s, part));
+            rows.add(format!("utilization_{name}"), "1", visits, |part| per_time(part.stations[number].done_s, part));
         }
-        add(format!("queue_length_mean_{name}"), "1", visits, &|part| per_time(part.stations[number].inside_s, part));
-        add(format!("throughput_{name}"), "1/s", visits, &|part| rate(part.stations[number].visits, part));
-        add(format!("response_time_mean_{name}"), "s", visits, &|part| {
+        rows.add(format!("queue_length_mean_{name}"), "1", visits, |part| {
+            per_time(part.stations[number].inside_s, part)
+        });
+        rows.add(format!("throughput_{name}"), "1/s", visits, |part| rate(part.stations[number].visits, part));
+        rows.add(format!("response_time_mean_{name}"), "s", visits, |part| {
             per(part.stations[number].spent_s, part.stations[number].visits)
         });
     }
-    rows
+    rows.rows
 }

@@ -93,7 +93,7 @@ impl Errors {
             whole: of(whole),
             parts: parts.iter().map(|part| of(part)).collect(),
             samples: whole.count(),
-            needs_every_part: false,
+            ..Row::default()
         };
         let over = |sum: f64, errors: &Errors| (errors.actual > 0).then(|| sum / errors.actual as f64);
         vec![

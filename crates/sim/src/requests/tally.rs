@@ -1,8 +1,9 @@
 //! What one replication has counted since measuring began.
 
-use sojourn_stats::{Histogram, Span, Time};
+use sojourn_stats::{Batches, Histogram, Span, Time};
 
 use crate::engine::Measured;
+use crate::forgetting;
 use crate::requests::connections::Connections;
 use crate::requests::jobs::Job;
 use crate::requests::of_class::OfClass;
@@ -21,6 +22,8 @@ pub(crate) struct Tally {
     by_plan: bool,
     /// Response times of completed requests (ns).
     pub(crate) response: Histogram,
+    /// The same in the order of their ends: for how long the system remembers.
+    pub(crate) remembered: Batches,
     /// Requests that a server has served, and their waiting and core times (ns).
     pub(crate) served: u64,
     pub(crate) waiting_ns: u128,
@@ -28,6 +31,10 @@ pub(crate) struct Tally {
     /// Requests that did not complete.
     pub(crate) denied: u64,
     pub(crate) abandoned: u64,
+    /// How often clients asked once more; none where they do not.
+    pub(crate) retried: Option<u64>,
+    /// Whether a request may be denied, and given up.
+    pub(crate) may_fail: (bool, bool),
     /// Completions between `since` and `until`, whenever planned.
     pub(crate) completions: u64,
     /// Requests sent to each server.
@@ -54,11 +61,14 @@ impl Tally {
             until: Time::NEVER,
             by_plan,
             response: Histogram::new(),
+            remembered: forgetting::batches(),
             served: 0,
             waiting_ns: 0,
             service_ns: 0,
             denied: 0,
             abandoned: 0,
+            retried: None,
+            may_fail: (true, true),
             completions: 0,
             sent: vec![0; servers],
             busy_before: vec![Span::ZERO; servers],
@@ -119,6 +129,7 @@ impl Tally {
         }
         if self.counts(planned) {
             self.response.record((now - planned).0);
+            self.remembered.push((now - planned).0 as f64);
             if let Some(of_class) = self.of_class.get_mut(usize::from(class)) {
                 of_class.completed += 1;
                 of_class.response_ns += u128::from((now - planned).0);
@@ -153,6 +164,12 @@ impl Tally {
         self.failed(planned);
     }
 
+    /// A client asks once more.
+    pub(crate) fn retried(&mut self, planned: Time) {
+        let counts = self.counts(planned);
+        *self.retried.get_or_insert(0) += u64::from(counts);
+    }
+
     /// A client gave up.
     pub(crate) fn abandoned(&mut self, planned: Time) {
         self.abandoned += u64::from(self.counts(planned));
@@ -174,8 +191,10 @@ impl Tally {
 impl Measured for Tally {
     fn restart(&mut self, now: Time, busy: Vec<Span>) {
         self.response.clear();
+        self.remembered = forgetting::batches();
         (self.served, self.waiting_ns, self.service_ns) = (0, 0, 0);
         (self.denied, self.abandoned, self.completions) = (0, 0, 0);
+        self.retried = self.retried.map(|_| 0);
         self.sent.fill(0);
         self.of_class.iter_mut().for_each(OfClass::clear);
         if let Some(series) = &mut self.series {

@@ -14,8 +14,9 @@ use crate::control::{Control, Progress, Report, SimError, demand_of};
 use crate::course::Course;
 use crate::engine::Engine;
 use crate::fabric::{Cluster, OneTier, Routing, Tiers};
+use crate::forgetting;
 use crate::memory::{self, STATION};
-use crate::study::{Outside, growth, merged, play, pool, replication_seed, sections, widest};
+use crate::study::{Outside, growth, merged, play, pool, replication_seed, sections, undecided, widest};
 use crate::summary::{self, Row};
 
 /// Looks at the outside world during a replication.
@@ -93,9 +94,11 @@ fn replicated<R: Routing>(
             break;
         }
         let Some(precision) = control.precision else { break };
-        let widest = widest(&summary::measures(&rows(&outcomes), control.confidence()), control);
+        let so_far = rows(&outcomes);
+        let widest = widest(&summary::measures(&so_far, control.confidence()), control);
         outside.relative = Some(widest);
-        if widest <= precision.relative {
+        let undecided = undecided(&so_far, control, alike(&so_far, &outcomes));
+        if widest <= precision.relative && undecided.is_none() {
             break;
         }
         let ended: u64 = outcomes.iter().map(|outcome| outcome.ended).sum();
@@ -109,12 +112,13 @@ fn replicated<R: Routing>(
             converged = false;
             break;
         }
-        wanted = ((outcomes.len() as f64 * growth(widest, precision.relative)).ceil() as usize).min(most);
+        let growth = growth(widest, precision.relative).max(undecided.unwrap_or(1.0));
+        wanted = ((outcomes.len() as f64 * growth).ceil() as usize).min(most);
     }
     let left_out: u64 = outcomes.iter().map(|outcome| outcome.under_way).sum();
     note_left_out(&mut notes, left_out, outcomes.iter().map(|outcome| outcome.ended).sum());
     let rows = rows(&outcomes);
-    let measures = summary::measures(&rows, control.confidence());
+    let measures = summary::answers(&rows, control.confidence(), alike(&rows, &outcomes));
     let whole = Sums::sum(&parts(&outcomes));
     Ok(Report {
         replications: outcomes.len() as u32,
@@ -174,7 +178,9 @@ fn one_plan<R: Routing>(
             measures.push(Measure::new(format!("{prefix}{name}"), "s", measure::quantile_of_series(series, *p)));
         }
     }
-    measures.extend(summary::measures(&sums::others(&whole, &sections), measure::CONFIDENCE));
+    let means: Vec<Option<f64>> = sections.iter().map(|part| sums::mean_s(part.counts.responses[0])).collect();
+    let alike = forgetting::alike_of_parts(&means, &tally.objects);
+    measures.extend(summary::answers(&sums::others(&whole, &sections), measure::CONFIDENCE, alike));
     let mut notes = sessions.notes();
     note_left_out(&mut notes, left_out, ended);
     Ok(Report { replications: 1, converged: true, measures, notes, ..report(&whole, &tally.objects) })
@@ -309,6 +315,11 @@ fn rows(outcomes: &[Outcome]) -> Vec<Row> {
     let parts = parts(outcomes);
     rows.extend(sums::others(&Sums::sum(&parts), &parts));
     rows
+}
+
+/// How many objects tell as much as one; the first of `rows` is the mean response time.
+fn alike(rows: &[Row], outcomes: &[Outcome]) -> f64 {
+    forgetting::alike_of_parts(&rows[0].parts, &histogram(outcomes, |tally| &tally.objects))
 }
 
 fn parts(outcomes: &[Outcome]) -> Vec<Sums> {

@@ -1,7 +1,7 @@
 //! From the counts of parts (replications, or sections of one) to rows of metrics.
 
 use super::tally::{Counts, ServerCounts};
-use crate::summary::{MOST_SHARES, Row, per};
+use crate::summary::{MOST_SHARES, Row, Rows, per};
 
 /// Sums over one part of a run: a replication, or a section of one.
 #[derive(Clone, Debug, Default)]
@@ -56,21 +56,18 @@ impl Sums {
 
 /// Every metric but the response times of all servers.
 pub(super) fn others(whole: &Sums, parts: &[Sums]) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let mut add = |metric: String, unit: &'static str, samples: u64, of: &dyn Fn(&Sums) -> Option<f64>| {
-        rows.push(Row::of_each(metric, unit, samples, (whole, parts), of));
-    };
-    let Counts { objects, files, ended, responses, .. } = whole.counts;
+    let mut rows = Rows::new(whole, parts);
+    let Counts { objects, files, .. } = whole.counts;
     let per_second = |count: u64, part: &Sums| (part.elapsed_s > 0.0).then(|| count as f64 / part.elapsed_s);
-    add("throughput".into(), "1/s", objects, &|part| per_second(part.counts.objects, part));
-    add("file_throughput".into(), "1/s", files, &|part| per_second(part.counts.files, part));
-    add("byte_throughput".into(), "B/s", files, &|part| per_second(part.counts.bytes, part));
-    add("denied_ratio".into(), "1", ended, &|part| ratio(part.counts.denied, part.counts.ended));
-    add("abandoned_ratio".into(), "1", ended, &|part| ratio(part.counts.abandoned, part.counts.ended));
+    rows.add("throughput", "1/s", objects, |part| per_second(part.counts.objects, part));
+    rows.add("file_throughput", "1/s", files, |part| per_second(part.counts.files, part));
+    rows.add("byte_throughput", "B/s", files, |part| per_second(part.counts.bytes, part));
+    rows.share("denied_ratio", |part| (part.counts.denied, part.counts.ended));
+    rows.share("abandoned_ratio", |part| (part.counts.abandoned, part.counts.ended));
     for (shown, prefix) in ["quality_", "quality_incremental_"].iter().enumerate() {
         for (level, name) in ["high", "average", "low"].iter().enumerate() {
-            let share = |part: &Sums| ratio(part.counts.quality[shown][level], part.counts.responses[0].0);
-            add(format!("{prefix}{name}"), "1", responses[0].0, &share);
+            let share = |part: &Sums| (part.counts.quality[shown][level], part.counts.responses[0].0);
+            rows.share(format!("{prefix}{name}"), share);
         }
     }
     type Spent = fn(&Sums) -> &[u64];
@@ -79,10 +76,10 @@ pub(super) fn others(whole: &Sums, parts: &[Sums]) -> Vec<Row> {
         ("attached_", "attached_imbalance_index", |part| &part.attached),
     ];
     for (prefix, index, spent) in loads {
-        add(format!("{prefix}mean"), "1", objects, &|part| mean(spent(part)));
-        add(format!("{prefix}p10"), "1", objects, &|part| quantile(spent(part), 0.1));
-        add(format!("{prefix}p90"), "1", objects, &|part| quantile(spent(part), 0.9));
-        add(index.into(), "1", objects, &|part| {
+        rows.add(format!("{prefix}mean"), "1", objects, |part| mean(spent(part)));
+        rows.add(format!("{prefix}p10"), "1", objects, |part| quantile(spent(part), 0.1));
+        rows.add(format!("{prefix}p90"), "1", objects, |part| quantile(spent(part), 0.9));
+        rows.add(index, "1", objects, |part| {
             let (low, high) = quantile(spent(part), 0.1).zip(quantile(spent(part), 0.9))?;
             mean(spent(part)).filter(|mean| *mean > 0.0).map(|mean| 1.0 + (high - low) / (2.0 * mean))
         });
@@ -90,20 +87,20 @@ pub(super) fn others(whole: &Sums, parts: &[Sums]) -> Vec<Row> {
     if whole.busy_s.is_some() {
         let utilization =
             |part: &Sums| part.busy_s.filter(|_| part.elapsed_s > 0.0).map(|busy_s| busy_s / part.elapsed_s);
-        add("utilization".into(), "1", files, &utilization);
+        rows.add("utilization", "1", files, utilization);
     }
     let servers = whole.counts.servers.len();
     if (2..=MOST_SHARES).contains(&servers) {
         for server in 0..servers {
             let there = |part: &Sums| part.counts.servers.get(server).copied().unwrap_or_default();
             let number = server + 1;
-            add(format!("share_{number}"), "1", objects, &|part| ratio(there(part).objects, part.counts.objects));
-            add(format!("byte_share_{number}"), "1", files, &|part| ratio(there(part).bytes, part.counts.bytes));
+            rows.add(format!("share_{number}"), "1", objects, |part| ratio(there(part).objects, part.counts.objects));
+            rows.add(format!("byte_share_{number}"), "1", files, |part| ratio(there(part).bytes, part.counts.bytes));
             let ServerCounts { responses: (samples, _), .. } = there(whole);
-            add(format!("response_time_mean_{number}"), "s", samples, &|part| mean_s(there(part).responses));
+            rows.add(format!("response_time_mean_{number}"), "s", samples, |part| mean_s(there(part).responses));
         }
     }
-    rows
+    rows.rows
 }
 
 /// Mean response time (s) of a number and a sum (ns).

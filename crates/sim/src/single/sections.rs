@@ -96,6 +96,8 @@ impl Section {
             ended: served + self.denied,
             denied: self.denied,
             abandoned: 0,
+            retried: None,
+            may_fail: (true, false),
             sent: vec![served],
             connections: None,
             of_class: Vec::new(),

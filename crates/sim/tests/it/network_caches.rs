@@ -88,7 +88,10 @@ fn lfu_hits_on_the_most_popular() {
         for policy in ["lfu", "lru"] {
             let cache = format!("policy = \"{policy}\", size = \"{size}\", objects = 50, popularity = 0.8");
             let report = run_network(&network(READERS, &cache), &control(50_000), &|_| {}).unwrap();
-            covers(&report, "hit_ratio_readers", exact, 1e-9, &cache);
+            // That all are hits is what was seen of some thousands.
+            let hits = estimate(&report, "hit_ratio_readers");
+            let (low, high) = hits.interval().unwrap();
+            assert!(hits.value() == Some(exact) && (low - exact).abs().max((high - exact).abs()) < 1e-2, "{hits:?}");
         }
     }
 }

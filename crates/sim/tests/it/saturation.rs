@@ -3,9 +3,9 @@
 
 use sojourn_sim::{Control, SimError};
 use sojourn_stats::measure::NoInterval;
-use sojourn_stats::{Estimate, Law, Stream, Time};
+use sojourn_stats::{Estimate, Law, Span, Stream, Time};
 
-use crate::support::{estimate, queue, simulate};
+use crate::support::{cluster, estimate, queue, simulate};
 
 const FCFS: &str = "discipline = \"fcfs\"\ndemand = \"exponential(mean = 1 s)\"";
 
@@ -73,4 +73,30 @@ fn a_single_run_says_how_many_jobs_an_interval_takes() {
     // 3,600 jobs in each of twenty sections, whose sizes are powers of two.
     assert!(short.notes.iter().any(|note| note.contains("takes 81920 after")), "{:?}", short.notes);
     assert!(estimate(&run(&mut all.iter().copied()), "response_time_mean").interval().is_some());
+}
+
+/// A hundred queues of M/M/1 at utilisation 0.8 that share the requests: one bound for each of them would ask for more requests
+/// than are allowed, and all together have forgotten long before.
+#[test]
+fn many_servers_are_judged_by_what_is_measured() {
+    let control = Control { relaxation: Some(100 * relaxation(0.8)), max_jobs: 1_900_000, ..Control::default() };
+    let many = cluster("exponential(rate = 80 /s)", "random", 100, FCFS);
+    let report = simulate(&many, &Control { precision: None, ..control.clone() }).unwrap();
+    assert!(estimate(&report, "response_time_mean").interval().is_some(), "{:?}", report.notes);
+    let (low, high) = estimate(&report, "response_time_mean").interval().unwrap();
+    assert!(low < 5.0 && 5.0 < high && high - low < 0.2, "{low} to {high}, not 5 s");
+    // So few requests have not settled.
+    let few = Control { precision: None, max_jobs: 60_000, warm_up: sojourn_sim::WarmUp::Fixed(Span::ZERO), ..control };
+    let report = simulate(&many, &few).unwrap();
+    assert!(estimate(&report, "response_time_mean").interval().is_none(), "{:?}", report.measures);
+    assert!(report.notes.iter().any(|note| note.contains("too short for intervals")), "{:?}", report.notes);
+}
+
+/// So many servers leave so little noise that the beginning, when all were empty, would be more than an interval.
+#[test]
+fn of_many_servers_the_beginning_is_left_out() {
+    let control = Control { relaxation: Some(300 * relaxation(0.8) / 4), ..Control::default() };
+    let report = simulate(&cluster("exponential(rate = 240 /s)", "random", 300, FCFS), &control).unwrap();
+    let mean = estimate(&report, "response_time_mean").value().unwrap();
+    assert!((mean / 5.0 - 1.0).abs() < 0.01, "{mean} of M/M/1, whose mean is 5 s");
 }

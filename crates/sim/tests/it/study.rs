@@ -40,9 +40,9 @@ fn what_is_sharp_at_once_is_confirmed_at_twice_the_length() {
     // Each round is announced with what it takes, and every request is counted once.
     assert_eq!((said[0].planned, said.last().unwrap().planned), (20 * 10_000, 20 * 20_000));
     assert_eq!(said.last().unwrap().jobs, report.jobs);
-    // Of many servers each gets its share.
+    // Of many servers each gets its share, and what is left of the beginning is left out.
     let (report, _) = watched(&cluster("exponential(rate = 250 /s)", "random", 500, FCFS), &loose());
-    assert_eq!(report.jobs, 20 * 2 * 500 * 40);
+    assert!(report.jobs >= 20 * 2 * 500 * 40, "{} requests", report.jobs);
 }
 
 /// Five percent of ten relaxation times are measured at the first look: the next one is as long as it takes, within limits.

@@ -18,7 +18,8 @@ pub(crate) fn report(report: &Report, objectives: &[Objective], clocks: &[AgentC
         let mut told = to_json(report);
         if !objectives.is_empty() {
             let rows = judged.iter().map(|(objective, judgement)| {
-                json!({"objective": objective.text, "met": judgement.is_met, "why": judgement.words})
+                let measured = measured_words(objective, report);
+                json!({"objective": objective.text, "met": judgement.is_met, "why": judgement.words, "measured": measured})
             });
             told["objectives"] = rows.collect();
         }
@@ -91,6 +92,11 @@ pub(crate) fn judge(objective: &Objective, report: &Report) -> Judged {
         _ => judgement.to_string(),
     };
     Judged { is_met, words }
+}
+
+/// The same in words, behind the number that decides it.
+pub(crate) fn judge_in_words(objective: &Objective, report: &Report) -> String {
+    format!("{}: {}", measured_words(objective, report), judge(objective, report).words)
 }
 
 /// A report as an object of rows, facts and counts.
@@ -191,12 +197,16 @@ fn failures(report: &Report) -> String {
     format!("{}{statuses}", report.counts.trouble())
 }
 
+/// What `report` measured of the metric of `objective`, in the unit of its limit.
+pub(crate) fn measured_words(objective: &Objective, report: &Report) -> String {
+    let measure = report.measures.iter().find(|measure| measure.metric == objective.metric);
+    measure.map_or("-".into(), |measure| objective.measured(&measure.estimate))
+}
+
 fn objectives_table(report: &Report, judged: &[(&Objective, Judged)]) -> String {
     let mut rows = table::Grid::new(&["objective", "measured", "judged"]).text(&[2]).spare(&[]);
     for (objective, judgement) in judged {
-        let measure = report.measures.iter().find(|measure| measure.metric == objective.metric);
-        let measured = measure.map_or("-".into(), |m| table::with_interval(&m.estimate, &m.unit));
-        rows.add_row([objective.text.clone(), measured, judgement.words.clone()]);
+        rows.add_row([objective.text.clone(), measured_words(objective, report), judgement.words.clone()]);
     }
     rows.to_string()
 }

@@ -72,12 +72,16 @@ fn lateness_s(objective: &Objective, report: &Report) -> f64 {
 
 fn text(objective: &Objective, found: &Found, length_asked: &str) -> String {
     let mut rows = table::Grid::new(&["rate", objective.metric.as_str(), "length", "judged"]).text(&[3]).spare(&[2]);
-    let unit = unit(objective);
     for trial in &found.trials {
-        let measured = trial.measured.estimate.as_ref().map_or("-".into(), |e| table::with_interval(e, unit));
+        let measured = trial.measured.estimate.as_ref().map_or("-".into(), |e| objective.measured(e));
         let length =
             if trial.stretch > 1 { format!("{length_asked} x {}", trial.stretch) } else { length_asked.into() };
-        rows.add_row([format!("{} /s", number(trial.rate)), measured, length, trial.words()]);
+        // Why something is open takes more room than a row has.
+        let judged = match &trial.finding {
+            Finding::Open(_) => "undecided".to_owned(),
+            Finding::Holds | Finding::Fails => trial.words(),
+        };
+        rows.add_row([format!("{} /s", number(trial.rate)), measured, length, judged]);
     }
     let stopped = if found.complete { "" } else { "interrupted; until then: " };
     let conclusion = match (found.holds, found.fails) {
@@ -101,6 +105,15 @@ fn text(objective: &Objective, found: &Found, length_asked: &str) -> String {
         },
     };
     let mut lines = vec![rows.to_string()];
+    let mut said: Vec<&str> = Vec::new();
+    for trial in &found.trials {
+        if let Finding::Open(why) = &trial.finding
+            && !said.contains(&why.as_str())
+        {
+            said.push(why);
+            lines.push(table::hanging("  ", "    ", &format!("undecided at {} /s: {why}", number(trial.rate))));
+        }
+    }
     // What was found to leave the objective alone is told all the same.
     for trial in found.trials.iter().filter(|trial| trial.holds() && Some(trial.rate) == found.holds) {
         let doubts = trial.measured.doubts.iter().map(|doubt| table::paragraph("    ", &doubt.text));
@@ -145,14 +158,6 @@ fn to_json(objective: &Objective, found: &Found) -> serde_json::Value {
         "lowest_rate_that_does_not": found.fails,
         "trials": found.trials.iter().map(row).collect::<Vec<_>>(),
     })
-}
-
-fn unit(objective: &Objective) -> &'static str {
-    match objective.metric.as_str() {
-        "throughput" | "file_throughput" => "1/s",
-        name if name.ends_with("_ratio") => "1",
-        _ => "s",
-    }
 }
 
 /// A rate with about four digits.

@@ -39,7 +39,7 @@ fn objectives_are_judged_and_decide_the_exit_code() {
     let why = told["objectives"][2]["why"].as_str().unwrap();
     assert!(why.contains("too few samples"), "200 samples have no p99.9: {why}");
     // The same in words; whatever the machine makes of the verdict, the objective alone is met.
-    let output = sojourn(&[&load[..], &["--objective", "error_ratio < 1%"]].concat());
+    let output = sojourn(&[&load[..], &["--objective", "error_ratio < 10%"]].concat());
     assert!(stdout(&output).contains(" met "), "{}", stdout(&output));
 }
 

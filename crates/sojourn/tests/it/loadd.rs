@@ -146,10 +146,10 @@ fn what_is_wrong_is_said_in_a_line() {
         (&["loadd", "--to", "127.0.0.1:9", "--key", &missing], &[], "make one by `head -c 32 /dev/urandom"),
         (&usual, &["--log", &missing], "cannot read the access log"),
         (&usual, &["--every", "0 s"], "at most every 10 ms"),
-        (&usual, &["--heartbeat", "100 ms"], "heartbeats and rates of clients are told at looks"),
+        (&usual, &["--heartbeat", "100 ms"], "it is told at looks, so no more often than those"),
         (&usual, &["--ask", "ftp://x"], "write e.g. http://127.0.0.1:8080/load"),
         (&usual, &["--name", ""], "has 1 to 64 bytes"),
-        (&gateway, &["--threads", "2"], "reports with 2 deciders"),
+        (&gateway, &["--threads", "2"], "with 2 deciders"),
         (&["gateway", "--backend", "a=127.0.0.1:9", "--policy", "least-load"], &[], "reports"),
     ];
     for (arguments, further, right) in wrong {
@@ -211,8 +211,8 @@ fn what_a_front_node_cannot_tell_is_refused() {
         usual.map(|text| text.replace("KEY", &key)).collect()
     };
     let wrong = [
-        (front(&["--report-to", "127.0.0.1:9", "--key", "KEY"]), "--name <CLUSTER>"),
-        (front(&["--report-to", "127.0.0.1:9", "--name", "paris"]), "--key <FILE>"),
+        (front(&["--report-to", "127.0.0.1:9", "--key", "KEY"]), "--name CLUSTER"),
+        (front(&["--report-to", "127.0.0.1:9", "--name", "paris"]), "--key FILE"),
         (front(&["--name", "paris", "--key", "KEY"]), "--report-to"),
         (front(&["--key", "KEY"]), "--report"),
         (with(&["--threads", "2"]), "one thread, or one decider for all (--shared)"),

@@ -24,11 +24,13 @@ mod gateway;
 mod hostile_reports;
 mod hurst;
 mod imports;
-mod inputs;
 mod live_faults;
 mod load;
 mod loadd;
 mod mutants;
+#[path = "../../../part/tests/it/mutated.rs"]
+mod mutated;
+mod mutated_files;
 mod namespaces;
 mod networks;
 mod networks_both;

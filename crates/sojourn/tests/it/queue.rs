@@ -80,3 +80,33 @@ fn refused_in_one_line() {
         assert!(complaint.contains(says) && complaint.trim_end().lines().count() == 1, "{arguments:?}: {complaint}");
     }
 }
+
+/// A server for every job, and queues side by side of which the shortest is joined.
+#[test]
+fn servers_without_number_and_queues_side_by_side() {
+    let law = ["--arrivals", "exponential(rate = 3 /s)", "--service", "exponential(mean = 1 s)"];
+    let both = rows(&[&["M/M/inf"], &law[..], &["--by", "theory,sim", "--jobs", "100000"]].concat());
+    let of = |engine: &str, metric: &str| {
+        let found = both.iter().find(|row| row["engine"] == engine && row["metric"] == metric);
+        found.unwrap_or_else(|| panic!("no {metric} by {engine}: {both:?}"))["estimate"].as_f64().unwrap()
+    };
+    assert_eq!((of("theory", "response_time_mean"), of("theory", "number_in_system_mean")), (1.0, 3.0));
+    assert!((of("theory", "response_time_p90") - 10f64.ln()).abs() < 1e-12);
+    assert!((of("sim", "response_time_mean") - 1.0).abs() < 0.03 && of("sim", "waiting_time_mean") == 0.0);
+    let law = ["--arrivals", "exponential(rate = 1.8 /s)", "--service", "exponential(mean = 1 s)"];
+    let two = rows(&[&["M/M/2-JSQ"], &law[..], &["--by", "theory,sim", "--jobs", "400000"]].concat());
+    let mean = |engine: &str| {
+        let found = two.iter().find(|row| row["engine"] == engine && row["metric"] == "response_time_mean");
+        found.unwrap_or_else(|| panic!("{two:?}"))["estimate"].as_f64().unwrap()
+    };
+    // Between one queue for both, 5.26, and two apart, 10.
+    assert!(mean("theory") > 5.26 && mean("theory") < 6.0, "{}", mean("theory"));
+    assert!((mean("sim") / mean("theory") - 1.0).abs() < 0.15, "{} and {}", mean("sim"), mean("theory"));
+    for (queue, said) in
+        [("M/M/inf/5", "write that number"), ("M/M/4/9-JSQ", "side by side"), ("M/M/4-JSQ(x)", "JSQ(2)")]
+    {
+        let output = sojourn(&[&["queue", queue], &law[..]].concat());
+        assert_eq!(output.status.code(), Some(2), "{queue}");
+        assert!(stderr(&output).contains(said), "{queue}: {}", stderr(&output));
+    }
+}

@@ -22,7 +22,7 @@ fn several_runs_make_one_page() {
     assert_eq!(drawn.status.code(), Some(0), "{}", stderr(&drawn));
     assert_eq!(stdout(&drawn).lines().count(), 2, "a line for each run: {}", stdout(&drawn));
     let html = fs::read_to_string(&page).unwrap();
-    for name in [&a, &b] {
+    for name in ["a", "b"] {
         assert!(html.contains(&format!("random, ps \u{b7} {name}")), "each variant of each run");
     }
     assert_eq!(fs::read(folder.path().join("a/report.html")).unwrap(), before, "the runs' own pages stay");

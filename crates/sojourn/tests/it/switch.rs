@@ -6,7 +6,7 @@ use crate::sojourn::{sojourn, stderr};
 fn what_cannot_be_is_refused_before_anything_is_changed() {
     let one = "a=10.0.1.11";
     for (arguments, expected) in [
-        (front(&["--backend", "a=10.0.1.11:80"]), "the address is not an IP address; write e.g. `a=10.0.1.11*2`"),
+        (front(&["--backend", "a=10.0.1.11:80"]), "the address is not an IPv4 address; write e.g. `a=10.0.1.11*2`"),
         (front(&["--backend", one, "--backend", "b=10.0.1.11"]), "backend b has the address of another one"),
         (
             front(&["--backend", one, "--policy", "round-trip"]),
@@ -20,17 +20,17 @@ fn what_cannot_be_is_refused_before_anything_is_changed() {
         (front(&["--backend", one, "--probe", "0 s"]), "--probe"),
         (front(&["--backend", one, "--idle", "0 s"]), "a connection is remembered for at least 1 ms"),
         (front(&["--backend", one, "--drain", "b"]), "drained server b: there is no such backend"),
-        (front(&["--backend", one, "--limit", "0"]), "--limit 0: a limit of 0 connections: at least 1"),
+        (front(&["--backend", one, "--limit", "0"]), "a limit of 0 connections: at least 1"),
         (front(&["--backend", one, "--limit", "20,20"]), "the lower mark is below the limit, at most 19"),
-        (front(&["--backend", one, "--limit", "many"]), "--limit many: a number, or two with a comma"),
-        (front(&["--backend", one, "--limit", "2", "--overflow", "c2"]), "--overflow c2: the address of a site"),
+        (front(&["--backend", one, "--limit", "many"]), "a number, or two with a comma"),
+        (front(&["--backend", one, "--limit", "2", "--overflow", "c2"]), "c2: the address is not an IPv4 address"),
         (
             front(&["--backend", one, "--limit", "2", "--redirector", "r=web"]),
-            "--redirector r=web: the address of a redirector",
+            "r=web: the address is not an IPv4 address",
         ),
         (
             front(&["--backend", one, "--limit", "2", "--redirector", "10.0.1.12", "--overflow", "10.0.2.1"]),
-            "the argument '--redirector <SERVER>' cannot be used with '--overflow <SITE>'",
+            "connections overflow by tunnel or by redirection, not both",
         ),
         (
             front(&["--backend", one, "--limit", "2", "--overflow-limit", "1"]),
@@ -44,7 +44,7 @@ fn what_cannot_be_is_refused_before_anything_is_changed() {
             front(&["--backend", one, "--limit", "2", "--overflow", "c2=10.0.1.11"]),
             "backend c2 has the address of another",
         ),
-        (front(&["--backend", one, "--accept", "10.0.2.100"]), "--accept 10.0.2.100: two IPv4 addresses"),
+        (front(&["--backend", one, "--accept", "10.0.2.100"]), "10.0.2.100: two IPv4 addresses"),
         (
             ["switch", "server", "--service", "10.0.1.100:80", "--mode", "tunnel"].into(),
             "mode tunnel: name the switch's own address (`--front`)",

@@ -1,8 +1,7 @@
 //! Observations from a file as a law: each equally likely.
 
+use std::fs;
 use std::path::PathBuf;
-
-use crate::input;
 
 #[derive(Debug, PartialEq)]
 pub(super) struct Empirical {
@@ -17,7 +16,7 @@ impl Empirical {
     /// One number per line; empty lines and lines that begin with `#` are skipped.
     pub(super) fn read(path: PathBuf, unit_name: &str, unit: f64) -> Result<Empirical, String> {
         let shown = path.display();
-        let text = input::text(&path).map_err(|error| format!("cannot read `{shown}`: {error}"))?;
+        let text = fs::read_to_string(&path).map_err(|error| format!("cannot read `{shown}`: {error}"))?;
         let mut values = Vec::new();
         for (index, line) in text.lines().enumerate() {
             let line = line.trim();

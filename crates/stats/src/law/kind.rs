@@ -255,6 +255,16 @@ impl Kind {
             _ => false,
         }
     }
+
+    /// Whether some values have a probability of their own.
+    pub(super) fn has_atoms(&self) -> bool {
+        match self {
+            Kind::Constant(_) | Kind::Zipf { .. } | Kind::Empirical { .. } | Kind::Capped { .. } => true,
+            Kind::Mix(parts) => parts.iter().any(|part| part.law.has_atoms()),
+            Kind::Redrawn { law, .. } => law.has_atoms(),
+            _ => false,
+        }
+    }
 }
 
 fn gamma(shape: f64, scale: f64) -> Gamma<f64> {

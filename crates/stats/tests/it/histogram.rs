@@ -98,3 +98,19 @@ fn an_empty_one_says_nothing() {
     assert!(empty.cdf_points(10).is_empty());
     assert_eq!(empty.share_up_to(5), 0.0);
 }
+
+/// What is read from a bucket is known within it, and where all numbers are one, exactly.
+#[test]
+fn a_quantile_is_between_the_ends_of_its_bucket() {
+    let mut numbers = Histogram::new();
+    (0..1000).for_each(|k| numbers.record(1_000_000 + 3 * k));
+    let (low, high) = numbers.quantile_ends(0.5).unwrap();
+    assert!(low <= 1_001_500 && 1_001_500 <= high && high - low < 8192, "{low} to {high}");
+    let mean = numbers.mean().unwrap();
+    let variance = (0..1000).map(|k| (f64::from(1_000_000 + 3 * k) - mean).powi(2)).sum::<f64>() / 1000.0;
+    assert!((numbers.variance().sqrt() / mean - variance.sqrt() / mean).abs() < 0.005);
+    let mut one = Histogram::new();
+    one.record_n(23_026_000_000, 50);
+    assert_eq!(one.quantile_ends(0.9), Some((23_026_000_000, 23_026_000_000)));
+    assert_eq!(Histogram::new().quantile_ends(0.5), None);
+}

@@ -1,6 +1,6 @@
 //! Intervals against printed tables, and against the coverage they promise.
 
-use sojourn_stats::interval::{normal_quantile, quantile_ranks, ratio, t_quantile};
+use sojourn_stats::interval::{exact_ratio, normal_quantile, quantile_ranks, ratio, t_quantile};
 use sojourn_stats::measure::{self, CONFIDENCE, NoInterval, mean_of_samples, of_parts, quantile_of_samples};
 use sojourn_stats::{Dimension, Estimate, Law, Moments, Stream};
 
@@ -149,4 +149,49 @@ fn estimates_know_their_sharpness() {
     let text = serde_json::to_string(&sampled).expect("plain data");
     assert_eq!(text, r#"{"sampled":{"value":10.0,"ci_low":9.0,"ci_high":11.0,"samples":4}}"#);
     assert_eq!(serde_json::from_str::<Estimate>(&text).expect("its own text"), sampled);
+}
+
+/// Clopper and Pearson's interval: of no event by the power that it is; 1 of 10 and 5 of 20 as R's `binom.test` has them.
+#[test]
+fn exact_intervals_of_few_events() {
+    let near = |found: (f64, f64), low: f64, high: f64| {
+        assert!((found.0 - low).abs() < 5e-6 && (found.1 - high).abs() < 5e-6, "{found:?}, not {low} to {high}");
+    };
+    near(exact_ratio(0.0, 39.0, 0.95), 0.0, 1.0 - 0.05f64.powf(1.0 / 39.0));
+    near(exact_ratio(39.0, 39.0, 0.95), 0.05f64.powf(1.0 / 39.0), 1.0);
+    near(exact_ratio(1.0, 10.0, 0.95), 0.0025286, 0.4450161);
+    near(exact_ratio(5.0, 20.0, 0.95), 0.0865715, 0.4910459);
+    assert!((exact_ratio(0.0, 39.0, 0.95).1 - 0.0739).abs() < 5e-5);
+    // Of 4 in 1e9 the law is Poisson's: 1.0899 to 10.2416 (Garwood 1936).
+    let (low, high) = exact_ratio(4.0, 1e9, 0.95);
+    assert!((low * 1e9 - 1.0899).abs() < 1e-3 && (high * 1e9 - 10.2416).abs() < 1e-3, "{low} to {high}");
+}
+
+/// What is seen in no part, in as many as in the next, or in all but few, is not known to the last digit.
+#[test]
+fn parts_that_are_alike_do_not_make_a_share_of_few_sure() {
+    let sharp = |value: f64| Estimate::Sampled { value, ci_low: value, ci_high: value, samples: 400 };
+    let of = |value: f64, events, alike| measure::of_few(sharp(value), (events, 400), alike, 0.95).interval().unwrap();
+    let none = of(0.0, 0, 1.0);
+    assert!(none.0 == 0.0 && (none.1 - 3.0 / 400.0).abs() < 1e-4, "the rule of three: {none:?}");
+    let one = of(0.0025, 1, 1.0);
+    assert!(one.0 < 1e-4 && one.1 > 0.0138, "{one:?}");
+    let all = of(1.0, 400, 1.0);
+    assert!(all.1 == 1.0 && all.0 < 0.9926, "{all:?}");
+    // Where ten tell as much as one, there are forty.
+    assert!((of(0.0, 0, 10.0).1 - exact_ratio(0.0, 40.0, 0.95).1).abs() < 1e-12);
+    // Half of them, with no spread between the parts.
+    assert!(of(0.5, 200, 1.0).1 > 0.549);
+    let wide = Estimate::Sampled { value: 0.5, ci_low: 0.45, ci_high: 0.55, samples: 400 };
+    assert_eq!(measure::of_few(wide.clone(), (200, 400), 1.0, 0.95), wide, "many events have their spread");
+    let known = Estimate::Exact { value: 0.0 };
+    assert_eq!(measure::of_few(known.clone(), (0, 400), 1.0, 0.95), known);
+}
+
+#[test]
+fn samples_are_alike_only_beyond_chance() {
+    assert_eq!(measure::alike(1.5 / 100.0, 100, 1.0, 19), 1.0, "19 degrees are 1.59 times as much by chance");
+    assert!((measure::alike(1.7 / 100.0, 100, 1.0, 19) - 1.7).abs() < 1e-12);
+    assert_eq!(measure::alike(3.7 / 100.0, 100, 1.0, 1), 1.0, "one degree, nearly 3.84 times");
+    assert_eq!(measure::alike(0.0, 100, 0.0, 19), 1.0, "all alike");
 }

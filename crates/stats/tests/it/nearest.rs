@@ -28,3 +28,21 @@ fn a_line_offers_the_nearest_name_or_all_of_them() {
     assert_eq!(unknown("policy", "fastest", known), "unknown policy `fastest`; known are random, round-robin");
     assert_eq!(suggestion("x", []), "none is known");
 }
+
+/// What other programs call it is no misspelling, and far from the name that it has here.
+#[test]
+fn names_of_other_programs_are_known() {
+    let policies = ["round-robin", "least-connections", "least-load", "power-of-d", "address-hash"];
+    for (word, meant) in [
+        ("least_conn", "least-connections"),
+        ("leastconn", "least-connections"),
+        ("least-conn", "least-connections"),
+        ("round_robin", "round-robin"),
+        ("LEAST_REQUEST", "power-of-d"),
+        ("ip_hash", "address-hash"),
+    ] {
+        assert_eq!(nearest(word, policies), Some(meant), "{word}");
+    }
+    assert_eq!(nearest("poisson", ["constant", "exponential"]), Some("exponential"));
+    assert_eq!(nearest("poisson", policies), None, "no such thing there");
+}

@@ -16,18 +16,18 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_json::Value;
 use sojourn_bed::Events;
-use sojourn_dispatch::{BackendId, Code, Event, Front, FrontSettings, News, Request, Signals, State, key};
+use sojourn_dispatch::{BackendId, Catalogue, Code, DispatchError, Event, Front, News, Request, Signals, State, key};
+use sojourn_part::settings::switch::{Mode, SwitchSettings};
 use sojourn_part::{Probe, ServeError, record};
 use sojourn_report::Dropped;
 use sojourn_report::upstream::Upstream;
 use sojourn_splice::{Lifetimes, SpliceCounts};
 use sojourn_stats::Time;
 
-use super::config::SwitchConfig;
 use super::counts::SwitchCounts;
 use super::kernel::ends::Ends;
 use super::kernel::rules::{Mark, REFUSED, UNDECIDED};
-use super::mode::Mode;
+use super::lifetimes;
 use super::overflow::Sites;
 use super::packet::{Kind, Packet};
 use flow::{End, Flow, To};
@@ -64,6 +64,17 @@ fn signals(mode: Mode) -> Signals {
     }
 }
 
+/// What chooses among the servers.
+///
+/// # Errors
+/// When the policy is unknown, or asks for what a switch cannot see.
+pub(super) fn front(config: &SwitchSettings, catalogue: &Catalogue) -> Result<Front, DispatchError> {
+    let backends: Vec<_> = config.backends.iter().map(|backend| (backend.name.clone(), backend.weight)).collect();
+    let reports = if config.reports.listen.is_some() { sojourn_report::SIGNALS } else { Signals::empty() };
+    // The simulator's dispatchers bear the same name, so that both draw the same numbers.
+    Front::new(&config.decider, &backends, catalogue, signals(config.mode) | reports, "dispatcher 0")
+}
+
 /// Waits for the decider; those who have it are soon done.
 pub(super) fn lock(decider: &Mutex<Decider>) -> MutexGuard<'_, Decider> {
     decider.lock().expect("no thread panics while it decides")
@@ -72,40 +83,30 @@ pub(super) fn lock(decider: &Mutex<Decider>) -> MutexGuard<'_, Decider> {
 impl Decider {
     /// A decider without connections, which hears by `ends` when they are over.
     pub(super) fn new(
-        config: &SwitchConfig,
+        config: &SwitchSettings,
+        catalogue: &Catalogue,
         ends: Option<Ends>,
         upstream: Option<Arc<Upstream>>,
         events: Events,
     ) -> Result<Decider, ServeError> {
-        let backends: Vec<_> = config.backends.iter().map(|backend| (backend.name.clone(), backend.weight)).collect();
-        let settings = FrontSettings {
-            seed: config.seed,
-            limit: config.limit,
-            fall: config.health.fall,
-            rise: config.health.rise,
-            ..FrontSettings::new(config.policy.as_str())
-        };
-        let reports = if config.reports.is_some() { sojourn_report::SIGNALS } else { Signals::empty() };
-        let signals = signals(config.mode) | reports;
-        // The simulator's dispatchers bear the same name, so that both draw the same numbers.
-        let mut front = Front::new(&settings, &backends, &config.catalogue, signals, "dispatcher 0")?;
+        let mut front = front(config, catalogue)?;
         record(&mut front, config.record.as_deref(), config.explain)?;
         let probes = config.health.probe != Probe::Off;
         for (backend, of) in front.backends().zip(&config.backends) {
-            front.watch(backend, probes, config.reports.is_some(), Time::ZERO);
-            front.learn(backend, News::Drained(config.drained.contains(&of.name)), Time::ZERO);
+            front.watch(backend, probes, config.reports.listen.is_some(), Time::ZERO);
+            front.learn(backend, News::Drained(config.drain.contains(&of.name)), Time::ZERO);
         }
-        let reports_dropped = config.reports.as_ref().map(|_| Dropped::default());
+        let reports_dropped = config.reports.listen.map(|_| Dropped::default());
         let spliced = config.mode.is_spliced().then(SpliceCounts::default);
         Ok(Decider {
             front,
             servers: config.backends.iter().map(Known::new).collect(),
             sites: Sites::new(config)?,
             service: *config.service.ip(),
-            accepted: config.accepts.iter().map(|accepted| accepted.service).collect(),
+            accepted: config.accept.iter().map(|accepted| accepted.service).collect(),
             flows: HashMap::new(),
             ends,
-            lifetimes: config.lifetimes,
+            lifetimes: lifetimes(config),
             drained_with_it: Vec::new(),
             connections_max: config.connections as usize,
             counts: SwitchCounts { reports_dropped, spliced, ..SwitchCounts::default() },

@@ -4,11 +4,10 @@ use std::net::Ipv4Addr;
 
 use serde_json::json;
 use sojourn_dispatch::{BackendId, Change, Front, News, Standing};
-use sojourn_part::Backend;
+use sojourn_part::settings::switch::SwitchServer;
 use sojourn_report::{Dropped, Told};
 use sojourn_stats::Time;
 
-use super::super::config::address;
 use super::super::counts::{ServerCounts, ServerLoad, SwitchCounts};
 use super::super::kernel::rules::Mark;
 use super::super::overflow::Sites;
@@ -25,8 +24,8 @@ pub(super) struct Known {
 
 impl Known {
     /// A server without connections.
-    pub(super) fn new(backend: &Backend) -> Known {
-        Known { name: backend.name.clone(), address: address(backend), mark: Mark(0), connections: 0, open: 0 }
+    pub(super) fn new(backend: &SwitchServer) -> Known {
+        Known { name: backend.name.clone(), address: backend.address, mark: Mark(0), connections: 0, open: 0 }
     }
 }
 

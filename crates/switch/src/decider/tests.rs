@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use socket2::Socket;
 use sojourn_dispatch::Limit;
-use sojourn_part::{Backend, clock};
+use sojourn_part::clock;
+use sojourn_part::settings::switch::{Accepted, SwitchServer};
 use sojourn_stats::Span;
 
-use super::super::config::Accepted;
 use super::super::counts;
 use super::super::kernel::rules::Listed;
 use super::*;
@@ -39,14 +39,14 @@ fn second(number: u64) -> Time {
 }
 
 /// A decider in front of web-1, which takes `limit` connections at most, and the socket by which packets of clients come to it.
-fn decider(limit: u32, change: impl FnOnce(&mut SwitchConfig)) -> (Decider, Socket) {
-    let address = "10.0.1.11:80".parse().unwrap();
+fn decider(limit: u32, change: impl FnOnce(&mut SwitchSettings)) -> (Decider, Socket) {
     let service = SocketAddrV4::new(SERVICE, PORT);
-    let mut config = SwitchConfig::new(service, "round-robin", vec![Backend::new("web-1", address)]);
-    config.limit = Some(Limit::new(limit, limit - 1).unwrap());
+    let web_1 = SwitchServer::new("web-1", Ipv4Addr::new(10, 0, 1, 11));
+    let mut config = SwitchSettings::new(service, "round-robin", vec![web_1]);
+    config.decider.limit = Some(Limit::new(limit, limit - 1).unwrap());
     change(&mut config);
     let (ends, sender) = Ends::of_datagrams(PORT);
-    let mut decider = Decider::new(&config, Some(ends), None, Events::nowhere()).unwrap();
+    let mut decider = Decider::new(&config, &Catalogue::default(), Some(ends), None, Events::nowhere()).unwrap();
     let marks = [11, 12].map(|last| (Ipv4Addr::new(10, 0, 1, last), Mark(u32::from(last) - 10)));
     decider.begin(&BTreeMap::from(marks), HashMap::new(), Time::ZERO);
     (decider, sender)
@@ -97,7 +97,7 @@ fn a_choice_hears_the_ends_before_it() {
 fn ends_of_other_services_end_nothing() {
     let accepted = Accepted { service: ELSEWHERE, front: Ipv4Addr::new(10, 0, 2, 1) };
     for (accepts, open_after) in [(Vec::new(), 1), (vec![accepted], 0)] {
-        let (mut decider, sender) = decider(9, |config| config.accepts = accepts);
+        let (mut decider, sender) = decider(9, |config| config.accept = accepts);
         open(&mut decider, &[5000], Time::ZERO);
         sender.send(&packet(5000, ELSEWHERE, FIN)).unwrap();
         decider.hear_ends(second(1));
@@ -123,7 +123,7 @@ fn those_who_look_and_those_who_stop_hear_the_ends_first() {
 /// still is.
 #[test]
 fn a_drained_switch_refuses_what_is_new() {
-    let other = Backend::new("web-2", "10.0.1.12:80".parse().unwrap());
+    let other = SwitchServer::new("web-2", Ipv4Addr::new(10, 0, 1, 12));
     let (mut decider, _sender) = decider(9, |config| config.backends.push(other));
     decider.drain("web-2", true, Time(1)).unwrap();
     open(&mut decider, &[5000], Time(2));
@@ -182,7 +182,7 @@ fn ends_are_told_in_the_order_of_their_clients() {
     let folder = tempfile::tempdir().unwrap();
     let record = folder.path().join("record");
     let (mut decider, _sender) = decider(99, |config| {
-        config.backends.push(Backend::new("web-2", "10.0.1.12:80".parse().unwrap()));
+        config.backends.push(SwitchServer::new("web-2", Ipv4Addr::new(10, 0, 1, 12)));
         config.record = Some(record.clone());
     });
     for port in 5000..5064 {

@@ -13,9 +13,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 use sojourn_part::ServeError;
+use sojourn_part::settings::switch::{Mode, SwitchSettings};
 
-use super::super::config::{SwitchConfig, address};
-use super::super::mode::Mode;
 use super::super::tunnel;
 use super::rules::Mark;
 use super::{before, system};
@@ -32,11 +31,11 @@ const LOOKS: u32 = 25;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Whether the ways to the servers can be, and no other host has the service's address; changes nothing.
-pub(crate) fn check(config: &SwitchConfig) -> Result<(), ServeError> {
+pub(crate) fn check(config: &SwitchSettings) -> Result<(), ServeError> {
     let service = *config.service.ip();
     let is_new = holder(service)?.is_none();
     let mut asked = BTreeSet::new();
-    for place in config.places() {
+    for place in config.addresses() {
         let device = device(config, place)?;
         if is_new
             && device != OWN
@@ -54,12 +53,12 @@ pub(crate) fn check(config: &SwitchConfig) -> Result<(), ServeError> {
 
 /// Takes the address of the service, unless this host has it. A server that is a front node as well keeps silent about what
 /// is on its loopback device, so there the address is on the one towards the other servers.
-pub(crate) fn take_address(config: &SwitchConfig) -> Result<(), ServeError> {
+pub(crate) fn take_address(config: &SwitchSettings) -> Result<(), ServeError> {
     let service = config.service.ip();
     if holder(*service)?.is_some() {
         return Ok(());
     }
-    let devices = config.backends.iter().map(|backend| device(config, address(backend)));
+    let devices = config.backends.iter().map(|backend| device(config, backend.address));
     let devices = devices.collect::<Result<BTreeSet<_>, _>>()?;
     let other = devices.iter().find(|device| *device != OWN).filter(|_| devices.contains(OWN));
     system::ip(&format!("address add {service}/32 dev {}\n", other.map_or(OWN, String::as_str)))
@@ -67,7 +66,7 @@ pub(crate) fn take_address(config: &SwitchConfig) -> Result<(), ServeError> {
 
 /// Makes the ways to the servers.
 pub(crate) fn install(
-    config: &SwitchConfig,
+    config: &SwitchSettings,
     servers: &BTreeMap<Ipv4Addr, Mark>,
     far: &BTreeSet<Ipv4Addr>,
 ) -> Result<(), ServeError> {
@@ -79,7 +78,7 @@ pub(crate) fn install(
         let device = match device(config, server) {
             Ok(device) => device,
             // One that is not on the list any more ends what it has, if it can.
-            Err(_) if !config.places().any(|place| place == server) => continue,
+            Err(_) if !config.addresses().any(|place| place == server) => continue,
             Err(error) => return Err(error),
         };
         if device == OWN {
@@ -139,10 +138,10 @@ pub(crate) fn remove(address: Option<Ipv4Addr>) -> Result<bool, ServeError> {
 }
 
 /// The largest packet (bytes) that passes the devices towards all servers.
-pub(crate) fn mtu(config: &SwitchConfig) -> Result<u16, ServeError> {
+pub(crate) fn mtu(config: &SwitchSettings) -> Result<u16, ServeError> {
     let mut least = u16::MAX;
     for backend in &config.backends {
-        let device = device(config, address(backend))?;
+        let device = device(config, backend.address)?;
         let links = system::ask_ip(&["link", "show", "dev", &device])?;
         let mtu = links.first().and_then(|link| link["mtu"].as_u64()).and_then(|mtu| u16::try_from(mtu).ok());
         least = least.min(mtu.unwrap_or(u16::MAX));
@@ -151,12 +150,12 @@ pub(crate) fn mtu(config: &SwitchConfig) -> Result<u16, ServeError> {
 }
 
 /// The device towards a server.
-fn device(config: &SwitchConfig, server: Ipv4Addr) -> Result<String, ServeError> {
+fn device(config: &SwitchSettings, server: Ipv4Addr) -> Result<String, ServeError> {
     let name = config
         .backends
         .iter()
         .chain(config.others())
-        .find(|backend| backend.address.ip() == server)
+        .find(|backend| backend.address == server)
         .map_or("", |backend| &backend.name);
     let kind = if config.is_site(server) { "site" } else { "backend" };
     let wrong = |what: String| ServeError::Config(format!("{kind} {name} ({server}): {what}"));

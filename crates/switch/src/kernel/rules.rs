@@ -18,9 +18,9 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 
 use serde_json::Value;
 use sojourn_part::ServeError;
+use sojourn_part::settings::switch::{Accepted, Mode, SwitchSettings};
 
-use super::super::config::{Accepted, SwitchConfig};
-use super::super::mode::Mode;
+use super::super::lifetimes;
 use super::super::tunnel;
 use super::{elements, system};
 use sojourn_splice::Lifetimes;
@@ -38,15 +38,12 @@ const ASKED: u32 = 0x8000;
 /// The client is to be refused.
 pub(crate) const REFUSED: u32 = MARKS | 0xffff;
 
-/// The mark of a server, by which the rules and routes know it: 1 to [`Mark::MAX`] above the switch's own bits. It stays the
-/// server's for as long as there is a connection to it, over restarts.
+/// The mark of a server, by which the rules and routes know it: 1 to `SERVERS_MAX` of the settings above the switch's own bits.
+/// It stays the server's for as long as there is a connection to it, over restarts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Mark(pub(crate) u32);
 
 impl Mark {
-    /// The most servers.
-    pub(crate) const MAX: usize = 4_000;
-
     fn new(number: u32) -> Mark {
         Mark(MARKS | number)
     }
@@ -84,7 +81,7 @@ pub(crate) struct Left {
 
 impl Left {
     /// What is there of a switch for the same service in the same mode. One for another service is cleared away.
-    pub(crate) fn find(config: &SwitchConfig) -> Result<Left, ServeError> {
+    pub(crate) fn find(config: &SwitchSettings) -> Result<Left, ServeError> {
         let Ok(listed) = system::ask_nft(&["list", "table", "ip", TABLE]) else { return Ok(Left::default()) };
         let is_same = listed.iter().any(|item| item["counter"]["name"] == signature(config));
         if !is_same {
@@ -126,7 +123,7 @@ impl Left {
 
 /// Puts the rules in force, or others in the place of those of an earlier switch: at one instant, and with its connections.
 pub(crate) fn install(
-    config: &SwitchConfig,
+    config: &SwitchSettings,
     servers: &BTreeMap<Ipv4Addr, Mark>,
     far: &BTreeSet<Ipv4Addr>,
     queues: u16,
@@ -223,8 +220,8 @@ fn asked_mark() -> String {
 }
 
 /// What a table is for, by which a later switch knows it: the name of a counter, since not every `nft` lists comments.
-pub(crate) fn signature(config: &SwitchConfig) -> String {
-    let SwitchConfig { service, mode, connections, .. } = config;
+pub(crate) fn signature(config: &SwitchSettings) -> String {
+    let SwitchSettings { service, mode, connections, .. } = config;
     format!("{mode}/{}/{}/{connections}", service.ip(), service.port())
 }
 
@@ -255,8 +252,8 @@ fn client(element: &Value) -> Option<SocketAddrV4> {
     Some(SocketAddrV4::new(key[0].as_str()?.parse().ok()?, u16::try_from(key[1].as_u64()?).ok()?))
 }
 
-fn script(config: &SwitchConfig, servers: &BTreeMap<Ipv4Addr, Mark>, far: &BTreeSet<Ipv4Addr>) -> String {
-    let SwitchConfig { service, connections, .. } = config;
+fn script(config: &SwitchSettings, servers: &BTreeMap<Ipv4Addr, Mark>, far: &BTreeSet<Ipv4Addr>) -> String {
+    let SwitchSettings { service, connections, .. } = config;
     let (address, port) = (service.ip(), service.port());
     // What comes for a service: of this host by any way, of another site by the tunnel from there.
     let arrives = |which: String| {
@@ -269,9 +266,9 @@ fn script(config: &SwitchConfig, servers: &BTreeMap<Ipv4Addr, Mark>, far: &BTree
     };
     let by_tunnel = |accepted: &Accepted| arrives(format!("iifname {} ip daddr {}", tunnel::into(), accepted.service));
     let arriving: Vec<String> =
-        std::iter::once(arrives(format!("ip daddr {address}"))).chain(config.accepts.iter().map(by_tunnel)).collect();
+        std::iter::once(arrives(format!("ip daddr {address}"))).chain(config.accept.iter().map(by_tunnel)).collect();
     let arriving = arriving.join("\n");
-    let Lifetimes { opening, open, closing } = config.lifetimes;
+    let Lifetimes { opening, open, closing } = lifetimes(config);
     let [opening, open, closing] = [opening, open, closing].map(|span| format!("{}ms", span.0 / 1_000_000));
     let key = "ip saddr . tcp sport";
     let first = "tcp flags & (fin|syn|rst|ack) == syn";

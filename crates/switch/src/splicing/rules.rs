@@ -6,24 +6,23 @@
 use std::collections::BTreeSet;
 
 use sojourn_part::ServeError;
+use sojourn_part::settings::switch::{Mode, SwitchSettings};
 
-use crate::config::{SwitchConfig, address};
 use crate::kernel::rules::{TABLE, UNDECIDED, ask, signature};
 use crate::kernel::system;
-use crate::mode::Mode;
 
 /// Puts the rules in force in the place of those that were there.
-pub(crate) fn install(config: &SwitchConfig) -> Result<(), ServeError> {
+pub(crate) fn install(config: &SwitchSettings) -> Result<(), ServeError> {
     system::nft(&script(config))?;
     ask(1)
 }
 
-fn script(config: &SwitchConfig) -> String {
+fn script(config: &SwitchSettings) -> String {
     let (service, port) = (config.service.ip(), config.service.port());
     // Servers that reply directly do so as the service.
     let sources: BTreeSet<_> = match config.mode {
         Mode::SpliceAsymmetric => [*service].into(),
-        _ => config.backends.iter().map(address).collect(),
+        _ => config.backends.iter().map(|backend| backend.address).collect(),
     };
     let sources = sources.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     format!(

@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::Write;
 use std::net::UdpSocket;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
@@ -13,24 +13,25 @@ use sojourn_dispatch::reports::{Account, AsOne, Totals, phase};
 use sojourn_dispatch::{BackendId, Catalogue, FrontSettings, Report};
 use sojourn_model::Discipline;
 use sojourn_part::settings::gateway::GatewaySettings;
-use sojourn_part::settings::{Checks, Reports, Upstream};
+use sojourn_part::settings::loadd::{ListenSettings, LoaddSettings};
+use sojourn_part::settings::{Checks, Echoes, Reports, Upstream};
 use sojourn_part::{Probe, now};
-use sojourn_report::loadd::{Loadd, LoaddConfig, Sources, Times};
+use sojourn_report::loadd::Loadd;
 use sojourn_report::upstream::{Look, Servers};
-use sojourn_report::{
-    Heard, Key, Listener, ListenerConfig, Load, Metric, Metrics, ProbeRules, Receiver, ReportsConfig, SIGNALS, Sender,
-    Told, UpstreamConfig,
-};
+use sojourn_report::{Heard, Key, Listener, Load, Metric, Metrics, Receiver, SIGNALS, Sender, Told};
 use sojourn_stats::{Span, Time};
 use sojourn_web::{Gateway, Node};
 
 use crate::support::{Client, Lines, backends, ms, node, until};
 
 pub(crate) fn key() -> Key {
-    Key::new(SECRET)
+    Key::read(&key_file()).expect("it is there")
 }
 
-const SECRET: &[u8] = b"a secret of tests";
+/// Where it is.
+pub(crate) fn key_file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/key")
+}
 
 pub(crate) const HOUR: Span = Span(3600 * 1_000_000_000);
 
@@ -43,16 +44,16 @@ pub(crate) struct Front {
 impl Front {
     pub(crate) fn new(listen: &str, names: &[&str]) -> Front {
         let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
-        let (notes, listen) = (Arc::clone(&heard), listen.parse().expect("an address"));
+        let (notes, on) = (Arc::clone(&heard), Some(listen.parse().expect("an address")));
         let names = names.iter().map(ToString::to_string).collect();
-        let config = ListenerConfig { reports: ReportsConfig::new(listen, key()), names };
+        let settings = ListenSettings { on, names, ..ListenSettings::default() };
         let hear = move |news: sojourn_report::News<'_>| {
             if news.told.is_some() {
                 notes.lock().expect("no panic").push(news.event());
             }
             Vec::new()
         };
-        Front { listener: Listener::start(config, hear).expect("a free port"), heard }
+        Front { listener: Listener::start(&settings, key(), hear).expect("a free port"), heard }
     }
 
     /// What it has heard of these events, by name where it has one.
@@ -66,24 +67,15 @@ impl Front {
     }
 }
 
-pub(crate) fn upstream(name: &str, front: &Listener) -> UpstreamConfig {
-    UpstreamConfig::new(name, vec![front.address()], key())
+pub(crate) fn upstream(name: &str, front: &Listener) -> Upstream {
+    Upstream { to: vec![front.address()], name: Some(name.into()), ..Upstream::default() }
 }
 
 /// A daemon that asks a node for its load.
-fn daemon(name: &str, node: &Node, to: std::net::SocketAddr, times: Times, log: Option<PathBuf>) -> Loadd {
-    let ask = format!("http://{}/load", node.address()).parse().expect("a URL");
-    let sources = Sources { ask: Some(ask), log, ..Sources::default() };
-    let config = LoaddConfig {
-        name: name.into(),
-        receivers: vec![to],
-        key: key(),
-        sources,
-        times,
-        probes: ProbeRules::default(),
-        orca: None,
-    };
-    Loadd::start(config, Events::nowhere()).expect("it starts")
+fn daemon(name: &str, node: &Node, to: std::net::SocketAddr, times: LoaddSettings, log: Option<PathBuf>) -> Loadd {
+    let ask = Some(format!("http://{}/load", node.address()));
+    let settings = LoaddSettings { name: name.into(), to: vec![to], ask, log, ..times };
+    Loadd::start(settings, key(), Events::nowhere()).expect("it starts")
 }
 
 /// Two nodes behind a gateway that tells `front` of them as of `paris`, and a daemon beside each that tells at these times.
@@ -95,18 +87,13 @@ struct Cluster {
 }
 
 impl Cluster {
-    fn new(upstream: UpstreamConfig, times: Option<Times>, logs: &[PathBuf]) -> Cluster {
+    fn new(upstream: Upstream, times: Option<LoaddSettings>, logs: &[PathBuf]) -> Cluster {
         let nodes: Vec<Node> = ["s1", "s2"].map(|name| node(name, Discipline::Ps)).into();
         let addresses: Vec<_> = nodes.iter().map(Node::address).collect();
-        let folder = tempfile::tempdir().expect("a folder");
-        let key_file = folder.path().join("key");
-        fs::write(&key_file, SECRET).expect("it is ours");
-        let UpstreamConfig { name, receivers, every, heartbeat, client_rates, probes, .. } = upstream;
-        let upstream = Upstream { to: receivers, name: Some(name), every, heartbeat, client_rates, echoes: probes };
-        let listen = times.map(|_| "127.0.0.1:0".parse().expect("an address"));
+        let listen = times.as_ref().map(|_| "127.0.0.1:0".parse().expect("an address"));
         let health = Checks { probe: Probe::Connect, every: ms(20), timeout: ms(5000) };
         let config = GatewaySettings {
-            key_file: Some(key_file),
+            key_file: Some(key_file()),
             reports: Reports { listen, ..Reports::default() },
             upstream,
             health,
@@ -116,7 +103,7 @@ impl Cluster {
         let gateway = Gateway::start(config, Events::to(said.clone())).expect("a gateway starts");
         let mut loadds = Vec::new();
         for (place, node) in nodes.iter().enumerate() {
-            let (Some(times), Some(to)) = (times, gateway.reports_address()) else { break };
+            let (Some(times), Some(to)) = (times.clone(), gateway.reports_address()) else { break };
             let name = format!("s{}", place + 1);
             loadds.push(daemon(&name, node, to, times, logs.get(place).cloned()));
         }
@@ -124,8 +111,9 @@ impl Cluster {
     }
 }
 
-fn times(every: Span) -> Times {
-    Times { every, heartbeat: every * 4, client_rates: every * 4, watch: ms(5) }
+fn times(every: Span) -> LoaddSettings {
+    let (heartbeat, client_rates, watch) = (every * 4, every * 4, ms(5));
+    LoaddSettings { every, heartbeat, client_rates, watch, ..LoaddSettings::default() }
 }
 
 /// What is known of two servers is one server with the cores, the rate and the room of both; one of them gone, it is the other.
@@ -133,7 +121,7 @@ fn times(every: Span) -> Times {
 fn a_gateway_tells_of_its_servers_as_of_one() {
     let front = Front::new("127.0.0.1:0", &["paris"]);
     let every = ms(20);
-    let config = UpstreamConfig { every, heartbeat: every * 4, ..upstream("paris", &front.listener) };
+    let config = Upstream { every, heartbeat: every * 4, ..upstream("paris", &front.listener) };
     let mut cluster = Cluster::new(config, Some(times(every)), &[]);
     let mut client = Client::new(cluster.gateway.address());
     let capacity = |of: &Value| of["capacity_per_s"].as_f64().unwrap_or(0.0);
@@ -173,7 +161,7 @@ fn a_gateway_tells_of_its_servers_as_of_one() {
 fn a_silent_server_does_not_count() {
     let front = Front::new("127.0.0.1:0", &[]);
     let every = ms(20);
-    let config = UpstreamConfig { every, heartbeat: every * 4, ..upstream("paris", &front.listener) };
+    let config = Upstream { every, heartbeat: every * 4, ..upstream("paris", &front.listener) };
     let mut cluster = Cluster::new(config, Some(times(every)), &[]);
     until("both count", || front.last("report", None)["cores"] == 2.0);
     cluster.loadds.pop().expect("there were two").stop();
@@ -190,9 +178,8 @@ fn a_silent_server_does_not_count() {
 #[test]
 fn a_cluster_is_overloaded_or_empty_at_once() {
     let front = Front::new("127.0.0.1:0", &["paris"]);
-    let config =
-        UpstreamConfig { every: HOUR, heartbeat: HOUR, client_rates: HOUR, ..upstream("paris", &front.listener) };
-    let rare = Times { every: HOUR, heartbeat: HOUR, client_rates: HOUR, watch: ms(5) };
+    let config = Upstream { every: HOUR, heartbeat: HOUR, client_rates: HOUR, ..upstream("paris", &front.listener) };
+    let rare = times(HOUR);
     let mut cluster = Cluster::new(config, Some(rare), &[]);
     until("the first report comes", || front.events("report", None).len() == 1);
     let dropped = || cluster.gateway.counts().reports_dropped.expect("it takes reports").challenged;
@@ -224,7 +211,7 @@ fn a_cluster_is_overloaded_or_empty_at_once() {
 fn without_daemons_a_front_node_counts_itself() {
     let front = Front::new("127.0.0.1:0", &["paris"]);
     let every = ms(20);
-    let config = UpstreamConfig { every, heartbeat: HOUR, ..upstream("paris", &front.listener) };
+    let config = Upstream { every, heartbeat: HOUR, ..upstream("paris", &front.listener) };
     let mut cluster = Cluster::new(config, None, &[]);
     let mut client = Client::new(cluster.gateway.address());
     assert_eq!(client.get("/work?demand=1ms").status, 200);
@@ -254,8 +241,8 @@ fn rates_of_clients_above_the_mean_go_up() {
     (0..2).for_each(|place| log(place, "10.0.0.1", 0));
     let front = Front::new("127.0.0.1:0", &["paris"]);
     let (every, client_rates) = (ms(20), ms(400));
-    let config = UpstreamConfig { every, heartbeat: ms(100), client_rates, ..upstream("paris", &front.listener) };
-    let times = Times { every, heartbeat: ms(100), client_rates, watch: ms(5) };
+    let config = Upstream { every, heartbeat: ms(100), client_rates, ..upstream("paris", &front.listener) };
+    let times = LoaddSettings { heartbeat: ms(100), client_rates, ..times(every) };
     let cluster = Cluster::new(config, Some(times), &logs);
     until("both daemons are heard", || front.last("report", None)["cores"] == 2.0);
     let rates = |client: &str| {
@@ -297,9 +284,9 @@ fn rates_leave_at_the_phases_of_names() {
     let share = |name: &str| phase(name, client_rates).as_secs_f64();
     let mut names = (1..).map(|number| format!("cluster {number}"));
     let name = names.find(|name| (0.4..0.6).contains(&share(name))).expect("there are many");
-    let config = UpstreamConfig { every: ms(20), heartbeat: ms(100), client_rates, ..upstream(&name, &front.listener) };
+    let config = Upstream { every: ms(20), heartbeat: ms(100), client_rates, ..upstream(&name, &front.listener) };
     let cluster = Cluster::new(config, Some(times(ms(20))), &[]);
-    let beside = Times { client_rates, ..times(ms(20)) };
+    let beside = LoaddSettings { client_rates, ..times(ms(20)) };
     let daemon = daemon(&name, &cluster.nodes[0], front.listener.address(), beside, Some(log));
     let of_cluster = || cluster.gateway.counts().upstream.expect("it tells").rates;
     let of_daemon = || daemon.counts().rates;
@@ -465,8 +452,9 @@ impl Orders {
 fn orders_are_limited_and_strangers_give_none() {
     let mut orders = Orders::new();
     let receivers = vec![orders.socket.local_addr().expect("an address")];
-    let probes = ProbeRules { per_second: 3, refresh: HOUR, ..ProbeRules::default() };
-    let cluster = Cluster::new(UpstreamConfig { probes, ..UpstreamConfig::new("paris", receivers, key()) }, None, &[]);
+    let echoes = Echoes { per_second: 3, refresh: HOUR, ..Echoes::default() };
+    let upstream = Upstream { to: receivers, name: Some("paris".into()), echoes, ..Upstream::default() };
+    let cluster = Cluster::new(upstream, None, &[]);
     let counts = || cluster.gateway.counts().upstream.expect("it tells");
     until("the gateway is heard", || {
         orders.take();

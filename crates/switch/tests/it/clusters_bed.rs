@@ -9,14 +9,15 @@ use sojourn_bed::link::LinkSpec;
 use sojourn_bed::{Events, Ground, Host, Namespaces, Segment, Topology};
 use sojourn_dispatch::BackendId;
 use sojourn_model::Discipline;
-use sojourn_part::Backend;
-use sojourn_report::loadd::{Loadd, LoaddConfig, Sources, Times};
-use sojourn_report::{ProbeRules, ReportsConfig, UpstreamConfig};
+use sojourn_part::settings::loadd::LoaddSettings;
+use sojourn_part::settings::switch::{SwitchServer, SwitchServerSettings, SwitchSettings};
+use sojourn_part::settings::{Echoes, Reports, Upstream};
+use sojourn_report::loadd::Loadd;
 use sojourn_stats::Span;
-use sojourn_switch::{ServerHalf, ServerHalfConfig, Switch, SwitchConfig};
+use sojourn_switch::{ServerHalf, Switch};
 use sojourn_web::{Node, NodeConfig};
 
-use crate::clusters::{Front, HOUR, key, upstream};
+use crate::clusters::{Front, HOUR, key, key_file, upstream};
 use crate::support::{get, inside, ms, run, server, until};
 
 #[test]
@@ -34,9 +35,8 @@ fn as_clusters() {
     let [dns, client] = ["dns", "client"].map(|name| bed.host(name).expect("a host"));
     let front = bed.on(dns, || Front::new("10.9.0.1:7400", &["paris", "rome"])).expect("a host");
     // The second one has nothing to tell but at once.
-    let often = UpstreamConfig { every: ms(50), heartbeat: ms(400), ..upstream("paris", &front.listener) };
-    let rarely =
-        UpstreamConfig { every: HOUR, heartbeat: HOUR, client_rates: HOUR, ..upstream("rome", &front.listener) };
+    let often = Upstream { every: ms(50), heartbeat: ms(400), ..upstream("paris", &front.listener) };
+    let rarely = Upstream { every: HOUR, heartbeat: HOUR, client_rates: HOUR, ..upstream("rome", &front.listener) };
     let mut clusters = vec![Cluster::new(&mut bed, 0, often), Cluster::new(&mut bed, 1, rarely)];
     // The service is an address of the segment: the client reaches a server through the switch.
     for (place, cluster) in clusters.iter().enumerate() {
@@ -151,15 +151,13 @@ struct Cluster {
 }
 
 impl Cluster {
-    fn new(bed: &mut Namespaces, place: u8, told: UpstreamConfig) -> Cluster {
+    fn new(bed: &mut Namespaces, place: u8, told: Upstream) -> Cluster {
         let net = place + 1;
         let service = SocketAddrV4::new(Ipv4Addr::new(10, 0, net, 100), 80);
         let front = bed.host(&format!("front-{net}")).expect("a host");
-        let backends = [("a", 11), ("b", 12)]
-            .map(|(name, last)| Backend::new(name, SocketAddr::from(([10, 0, net, last], service.port()))));
-        let half =
-            ServerHalfConfig { service, mode: sojourn_switch::Mode::Mac, front: None, key: None, also: Vec::new() };
-        let daemons = Times { every: ms(50), heartbeat: ms(400), client_rates: ms(2000), watch: ms(10) };
+        let backends =
+            [("a", 11), ("b", 12)].map(|(name, last)| SwitchServer::new(name, Ipv4Addr::new(10, 0, net, last)));
+        let half = SwitchServerSettings { service, ..SwitchServerSettings::default() };
         let mut servers = Vec::new();
         for (name, _) in [("a", 11), ("b", 12)] {
             let host = bed.host(&format!("{name}-{net}")).expect("a host");
@@ -168,29 +166,28 @@ impl Cluster {
                 let listen = SocketAddr::from(([0, 0, 0, 0], service.port()));
                 let node = NodeConfig { model, listen: vec![listen], grace: Span::ZERO, ..NodeConfig::new(name) };
                 let node = Node::start(node).expect("a node starts");
-                let ask = format!("http://127.0.0.1:{}/load", service.port()).parse().expect("a URL");
-                let sources = Sources { ask: Some(ask), ..Sources::default() };
-                let receivers = vec![reports_to(net)];
-                let config = LoaddConfig {
+                let ask = format!("http://127.0.0.1:{}/load", service.port());
+                let settings = LoaddSettings {
                     name: name.into(),
-                    receivers,
-                    key: key(),
-                    sources,
-                    times: daemons,
-                    probes: ProbeRules::default(),
-                    orca: None,
+                    to: vec![reports_to(net)],
+                    ask: Some(ask),
+                    every: ms(50),
+                    heartbeat: ms(400),
+                    client_rates: ms(2000),
+                    watch: ms(10),
+                    ..LoaddSettings::default()
                 };
-                let loadd = Loadd::start(config, Events::nowhere()).expect("a daemon starts");
+                let loadd = Loadd::start(settings, key(), Events::nowhere()).expect("a daemon starts");
                 (host, Some((node, loadd)), ServerHalf::start(half.clone()).expect("a server's half"))
             });
             servers.push(held.expect("a host"));
         }
-        let probes = ProbeRules { refresh: Span::ZERO, ..ProbeRules::default() };
-        let told = UpstreamConfig { probes, ..told };
-        let mut config = SwitchConfig {
-            reports: Some(ReportsConfig::new(reports_to(net), key())),
-            upstream: Some(told),
-            ..SwitchConfig::new(service, "remaining-capacity", backends.into())
+        let echoes = Echoes { refresh: Span::ZERO, ..Echoes::default() };
+        let mut config = SwitchSettings {
+            reports: Reports { listen: Some(reports_to(net)), ..Reports::default() },
+            upstream: Upstream { echoes, ..told },
+            key_file: Some(key_file()),
+            ..SwitchSettings::new(service, "remaining-capacity", backends.into())
         };
         config.health.every = ms(50);
         let switch = bed.on(front, || Switch::start(config, Events::nowhere()).expect("a switch")).expect("a host");

@@ -3,12 +3,12 @@
 //! As for [`crate::switch`], this test binary is run again inside namespaces.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::process::Command;
 
 use sojourn_bed::{Events, Host, Topology};
-use sojourn_part::Backend;
-use sojourn_switch::{Mode, ServerHalf, ServerHalfConfig, Switch, SwitchConfig};
+use sojourn_part::settings::switch::{Mode, SwitchServer, SwitchServerSettings, SwitchSettings};
+use sojourn_switch::{ServerHalf, Switch};
 
 use crate::support::{PATIENCE, inside, until};
 use crate::switch::{At, Cluster, Frames};
@@ -31,8 +31,13 @@ fn as_servers() {
     let _echoes = cluster.servers().map(|(host, name)| cluster.echo(host, name));
     // A server takes what the others pass on.
     let halves = [(hosts[0], SERVERS[1]), (hosts[1], SERVERS[0])].map(|(host, (_, _, other))| {
-        let config =
-            ServerHalfConfig { service: service(other), mode: Mode::Mac, front: None, key: None, also: Vec::new() };
+        let config = SwitchServerSettings {
+            service: service(other),
+            mode: Mode::Mac,
+            front: None,
+            key_file: None,
+            also: Vec::new(),
+        };
         cluster.at(host, cluster.on(host, || ServerHalf::start(config)).expect("a server's half"))
     });
     let fronts = [0, 1].map(|index| front(&cluster, hosts[index], SERVERS[index].2));
@@ -79,8 +84,8 @@ fn service(last: u8) -> SocketAddrV4 {
 
 /// The front node on a server.
 fn front(cluster: &Cluster, host: Host, known: u8) -> At<'_, Switch> {
-    let backends = SERVERS.map(|(name, own, _)| Backend::new(name, SocketAddr::V4(service(own))));
-    let config = SwitchConfig::new(service(known), "round-robin", backends.into());
+    let backends = SERVERS.map(|(name, own, _)| SwitchServer::new(name, *service(own).ip()));
+    let config = SwitchSettings::new(service(known), "round-robin", backends.into());
     cluster.at(host, cluster.on(host, || Switch::start(config, Events::nowhere())).expect("a switch"))
 }
 

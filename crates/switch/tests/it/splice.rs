@@ -15,12 +15,12 @@ use socket2::{SockRef, Socket};
 use sojourn_bed::{Host, Topology};
 use sojourn_dispatch::record::replay;
 use sojourn_model::LossLaw;
-use sojourn_report::Key;
+use sojourn_part::settings::switch::{Mode, SwitchServerSettings, SwitchSettings};
 use sojourn_stats::{Dimension, Law};
-use sojourn_switch::{Mode, ServerHalf, ServerHalfConfig, SpliceCounts, Switch, SwitchConfig};
+use sojourn_switch::{ServerHalf, SpliceCounts, Switch};
 
 use crate::support::{PATIENCE, inside, ms, until};
-use crate::switch::{ACK, Cluster, Frames, RST, SERVICE, SYN, config, key, packet, raw};
+use crate::switch::{ACK, Cluster, Frames, RST, SERVICE, SYN, config, key_file_of, packet, raw};
 
 const MODES: [(Mode, bool); 2] = [(Mode::Splice, false), (Mode::SpliceAsymmetric, true)];
 
@@ -48,7 +48,7 @@ fn as_paths() {
     for (mode, is_bypassed) in MODES {
         let halves = cluster.halves(mode);
         let record = folder.join("record");
-        let config = SwitchConfig { record: Some(record.clone()), ..spliced(mode, "path-hash") };
+        let config = SwitchSettings { record: Some(record.clone()), ..spliced(mode, "path-hash") };
         let switch = cluster.switch(config).expect("a switch");
         let data = Data::seen(&cluster);
         for page in 0..8 {
@@ -84,11 +84,14 @@ fn as_paths() {
         cluster.nothing_is_left("0");
     }
     // Halves with another key translate nothing: all replies pass the switch, and are right.
-    let config = ServerHalfConfig {
+    let folder = tempfile::tempdir().expect("a folder");
+    let other = folder.path().join("key");
+    fs::write(&other, "another key of some bytes").expect("it is ours");
+    let config = SwitchServerSettings {
         service: SERVICE,
         mode: Mode::SpliceAsymmetric,
         front: Some(Ipv4Addr::new(10, 0, 1, 1)),
-        key: Some(Key::new(b"another key of some bytes")),
+        key_file: Some(other),
         also: Vec::new(),
     };
     let start = || ServerHalf::start(config.clone()).expect("a server's half");
@@ -107,8 +110,8 @@ fn of(homes: &BTreeMap<i32, String>, server: &str) -> i32 {
     *homes.iter().find(|(_, name)| *name == server).expect("it has one").0
 }
 
-fn spliced(mode: Mode, policy: &str) -> SwitchConfig {
-    SwitchConfig { mode, key: Some(key()), ..config(policy) }
+fn spliced(mode: Mode, policy: &str) -> SwitchSettings {
+    SwitchSettings { mode, key_file: key_file_of(mode), ..config(policy) }
 }
 
 /// Segments that carry data, as the front node's device sees them.
@@ -378,7 +381,7 @@ fn as_many() {
     config.backends.truncate(1);
     // Heads that do not come to an end.
     let mut hurried = config.clone();
-    hurried.lifetimes.opening = ms(2_000);
+    hurried.opening = ms(2_000);
     let switch = cluster.switch(hurried).expect("a switch");
     let (mut slow, mut silent) = (connect(&cluster), connect(&cluster));
     slow.write_all(b"GET / HTTP/1.1\r\nX").unwrap();
@@ -388,7 +391,7 @@ fn as_many() {
     let refused = switch.take(Switch::stop).spliced.expect("it splices");
     assert_eq!((refused.slow, refused.silent), (1, 1));
     config.connections = 20;
-    config.lifetimes.closing = ms(200);
+    config.closing = ms(200);
     let switch = cluster.switch(config).expect("a switch");
     let counts = || switch.with(Switch::counts);
     let mut held: Vec<TcpStream> = (0..20).map(|_| connect(&cluster)).collect();

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -17,10 +17,10 @@ use serde_json::Value;
 use socket2::{Domain, Protocol, Socket, Type};
 use sojourn_bed::{Child, Events, Ground, Host, Namespaces, Topology};
 use sojourn_dispatch::Limit;
-use sojourn_part::{Backend, ServeError, now};
-use sojourn_report::Key;
+use sojourn_part::settings::switch::{Accepted, Mode, SwitchServer, SwitchServerSettings, SwitchSettings};
+use sojourn_part::{ServeError, now};
 use sojourn_stats::Span;
-use sojourn_switch::{Accepted, Mode, ServerHalf, ServerHalfConfig, Switch, SwitchConfig, child};
+use sojourn_switch::{ServerHalf, Switch, child};
 
 mod drained;
 mod idle;
@@ -31,6 +31,7 @@ mod redirects;
 mod restart;
 mod tunnels;
 
+use crate::clusters::key_file;
 use crate::support::{PATIENCE, command, inside, ms, until};
 
 pub(crate) const SERVICE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 1, 100), 80);
@@ -58,7 +59,7 @@ fn as_pages() {
         let halves = cluster.halves(mode);
         let record = folder.join("record");
         let switch = cluster
-            .switch(SwitchConfig { mode, record: Some(record.clone()), ..config("round-robin") })
+            .switch(SwitchSettings { mode, record: Some(record.clone()), ..config("round-robin") })
             .expect("a switch");
         let frames = Frames::seen(&cluster, cluster.front);
         assert_eq!([1, 2, 3, 4].map(|_| cluster.fetch("name")), ["web-1", "web-2", "web-1", "web-2"], "{mode}");
@@ -92,7 +93,7 @@ fn as_connections() {
     let mut config = config("least-connections");
     config.health.every = ms(20);
     config.connections = 64;
-    config.lifetimes.opening = ms(500);
+    config.opening = ms(500);
     let switch = cluster.switch(config).expect("a switch");
     let counts = || switch.with(Switch::counts);
     let open = || counts().backends.iter().map(|server| server.open).collect::<Vec<_>>();
@@ -146,8 +147,8 @@ fn as_connections() {
     drop(switch);
 
     // Where no server may be chosen, clients are refused.
-    let drained = vec!["web-1".into(), "web-2".into()];
-    let switch = cluster.switch(SwitchConfig { drained, ..self::config("round-robin") }).expect("a switch");
+    let drain = vec!["web-1".into(), "web-2".into()];
+    let switch = cluster.switch(SwitchSettings { drain, ..self::config("round-robin") }).expect("a switch");
     let refused = cluster.on(cluster.client, || TcpStream::connect_timeout(&SERVICE.into(), PATIENCE));
     assert_eq!(refused.map(drop).map_err(|error| error.kind()), Err(std::io::ErrorKind::ConnectionRefused));
     assert_eq!(switch.take(Switch::stop).refused, 1);
@@ -230,7 +231,7 @@ fn as_switch() {
 
 #[test]
 fn what_cannot_be_is_refused_by_name() {
-    let refused = |config: SwitchConfig| {
+    let refused = |config: SwitchSettings| {
         let started = Switch::start(config, Events::nowhere());
         started.map(drop).expect_err("it cannot be").to_string()
     };
@@ -244,16 +245,14 @@ fn what_cannot_be_is_refused_by_name() {
         let said = refused(config(policy));
         assert!(said.contains(what) && said.contains(policy), "{said}");
     }
-    type Change = fn(&mut SwitchConfig);
-    let cases: [(Change, &str); 16] = [
-        (|config| config.backends.clear(), "at least one backend"),
+    type Change = fn(&mut SwitchSettings);
+    let cases: [(Change, &str); 14] = [
+        (|config| config.backends.clear(), "a switch needs at least one"),
         (|config| config.backends[1].name = "web-1".into(), "backend web-1 is named twice"),
         (|config| config.backends[1].address = config.backends[0].address, "tells servers by address"),
-        (|config| config.backends[0].address = "[::1]:80".parse().unwrap(), "is not IPv4"),
-        (|config| config.backends[0].address.set_port(81), "backend web-1: port 81"),
-        (|config| config.backends[0].address = SERVICE.into(), "name the server's own"),
+        (|config| config.backends[0].address = *SERVICE.ip(), "name the server's own"),
         (|config| config.service.set_port(0), "service 10.0.1.100:0"),
-        (|config| config.drained = vec!["web-9".into()], "drained server web-9: there is no such backend"),
+        (|config| config.drain = vec!["web-9".into()], "drained server web-9: there is no such backend"),
         (|config| config.connections = 0, "0 connections"),
         (|config| config.overflow = vec![site(2, 1)], "site c2: overflow begins where servers are full"),
         (
@@ -261,17 +260,17 @@ fn what_cannot_be_is_refused_by_name() {
             "a limit of 5 connections to other sites: name a site",
         ),
         (
-            |config| (config.overflow, config.limit) = (vec![site(1, 11)], Limit::new(5, 4).ok()),
+            |config| (config.overflow, config.decider.limit) = (vec![site(1, 11)], Limit::new(5, 4).ok()),
             "backend c1 has the address of another one",
         ),
         (
-            |config| (config.overflow, config.limit) = (vec![site(1, 100)], Limit::new(5, 4).ok()),
+            |config| (config.overflow, config.decider.limit) = (vec![site(1, 100)], Limit::new(5, 4).ok()),
             "backend c1 has the service's address",
         ),
-        (|config| config.accepts = vec![accepted([10, 0, 1, 100], [10, 0, 2, 1])], "is this switch's own"),
-        (|config| config.accepts = vec![accepted([10, 0, 2, 1], [10, 0, 2, 1])], "name that of the front node there"),
+        (|config| config.accept = vec![accepted([10, 0, 1, 100], [10, 0, 2, 1])], "is this switch's own"),
+        (|config| config.accept = vec![accepted([10, 0, 2, 1], [10, 0, 2, 1])], "name that of the front node there"),
         (
-            |config| (config.accepts, config.mode) = (vec![accepted([10, 0, 2, 100], [10, 0, 2, 1])], Mode::Rewrite),
+            |config| (config.accept, config.mode) = (vec![accepted([10, 0, 2, 100], [10, 0, 2, 1])], Mode::Rewrite),
             "mode rewrite has one service",
         ),
     ];
@@ -282,7 +281,7 @@ fn what_cannot_be_is_refused_by_name() {
         assert!(said.contains(what), "{said}");
     }
     assert_eq!(
-        "dr".parse::<Mode>().unwrap_err().to_string(),
+        "dr".parse::<Mode>().unwrap_err(),
         "mode dr: the modes are mac, rewrite, nat, tunnel, splice, splice-asymmetric"
     );
 }
@@ -344,7 +343,7 @@ impl Cluster {
         At { cluster: self, host, held: Mutex::new(Some(held)) }
     }
 
-    pub(crate) fn switch(&self, config: SwitchConfig) -> Result<At<'_, Switch>, ServeError> {
+    pub(crate) fn switch(&self, config: SwitchSettings) -> Result<At<'_, Switch>, ServeError> {
         let started = self.on(self.front, || Switch::start(config, Events::nowhere()));
         started.map(|switch| self.at(self.front, switch))
     }
@@ -356,7 +355,8 @@ impl Cluster {
 
     pub(crate) fn halves(&self, mode: Mode) -> Vec<At<'_, ServerHalf>> {
         let front = Some(Ipv4Addr::new(10, 0, 1, 1));
-        let config = ServerHalfConfig { service: SERVICE, mode, front, key: Some(key()), also: Vec::new() };
+        let config =
+            SwitchServerSettings { service: SERVICE, mode, front, key_file: Some(key_file()), also: Vec::new() };
         let half = |(host, _)| {
             let started = self.on(host, || ServerHalf::start(config.clone()));
             self.at(host, started.expect("a server's half"))
@@ -569,9 +569,9 @@ pub(crate) fn packet(source: Ipv4Addr, port: u16, flags: u8, fragment: u16, opti
     packet
 }
 
-/// What switch and servers' halves share.
-pub(crate) fn key() -> Key {
-    Key::new(b"sixteen bytes or more")
+/// The same, where a mode needs one.
+pub(crate) fn key_file_of(mode: Mode) -> Option<PathBuf> {
+    (mode == Mode::SpliceAsymmetric).then(key_file)
 }
 
 /// Whether a client's connection is refused.
@@ -581,15 +581,15 @@ fn is_refused(cluster: &Cluster, service: SocketAddrV4) -> bool {
 }
 
 /// The front node of another site.
-fn site(number: u8, last: u8) -> Backend {
-    Backend::new(format!("c{number}"), SocketAddr::from(([10, 0, number, last], SERVICE.port())))
+fn site(number: u8, last: u8) -> SwitchServer {
+    SwitchServer::new(format!("c{number}"), Ipv4Addr::new(10, 0, number, last))
 }
 
 fn accepted(service: [u8; 4], front: [u8; 4]) -> Accepted {
     Accepted { service: service.into(), front: front.into() }
 }
 
-pub(crate) fn config(policy: &str) -> SwitchConfig {
-    let backend = |(name, last)| Backend::new(name, SocketAddr::from(([10, 0, 1, last], SERVICE.port())));
-    SwitchConfig::new(SERVICE, policy, [("web-1", 11), ("web-2", 12)].map(backend).into())
+pub(crate) fn config(policy: &str) -> SwitchSettings {
+    let backend = |(name, last)| SwitchServer::new(name, Ipv4Addr::new(10, 0, 1, last));
+    SwitchSettings::new(SERVICE, policy, [("web-1", 11), ("web-2", 12)].map(backend).into())
 }

@@ -45,7 +45,7 @@ impl Case {
             has_immediate_information: true,
             has_links: false,
             path_s: 0.0,
-            has_patience: false,
+            patience: None,
         }
     }
 
@@ -306,8 +306,9 @@ fn unanswered_in_one_line_that_says_why() {
         assert!(why.contains(says) && !why.contains('\n'), "{why}");
     }
     let case = Case::new(poisson, &fcfs(2), EXPONENTIAL(), Some("random"));
-    let why = system::answer(&System { has_patience: true, ..case.system() }).unwrap_err().to_string();
-    assert!(why.contains("clients that give up"), "{why}");
+    let patience = law("exponential(mean = 1 s)");
+    let why = system::answer(&System { patience: Some(&patience), ..case.system() }).unwrap_err().to_string();
+    assert!(why.contains("clients that give up unless there is one server"), "{why}");
     // Behind links the totals stand, the response time does not.
     let linked = system::answer(&System { has_links: true, ..case.system() }).unwrap();
     assert!(linked.estimate("response_time_mean").is_none() && linked.notes[1].contains("links"));
@@ -353,4 +354,35 @@ fn a_constant_path_is_added_exactly() {
     let inside = value(&far, "throughput") * (7.0 + value(&far, "response_time_mean"));
     agree(inside, 10.0, 1e-9);
     assert!(behind(-1.0).is_err());
+}
+
+/// Clients who wait for ever are those of M/M/c; of others who are served it is known by hand of one server, and by Little's law.
+#[test]
+fn clients_who_give_up() {
+    use sojourn_theory::formula::markovian::{impatient, mmc};
+    for servers in [1, 3] {
+        let rate = 0.7 * f64::from(servers);
+        let patient = impatient::solve(servers, None, rate, 1.0, 1e9).unwrap();
+        agree(patient.response_time_mean_s, mmc::response_time_mean(servers, rate, 1.0), 1e-6);
+        agree(patient.throughput, rate, 1e-6);
+    }
+    // One server without room to wait: those served take the shorter of two exponential times, and so do the others.
+    let alone = impatient::solve(1, Some(1), 2.0, 1.0, 0.5).unwrap();
+    agree(alone.response_time_mean_s, 1.0 / 3.0, 1e-12);
+    // p_0 = 3 / 5: two come per second, and stay a third of a second.
+    agree(alone.loss, 0.4, 1e-12);
+    agree(alone.given_up, 0.4, 1e-12);
+    agree(alone.throughput, 0.4, 1e-12);
+    // At a load of 1.2 what comes is served, or given up.
+    let over = impatient::solve(1, None, 12.0, 0.1, 0.2).unwrap();
+    agree(12.0 * (1.0 - over.given_up), over.throughput, 1e-9);
+    assert!((over.given_up - 0.4815).abs() < 1e-5, "{}", over.given_up);
+    // By the system: with the law of the patience, under PS without times.
+    let patience = law("exponential(mean = 200 ms)");
+    let demand = Moments::exponential(1.0);
+    let ps = Server::from_toml("discipline = \"ps\"\ndemand = \"exponential(mean = 1 s)\"").unwrap();
+    let case = Case::new("exponential(rate = 12 /s)", &[Server { speed: 10.0, ..ps }], demand, None);
+    let known = system::answer(&System { patience: Some(&patience), ..case.system() }).unwrap();
+    agree(value(&known, "abandoned_ratio"), over.given_up, 1e-9);
+    assert!(known.estimate("response_time_mean").is_none() && known.estimate("error_ratio").is_none());
 }

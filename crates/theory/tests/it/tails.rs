@@ -109,3 +109,22 @@ fn quantiles_agree_with_the_simulator() {
         }
     }
 }
+
+/// Those who find M/D/1 empty take exactly the service: half of them at a utilisation of one half.
+#[test]
+fn a_percentile_at_an_atom_is_the_atom() {
+    let quantile =
+        |law: &mg1_fcfs::Tail, p: f64| sojourn_stats::root::find_above(0.0, 1.0, 0.0, |t| 1.0 - p - law.at(t)).unwrap();
+    for (queue, rate) in [("M/D/1", 0.5), ("M/D/1-PS", 0.1), ("M/D/1-LCFS-PR", 0.3), ("M/D/1", 0.2)] {
+        let p50 = answered(queue, "1 s", rate).value("response_time_p50").unwrap();
+        assert!((p50 - 1.0).abs() < 1e-9, "{queue} at {rate}: {p50}");
+    }
+    // Of two services, 1 s and 3 s, four in ten are short ones that do not wait, at a utilisation of 0.2.
+    let service = Law::parse("mix(0.5: constant(1 s), 0.5: constant(3 s))", Dimension::Time).unwrap();
+    let law = mg1_fcfs::response_time_law(0.1, &service).unwrap();
+    assert!((quantile(&law, 0.39) - 1.0).abs() < 1e-9, "{}", quantile(&law, 0.39));
+    assert!(quantile(&law, 0.41) > 1.01);
+    agree(1.0 - law.at(1.0), 0.4, 1e-3);
+    // Just before and just after the long ones: a jump of four tenths.
+    agree(law.at(2.999) - law.at(3.0), 0.4, 5e-3);
+}

@@ -16,14 +16,16 @@
 
 mod pairs;
 
-use std::io::{self, BufRead};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use sojourn_stats::{Dimension, Span, input, quantity};
+use flate2::bufread::MultiGzDecoder;
+use sojourn_stats::{Dimension, Span, quantity};
 
 pub use self::pairs::Pairs;
 
-use crate::text::{TextError, unpacked};
+use crate::text::TextError;
 
 /// A trace.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +61,7 @@ impl Trace {
         let mut columns: Option<Columns> = None;
         let mut entries = Vec::new();
         let mut left_out = 0;
-        for (index, line) in input::lines(text).enumerate() {
+        for (index, line) in text.lines().enumerate() {
             let line_fault = |fault: String| TextError::Line { name: name.into(), line: index as u64 + 1, fault };
             let line = line.map_err(|error| line_fault(error.to_string()))?;
             let line = line.split('#').next().unwrap_or("").trim();
@@ -161,7 +163,9 @@ impl Trace {
 
 /// The text of a file, plain or gzip (told apart by content).
 fn opened(path: &Path) -> io::Result<Box<dyn BufRead>> {
-    unpacked(input::open(path)?)
+    let mut source = BufReader::with_capacity(1 << 16, File::open(path)?);
+    let gzip = source.fill_buf()?.starts_with(b"\x1f\x8b");
+    Ok(if gzip { Box::new(BufReader::new(MultiGzDecoder::new(source))) } else { Box::new(source) })
 }
 
 fn moments(values: impl ExactSizeIterator<Item = f64> + Clone) -> (f64, f64) {

@@ -81,14 +81,17 @@ impl Reloader {
     pub(super) fn take<F: Face>(&self, settings: InFront<F>) -> Result<(), Wrong> {
         settings.check()?;
         let redirect = redirect_of(&settings)?;
-        let settings = Arc::new(settings.whole());
+        let mut settings = settings.whole();
         // Also so that two reloads do not mix.
         let mut in_force = self.in_force.lock().unwrap_or_else(PoisonError::into_inner);
         let InForce { version, successions } = &mut *in_force;
         let before = Arc::clone(&version.settings);
+        // What was usual for a child, or for one by hand, stays so.
+        settings.grace = settings.grace.or(before.grace);
         if let Some(key) = fixed_difference(&settings, &before) {
             return Err(Wrong::new(key, "it cannot change in a running gateway: start it anew"));
         }
+        let settings = Arc::new(settings);
         let of_policy = |error| Wrong::new(key_of_error(&error), error);
         let make = |backends: &[(String, f64)], index| {
             front(&settings, backends, redirect.is_some(), &self.catalogue, index).map_err(of_policy)
@@ -186,6 +189,7 @@ fn fixed_difference(next: &GatewaySettings, now: &GatewaySettings) -> Option<&'s
         ("record", next.record != now.record),
         ("control", next.control != now.control),
         ("explain", next.explain != now.explain),
+        ("grace", next.grace != now.grace),
         ("key_file", next.key_file != now.key_file),
         ("reports", next.reports != now.reports),
         ("upstream", next.upstream != now.upstream),

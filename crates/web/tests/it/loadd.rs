@@ -16,8 +16,9 @@ use sojourn_dispatch::{BackendId, Report};
 use sojourn_model::Discipline;
 use sojourn_part::now;
 use sojourn_part::program::Program;
-use sojourn_report::loadd::{AccessLog, Counts, Loadd, LoaddConfig, Sampler, Sources, Times, sample};
-use sojourn_report::{Key, Metric, Metrics, ProbeRules, Receiver, Told, orca};
+use sojourn_part::settings::loadd::LoaddSettings;
+use sojourn_report::loadd::{AccessLog, Counts, Loadd, Sampler, sample};
+use sojourn_report::{Key, Metric, Metrics, Receiver, Told, orca};
 use sojourn_stats::Span;
 
 use crate::support::{Client, get, ms, node, until};
@@ -129,7 +130,7 @@ fn connections_that_wait_for_the_server_are_told_from_others() {
         let other = TcpListener::bind(listens).expect("a free port");
         let _foreign =
             TcpStream::connect((reached[0], other.local_addr().expect("an address").port())).expect("it listens");
-        let sources = Sources { port: Some(port), ..Sources::default() };
+        let sources = LoaddSettings { port: Some(port), ..LoaddSettings::default() };
         let mut sampler = Sampler::new(&sources, now()).expect("the kernel tells");
         // Each look is so much later that the list may be walked again.
         let mut later = now();
@@ -180,7 +181,7 @@ fn connections_that_wait_for_the_server_are_told_from_others() {
 fn looks_are_as_rare_as_they_are_dear() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");
-    let sources = Sources { port: Some(address.port()), ..Sources::default() };
+    let sources = LoaddSettings { port: Some(address.port()), ..LoaddSettings::default() };
     let start = now();
     let mut sampler = Sampler::new(&sources, start).expect("the kernel tells");
     let mut open = |at| {
@@ -213,11 +214,11 @@ fn servers_that_know_nothing_of_it_are_understood() {
         assert_eq!(before.status, 200);
         until("the log is there", || fs::metadata(&log).is_ok_and(|log| log.len() > 0));
         let workers = if kind == "nginx" { "nginx" } else { "apache2" };
-        let sources = Sources {
+        let sources = LoaddSettings {
             log: Some(log.clone()),
             workers: Some(workers.into()),
             port: Some(server.address().port()),
-            ask: None,
+            ..LoaddSettings::default()
         };
         let mut sampler = Sampler::new(&sources, now()).expect("the log can be read");
         sampler.look(None, now()).expect("the server is there");
@@ -272,6 +273,11 @@ impl Front {
         Front { socket, receiver: Receiver::new(key(), &["a".into()], now()), overloaded: Vec::new() }
     }
 
+    /// Reports as these settings have them, of `a` and to it.
+    fn told(&self, settings: LoaddSettings) -> LoaddSettings {
+        LoaddSettings { name: "a".into(), to: vec![self.socket.local_addr().expect("an address")], ..settings }
+    }
+
     /// Takes what has come, and gives the reports.
     fn take(&mut self) -> Vec<Report> {
         let mut buffer = [0; 2000];
@@ -291,18 +297,14 @@ impl Front {
     }
 }
 
-fn daemon(front: &Front, address: std::net::SocketAddr, times: Times) -> Loadd {
-    let ask = format!("http://{address}/load").parse().expect("a URL");
-    let config = LoaddConfig {
-        name: "a".into(),
-        receivers: vec![front.socket.local_addr().expect("an address")],
-        key: key(),
-        sources: Sources { ask: Some(ask), ..Sources::default() },
-        times,
-        probes: ProbeRules::default(),
-        orca: None,
-    };
-    Loadd::start(config, Events::nowhere()).expect("it starts")
+/// No tick is near.
+fn rarely() -> LoaddSettings {
+    LoaddSettings { every: HOUR, heartbeat: HOUR, client_rates: HOUR, watch: ms(5), ..LoaddSettings::default() }
+}
+
+fn daemon(front: &Front, address: std::net::SocketAddr, times: LoaddSettings) -> Loadd {
+    let settings = LoaddSettings { ask: Some(format!("http://{address}/load")), ..front.told(times) };
+    Loadd::start(settings, key(), Events::nowhere()).expect("it starts")
 }
 
 /// Ticks an hour apart: what comes is the first report, which is said again to the challenge, and then the overload, at once.
@@ -310,8 +312,7 @@ fn daemon(front: &Front, address: std::net::SocketAddr, times: Times) -> Loadd {
 fn an_overload_is_told_at_once() {
     let node = node("a", Discipline::Ps);
     let mut front = Front::new();
-    let times = Times { every: HOUR, heartbeat: HOUR, client_rates: HOUR, watch: ms(5) };
-    let loadd = daemon(&front, node.address(), times);
+    let loadd = daemon(&front, node.address(), rarely());
     let mut reports = Vec::new();
     until("the first report comes", || {
         reports.extend(front.take());
@@ -339,7 +340,7 @@ fn processes_at_work_have_requests() {
     for (name, arguments, least) in [("yes", &[][..], 2.0), ("sleep", &["600"], 0.0)] {
         let mut command = Command::new(name);
         let mut children = [(); 2].map(|()| command.args(arguments).stdout(Stdio::null()).spawn().expect("coreutils"));
-        let sources = Sources { port: Some(port), workers: Some(name.into()), ..Sources::default() };
+        let sources = LoaddSettings { port: Some(port), workers: Some(name.into()), ..LoaddSettings::default() };
         until("they are found at work, or at rest", || {
             let mut sampler = Sampler::new(&sources, now()).expect("the kernel tells");
             let metrics = sampler.look(None, now()).expect("it is there");
@@ -359,7 +360,7 @@ fn a_look_tells_rates_and_takes_the_servers_word() {
     let path = folder.path().join("access.log");
     append(&path, "");
     let own = fs::read_to_string("/proc/self/comm").expect("Linux tells it").trim().to_owned();
-    let sources = Sources { log: Some(path.clone()), workers: Some(own), ..Sources::default() };
+    let sources = LoaddSettings { log: Some(path.clone()), workers: Some(own), ..LoaddSettings::default() };
     let start = now();
     let mut sampler = Sampler::new(&sources, start).expect("the log can be read");
     sampler.look(None, start).expect("it is there");
@@ -377,7 +378,7 @@ fn a_look_tells_rates_and_takes_the_servers_word() {
 #[test]
 fn processes_count_from_the_first_look_on() {
     let sampler = |workers: &str| {
-        let sources = Sources { workers: Some(workers.into()), ..Sources::default() };
+        let sources = LoaddSettings { workers: Some(workers.into()), ..LoaddSettings::default() };
         Sampler::new(&sources, now()).expect("nothing is opened")
     };
     assert_eq!(sampler("no-such-process").look(None, now()), None);
@@ -404,16 +405,8 @@ fn connections_that_are_not_accepted_are_told_at_once() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");
     let mut front = Front::new();
-    let config = LoaddConfig {
-        name: "a".into(),
-        receivers: vec![front.socket.local_addr().expect("an address")],
-        key: key(),
-        sources: Sources { port: Some(address.port()), ..Sources::default() },
-        times: Times { every: HOUR, heartbeat: HOUR, client_rates: HOUR, watch: ms(5) },
-        probes: ProbeRules::default(),
-        orca: None,
-    };
-    let loadd = Loadd::start(config, Events::nowhere()).expect("it starts");
+    let settings = LoaddSettings { port: Some(address.port()), ..front.told(rarely()) };
+    let loadd = Loadd::start(settings, key(), Events::nowhere()).expect("it starts");
     let mut first = None;
     until("the first report comes", || {
         first = first.take().or(front.take().pop());
@@ -433,7 +426,8 @@ fn connections_that_are_not_accepted_are_told_at_once() {
 fn heartbeats_come_in_time() {
     let node = node("a", Discipline::Ps);
     let front = Front::new();
-    let loadd = daemon(&front, node.address(), Times { every: ms(20), heartbeat: ms(100), ..Times::default() });
+    let loadd =
+        daemon(&front, node.address(), LoaddSettings { every: ms(20), heartbeat: ms(100), ..LoaddSettings::default() });
     until("there were many", || loadd.counts().reports > 30);
     let counts = loadd.stop();
     assert!(counts.looks <= 5 * counts.reports, "{counts:?}");
@@ -444,7 +438,7 @@ fn heartbeats_come_in_time() {
 fn the_capacity_of_a_server_is_learned_from_its_reports() {
     let node = node("a", Discipline::Ps);
     let mut front = Front::new();
-    let times = Times { every: ms(20), heartbeat: ms(20), client_rates: ms(64_000), watch: ms(100) };
+    let times = LoaddSettings { every: ms(20), heartbeat: ms(20), ..LoaddSettings::default() };
     let loadd = daemon(&front, node.address(), times);
     let mut last = Report::default();
     let mut client = Client::new(node.address());
@@ -472,12 +466,12 @@ fn the_capacity_of_a_server_is_learned_from_its_reports() {
 #[test]
 fn a_sample_says_what_is_known_and_no_more() {
     let node = node("a", Discipline::Ps);
-    let ask = format!("http://{}/load", node.address()).parse().expect("a URL");
-    let sources = Sources { ask: Some(ask), ..Sources::default() };
-    let metrics = sample(&sources, ms(20)).expect("it works").expect("the node answers");
+    let ask = Some(format!("http://{}/load", node.address()));
+    let settings = LoaddSettings { ask, every: ms(20), ..LoaddSettings::default() };
+    let metrics = sample(&settings).expect("it works").expect("the node answers");
     assert_eq!(metrics.value(Metric::Completed), Some(0.0));
     assert_eq!((metrics.value(Metric::Bytes), metrics.value(Metric::Workers)), (None, None));
     assert!(metrics.value(Metric::CpuUser).is_some());
     node.stop();
-    assert_eq!(sample(&sources, ms(20)).expect("it works"), None);
+    assert_eq!(sample(&settings).expect("it works"), None);
 }

@@ -1,17 +1,18 @@
 //! Load in the forms of ORCA: text, protocol buffers, and the stream of gRPC that a load daemon serves.
 
 use std::io::Write;
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 
 use sojourn_bed::Events;
 use sojourn_model::Discipline;
 use sojourn_part::Backend;
 use sojourn_part::settings::gateway::{Forward, GatewaySettings, Named};
-use sojourn_report::loadd::{Loadd, LoaddConfig, Sources, Times};
+use sojourn_part::settings::loadd::LoaddSettings;
+use sojourn_report::loadd::Loadd;
 use sojourn_report::orca::{Load, stream};
-use sojourn_report::{Key, ProbeRules, orca};
+use sojourn_report::{Key, orca};
 use sojourn_stats::{Span, Stream};
-use sojourn_web::Gateway;
+use sojourn_web::{Gateway, Node};
 
 use crate::support::{Client, Lines, Origin, backends, gateway, ms, node, polled, until};
 
@@ -98,25 +99,27 @@ fn a_gateway_goes_by_what_replies_bear() {
     assert_eq!(busy.requests(), told);
 }
 
+/// A daemon that asks this node, and serves a stream.
+fn daemon(name: &str, to: SocketAddr, node: &Node) -> LoaddSettings {
+    LoaddSettings {
+        name: name.into(),
+        to: vec![to],
+        ask: Some(format!("http://{}/load", node.address())),
+        orca: Some(([127, 0, 0, 1], 0).into()),
+        every: ms(20),
+        watch: ms(20),
+        ..LoaddSettings::default()
+    }
+}
+
 /// A gateway subscribes to the streams of two daemons, whose servers say how many requests they have.
 #[test]
 fn a_gateway_subscribes_to_streams() {
     let nodes = ["a", "b"].map(|name| node(name, Discipline::Ps));
     let nowhere = UdpSocket::bind("127.0.0.1:0").expect("a free port");
     let daemons = [("a", &nodes[0]), ("b", &nodes[1])].map(|(name, node)| {
-        let config = LoaddConfig {
-            name: name.into(),
-            receivers: vec![nowhere.local_addr().expect("an address")],
-            key: Key::new(b"a secret of tests"),
-            sources: Sources {
-                ask: Some(format!("http://{}/load", node.address()).parse().expect("a URL")),
-                ..Sources::default()
-            },
-            times: Times { every: ms(20), watch: ms(20), ..Times::default() },
-            probes: ProbeRules::default(),
-            orca: Some(([127, 0, 0, 1], 0).into()),
-        };
-        Loadd::start(config, Events::nowhere()).expect("it starts")
+        let settings = daemon(name, nowhere.local_addr().expect("an address"), node);
+        Loadd::start(settings, Key::new(b"a secret of tests"), Events::nowhere()).expect("it starts")
     });
     let streams = ["a", "b"].iter().zip(&daemons);
     let streams = streams
@@ -178,19 +181,8 @@ fn foreign_bytes_do_no_harm() {
 fn a_daemon_serves_a_stream() {
     let node = node("a", Discipline::Ps);
     let front = UdpSocket::bind("127.0.0.1:0").expect("a free port");
-    let config = LoaddConfig {
-        name: "a".into(),
-        receivers: vec![front.local_addr().expect("an address")],
-        key: Key::new(b"a secret of tests"),
-        sources: Sources {
-            ask: Some(format!("http://{}/load", node.address()).parse().expect("a URL")),
-            ..Sources::default()
-        },
-        times: Times { every: ms(20), watch: ms(20), ..Times::default() },
-        probes: ProbeRules::default(),
-        orca: Some(([127, 0, 0, 1], 0).into()),
-    };
-    let loadd = Loadd::start(config, Events::nowhere()).expect("it starts");
+    let settings = daemon("a", front.local_addr().expect("an address"), &node);
+    let loadd = Loadd::start(settings, Key::new(b"a secret of tests"), Events::nowhere()).expect("it starts");
     let address = loadd.orca_address().expect("it serves ORCA");
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_all().build_local(tokio::runtime::LocalOptions::default()).expect("a runtime");

@@ -16,6 +16,7 @@ use sojourn_model::system::{Face, Probes, Reports, Resolves, Tier, TtlRule};
 use sojourn_part::settings::dns::{
     DnsSettings, Probing, ServiceSettings, SiteReports, SiteSettings, Ttl, ZoneSettings,
 };
+use sojourn_part::settings::{Echoes, Upstream};
 use sojourn_sim::capability::{self, Combination};
 use sojourn_stats::Span;
 
@@ -109,31 +110,29 @@ impl Dns<'_> {
     }
 }
 
-/// What the front node of a site is told besides, so that it reports to the DNS in front of it.
-pub(super) fn reporting(system: &System, ground: &dyn Ground, name: &str) -> Vec<String> {
-    let Some(dns) = system.tiers.first().filter(|tier| tier.face == Face::Dns) else { return Vec::new() };
-    let Some(reports) = dns.reports else { return Vec::new() };
-    telling(dns, reports, reports::receiver(bed::address(ground, &name_of(dns, 0))), name)
+/// How the front node of a site reports to the DNS in front of it, if there is one that hears it.
+pub(super) fn reporting(system: &System, ground: &dyn Ground, name: &str) -> Upstream {
+    let dns = system.tiers.first().filter(|tier| tier.face == Face::Dns);
+    let Some((dns, reports)) = dns.and_then(|dns| Some((dns, dns.reports?))) else { return Upstream::default() };
+    upstream(dns, reports, reports::receiver(bed::address(ground, &name_of(dns, 0))), name)
 }
 
-/// The same, of one that hears reports at `to`.
-fn telling(dns: &Tier, reports: Reports, to: SocketAddr, name: &str) -> Vec<String> {
+/// The same, to one that hears reports at `to`.
+fn upstream(dns: &Tier, reports: Reports, to: SocketAddr, name: &str) -> Upstream {
+    let usual = Upstream::default();
     let Reports { every, heartbeat, client_rates, .. } = reports;
-    let mut arguments = vec!["--report-to".into(), to.to_string(), "--name".into(), name.into()];
-    let mut add = |flag: &str, value: String| arguments.extend([flag.into(), value]);
-    add("--report-every", every.to_string());
-    add("--report-heartbeat", heartbeat.unwrap_or(every).to_string());
-    if let Some(rates) = client_rates {
-        add("--report-client-rates", rates.to_string());
+    // Ordered anew each `refresh`, now a moment earlier and now later: half of it is never too soon.
+    let refresh = dns.probes.map_or(usual.echoes.refresh, |probes| Span(probes.refresh.0 / 2));
+    Upstream {
+        to: vec![to],
+        name: Some(name.into()),
+        every,
+        heartbeat: heartbeat.unwrap_or(every),
+        client_rates: client_rates.unwrap_or(usual.client_rates),
+        echoes: Echoes { refresh, ..usual.echoes },
     }
-    if let Some(Probes { refresh, .. }) = dns.probes {
-        // Ordered anew each `refresh`, now a moment earlier and now later: half of it is never too soon.
-        add("--echo-refresh", Span(refresh.0 / 2).to_string());
-    }
-    arguments
 }
 
-/// As a text of TOML.
 /// A text as TOML has it.
 pub(super) fn quoted(text: &str) -> String {
     toml::Value::String(text.into()).to_string()
@@ -199,15 +198,20 @@ mod tests {
         };
         let told = |reports: Reports, probes: Option<Probes>| {
             let tier = Tier { probes, ..Tier::new(Face::Dns, "random") };
-            telling(&tier, reports, "194.0.0.1:7400".parse().unwrap(), "c1").join(" ")
+            upstream(&tier, reports, "194.0.0.1:7400".parse().unwrap(), "c1")
         };
-        let usual = "--report-to 194.0.0.1:7400 --name c1 --report-every 500 ms";
-        assert_eq!(told(reports, None), format!("{usual} --report-heartbeat 500 ms"));
+        let usual = Upstream {
+            to: vec!["194.0.0.1:7400".parse().unwrap()],
+            name: Some("c1".into()),
+            every: seconds(0.5),
+            heartbeat: seconds(0.5),
+            ..Upstream::default()
+        };
+        assert_eq!(told(reports, None), usual);
         let rates = Reports { heartbeat: Some(seconds(4.0)), client_rates: Some(seconds(64.0)), ..reports };
         let probes = Probes { at_most: 3, refresh: seconds(120.0) };
-        assert_eq!(
-            told(rates, Some(probes)),
-            format!("{usual} --report-heartbeat 4 s --report-client-rates 64 s --echo-refresh 60 s")
-        );
+        let echoes = Echoes { refresh: seconds(60.0), ..usual.echoes };
+        let (heartbeat, client_rates) = (seconds(4.0), seconds(64.0));
+        assert_eq!(told(rates, Some(probes)), Upstream { heartbeat, client_rates, echoes, ..usual });
     }
 }

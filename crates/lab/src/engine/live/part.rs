@@ -2,7 +2,6 @@
 //!
 //! One that leaves rules in the kernel, a packet switch, is cleared away when it is killed: it is down when its host refuses.
 
-use std::fs;
 use std::fs::File;
 use std::io::Write;
 use std::net::SocketAddr;
@@ -12,14 +11,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sojourn_bed::namespace::TEMPORARY;
 use sojourn_bed::{Child, Ground, Host, clock};
 use sojourn_part::settings::{Settings, to_toml};
 use sojourn_stats::{Span, Time};
 
 use super::bed;
 use super::incidents::{self, Incident};
-use crate::topology::as_host;
 
 /// A child that is not ready by then never will be.
 const READY: Duration = Duration::from_secs(20);
@@ -113,8 +110,7 @@ impl Part {
         Part::begin(ground, name, (host, address), order, true)
     }
 
-    /// Starts it on a host of a bed that others may be on too, by its settings, which a file of the bed has. It is reached at
-    /// `address`.
+    /// Starts it by its settings on a host that others may be on too; it is reached at the address.
     pub(super) fn start_by<T: Settings>(
         ground: &dyn Ground,
         place: (Host, SocketAddr),
@@ -123,10 +119,10 @@ impl Part {
         verb: &[&str],
         settings: &T,
     ) -> Result<Part, String> {
-        let file = Path::new(TEMPORARY).join(format!("{}.toml", as_host(name)));
-        fs::write(&file, to_toml(settings)).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
-        let file = file.display().to_string();
-        Part::start_on(ground, place, program, name, &[verb, &["--config", &file]].concat())
+        let file = SettingsFile::write(settings)?;
+        let path = file.0.display().to_string();
+        let part = Part::start_on(ground, place, program, name, &[verb, &["--config", &path]].concat())?;
+        Ok(Part { _file: Some(file), ..part })
     }
 
     /// Starts it on a host that others may be on too. Its arguments say all; it is reached at `address`.

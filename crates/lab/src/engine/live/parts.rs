@@ -9,20 +9,21 @@ use std::path::{self, PathBuf};
 
 use serde_json::Value;
 use sojourn_bed::Ground;
-use sojourn_dispatch::{self as dispatch, FrontSettings};
+use sojourn_dispatch::FrontSettings;
 use sojourn_load::Rotation;
 use sojourn_model::System;
-use sojourn_model::system::{Face, Host, Limit, Target, Tier, Trouble};
+use sojourn_model::system::{Face, Host, Target, Tier, Trouble};
 use sojourn_part::Backend;
 use sojourn_part::settings;
 use sojourn_part::settings::gateway::{Forward, InFront, Redirect};
+use sojourn_part::settings::switch::SwitchSettings;
 use sojourn_stats::{Span, Stream, Time};
 
 use super::dns::{Dns, Naming};
 use super::incidents::Incident;
 use super::part::{Last, Part};
 use super::switch::{self, Beside, Switch};
-use super::{Conditions, Serving, bed, breaking, dns};
+use super::{Conditions, Serving, breaking, dns};
 use crate::spec::{Spec, SystemQuestion};
 use crate::topology::name_of;
 
@@ -163,16 +164,23 @@ impl Walk<'_> {
         if let Some((_, part)) = self.started.iter().find(|(known, _)| *known == (tier, seat)) {
             return Ok(part.address());
         }
-        let name = name_of(&self.asked.system.tiers[tier], seat);
         let of = &self.asked.system.tiers[tier];
-        let program = self.conditions.program;
+        let (name, program) = (name_of(of, seat), self.conditions.program);
         let part = match of.face {
             Face::Switch => {
-                let arguments = self.arguments_of_switch(tier, seat, &name);
                 let servers = of.seats[seat].targets.iter().map(|target| self.name(*target)).collect();
                 let switch = Switch { program, system: &self.asked.system, tier: of, seat, name: &name, servers };
                 self.beside.start_halves(self.ground, &switch)?;
-                let front = switch.front(self.ground, &arguments)?;
+                let settings = SwitchSettings {
+                    decider: FrontSettings {
+                        seed: self.seed(tier, seat, &name),
+                        limit: of.limit.map(switch::as_decided).transpose()?,
+                        ..FrontSettings::new(&of.policy)
+                    },
+                    record: self.record((tier, seat), &name),
+                    ..SwitchSettings::default()
+                };
+                let front = switch.front(self.ground, settings)?;
                 self.beside.start_daemons(self.ground, &switch)?;
                 front
             }
@@ -233,11 +241,10 @@ impl Walk<'_> {
             Ok(Backend { weight, ..Backend::new(self.name(*target), self.address(*target)?) })
         };
         let backends = tier.seats[seat].targets.iter().enumerate().map(backend).collect::<Result<_, String>>()?;
-        let limit = tier.limit.map(|Limit { connections, returns }| dispatch::Limit::new(connections, returns));
         let decider = FrontSettings {
             seed: self.seed(index, seat, name),
             poll: tier.polled,
-            limit: limit.transpose().map_err(|error| error.to_string())?,
+            limit: tier.limit.map(switch::as_decided).transpose()?,
             ..FrontSettings::new(tier.policy.as_str())
         };
         Ok(InFront {
@@ -258,30 +265,6 @@ impl Walk<'_> {
             0 => self.experiment.seed,
             _ => Stream::new(self.experiment.seed, name, "seed").below(usize::MAX) as u64,
         }
-    }
-
-    fn arguments_of_switch(&self, index: usize, seat: usize, name: &str) -> Vec<String> {
-        let tier = &self.asked.system.tiers[index];
-        let seed = self.seed(index, seat, name).to_string();
-        let mut arguments = vec!["--policy".into(), tier.policy.clone(), "--seed".into(), seed];
-        arguments.extend(switch::arguments(tier, self.ground, name));
-        if let Some(Limit { connections, returns }) = tier.limit {
-            arguments.extend(["--limit".into(), format!("{connections},{returns}")]);
-        }
-        if let Some(every) = tier.polled {
-            arguments.extend(["--poll".into(), every.to_string()]);
-        }
-        if let Some(file) = self.record((index, seat), name) {
-            arguments.extend(["--record".into(), file.display().to_string()]);
-        }
-        for (place, target) in tier.seats[seat].targets.iter().enumerate() {
-            let name = self.name(*target);
-            let weight = tier.weights.get(place).copied().unwrap_or(1.0);
-            // Its port is the service's.
-            let address = bed::address(self.ground, &name);
-            arguments.extend(["--backend".into(), format!("{name}={address}*{weight}")]);
-        }
-        arguments
     }
 }
 

@@ -6,13 +6,17 @@
 //! decides for connections, so each request has one of its own. The price of a bed: all clients of a region have one
 //! address, so no policy may read it.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 
 use sojourn_bed::Ground;
 use sojourn_bed::namespace::TEMPORARY;
+use sojourn_dispatch::{self as dispatch, capacity};
 use sojourn_model::system::{Face, Limit, Target, Tier};
 use sojourn_model::{Mode, System};
+use sojourn_part::settings::Settings;
+use sojourn_part::settings::loadd::LoaddSettings;
+use sojourn_part::settings::switch::{self, Accepted, SwitchServer, SwitchServerSettings, SwitchSettings};
 
 use super::part::Part;
 use super::{bed, dns, reports};
@@ -50,56 +54,56 @@ pub(super) struct Switch<'a> {
 }
 
 impl Switch<'_> {
-    /// Starts the front node, whose servers run already.
-    pub(super) fn front(&self, ground: &mut dyn Ground, rest: &[String]) -> Result<Part, String> {
+    /// Starts the front node, whose servers run already: it chooses as `settings` say.
+    pub(super) fn front(&self, ground: &mut dyn Ground, settings: SwitchSettings) -> Result<Part, String> {
         let host = ground.host(self.name).map_err(|e| e.to_string())?;
         let entrance = entrance(ground, self.name).expect("a switch is on an Ethernet");
-        let (heard_at, key) = (self.reports(ground), reports::key().display().to_string());
+        let servers = self.servers.iter().enumerate().map(|(place, name)| {
+            let weight = self.tier.weights.get(place).copied().unwrap_or(1.0);
+            Ok(SwitchServer { weight, ..SwitchServer::new(name, v4(bed::address(ground, name))?) })
+        });
         let upstream = dns::reporting(self.system, ground, self.name);
-        let overflow = self.overflow(ground);
-        let mut arguments = vec!["switch", "front"];
-        arguments.extend(rest.iter().chain(&upstream).chain(&overflow).map(String::as_str));
+        let mut settings = SwitchSettings {
+            service: v4_at(entrance)?,
+            mode: mode(self.tier),
+            backends: servers.collect::<Result<_, String>>()?,
+            accept: self.passing_on(ground)?,
+            upstream,
+            ..settings
+        };
         if let Some(reports) = self.tier.reports {
-            arguments.extend(["--reports", &heard_at]);
-            arguments.extend(reports.estimator.iter().flat_map(|name| ["--estimator", name]));
+            settings.reports.listen = Some(self.reports(ground));
+            settings.reports.estimator = reports.estimator.unwrap_or(capacity::DEFAULT).into();
         }
-        if self.tier.reports.is_some() || !upstream.is_empty() {
+        if let Some(overflow) = self.tier.overflow {
+            let peers = self.tier.seats[self.seat].overflow.iter().map(|peer| name_of(self.tier, *peer));
+            let site = |name: String| Ok(SwitchServer::new(name.clone(), v4(bed::address(ground, &name))?));
+            settings.overflow = peers.map(site).collect::<Result<_, String>>()?;
+            let limit = overflow.limit.filter(|_| !settings.overflow.is_empty());
+            settings.overflow_limit = limit.map(as_decided).transpose()?;
+        }
+        if settings.reports.listen.is_some() || settings.upstream.name.is_some() {
             reports::make_key()?;
-            arguments.extend(["--key", &key]);
+            settings.key_file = Some(reports::key());
         }
-        Part::start_on(ground, (host, entrance), self.program, self.name, &arguments).map(Part::with_rules)
+        let (place, verb) = ((host, entrance), ["switch", "front"]);
+        Part::start_by(ground, place, self.program, self.name, &verb, &settings).map(Part::with_rules)
     }
 
-    /// The switches to which it passes on what it cannot take, and those from which it takes what they cannot.
-    fn overflow(&self, ground: &dyn Ground) -> Vec<String> {
-        let Some(overflow) = self.tier.overflow else { return Vec::new() };
-        let mut arguments = Vec::new();
-        let peers = &self.tier.seats[self.seat].overflow;
-        for name in peers.iter().map(|peer| name_of(self.tier, *peer)) {
-            arguments.extend(["--overflow".into(), format!("{name}={}", bed::address(ground, &name))]);
-        }
-        if let Some(Limit { connections, returns }) = overflow.limit.filter(|_| !peers.is_empty()) {
-            arguments.extend(["--overflow-limit".into(), format!("{connections},{returns}")]);
-        }
-        for (front, service) in self.passing_on(ground) {
-            arguments.extend(["--accept".into(), format!("{service}={front}")]);
-        }
-        arguments
-    }
-
-    /// The switches of its tier that pass on to it: the address of each, and that of its service.
-    fn passing_on(&self, ground: &dyn Ground) -> impl Iterator<Item = (IpAddr, IpAddr)> {
+    /// The services of the switches of its tier that pass on to it.
+    fn passing_on(&self, ground: &dyn Ground) -> Result<Vec<Accepted>, String> {
         let seats = self.tier.seats.iter().enumerate().filter(|(_, seat)| seat.overflow.contains(&self.seat));
-        seats.map(move |(other, _)| {
+        let accepted = |(other, _)| {
             let name = name_of(self.tier, other);
             let service = entrance(ground, &name).expect("a switch is on an Ethernet");
-            (bed::address(ground, &name), service.ip())
-        })
+            Ok(Accepted { service: v4(service.ip())?, front: v4(bed::address(ground, &name))? })
+        };
+        seats.map(accepted).collect()
     }
 
     /// Where the front node hears reports.
-    fn reports(&self, ground: &dyn Ground) -> String {
-        reports::receiver(bed::address(ground, self.name)).to_string()
+    fn reports(&self, ground: &dyn Ground) -> SocketAddr {
+        reports::receiver(bed::address(ground, self.name))
     }
 }
 
@@ -114,45 +118,49 @@ impl Beside {
 
     /// Starts the server's half of a switch beside each of its servers.
     pub(super) fn start_halves(&mut self, ground: &dyn Ground, switch: &Switch<'_>) -> Result<(), String> {
-        let front = bed::address(ground, switch.name).to_string();
-        let both = arguments(switch.tier, ground, switch.name);
-        let others: Vec<String> = switch.passing_on(ground).map(|(_, service)| service.to_string()).collect();
-        let mut arguments = vec!["switch", "server", "--front", &front];
-        arguments.extend(both.iter().map(String::as_str));
-        arguments.extend(others.iter().flat_map(|service| ["--also", service]));
+        let service = entrance(ground, switch.name).expect("a switch is on an Ethernet");
+        let settings = SwitchServerSettings {
+            service: v4_at(service)?,
+            mode: mode(switch.tier),
+            front: Some(v4(bed::address(ground, switch.name))?),
+            also: switch.passing_on(ground)?.iter().map(|accepted| accepted.service).collect(),
+            ..SwitchServerSettings::default()
+        };
         switch.servers.iter().try_for_each(|name| {
-            self.start(ground, (name.as_str(), "its half of the switch"), switch.program, &arguments)
+            self.start(ground, (name, "its half of the switch"), switch.program, &["switch", "server"], &settings)
         })
     }
 
     /// Starts a load daemon beside each server, if it is to report.
     pub(super) fn start_daemons(&mut self, ground: &dyn Ground, switch: &Switch<'_>) -> Result<(), String> {
         let Some(reports) = switch.tier.reports else { return Ok(()) };
-        let (to, key) = (switch.reports(ground), reports::key().display().to_string());
-        let (every, heartbeat) = (reports.every.to_string(), reports.heartbeat.unwrap_or(reports.every).to_string());
-        let ask = format!("http://127.0.0.1:{PORT}/load");
+        let usual = LoaddSettings::default();
         switch.servers.iter().try_for_each(|name| {
-            let whose = ["loadd", "--name", name, "--to", &to, "--key", &key, "--ask", &ask];
-            let mut arguments = [&whose[..], &["--every", &every, "--heartbeat", &heartbeat]].concat();
-            let of_clients = reports.client_rates.map(|rates| (log(name).display().to_string(), rates.to_string()));
-            if let Some((log, rates)) = &of_clients {
-                arguments.extend(["--log", log, "--client-rates", rates]);
-            }
-            self.start(ground, (name.as_str(), "its load daemon"), switch.program, &arguments)
+            let settings = LoaddSettings {
+                name: name.clone(),
+                to: vec![switch.reports(ground)],
+                key_file: Some(reports::key()),
+                ask: Some(format!("http://127.0.0.1:{PORT}/load")),
+                every: reports.every,
+                heartbeat: reports.heartbeat.unwrap_or(reports.every),
+                log: reports.client_rates.map(|_| log(name)),
+                client_rates: reports.client_rates.unwrap_or(usual.client_rates.max(reports.every)),
+                ..usual.clone()
+            };
+            self.start(ground, (name, "its load daemon"), switch.program, &["loadd"], &settings)
         })
     }
 
-    fn start(
+    fn start<T: Settings>(
         &mut self,
         ground: &dyn Ground,
         (name, what): (&str, &str),
         program: &Path,
-        arguments: &[&str],
+        verb: &[&str],
+        settings: &T,
     ) -> Result<(), String> {
-        let reached = SocketAddr::new(bed::address(ground, name), PORT);
-        let part =
-            Part::start_on(ground, (bed::place(ground, name), reached), program, &format!("{name}, {what}"), arguments);
-        self.0.push(part?);
+        let place = (bed::place(ground, name), SocketAddr::new(bed::address(ground, name), PORT));
+        self.0.push(Part::start_by(ground, place, program, &format!("{name}, {what}"), verb, settings)?);
         Ok(())
     }
 
@@ -162,10 +170,21 @@ impl Beside {
     }
 }
 
-/// What both halves of a switch are told; `front` is the name of its host.
-pub(super) fn arguments(tier: &Tier, ground: &dyn Ground, front: &str) -> [String; 4] {
-    let entrance = entrance(ground, front).expect("a switch is on an Ethernet");
-    ["--service".into(), entrance.to_string(), "--mode".into(), mode(tier).into()]
+/// An address as a switch has them.
+fn v4(address: IpAddr) -> Result<Ipv4Addr, String> {
+    match address {
+        IpAddr::V4(address) => Ok(address),
+        IpAddr::V6(_) => Err(format!("live's packet switch forwards IPv4, not to {address}")),
+    }
+}
+
+fn v4_at(address: SocketAddr) -> Result<SocketAddrV4, String> {
+    Ok(SocketAddrV4::new(v4(address.ip())?, address.port()))
+}
+
+/// A limit as a decider has it.
+pub(super) fn as_decided(Limit { connections, returns }: Limit) -> Result<dispatch::Limit, String> {
+    dispatch::Limit::new(connections, returns).map_err(|e| e.to_string())
 }
 
 /// The access log of a server, if it is to have one: the rates of clients that its load daemon reports are counted in it.
@@ -179,12 +198,12 @@ fn log(server: &str) -> PathBuf {
     Path::new(TEMPORARY).join(format!("{server}.log"))
 }
 
-/// The mode, as `sojourn switch` names it.
-fn mode(tier: &Tier) -> &'static str {
+/// The mode, as settings name it.
+fn mode(tier: &Tier) -> switch::Mode {
     match tier.balancing.mode {
-        Mode::MacForwarding => "mac",
-        Mode::Nat => "nat",
-        Mode::SingleRewriting => "rewrite",
-        Mode::IpTunnelling => "tunnel",
+        Mode::MacForwarding => switch::Mode::Mac,
+        Mode::Nat => switch::Mode::Nat,
+        Mode::SingleRewriting => switch::Mode::Rewrite,
+        Mode::IpTunnelling => switch::Mode::Tunnel,
     }
 }

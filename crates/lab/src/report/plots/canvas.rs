@@ -29,9 +29,9 @@ pub(super) enum Ink {
 
 impl Ink {
     /// How many series there are colours for.
-    pub(super) const SERIES: usize = 6;
+    pub(super) const SERIES: usize = 12;
 
-    const ALL: [Ink; 19] = [
+    const ALL: [Ink; 25] = [
         Ink::Text,
         Ink::Muted,
         Ink::Grid,
@@ -51,6 +51,12 @@ impl Ink {
         Ink::Series(3),
         Ink::Series(4),
         Ink::Series(5),
+        Ink::Series(6),
+        Ink::Series(7),
+        Ink::Series(8),
+        Ink::Series(9),
+        Ink::Series(10),
+        Ink::Series(11),
     ];
 
     fn code(self) -> u8 {
@@ -122,7 +128,10 @@ const STYLE: &str = "text{font-family:sans-serif}.f-text{fill:#888}.f-muted{fill
                      .f-paper{fill:#fff}.f-band{fill:#8882}.f-series-0{fill:#27c}.f-series-1{fill:#c52}.f-series-2{fill:#2a7}\
                      .f-series-3{fill:#84a}.f-series-4{fill:#666}.f-series-5{fill:#888}.s-series-0{stroke:#27c}\
                      .s-series-1{stroke:#c52}.s-series-2{stroke:#2a7}.s-series-3{stroke:#84a}.s-series-4{stroke:#666}\
-                     .s-series-5{stroke:#888}polyline{fill:none}";
+                     .s-series-5{stroke:#888}.f-series-6{fill:#a50}.f-series-7{fill:#b2a}.f-series-8{fill:#670}\
+                     .f-series-9{fill:#23a}.f-series-10{fill:#d47}.f-series-11{fill:#066}.s-series-6{stroke:#a50}\
+                     .s-series-7{stroke:#b2a}.s-series-8{stroke:#670}.s-series-9{stroke:#23a}.s-series-10{stroke:#d47}\
+                     .s-series-11{stroke:#066}polyline{fill:none}";
 
 /// The same in a file of its own, with its size and its style sheet.
 pub(super) fn alone(width: f64, height: f64, title: &str, draw: impl FnOnce(&Canvas)) -> String {

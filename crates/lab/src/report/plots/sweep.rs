@@ -2,13 +2,16 @@
 //! other settings, all on the same scale. Drawn where a number takes enough values to make a curve.
 
 use super::canvas::{Align, Axis, Canvas, Ink, svg};
+use super::chart::{Chart, Mark, Series, Side};
 use super::curves::{BOTTOM, HEIGHT, LEFT, NEAR, RIGHT, TEXT, TOP, WIDTH};
-use super::{Figure, MOST_VARIANTS, dots, estimates_table, legend, panel};
+use super::{Figure, MOST_VARIANTS, chart_figure, cut, dots, estimates_table, legend, panel};
 use crate::report::{Answers, Engine, VariantAnswers, compare, number};
 use crate::variants::label;
 
 /// Fewer values are better compared in the dot plots.
 const FEWEST_VALUES: usize = 4;
+/// From this factor between the ends on, an axis is logarithmic.
+const DECADES: f64 = 50.0;
 
 /// The variants that differ only in the setting on the axis, in its order.
 struct Sweep<'a> {
@@ -36,7 +39,17 @@ pub(super) fn figure(report: &Answers) -> String {
         .into_iter()
         .filter(|e| report.variants.iter().any(|v| v.estimate(*e, compare::MEAN).is_some()))
         .collect();
-    let axes = (Axis::linear(0.0, most, LEFT, RIGHT), Axis::log(lowest, highest, BOTTOM, TOP));
+    let chart = together(&sweeps, key, (&shown, (least, most), (lowest, highest)));
+    // One panel says it all, where there is one engine and a colour for each.
+    if let Some(chart) = chart.as_ref().filter(|_| shown.len() == 1) {
+        return chart_figure(chart) + &estimates_table(&chart.heading, &report.variants, &[compare::MEAN.to_owned()]);
+    }
+    let x = if spans_decades(least, most) {
+        Axis::log(least, most, LEFT, RIGHT)
+    } else {
+        Axis::linear(0.0, most, LEFT, RIGHT)
+    };
+    let axes = (x, Axis::log(lowest, highest, BOTTOM, TOP));
     let drawings: Vec<String> =
         sweeps.iter().take(MOST_VARIANTS).map(|sweep| panel(&sweep.others, &draw(sweep, key, &axes))).collect();
     let rest = match sweeps.len().saturating_sub(MOST_VARIANTS) {
@@ -52,9 +65,53 @@ pub(super) fn figure(report: &Answers) -> String {
         "Mean response time (up, logarithmic) over <code>{}</code> (right). Every panel has the same scale.{rest}",
         super::escape(key)
     );
-    let heading = "Over the whole range";
+    let heading = if chart.is_some() { "By every engine" } else { "Over the whole range" };
     let table = estimates_table(heading, &report.variants, &[compare::MEAN.to_owned()]);
-    Figure { id: "plot-sweep", heading, columns, legend: legend(&shown), drawings, caption, table }.html()
+    let figure = Figure { id: "plot-sweep", heading, columns, legend: legend(&shown), drawings, caption, table };
+    chart.as_ref().map_or(String::new(), chart_figure) + &figure.html()
+}
+
+/// Whether values are told apart on a logarithmic axis only.
+fn spans_decades(least: f64, most: f64) -> bool {
+    least > 0.0 && most / least >= DECADES
+}
+
+/// All sweeps in one panel, by the engine that knows most of them; none of a single one, or of more than there are colours.
+fn together(
+    sweeps: &[Sweep<'_>],
+    key: &str,
+    (shown, (least, most), (lowest, highest)): (&[Engine], (f64, f64), (f64, f64)),
+) -> Option<Chart> {
+    let mean =
+        |engine: Engine, v: &VariantAnswers| v.estimate(engine, compare::MEAN)?.value().filter(|mean| *mean > 0.0);
+    let known = |engine: &Engine| {
+        let points = sweeps.iter().flat_map(|sweep| &sweep.points);
+        points.filter(|(_, variant)| mean(*engine, variant).is_some()).count()
+    };
+    // The simulator, where others know as many: its numbers are the sharpest.
+    let engine = shown.iter().copied().max_by_key(|engine| (known(engine), *engine == Engine::Sim))?;
+    if !(2..=Ink::SERIES).contains(&sweeps.len()) {
+        return None;
+    }
+    let line = |sweep: &Sweep<'_>| Series {
+        name: cut(&sweep.others.label, 60),
+        mark: Mark::Line,
+        points: sweep.points.iter().filter_map(|(at, variant)| Some((*at, mean(engine, variant)?))).collect(),
+    };
+    let log = spans_decades(least, most);
+    let side = |title: String, log: bool, label: fn(f64) -> String, ends: (f64, f64)| Side { title, log, label, ends };
+    Some(Chart {
+        id: "sweep".into(),
+        heading: "Over the whole range".into(),
+        caption: format!(
+            "Mean response time by {} over <code>{}</code>; the vertical axis is logarithmic.",
+            engine.name(),
+            super::escape(key)
+        ),
+        x: side(key.to_owned(), log, |value| format!("{value}"), (if log { least } else { 0.0 }, most)),
+        y: side("mean response time".into(), true, dots::round_time, (lowest, highest)),
+        series: sweeps.iter().map(line).collect(),
+    })
 }
 
 fn bounds(values: &[f64]) -> (f64, f64) {

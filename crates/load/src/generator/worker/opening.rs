@@ -78,9 +78,7 @@ impl Worker<'_> {
     pub(super) fn receive_answers(&mut self) {
         let now = self.setting.clock.now();
         let mut resolved = Vec::new();
-        let epoll = &self.epoll;
-        let listen = |stream: &std::net::TcpStream| epoll.add(stream, EpollEvent::new(WATCHED, RESOLVER)).is_ok();
-        self.resolver.receive(now, listen, &mut resolved);
+        self.resolver.receive(now, &mut resolved);
         for (place, answer) in resolved {
             self.resolved(place, answer, now);
         }

@@ -6,10 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::Mutex;
 
-use super::super::Sources;
 use super::*;
-use crate::Key;
-use crate::ProbeRules;
 
 const HOUR: Span = Span(3600 * 1_000_000_000);
 const LINE: &str = "10.0.0.1 - - [23/Nov/2026:01:31:21 +0000] \"GET / HTTP/1.1\" 200 100\n";
@@ -38,22 +35,18 @@ impl Said {
 }
 
 /// Runs `body` with a daemon for which no tick ever comes, whose receiver takes and answers nothing.
-fn with_daemon(sources: Sources, body: impl AsyncFnOnce(&mut Daemon, &Said)) {
+fn with_daemon(settings: LoaddSettings, body: impl AsyncFnOnce(&mut Daemon, &Said)) {
     let receiver = UdpSocket::bind("127.0.0.1:0").expect("a free port");
-    let config = LoaddConfig {
-        name: "a".into(),
-        receivers: vec![receiver.local_addr().expect("an address")],
-        key: Key::new(b"a secret of tests"),
-        sources,
-        times: Times { every: HOUR, heartbeat: HOUR, client_rates: HOUR, watch: HOUR },
-        probes: ProbeRules::default(),
-        orca: None,
-    };
+    let (every, to) = (HOUR, vec![receiver.local_addr().expect("an address")]);
+    let (heartbeat, client_rates, watch) = (every, every, every);
+    let settings = LoaddSettings { name: "a".into(), to, every, heartbeat, client_rates, watch, ..settings };
+    let key = Key::new(b"a secret of tests");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let said = Said::default();
         let counters = Arc::new(Counters::new());
-        let mut daemon = Daemon::new(config, None, Events::to(said.clone()), counters).expect("a daemon");
+        let mut daemon =
+            Daemon::new((settings, key), None, None, Events::to(said.clone()), counters).expect("a daemon");
         body(&mut daemon, &said).await;
     });
 }
@@ -75,7 +68,7 @@ fn too_many(daemon: &Daemon, address: SocketAddr) -> Vec<TcpStream> {
 #[test]
 fn a_look_tells_what_has_turned() {
     let (listener, address) = server();
-    let sources = Sources { port: Some(address.port()), ..Sources::default() };
+    let sources = LoaddSettings { port: Some(address.port()), ..LoaddSettings::default() };
     with_daemon(sources, async |daemon, said| {
         daemon.look().await;
         assert_eq!(daemon.counters.counts().reports, 1, "the first look is told");
@@ -112,8 +105,12 @@ fn nothing_is_told_of_a_server_that_is_not_there() {
     fs::write(&log, "").expect("it is written");
     let (listener, address) = server();
     let (name, mut child) = sleeper(folder.path());
-    let sources =
-        Sources { port: Some(address.port()), workers: Some(name), log: Some(log.clone()), ..Sources::default() };
+    let sources = LoaddSettings {
+        port: Some(address.port()),
+        workers: Some(name),
+        log: Some(log.clone()),
+        ..LoaddSettings::default()
+    };
     with_daemon(sources, async |daemon, said| {
         daemon.look().await;
         daemon.tell_rates();
@@ -138,7 +135,7 @@ fn rates_of_clients_are_of_the_time_since_the_last_ones() {
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("log");
     fs::write(&log, "").expect("it is written");
-    with_daemon(Sources { log: Some(log.clone()), ..Sources::default() }, async |daemon, _| {
+    with_daemon(LoaddSettings { log: Some(log.clone()), ..LoaddSettings::default() }, async |daemon, _| {
         let begin = daemon.rates_since;
         for round in 1..=3_u64 {
             fs::write(&log, LINE.repeat(30 * round as usize)).expect("it is written");

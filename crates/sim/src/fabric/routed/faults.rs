@@ -16,8 +16,8 @@
 //! Gateways, switches and redirects look at the health of their targets every second; a gateway that is refused knows at
 //! once and tries another target. Silence is known when a look has had no answer for a second. A tier that gets reports
 //! goes by them instead; a decider that is drained reports at once that it has no server left. A DNS learns of deciders by
-//! reports only: without them it goes on naming a site that is down. A client that is refused gives up, or asks the next address of its answer if `[client]` says so (Agarwal 2001, section
-//! 5.2); one that gets no answer waits until its time-out.
+//! reports only: without them it goes on naming a site that is down. A client that is refused gives up, or asks the next
+//! address of its answer if `[client]` says so (Agarwal 2001, section 5.2); one that gets no answer waits until its time-out.
 //!
 //! Frozen is a process that is stopped: its kernel still takes connections in. A machine that stands still is cut too.
 

@@ -206,6 +206,7 @@ impl Routed {
         self.servers.hang_up(route);
         let Some(backoff) = self.clients.backoff(job.number, route.retries, cx.now) else { return cx.deny(slot) };
         route.retries += 1;
+        cx.tally.retried(job.planned);
         (job.service, job.size, job.stage) = (route.demand, route.asked.size, Stage::Coming);
         // What the last attempt has entered in the agenda finds no request.
         job.generation = job.generation.wrapping_add(1);

@@ -18,7 +18,7 @@ fn as_drained() {
     let echoes = cluster.servers().map(|(host, name)| Some(cluster.echo(host, name)));
     let [mut first, _second] = echoes;
     let socket = Path::new("/run/switch.sock");
-    let mut config = SwitchConfig { control: Some(socket.into()), keep: true, ..config("least-connections") };
+    let mut config = SwitchSettings { control: Some(socket.into()), keep: true, ..config("least-connections") };
     config.health.every = ms(20);
     let switch = cluster.switch(config.clone()).expect("a switch");
     let ask = |line: &str| {
@@ -64,7 +64,7 @@ fn as_drained() {
 
     // A switch that begins so goes on with what the drained server has.
     let switch =
-        cluster.switch(SwitchConfig { drained: vec!["web-1".into()], keep: false, ..config }).expect("a switch");
+        cluster.switch(SwitchSettings { drain: vec!["web-1".into()], keep: false, ..config }).expect("a switch");
     assert_eq!(switch.with(Switch::inherited), held.len());
     held.iter_mut().for_each(Caller::exchange);
     let further: Vec<Caller> = (0..3).map(|_| cluster.call()).collect();

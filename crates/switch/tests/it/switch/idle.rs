@@ -17,7 +17,7 @@ fn as_idle() {
     let _halves = cluster.halves(Mode::Mac);
     let _echoes = cluster.servers().map(|(host, name)| cluster.echo(host, name));
     let mut config = config("least-connections");
-    config.lifetimes.open = ms(2_000);
+    config.idle = ms(2_000);
     let switch = cluster.switch(config).expect("a switch");
     let counts = || switch.with(Switch::counts);
     let open = || counts().backends.iter().map(|server| server.open).collect::<Vec<_>>();

@@ -51,7 +51,7 @@ fn as_several() {
     };
     let start = |last: u8| {
         let service = SocketAddrV4::new(Ipv4Addr::new(10, 0, 1, last), 80);
-        let config = ServerHalfConfig { service, ..half_config(Mode::Mac) };
+        let config = SwitchServerSettings { service, ..half_config(Mode::Mac) };
         cluster.at(cluster.web_1, cluster.on(cluster.web_1, || ServerHalf::start(config)).expect("a half"))
     };
     let (first, second) = (start(100), start(101));
@@ -103,7 +103,7 @@ fn as_cleaned() {
 fn as_switch() {
     // The harness has begun a line.
     writeln!(std::io::stdout()).expect("it is read");
-    let config = SwitchConfig { mode: mode(), key: Some(key()), ..config("round-robin") };
+    let config = SwitchSettings { mode: mode(), key_file: key_file_of(mode()), ..config("round-robin") };
     child::switch(config, std::io::stdout(), Some(std::io::stdin())).expect("a switch");
 }
 
@@ -134,9 +134,9 @@ fn half(cluster: &Cluster, host: Host, mode: Mode) -> Child {
     cluster.bed.spawn(host, child_in(mode, "switch::killed::as_half"), PATIENCE).expect("a server's half")
 }
 
-fn half_config(mode: Mode) -> ServerHalfConfig {
+fn half_config(mode: Mode) -> SwitchServerSettings {
     let front = Some(Ipv4Addr::new(10, 0, 1, 1));
-    ServerHalfConfig { service: SERVICE, mode, front, key: Some(key()), also: Vec::new() }
+    SwitchServerSettings { service: SERVICE, mode, front, key_file: Some(key_file()), also: Vec::new() }
 }
 
 fn kill(mut child: Child) {

@@ -27,8 +27,9 @@ fn as_limits() {
 /// Connections that are held, one by one: four fit, and one more only when a server has come down to the mark.
 fn marks_are_kept(cluster: &Cluster) {
     let echoes = cluster.servers().map(|(host, name)| cluster.echo(host, name));
-    let limit = Some(Limit::new(2, 0).unwrap());
-    let switch = cluster.switch(SwitchConfig { limit, ..config("round-robin") }).expect("a switch");
+    let mut config = config("round-robin");
+    config.decider.limit = Some(Limit::new(2, 0).unwrap());
+    let switch = cluster.switch(config).expect("a switch");
     let counts = || switch.with(Switch::counts);
     let mut held: Vec<Caller> = (0..4).map(|_| cluster.call()).collect();
     assert!(is_refused(cluster, SERVICE));
@@ -60,8 +61,9 @@ fn overload_is_refused(cluster: &Cluster) {
         let node = NodeConfig { listen: vec![listen], model, keep_alive: ms(0), ..NodeConfig::new(name) };
         cluster.at(host, cluster.on(host, || Node::start(node)).expect("a node"))
     });
-    let limit = Some(Limit::new(MOST, 1).unwrap());
-    let switch = cluster.switch(SwitchConfig { limit, ..config("least-connections") }).expect("a switch");
+    let mut config = config("least-connections");
+    config.decider.limit = Some(Limit::new(MOST, 1).unwrap());
+    let switch = cluster.switch(config).expect("a switch");
     let ends = now() + ms(2_000);
     let (mut served, mut refused, mut slow) = (0, 0, 0);
     let asks = || {

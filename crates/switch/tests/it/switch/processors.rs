@@ -24,7 +24,7 @@ fn as_others() {
     let start = |processors: &CpuSet| {
         let started = cluster.on(cluster.front, || {
             sched_setaffinity(Pid::from_raw(0), processors).expect("they are its own");
-            Switch::start(SwitchConfig { keep: true, ..config("round-robin") }, Events::nowhere())
+            Switch::start(SwitchSettings { keep: true, ..config("round-robin") }, Events::nowhere())
         });
         cluster.at(cluster.front, started.expect("a switch"))
     };

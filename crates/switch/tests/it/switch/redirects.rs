@@ -1,6 +1,8 @@
 //! Overflow by redirection: a server behind the switch tells the clients that no other one can take where to go.
 
-use sojourn_part::{Health, Probe};
+use sojourn_dispatch::FrontSettings;
+use sojourn_part::settings::switch::Attempts;
+use sojourn_part::{Backend, Probe};
 use sojourn_web::{Gateway, Node, NodeConfig};
 
 use super::*;
@@ -28,14 +30,14 @@ fn as_redirector() {
     };
     let redirector = cluster.on(cluster.web_2, || Gateway::start(redirector, Events::nowhere()));
     let redirector = cluster.at(cluster.web_2, redirector.expect("a redirector"));
-    let [web_1, to_c2] = [("web-1", 11), ("to-c2", 12)]
-        .map(|(name, last)| Backend::new(name, SocketAddr::from(([10, 0, 1, last], SERVICE.port()))));
-    let plain = SwitchConfig::new(SERVICE, "round-robin", vec![web_1]);
-    let switch = SwitchConfig {
+    let [web_1, to_c2] =
+        [("web-1", 11), ("to-c2", 12)].map(|(name, last)| SwitchServer::new(name, Ipv4Addr::new(10, 0, 1, last)));
+    let plain = SwitchSettings::new(SERVICE, "round-robin", vec![web_1]);
+    let switch = SwitchSettings {
         // Replies to probes would be packets of servers at the front node.
-        health: Health { probe: Probe::Off, ..plain.health.clone() },
-        limit: Limit::new(1, 0).ok(),
-        redirectors: vec![to_c2],
+        health: Attempts { probe: Probe::Off, ..Attempts::default() },
+        decider: FrontSettings { limit: Limit::new(1, 0).ok(), ..plain.decider.clone() },
+        redirector: vec![to_c2],
         overflow_limit: Limit::new(1, 0).ok(),
         ..plain
     };

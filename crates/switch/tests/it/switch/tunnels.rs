@@ -3,7 +3,9 @@
 use nix::sys::socket::{getsockopt, sockopt};
 use sojourn_bed::Segment;
 use sojourn_bed::link::LinkSpec;
-use sojourn_part::{Health, Probe};
+use sojourn_dispatch::FrontSettings;
+use sojourn_part::Probe;
+use sojourn_part::settings::switch::Attempts;
 
 use super::*;
 use crate::support::{command, inside};
@@ -32,26 +34,27 @@ fn two_sites() -> Cluster {
     Cluster::of(topology)
 }
 
-fn half<'a>(cluster: &'a Cluster, host: Host, config: ServerHalfConfig) -> At<'a, ServerHalf> {
+fn half<'a>(cluster: &'a Cluster, host: Host, config: SwitchServerSettings) -> At<'a, ServerHalf> {
     cluster.at(host, cluster.on(host, || ServerHalf::start(config)).expect("a server's half"))
 }
 
 /// One server beside the switch and one behind two routers.
-fn tunnelled() -> SwitchConfig {
-    let backend = |(name, net): (&str, u8)| Backend::new(name, SocketAddr::from(([10, 0, net, 11], 80)));
+fn tunnelled() -> SwitchSettings {
+    let backend = |(name, net): (&str, u8)| SwitchServer::new(name, Ipv4Addr::new(10, 0, net, 11));
     let backends = [("web-1", 1), ("web-2", 2)].map(backend).into();
-    let plain = SwitchConfig::new(SERVICE, "round-robin", backends);
-    SwitchConfig { mode: Mode::Tunnel, health: unprobed(&plain), ..plain }
+    let plain = SwitchSettings::new(SERVICE, "round-robin", backends);
+    SwitchSettings { mode: Mode::Tunnel, health: unprobed(), ..plain }
 }
 
 /// Replies to probes would be packets of servers at the front node.
-fn unprobed(config: &SwitchConfig) -> Health {
-    Health { probe: Probe::Off, ..config.health.clone() }
+fn unprobed() -> Attempts {
+    Attempts { probe: Probe::Off, ..Attempts::default() }
 }
 
 fn tunnel_ends(cluster: &Cluster) -> Vec<At<'_, ServerHalf>> {
     let front = Some(Ipv4Addr::new(10, 0, 1, 1));
-    let config = || ServerHalfConfig { service: SERVICE, mode: Mode::Tunnel, front, also: Vec::new(), key: None };
+    let config =
+        || SwitchServerSettings { service: SERVICE, mode: Mode::Tunnel, front, also: Vec::new(), key_file: None };
     cluster.servers().map(|(host, _)| half(cluster, host, config())).into()
 }
 
@@ -190,20 +193,24 @@ fn as_overflow() {
     let halves = cluster.servers().map(|(host, _)| {
         let own = usize::from(host == cluster.web_2);
         let also = vec![*services[1 - own].ip()];
-        half(&cluster, host, ServerHalfConfig { service: services[own], mode: Mode::Mac, front: None, also, key: None })
+        half(
+            &cluster,
+            host,
+            SwitchServerSettings { service: services[own], mode: Mode::Mac, front: None, also, key_file: None },
+        )
     });
     let _echoes = cluster.servers().map(|(host, name)| cluster.echo(host, name));
     // One server each; a place at the first, three at the second, and each lends the other two.
     let switch = |own: u8, limit: Limit| {
         let other = 3 - own;
-        let web = Backend::new(format!("web-{own}"), SocketAddr::from(([10, 0, own, 11], 80)));
-        let plain = SwitchConfig::new(services[usize::from(own) - 1], "round-robin", vec![web]);
-        let config = SwitchConfig {
-            health: unprobed(&plain),
-            limit: Some(limit),
+        let web = SwitchServer::new(format!("web-{own}"), Ipv4Addr::new(10, 0, own, 11));
+        let plain = SwitchSettings::new(services[usize::from(own) - 1], "round-robin", vec![web]);
+        let config = SwitchSettings {
+            health: unprobed(),
+            decider: FrontSettings { limit: Some(limit), ..plain.decider.clone() },
             overflow: vec![site(other, 1)],
             overflow_limit: Limit::new(2, 1).ok(),
-            accepts: vec![accepted([10, 0, other, 100], [10, 0, other, 1])],
+            accept: vec![accepted([10, 0, other, 100], [10, 0, other, 1])],
             ..plain
         };
         let on = if own == 1 { cluster.front } else { front_2 };

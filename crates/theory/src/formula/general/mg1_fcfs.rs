@@ -3,7 +3,8 @@
 //! The wait is a geometric sum of equilibrium residuals of the service (Pollaczek and Khinchine; Kleinrock, Queueing
 //! Systems I, 1975, section 5.7). On a grid that is a compound geometric law, which Panjer's recursion sums exactly
 //! (ASTIN Bulletin 12, 1981). The error is that of the grid alone and falls with the square of its step. The price:
-//! some milliseconds of computing where a formula would take none.
+//! some milliseconds of computing where a formula would take none. A service that takes certain times with a probability
+//! gives the response time of those that do not wait the same: that part is added without the grid.
 
 use sojourn_stats::Law;
 use statrs::function::gamma::gamma_ur;
@@ -14,8 +15,10 @@ use crate::law::{Moments, Shape, balanced_means};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tail {
     step_s: f64,
-    /// P(T > k steps), k = 0, 1, ...
+    /// P(T > k steps), k = 0, 1, ..., without what is `alone`.
     above: Vec<f64>,
+    /// The part of the jobs that do not wait, and their service (s), where that has atoms.
+    alone: Option<(f64, Law)>,
 }
 
 impl Tail {
@@ -23,11 +26,14 @@ impl Tail {
     pub fn at(&self, t_s: f64) -> f64 {
         let position = (t_s / self.step_s).max(0.0);
         let below = position as usize;
-        match (self.above.get(below), self.above.get(below + 1)) {
+        let on_grid = match (self.above.get(below), self.above.get(below + 1)) {
             (Some(left), Some(right)) => left + (right - left) * (position - below as f64),
             (Some(last), None) => *last,
             _ => 0.0,
-        }
+        };
+        // A hair more, so that the time of an atom is not before it.
+        let alone = |(part, service): &(f64, Law)| part * service.survival(t_s * (1.0 + 1e-12));
+        on_grid + self.alone.as_ref().map_or(0.0, alone)
     }
 }
 
@@ -51,7 +57,8 @@ pub fn response_time_law_of_moments(arrival_rate: f64, service: &Moments) -> Opt
     let above = |x: f64| survival(service, x);
     // Simpson's rule, up to a hair before the end, where a constant service may end.
     let between = |a: f64, b: f64| (b - a) / 6.0 * (above(a) + 4.0 * above(0.5 * (a + b)) + above(b - 1e-9));
-    Some(on_grid(arrival_rate, service.mean_s, service.scv, above, between)?.0)
+    let atoms = (service.scv == 0.0).then(|| Law::constant(service.mean_s));
+    Some(on_grid(arrival_rate, service.mean_s, service.scv, above, between, atoms)?.0)
 }
 
 /// Response time law of M/G/1 under FCFS for any service law (s). None as [`response_time_law_of_moments`].
@@ -69,17 +76,19 @@ fn law_and_wait(arrival_rate: f64, service: &Law) -> Option<(Tail, Vec<f64>)> {
     let mean_s = service.mean();
     let limited = |x: f64| service.limited_moment(1, x * mean_s) / mean_s;
     let between = |a: f64, b: f64| limited(b) - limited(a);
-    on_grid(arrival_rate, mean_s, service.scv(), |x| service.survival(x * mean_s), between)
+    let atoms = service.has_atoms().then(|| service.clone());
+    on_grid(arrival_rate, mean_s, service.scv(), |x| service.survival(x * mean_s), between, atoms)
 }
 
 /// The response time, and the probabilities of waits of so many steps. `survival` is P(S > x mean), `between` its
-/// integral.
+/// integral; `atoms` is the service where it has some.
 fn on_grid(
     arrival_rate: f64,
     mean_s: f64,
     scv: f64,
     survival: impl Fn(f64) -> f64,
     between: impl Fn(f64, f64) -> f64,
+    atoms: Option<Law>,
 ) -> Option<(Tail, Vec<f64>)> {
     let rho = arrival_rate * mean_s;
     if rho >= 1.0 || !scv.is_finite() {
@@ -120,7 +129,9 @@ fn on_grid(
     }
     let factor = 1.0 / (1.0 - rho * residual[0]);
     let mut wait = vec![(1.0 - rho) * factor];
-    let (mut above, mut left) = (Vec::new(), 1.0);
+    let alone = if atoms.is_some() { 1.0 - rho } else { 0.0 };
+    let (mut above, mut left) = (Vec::new(), 1.0 - alone);
+    let waits = |wait: &[f64], steps: usize| if steps == 0 { wait[0] - alone } else { wait[steps] };
     let mut work = 0;
     loop {
         let n = above.len();
@@ -131,7 +142,7 @@ fn on_grid(
             wait.push(rho * factor * sum);
         }
         let most = n.min(own.len() - 1);
-        left -= (0..=most).map(|j| own[j] * wait[n - j]).sum::<f64>();
+        left -= (0..=most).map(|j| own[j] * waits(&wait, n - j)).sum::<f64>();
         // A point stands for what is around it: half of it lies below.
         above.push(left);
         if left < NEGLIGIBLE {
@@ -141,9 +152,9 @@ fn on_grid(
             return None;
         }
     }
-    let before = std::iter::once(1.0).chain(above.iter().copied());
+    let before = std::iter::once(1.0 - alone).chain(above.iter().copied());
     let above = before.zip(&above).map(|(before, after)| 0.5 * (before + after)).collect();
-    Some((Tail { step_s, above }, wait))
+    Some((Tail { step_s, above, alone: atoms.map(|service| (alone, service)) }, wait))
 }
 
 /// P(S > x mean).

@@ -208,15 +208,14 @@ impl Broker {
             HandOver::Redirect(_) if is_secure => self.members.without_tls(),
             _ => Vec::new(),
         };
-        let (decision, candidates, failure) = {
+        let (decision, candidates) = {
             let mut front = self.lock();
             // Read under the lock, so that the front sees time in order.
             let now = clock::now();
             let explanation = self.config.explain.then(|| front.explain(&asked, &unfit, now));
             let candidates = explanation.map(|explanation| explanation.in_words(front.table()));
-            (front.choose(&asked, &unfit, now), candidates, front.record_failure())
+            (front.choose(&asked, &unfit, now), candidates)
         };
-        self.record_failed(failure);
         self.counters.decisions.fetch_add(1, Ordering::Relaxed);
         let place = match decision.action {
             Action::Forward(OWN) | Action::Redirect(OWN) | Action::ServeHere => self.stays(request, files),

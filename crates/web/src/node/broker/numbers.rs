@@ -5,8 +5,9 @@
 //! requests at the processor all that it has, shared by the cores. The price: a client that is slow to take its reply counts
 //! as well.
 
+use sojourn_part::settings::loadd::LoaddSettings;
 use sojourn_part::{ServeError, clock};
-use sojourn_report::loadd::{Sampler, Sources};
+use sojourn_report::loadd::Sampler;
 use sojourn_report::{Metric, Metrics};
 use sojourn_stats::Time;
 
@@ -31,7 +32,7 @@ impl Numbers {
         is_real: bool,
         net_rate: f64,
     ) -> Result<Numbers, ServeError> {
-        let machine = is_real.then(|| Sampler::new(&Sources::default(), clock::now())).transpose()?;
+        let machine = is_real.then(|| Sampler::new(&LoaddSettings::default(), clock::now())).transpose()?;
         Ok(Numbers { own: Box::new(own), machine, net_rate, sent: None })
     }
 

@@ -170,6 +170,7 @@ fn what_is_wrong_changes_nothing() {
         (format!("thread = 1\n{good}"), "gateway.toml:1: unknown key `thread`; did you mean `threads`?"),
         ("backend = []\n".into(), "backend: at least one"),
         (to_toml(&fixed), "threads: it cannot change in a running gateway"),
+        (format!("grace = \"1 s\"\n{good}"), "gateway.toml:1: grace: it cannot change in a running gateway"),
     ] {
         running.reads(&text);
         let said = running.said.text();

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use sojourn_part::ServeError;
+use serde::{Deserialize, Serialize};
 
 /// How packets reach a server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// Unchanged, in a frame for the server's MAC address. The server has the service's address, silently, and replies to
     /// the client directly. Switch and servers are on one Ethernet.
@@ -43,6 +44,11 @@ impl Mode {
     pub fn is_spliced(self) -> bool {
         matches!(self, Mode::Splice | Mode::SpliceAsymmetric)
     }
+
+    /// Whether addresses are rewritten, so that it can be only one service's.
+    pub fn has_one_service(self) -> bool {
+        !matches!(self, Mode::Mac | Mode::Tunnel)
+    }
 }
 
 impl fmt::Display for Mode {
@@ -53,11 +59,11 @@ impl fmt::Display for Mode {
 }
 
 impl FromStr for Mode {
-    type Err = ServeError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Mode, ServeError> {
+    fn from_str(text: &str) -> Result<Mode, String> {
         let known = || Mode::ALL.map(|(name, _)| name).join(", ");
         let mode = Mode::ALL.iter().find(|(name, _)| *name == text).map(|(_, mode)| *mode);
-        mode.ok_or_else(|| ServeError::Config(format!("mode {text}: the modes are {}", known())))
+        mode.ok_or_else(|| format!("mode {text}: the modes are {}", known()))
     }
 }

@@ -1,0 +1,107 @@
+//! Queues side by side of which each job joins the shortest: `M/M/4-JSQ`; `JSQ(2)` joins the shorter of two drawn ones.
+//!
+//! That is no queue of Kendall's but a system of servers behind a dispatcher, and formulas and the simulator answer it as
+//! one: under the policies `least-connections` and `power-of-d`.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use sojourn_model::system::{Face, Tier};
+use sojourn_model::{Demand, Discipline, Server, System};
+use sojourn_sim::{Control, Progress, Report};
+use sojourn_stats::Law;
+use sojourn_theory::Answer;
+use sojourn_theory::formula::general::relaxation::relaxation_time_s;
+use sojourn_theory::queue::{Queue, UNLIMITED};
+use sojourn_theory::system::{self, ArrivalKind};
+use sojourn_traffic::{Arrivals, Open, Sizes, Workload};
+
+use super::{QueueSettings, gaps_law, service_law, settled, wrong};
+use crate::error::SpecError;
+
+/// Queues side by side.
+pub(super) struct Shortest {
+    /// The same with one queue for all servers.
+    pub(super) joint: Queue,
+    policy: String,
+}
+
+impl Shortest {
+    /// What `text` says; none where it is another queue.
+    pub(super) fn read(text: &str) -> Result<Option<Shortest>, SpecError> {
+        let Some((queue, order)) = text.split_once('-') else { return Ok(None) };
+        let order = order.trim().to_ascii_uppercase();
+        let Some(drawn) = order.strip_prefix("JSQ").map(str::trim) else { return Ok(None) };
+        let inside = drawn.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).map(str::trim);
+        let policy = match (drawn, inside.map(str::parse::<u32>)) {
+            ("", _) => "least-connections".to_owned(),
+            (_, Some(Ok(drawn @ 1..))) => format!("power-of-d(d = {drawn})"),
+            _ => return Err(wrong(format!("`{text}`: JSQ, or JSQ(2): the shortest of so many that are drawn"))),
+        };
+        let joint = Queue::parse(queue).map_err(wrong)?;
+        if joint.capacity.is_some() || joint.population.is_some() || joint.servers == UNLIMITED {
+            return Err(wrong(format!(
+                "`{text}`: queues side by side have a number of servers and nothing more, e.g. M/M/4-JSQ"
+            )));
+        }
+        Ok(Some(Shortest { joint, policy }))
+    }
+
+    /// The laws of the jobs; refuses what only one queue has.
+    fn laws<'a>(&self, settings: &'a QueueSettings) -> Result<(Arrivals, Law, &'a str), SpecError> {
+        let asks_more = !settings.sizes.is_empty() || settings.all || settings.predict.is_some();
+        let (Some(arrivals), Some(service), false) = (&settings.arrivals, &settings.service, asks_more) else {
+            return Err(wrong(format!(
+                "{}: queues side by side take --arrivals and --service; no classes, trace, sizes or predictions",
+                settings.queue
+            )));
+        };
+        let law = service_law("--service", service)?;
+        Ok((settled("--arrivals", arrivals, &self.joint, &law)?, law, service))
+    }
+
+    fn servers(&self, service: &str) -> Result<Vec<Server>, SpecError> {
+        let demand = Demand::parse(service).map_err(|e| wrong(format!("--service: {e}")))?;
+        let demand = vec![(String::new(), demand)];
+        let server =
+            Server { discipline: Discipline::Fcfs, cores: 1, speed: 1.0, demand, capacity: None, machine: None };
+        Ok(vec![server; self.joint.servers as usize])
+    }
+
+    pub(super) fn theory(&self, settings: &QueueSettings) -> Result<Answer, SpecError> {
+        let (_, law, service) = self.laws(settings)?;
+        let arrivals = settings.arrivals.as_deref().unwrap_or_default();
+        let gaps = gaps_law("--arrivals", arrivals, &self.joint, &law)?;
+        let servers = self.servers(service)?;
+        let policy = Some(self.policy.as_str());
+        let asked = system::System { policy, ..system::System::new(ArrivalKind::Open { gaps: &gaps }, &servers, &law) };
+        system::answer(&asked).map_err(wrong)
+    }
+
+    pub(super) fn sim(
+        &self,
+        settings: &QueueSettings,
+        cancel: &Arc<AtomicBool>,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<Report, SpecError> {
+        let (arrivals, law, service) = self.laws(settings)?;
+        let servers = self.joint.servers;
+        let rate = arrivals.rate().unwrap_or(0.0);
+        let relaxation = arrivals.gaps().map(|gaps| {
+            let utilization = rate * law.mean() / f64::from(servers);
+            rate * relaxation_time_s(gaps.scv(), law.scv(), law.mean(), servers, utilization)
+        });
+        let system = System::balanced(Tier::new(Face::Gateway, &self.policy), self.servers(service)?);
+        let sizes = Sizes::Law(Law::constant(0.0));
+        let workload = Workload::Open(Open { arrivals, clients: 1, sizes, patience: None });
+        let control = Control {
+            seed: settings.seed,
+            precision: None,
+            max_jobs: settings.jobs,
+            relaxation: relaxation.filter(|jobs| jobs.is_finite()).map(|jobs| jobs.ceil() as u64),
+            cancel: Some(Arc::clone(cancel)),
+            ..Control::default()
+        };
+        sojourn_sim::run(&system, &workload, &control, &|now: Progress| progress(now.jobs)).map_err(wrong)
+    }
+}
