@@ -21,7 +21,7 @@ use nix::sys::statfs::{TMPFS_MAGIC, fstatfs};
 use serde::Serialize;
 use sojourn_model::{Discipline, Machine, Resource, Server};
 use sojourn_part::burn::rounds_per_second;
-use sojourn_stats::Span;
+use sojourn_stats::{Span, input};
 
 use crate::demand::interval;
 use crate::settings::{CalibrateError, Interval, Progress};
@@ -104,7 +104,7 @@ pub fn measure_hardware(
 
 fn rounds_of(path: &Path) -> Result<f64, CalibrateError> {
     let wrong = |what: &str| CalibrateError::Invalid(format!("{}: {what}", path.display()));
-    let text = fs::read_to_string(path).map_err(|error| wrong(&error.to_string()))?;
+    let text = input::text(path).map_err(|error| wrong(&error.to_string()))?;
     let Reference { measured: ReferenceRates { rounds_per_s: [rounds, ..] } } = toml::from_str(&text)
         .map_err(|_| wrong("it is no hardware file: it has no `rounds_per_s` under [measured]"))?;
     if rounds > 0.0 && rounds.is_finite() { Ok(rounds) } else { Err(wrong("its `rounds_per_s` is not above 0")) }

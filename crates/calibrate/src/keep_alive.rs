@@ -69,8 +69,12 @@ pub fn keep_alive(
 }
 
 fn request(target: &Target, level: usize) -> Vec<u8> {
-    let mut text = format!("GET {} HTTP/1.1\r\nhost: {}\r\n", target.levels[level].path, target.host);
-    for (name, value) in &target.headers {
+    // A request has one host: the given one, where one is given.
+    let (hosts, others): (Vec<_>, Vec<_>) =
+        target.headers.iter().partition(|(name, _)| name.eq_ignore_ascii_case("host"));
+    let host = hosts.first().map_or(&target.host, |(_, host)| host);
+    let mut text = format!("GET {} HTTP/1.1\r\nhost: {host}\r\n", target.levels[level].path);
+    for (name, value) in others {
         text += &format!("{name}: {value}\r\n");
     }
     text += "\r\n";

@@ -208,9 +208,14 @@ impl Header {
     }
 }
 
+/// Lines wait in memory no longer than this (in the time of the calls), so that a crash loses no more, and a full disk is seen.
+const WRITTEN_EVERY: Span = Span(1_000_000_000);
+
 /// Writes a record. Errors are kept for [`Recorder::finish`]: a full disk must not stop decisions.
 pub struct Recorder<W: Write> {
     out: BufWriter<W>,
+    /// When what had come was last written out, or the first call came.
+    written: Option<Time>,
     error: Option<io::Error>,
     detail: Detail,
     /// Of the choice that is being made.
@@ -223,7 +228,7 @@ impl<W: Write> Recorder<W> {
     /// # Errors
     /// When the first line cannot be written.
     pub fn new(out: W, header: &Header, detail: Detail) -> io::Result<Recorder<W>> {
-        let mut recorder = Recorder { out: BufWriter::new(out), error: None, detail, explanation: None };
+        let mut recorder = Recorder { out: BufWriter::new(out), written: None, error: None, detail, explanation: None };
         recorder.write(&Line::Header(header.clone()));
         recorder.out.flush()?;
         match recorder.error.take() {
@@ -235,7 +240,7 @@ impl<W: Write> Recorder<W> {
     /// A choice was made.
     pub fn choose(&mut self, request: &Request, tried: &[BackendId], decision: &Decision, now: Time) {
         let (tried, explanation) = (tried.to_vec(), self.explanation.take());
-        self.write(&Line::Choose { now, request: *request, tried, decision: *decision, explanation });
+        self.write_at(now, &Line::Choose { now, request: *request, tried, decision: *decision, explanation });
     }
 
     /// A choice is about to be made, which `explain` explains; it is called only if the record is to say so.
@@ -247,12 +252,12 @@ impl<W: Write> Recorder<W> {
 
     /// An event was told.
     pub fn observe(&mut self, event: &Event, now: Time) {
-        self.write(&Line::Observe { now, event: *event });
+        self.write_at(now, &Line::Observe { now, event: *event });
     }
 
     /// A backend reported.
     pub fn report(&mut self, backend: BackendId, report: &Report, now: Time) {
-        self.write(&Line::Report { now, backend, report: report.clone() });
+        self.write_at(now, &Line::Report { now, backend, report: report.clone() });
     }
 
     /// What is kept of clients was told.
@@ -262,18 +267,18 @@ impl<W: Write> Recorder<W> {
 
     /// A client's request rate was told.
     pub fn rate(&mut self, client: u64, origin: Origin, rate: f64, now: Time) {
-        self.write(&Line::Rate { now, client, origin, rate });
+        self.write_at(now, &Line::Rate { now, client, origin, rate });
     }
 
     /// A round trip was told.
     pub fn round_trip(&mut self, client: u64, from: BackendId, round_trip: RoundTrip, now: Time) {
         let RoundTrip { span, measured, answers } = round_trip;
-        self.write(&Line::RoundTrip { now, client, from, span, measured, answers });
+        self.write_at(now, &Line::RoundTrip { now, client, from, span, measured, answers });
     }
 
     /// What was known of a client before a restart was told.
     pub fn recall(&mut self, client: &Remembered, now: Time) {
-        self.write(&Line::Recall { now, client: client.clone() });
+        self.write_at(now, &Line::Recall { now, client: client.clone() });
     }
 
     /// The limit of each backend was told.
@@ -303,12 +308,12 @@ impl<W: Write> Recorder<W> {
 
     /// The dispatcher was polled.
     pub fn poll(&mut self, commands: &[Command], now: Time) {
-        self.write(&Line::Poll { now, commands: commands.to_vec() });
+        self.write_at(now, &Line::Poll { now, commands: commands.to_vec() });
     }
 
     /// A backend joined.
     pub fn join(&mut self, name: &str, weight: f64, now: Time) {
-        self.write(&Line::Join { now, name: name.into(), weight });
+        self.write_at(now, &Line::Join { now, name: name.into(), weight });
     }
 
     /// The first error since the beginning; nothing is written after it.
@@ -323,6 +328,14 @@ impl<W: Write> Recorder<W> {
     pub fn finish(mut self) -> io::Result<()> {
         let flushed = self.out.flush();
         self.error.map_or(flushed, Err)
+    }
+
+    fn write_at(&mut self, now: Time, line: &Line<Decision>) {
+        self.write(line);
+        if now.saturating_since(*self.written.get_or_insert(now)) >= WRITTEN_EVERY && self.error.is_none() {
+            self.written = Some(now);
+            self.error = self.out.flush().err();
+        }
     }
 
     fn write(&mut self, line: &Line<Decision>) {

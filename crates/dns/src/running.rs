@@ -6,7 +6,6 @@
 //! refused; the key is read at the start.
 
 use std::collections::HashMap;
-use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +17,7 @@ use sojourn_part::settings::dns::{DnsSettings, ZoneSettings};
 use sojourn_part::settings::{Given, Wrong};
 use sojourn_part::{ServeError, clock};
 use sojourn_report::{Ears, Key, ReportsConfig};
+use sojourn_stats::input;
 use tokio::sync::mpsc;
 
 use super::chooser::ServiceId;
@@ -227,7 +227,7 @@ fn zones(settings: &DnsSettings, numbers: impl Fn(&ZoneSettings) -> Numbers) -> 
             None => Zone::made(&zone.name, &zone.ns, SERIAL, &numbers(zone)).map_err(|why| wrong("ns", why))?,
             Some(path) => {
                 let wrong = |why: String| wrong("file", format!("{}: {why}", path.display()));
-                let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+                let text = input::text(path).map_err(|error| wrong(error.to_string()))?;
                 let read = Zone::parse(&zone.name, &text, &numbers(zone));
                 read.and_then(|read| read.with_secondaries(&zone.transfer, &zone.notify)).map_err(wrong)?
             }

@@ -16,6 +16,7 @@
 //! All of it but the decisions and the page is what [`Answers`] holds. Every file is written under another name first and
 //! renamed when it is whole.
 
+use std::fmt;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sojourn_load::Second;
+use sojourn_stats::input;
 
 use crate::answer::{Answer, Answers, Flow};
 use crate::outcome;
@@ -98,29 +100,66 @@ impl Writer {
     /// Writes everything, and the report.
     ///
     /// # Errors
-    /// When the disk is full or the folder went away.
-    pub(crate) fn finish(&self, answers: &Answers) -> io::Result<()> {
-        let json = serde_json::to_string_pretty(answers).map_err(io::Error::other)?;
-        let file = |name: &str, bytes: &[u8]| write_whole(&self.path.join(name), bytes);
-        file("run.json", json.as_bytes())?;
-        file("outcomes.csv", &outcome::to_csv(answers)?)?;
-        file("curves.csv", &curves_to_csv(answers)?)?;
+    /// When the disk is full or the folder went away: what could be written is there all the same.
+    pub(crate) fn finish(&self, answers: &Answers) -> Result<(), Unwritten> {
         let all = || answers.all();
-        if all().any(|answer| !answer.replications.is_empty()) {
-            file("replications.csv", &replications_to_csv(answers)?)?;
+        let table = |name, has: bool, csv: fn(&Answers) -> io::Result<Vec<u8>>| has.then(|| (name, csv(answers)));
+        let json = serde_json::to_vec_pretty(answers).map_err(io::Error::other);
+        let files = [
+            Some(("run.json", json)),
+            table("outcomes.csv", true, outcome::to_csv),
+            table("curves.csv", true, curves_to_csv),
+            table("replications.csv", all().any(|answer| !answer.replications.is_empty()), replications_to_csv),
+            table("seconds.csv", all().any(|answer| !answer.seconds.is_empty()), seconds_to_csv),
+            table("connections.csv", all().any(|answer| !answer.connections.is_empty()), connections_to_csv),
+            table("places.csv", all().any(|answer| !answer.flows.is_empty()), flows_to_csv),
+            Some(("report.html", Ok(crate::report::render(answers).into_bytes()))),
+        ];
+        self.write_all(files.into_iter().flatten())
+    }
+
+    /// Writes these files, each whole or not at all.
+    ///
+    /// # Errors
+    /// When one of them cannot be written: the others are there all the same.
+    pub(crate) fn write_all<'a>(
+        &self,
+        files: impl IntoIterator<Item = (&'a str, io::Result<Vec<u8>>)>,
+    ) -> Result<(), Unwritten> {
+        let (mut written, mut lost) = (Vec::new(), Vec::new());
+        for (name, bytes) in files {
+            match bytes.and_then(|bytes| write_whole(&self.path.join(name), &bytes)) {
+                Ok(()) => written.push(name.to_owned()),
+                Err(error) => lost.push((name.to_owned(), error)),
+            }
         }
-        if all().any(|answer| !answer.seconds.is_empty()) {
-            file("seconds.csv", &seconds_to_csv(answers)?)?;
-        }
-        if all().any(|answer| !answer.connections.is_empty()) {
-            file("connections.csv", &connections_to_csv(answers)?)?;
-        }
-        if all().any(|answer| !answer.flows.is_empty()) {
-            file("places.csv", &flows_to_csv(answers)?)?;
-        }
-        write_report(&self.path, answers)
+        if lost.is_empty() { Ok(()) } else { Err(Unwritten { path: self.path.clone(), written, lost }) }
     }
 }
+
+/// What of a run folder could not be written.
+#[derive(Debug)]
+pub struct Unwritten {
+    /// The folder.
+    pub path: PathBuf,
+    /// The files that are there, whole.
+    pub written: Vec<String>,
+    /// Those that are not, and why.
+    pub lost: Vec<(String, io::Error)>,
+}
+
+impl fmt::Display for Unwritten {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.lost.iter().map(|(name, _)| name.as_str()).collect();
+        let written = if self.written.is_empty() { "nothing".into() } else { self.written.join(", ") };
+        if let Some((_, why)) = self.lost.first() {
+            write!(f, "{why}; ")?;
+        }
+        write!(f, "the run folder {} has {written}, but not {}", self.path.display(), names.join(", "))
+    }
+}
+
+impl std::error::Error for Unwritten {}
 
 impl Answers {
     /// Writes them as a run folder at `path`, with its report.
@@ -131,7 +170,7 @@ impl Answers {
         let path = path.as_ref();
         let mut writer = Writer::create(Some(path), &self.name)?;
         self.events.iter().for_each(|event| writer.event(event));
-        writer.finish(self).map_err(|e| SpecError(format!("cannot write the run folder {}: {e}", path.display())))
+        writer.finish(self).map_err(|unwritten| SpecError(unwritten.to_string()))
     }
 
     /// Opens the run folder at `path`.
@@ -142,7 +181,7 @@ impl Answers {
         let path = path.as_ref();
         let text = |name: &str| {
             let file = path.join(name);
-            fs::read_to_string(&file).map_err(|e| {
+            input::text(&file).map_err(|e| {
                 SpecError(format!("{} is not a run folder (cannot read {}: {e})", path.display(), file.display()))
             })
         };

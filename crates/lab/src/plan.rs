@@ -27,7 +27,7 @@ use sojourn_stats::{Estimate, Measure};
 
 use crate::answer::Answer;
 use crate::engine::{self, Conditions};
-use crate::folder::{Writer, write_whole};
+use crate::folder::Writer;
 use crate::host;
 use crate::objective::{Judgement, Objective};
 use crate::run::{Context, RunError, Step};
@@ -160,6 +160,9 @@ pub struct Tally {
 /// A plan.
 #[derive(Clone, Debug, Serialize)]
 pub struct Plan {
+    /// What of its folder could not be written, in a line.
+    #[serde(skip)]
+    pub unwritten: Option<String>,
     /// The question.
     pub name: String,
     /// What costs are in.
@@ -201,8 +204,11 @@ pub fn plan(source: &Experiment, context: &Context<'_>) -> Result<(PathBuf, Plan
     let mut writer = Writer::create(context.out.as_deref(), &planner.experiment(&candidates[0])?.name)?;
     writer.event(&json!({"event": "asked", "plan": context.command, "date": host::date()}));
     match planner.plan(&mut candidates) {
-        Ok(plan) => {
-            write(&writer, source, &plan)?;
+        Ok(mut plan) => {
+            let json = serde_json::to_vec_pretty(&plan).map_err(io::Error::other);
+            let page = page::render(&plan, &source.text());
+            let written = writer.write_all([("plan.json", json), ("report.html", Ok(page.into_bytes()))]);
+            plan.unwritten = written.err().map(|unwritten| unwritten.to_string());
             Ok((writer.path().to_path_buf(), plan))
         }
         Err(error) => {
@@ -276,6 +282,7 @@ impl Planner<'_> {
         let complete = search::search(self.choices, candidates, &mut |candidate| self.simulate(candidate))?;
         let first = self.experiment(&candidates[0])?;
         let mut plan = Plan {
+            unwritten: None,
             name: first.name,
             unit: self.choices.unit.clone(),
             objectives: first.objectives.iter().map(|objective| objective.text.clone()).collect(),
@@ -476,10 +483,4 @@ fn tally(candidates: &[Candidate]) -> Tally {
         *count += 1;
     }
     tally
-}
-
-fn write(writer: &Writer, source: &Experiment, plan: &Plan) -> io::Result<()> {
-    let json = serde_json::to_string_pretty(plan).map_err(io::Error::other)?;
-    write_whole(&writer.path().join("plan.json"), json.as_bytes())?;
-    write_whole(&writer.path().join("report.html"), page::render(plan, &source.text()).as_bytes())
 }

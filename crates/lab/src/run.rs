@@ -5,7 +5,6 @@
 //! [`Experiment::ask`] hands the answers over in memory; [`run`] does the same beside a run folder, in which live parts
 //! record while they run.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +14,7 @@ use thiserror::Error;
 
 use crate::answer::{Answer, Answers, ObjectiveAnswer, Traces, VariantAnswers, Verdict};
 use crate::engine;
-use crate::folder::{SCHEMA, Writer};
+use crate::folder::{SCHEMA, Unwritten, Writer};
 use crate::host;
 use crate::objective::Judgement;
 use crate::outcome::cut_at_zero;
@@ -104,9 +103,14 @@ pub enum RunError {
     /// It was stopped too early to have anything to say.
     #[error("run, {0}: interrupted before anything was measured; nothing was written")]
     Interrupted(String),
-    /// The run folder could not be written.
-    #[error("{0}")]
-    Folder(#[from] io::Error),
+    /// The run is over, but not all of its folder could be written.
+    #[error("{unwritten}")]
+    Unwritten {
+        /// What could not, and what could.
+        unwritten: Unwritten,
+        /// What the run has found.
+        answers: Box<Answers>,
+    },
 }
 
 impl Experiment {
@@ -154,8 +158,10 @@ pub fn run(
         return Err(error);
     }
     let answers = Answers { command: context.command.clone(), ..inquiry.answers };
-    writer.finish(&answers)?;
-    Ok((path, answers))
+    match writer.finish(&answers) {
+        Ok(()) => Ok((path, answers)),
+        Err(unwritten) => Err(RunError::Unwritten { unwritten, answers: Box::new(answers) }),
+    }
 }
 
 /// Where engines are asked.

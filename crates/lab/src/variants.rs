@@ -8,6 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
+use sojourn_stats::input;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value};
 
 use crate::spec::{Engine, Overload, Sites, Spec, SpecError};
@@ -105,8 +106,8 @@ impl Experiment {
     /// # Errors
     /// When the file cannot be read or is not TOML, or a change is not `key=value` or has nowhere to go.
     pub fn read_with(file: &Path, set: &[String]) -> Result<Experiment, SpecError> {
-        let original = std::fs::read_to_string(file)
-            .map_err(|e| SpecError(format!("cannot read the experiment {}: {e}", file.display())))?;
+        let original =
+            input::text(file).map_err(|e| SpecError(format!("cannot read the experiment {}: {e}", file.display())))?;
         Experiment::new(file, original, set)
     }
 

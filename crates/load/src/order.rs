@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use sojourn_stats::{Dimension, Law, Measure, Span, Stream, quantity};
+use sojourn_stats::{Dimension, Law, Measure, Span, Stream, input, quantity};
 use sojourn_traffic::{
     Arrivals, Closed, Demand, Http, Open, Plan, Profile, Script, SessionList, Sessions, Site, Sizes, Trace, Traced,
     Visitor, Workload, Wsess,
@@ -273,7 +273,7 @@ impl Order {
             (Some(text), _) => {
                 Template::parse(text).map(Body::Template).map_err(|error| invalid(format!("--body: {error}")))
             }
-            (None, Some(path)) => std::fs::read(path)
+            (None, Some(path)) => input::bytes(path)
                 .map(Body::Bytes)
                 .map_err(|error| invalid(format!("--body-file: cannot read {}: {error}", path.display()))),
             (None, None) => Ok(Body::None),
@@ -521,7 +521,7 @@ fn limits(flags: &LoadSettings) -> Result<Limits, LoadError> {
     let mut limits = Limits::default();
     if let Some(path) = &flags.limits_file {
         let wrong = |why: String| invalid(format!("--limits-file: {}: {}", path.display(), why.trim_end()));
-        let text = std::fs::read_to_string(path).map_err(|error| wrong(format!("cannot read it: {error}")))?;
+        let text = input::text(path).map_err(|error| wrong(format!("cannot read it: {error}")))?;
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| wrong(error.message().into()))?;
         for (name, value) in &table {
             let value = value.as_str().map_or_else(|| value.to_string(), String::from);

@@ -266,6 +266,14 @@ impl Recorder {
         }
     }
 
+    /// The server has not processed the request, and says so: it goes out again.
+    pub(crate) fn not_processed(&mut self, job: &Job) {
+        self.whole.not_processed += 1;
+        if let Some(window) = self.window(job) {
+            window.counts.not_processed += 1;
+        }
+    }
+
     /// `job` is over; `exchange` as far as it got.
     #[inline]
     pub(crate) fn over(

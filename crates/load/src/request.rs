@@ -431,7 +431,26 @@ fn check_path(path: &str, whole: &str) -> Result<(), LoadError> {
             "path `{path}`: it starts with `/` and has no blank or control character"
         )));
     }
+    if path.contains('#') {
+        return Err(LoadError::Invalid(format!(
+            "path `{path}`: `#` begins a fragment, which is never sent; leave it out, or write the character as %23"
+        )));
+    }
     Ok(())
+}
+
+/// Takes the host out of `headers`, for all endpoints to be called so: a request has one.
+pub(crate) fn take_host(headers: &mut Vec<(String, String)>) -> Result<Option<String>, LoadError> {
+    let mut hosts = headers.extract_if(.., |(name, _)| name.eq_ignore_ascii_case("host"));
+    let Some((name, value)) = hosts.next() else { return Ok(None) };
+    let wrong = |why: &str| LoadError::Invalid(format!("header `{name}`: {why}"));
+    if hosts.next().is_some() {
+        return Err(wrong("it is given twice, and a request has one; for several hosts give several URLs"));
+    }
+    let template = Template::parse(&value).map_err(|error| wrong(&error.to_string()))?;
+    let plain =
+        template.plain().ok_or_else(|| wrong("it is the same for all requests; for several hosts give several URLs"));
+    plain.map(|host| Some(host.to_owned()))
 }
 
 /// Whether a header of this name may have this value.
@@ -439,6 +458,9 @@ pub(crate) fn check_header(name: &str, value: &str) -> Result<(), LoadError> {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     if name.is_empty() || !name.bytes().all(token) {
         return Err(LoadError::Invalid(format!("header `{name}`: not a header name, e.g. `accept`")));
+    }
+    if ["content-length", "transfer-encoding"].iter().any(|own| name.eq_ignore_ascii_case(own)) {
+        return Err(LoadError::Invalid(format!("header `{name}`: it is said for you, by the body; leave it out")));
     }
     if value.bytes().any(|byte| byte == 0x7f || (byte < b' ' && byte != b'\t')) {
         return Err(LoadError::Invalid(format!("header `{name}`: its value has a control character")));

@@ -5,6 +5,7 @@ use std::path::Path;
 use ring::hmac;
 use sojourn_part::ServeError;
 use sojourn_part::settings::Wrong;
+use sojourn_stats::input;
 
 /// Fewer bytes could be guessed.
 const LENGTH_MIN: usize = 16;
@@ -19,7 +20,7 @@ impl Key {
         Key(hmac::Key::new(hmac::HMAC_SHA256, secret))
     }
 
-    /// Reads the key in a file: all its bytes but white space at its ends.
+    /// Reads the key in a file: all its bytes but a byte order mark and white space at its ends.
     ///
     /// # Errors
     /// When the file cannot be read, or holds fewer than 16 bytes.
@@ -31,8 +32,8 @@ impl Key {
                 path.display()
             ))
         };
-        let secret = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
-        let secret = secret.trim_ascii();
+        let secret = input::bytes(path).map_err(|error| wrong(error.to_string()))?;
+        let secret = input::without_mark(&secret).trim_ascii();
         match secret.len() {
             length if length < LENGTH_MIN => {
                 Err(wrong(format!("{length} bytes are too few; at least {LENGTH_MIN} are needed")))

@@ -169,17 +169,17 @@ fn failure(error: CalibrateError) -> Failure {
 /// Writes the file, where one is asked for, and prints what was found: as JSON, or in lines beside the file, or as the
 /// file itself.
 fn tell(arguments: &Arguments, json: &Value, text: &str, summary: &[String]) -> Result<Exit, Failure> {
-    if let Some(out) = &arguments.out {
-        write_whole(out, text.as_bytes()).map_err(failed)?;
-    }
+    let written = arguments.out.as_ref().map(|out| write_whole(out, text.as_bytes()).map(|()| out.display()));
     if arguments.json {
         table::outln(&serde_json::to_string_pretty(json).expect("what is found is plain JSON"));
-    } else if let Some(out) = &arguments.out {
+    } else if let Some(Ok(out)) = &written {
         summary.iter().for_each(|line| table::outln(&fitted(line)));
-        table::outln(&format!("\nwritten: {}", out.display()));
+        table::outln(&format!("\nwritten: {out}"));
     } else {
+        // What took minutes to measure is not lost because its file cannot be written.
         table::outln(text.trim_end());
     }
+    written.transpose().map_err(failed)?;
     Ok(Exit::Ok)
 }
 

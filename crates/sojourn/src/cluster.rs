@@ -1,10 +1,11 @@
 //! A node's flags for the cluster that it is a node of.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sojourn_model::Server;
 use sojourn_report::Key;
+use sojourn_stats::input;
 use sojourn_web::node::{RankedPattern, hardware_of};
 use sojourn_web::{ClusterConfig, HandOver, Membership, PeerConfig, RedirectStatus};
 
@@ -114,7 +115,7 @@ impl Cluster {
             let peer = peers.iter_mut().find(|peer| peer.name == node).map(|peer| &mut peer.hardware);
             let place = peer.or((node == name).then_some(&mut own));
             let place = place.ok_or_else(|| wrong(format!("there is no node `{node}`")))?;
-            let read = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+            let read = input::text(Path::new(file)).map_err(|error| wrong(error.to_string()))?;
             let server = Server::from_toml(&read).map_err(|error| wrong(error.to_string()))?;
             *place = Some(hardware_of(&server));
         }

@@ -128,6 +128,8 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
         .map_err(refused)?
         .iter()
         .for_each(|caveat| crate::table::errln(&format!("note: {caveat}")));
+    // A disk that is full loses no numbers: they are told first.
+    let exit = print::report(&report, &objectives, &runner.clocks(), arguments.json);
     if let Some(path) = &arguments.hdr {
         write_whole(path, report.hdr_log().as_bytes()).map_err(failed)?;
         crate::table::wrote(path);
@@ -139,7 +141,7 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
         write_whole(path, page.as_bytes()).map_err(failed)?;
         crate::table::wrote(path);
     }
-    Ok(print::report(&report, &objectives, &runner.clocks(), arguments.json))
+    Ok(exit)
 }
 
 /// Keeps the cores of `--awake` awake until it is dropped.

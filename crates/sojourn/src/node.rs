@@ -1,9 +1,10 @@
 //! `sojourn node`: one server, by flags or by a file; as a child of a run it stops when its standard input closes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sojourn_model::Server;
 use sojourn_part::certificate::CertificateFiles;
+use sojourn_stats::input;
 use sojourn_web::node::{FileSettings, LogSettings};
 use sojourn_web::{NodeConfig, NodeFile, TlsConfig, child};
 
@@ -94,7 +95,7 @@ pub(crate) fn node(arguments: &Arguments) -> Result<Exit, Failure> {
         None => arguments.by_flags()?,
     };
     if arguments.check {
-        let file = arguments.config.as_deref().unwrap_or(std::path::Path::new("")).display();
+        let file = arguments.config.as_deref().unwrap_or(Path::new("")).display();
         outln(&format!("{file}: ok; {}", config.in_words()));
         return Ok(Exit::Ok);
     }
@@ -139,6 +140,6 @@ fn model(text: &str) -> Result<Server, Failure> {
         return Server::from_toml(text).map_err(bad_input);
     }
     let read =
-        std::fs::read_to_string(text).map_err(|e| bad_input(format!("cannot read the server model {text}: {e}")))?;
+        input::text(Path::new(text)).map_err(|e| bad_input(format!("cannot read the server model {text}: {e}")))?;
     Server::from_toml(&read).map_err(|e| bad_input(format!("{text}: {e}")))
 }

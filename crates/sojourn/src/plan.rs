@@ -7,8 +7,9 @@ use sojourn_lab::plan::advice::Traffic;
 use sojourn_lab::plan::{Answered, Plan};
 use sojourn_lab::{Context, Engine, Progress, Step};
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, failed};
 use crate::experiment::{Flags, bar, failure};
+use crate::run::Ran;
 use crate::table::Scale;
 use crate::{interrupt, table};
 
@@ -53,6 +54,9 @@ pub(crate) fn plan(arguments: &Arguments) -> Result<Exit, Failure> {
     } else {
         table::outln(&text(&plan, &path));
     }
+    if let Some(unwritten) = &plan.unwritten {
+        return Err(failed(unwritten));
+    }
     let exit = match plan.offers.is_empty() {
         _ if plan.interrupted || plan.cut_short => Exit::Interrupted,
         true => Exit::Missed,
@@ -65,8 +69,9 @@ pub(crate) fn plan(arguments: &Arguments) -> Result<Exit, Failure> {
     let context = Context { out: Some(path.join("live")), ..context };
     let engines = [Engine::Theory, Engine::Sim, Engine::Live];
     let answered = sojourn_lab::run(&source, Some(&engines), &context);
-    let (path, answers) = answered.map_err(|error| failure(error, &cancel))?;
-    table::print(&answers, &path, false)
+    let Ran { path, answers, unwritten } = Ran::of(answered, &cancel)?;
+    let printed = table::print(&answers, &path, false);
+    unwritten.map_or(printed, |unwritten| Err(failed(unwritten)))
 }
 
 /// The command that repeats this plan.

@@ -1,11 +1,11 @@
 //! `sojourn replay FILE`: does the policy make the choices again that a gateway, redirector, switch or DNS has recorded?
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use sojourn_dispatch::record::{Header, Replay, replay_with};
+use sojourn_stats::input;
 
 use crate::exit::{Exit, Failure, bad_input};
 use crate::table::outln;
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn replay(arguments: &Arguments) -> Result<Exit, Failure> {
     let path = arguments.file.display();
-    let file = File::open(&arguments.file).map_err(|error| bad_input(format!("{path}: {error}")))?;
+    let file = input::open(&arguments.file).map_err(|error| bad_input(format!("{path}: {error}")))?;
     let mut header = None;
     let make = |of: &Header| {
         header = Some(of.clone());

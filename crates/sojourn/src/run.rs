@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex};
 
 use indicatif::ProgressBar;
 use serde_json::json;
-use sojourn_lab::{Answers, Engine, Progress, Step};
+use sojourn_lab::folder::Unwritten;
+use sojourn_lab::{Answers, Engine, Progress, RunError, Step};
 
-use crate::exit::{Exit, Failure, bad_input};
+use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::experiment::{self, Flags, failure};
 use crate::{bed, interrupt, table};
 
@@ -48,8 +49,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.file.is_dir() {
         return run_all(arguments, &cancel);
     }
-    let (path, answers) = run_one(arguments, &arguments.file, arguments.out.clone(), &cancel)?;
-    table::print(&answers, &path, arguments.json)
+    let Ran { path, answers, unwritten } = run_one(arguments, &arguments.file, arguments.out.clone(), &cancel)?;
+    let printed = table::print(&answers, &path, arguments.json);
+    unwritten.map_or(printed, |unwritten| Err(failed(unwritten)))
+}
+
+/// A run that is over.
+pub(crate) struct Ran {
+    pub(crate) path: PathBuf,
+    pub(crate) answers: Answers,
+    /// What of its folder could not be written.
+    pub(crate) unwritten: Option<Unwritten>,
+}
+
+impl Ran {
+    /// Of a run that is over, though not all of its folder may be written.
+    pub(crate) fn of(result: Result<(PathBuf, Answers), RunError>, cancel: &AtomicBool) -> Result<Ran, Failure> {
+        match result {
+            Ok((path, answers)) => Ok(Ran { path, answers, unwritten: None }),
+            Err(RunError::Unwritten { unwritten, answers }) => {
+                Ok(Ran { path: unwritten.path.clone(), answers: *answers, unwritten: Some(unwritten) })
+            }
+            Err(error) => Err(failure(error, cancel)),
+        }
+    }
 }
 
 /// Says of each experiment whether its file is right.
@@ -122,7 +145,7 @@ fn run_all(arguments: &Arguments, cancel: &Arc<AtomicBool>) -> Result<Exit, Fail
     let mut rows = Vec::new();
     for file in &files {
         let stem = file.file_stem().unwrap_or_default();
-        let (path, answers) = run_one(arguments, file, Some(out.join(stem)), cancel)?;
+        let Ran { path, answers, unwritten } = run_one(arguments, file, Some(out.join(stem)), cancel)?;
         if arguments.json {
             let name = stem.to_string_lossy();
             rows.extend(answers.to_json().into_iter().map(|mut row| {
@@ -133,6 +156,10 @@ fn run_all(arguments: &Arguments, cancel: &Arc<AtomicBool>) -> Result<Exit, Fail
             table::outln(&table::line(&answers, &path));
         }
         worst = worst.max(table::exit(&answers));
+        if let Some(unwritten) = unwritten {
+            // The next one would fare no better.
+            return Err(failed(unwritten));
+        }
         if cancel.load(Ordering::Relaxed) {
             break;
         }
@@ -145,12 +172,7 @@ fn run_all(arguments: &Arguments, cancel: &Arc<AtomicBool>) -> Result<Exit, Fail
     Ok(worst)
 }
 
-fn run_one(
-    arguments: &Arguments,
-    file: &Path,
-    out: Option<PathBuf>,
-    cancel: &Arc<AtomicBool>,
-) -> Result<(PathBuf, Answers), Failure> {
+fn run_one(arguments: &Arguments, file: &Path, out: Option<PathBuf>, cancel: &Arc<AtomicBool>) -> Result<Ran, Failure> {
     let source = arguments.flags.source(file, &[])?;
     let engines = arguments.by.as_deref().map(Engine::parse_list).transpose().map_err(bad_input)?;
     let bar = Bar::new(arguments.json);
@@ -159,7 +181,7 @@ fn run_one(
     let context = arguments.flags.context(out, command(arguments, file), &progress)?;
     let result = sojourn_lab::run(&source, engines.as_deref(), &context);
     bar.clear();
-    result.map_err(|error| failure(error, cancel))
+    Ran::of(result, cancel)
 }
 
 /// The command that repeats this run.

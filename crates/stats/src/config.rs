@@ -13,6 +13,7 @@ use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::input;
 use crate::nearest::unknown;
 
 /// A file in TOML that a user wrote.
@@ -70,7 +71,7 @@ impl ConfigFile {
     /// # Errors
     /// When it cannot be read.
     pub fn open(file: &Path) -> Result<ConfigFile, ConfigError> {
-        match std::fs::read_to_string(file) {
+        match input::text(file) {
             Ok(text) => Ok(ConfigFile::new(file, text)),
             Err(error) => Err(ConfigError(format!("cannot read {}: {error}", file.display()))),
         }

@@ -52,7 +52,7 @@
 //! Besides: fits of laws to numbers ([`fit`]) and tests of their goodness ([`goodness`]), long memory ([`hurst`], and
 //! [`Fgn`] to draw it), histograms ([`Histogram`]), integer time ([`Time`], [`Span`]),
 //! amounts that read and print themselves ([`Span`], [`Bytes`], [`PerSecond`], [`Bandwidth`]), files of settings and where a
-//! mistake in one is ([`config`]), and the numerics that these
+//! mistake in one is ([`config`]), how files that a user names are read ([`input`]), and the numerics that these
 //! share ([`root`], [`quadrature`]).
 
 mod amount;
@@ -64,6 +64,7 @@ pub mod fit;
 pub mod goodness;
 pub mod histogram;
 pub mod hurst;
+pub mod input;
 pub mod interval;
 pub mod law;
 mod line;

@@ -1,6 +1,10 @@
 //! Why a text that describes traffic cannot be read: the same two ways for all of them (sites, traces, file lists, lists
 //! of sessions). Access logs have [`crate::log::LogError`], since most of what is wrong with them is counted instead.
 
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+
+use flate2::bufread::MultiGzDecoder;
+use sojourn_stats::input;
 use thiserror::Error;
 
 /// Why a text is not what it should be; the message begins with its name.
@@ -26,3 +30,23 @@ pub enum TextError {
         fault: String,
     },
 }
+
+/// The text of `source`, plain or gzip (told apart by content), without a byte order mark.
+///
+/// # Errors
+/// When its first bytes cannot be read.
+pub(crate) fn unpacked(source: impl Read + 'static) -> io::Result<Box<dyn BufRead>> {
+    let mut source = BufReader::with_capacity(1 << 16, source);
+    let mut magic = Vec::new();
+    source.by_ref().take(2).read_to_end(&mut magic)?;
+    let gzip = magic == GZIP;
+    let source = Cursor::new(magic).chain(source);
+    Ok(if gzip {
+        Box::new(BufReader::with_capacity(1 << 16, input::unmarked(MultiGzDecoder::new(source))?))
+    } else {
+        Box::new(BufReader::with_capacity(1 << 16, input::unmarked(source)?))
+    })
+}
+
+/// The first bytes of what gzip has packed.
+pub(crate) const GZIP: [u8; 2] = [0x1f, 0x8b];

@@ -4,7 +4,7 @@ use std::io::BufRead;
 
 use serde::Serialize;
 use serde_json::Value;
-use sojourn_stats::Time;
+use sojourn_stats::{Time, input};
 
 use super::{FORMAT, Header, Line, RecordError, format_1};
 use crate::{BackendId, Catalogue, DispatchError, Dispatcher, RoundTrip};
@@ -53,10 +53,10 @@ pub fn replay_with(
     make: impl FnOnce(&Header) -> Result<Dispatcher, DispatchError>,
 ) -> Result<Replay, RecordError> {
     let mut text = Vec::new();
-    if record.read_until(b'\n', &mut text)? == 0 {
+    if !input::next_line(&mut record, &mut text)? {
         return Err(RecordError::Empty);
     }
-    let header = match serde_json::from_slice::<Line<Value>>(&text) {
+    let header = match serde_json::from_slice::<Line<Value>>(input::without_mark(&text)) {
         Ok(Line::Header(header)) if (1..=FORMAT).contains(&header.format) => header,
         Ok(Line::Header(header)) => {
             return Err(wrong(1, format!("format {}; this version reads formats 1 to {FORMAT}", header.format)));
@@ -72,8 +72,7 @@ fn play(mut dispatcher: Dispatcher, format: u32, record: &mut dyn BufRead) -> Re
     let mut text = Vec::new();
     let mut replay = Replay { choices: 0, same: 0, first_difference: None, truncated_line: None };
     for number in 2.. {
-        text.clear();
-        if record.read_until(b'\n', &mut text)? == 0 {
+        if !input::next_line(record, &mut text)? {
             break;
         }
         let read = if format == 1 { format_1::read(&text) } else { serde_json::from_slice(&text) };

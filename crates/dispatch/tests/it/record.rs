@@ -225,6 +225,28 @@ fn a_full_disk_stops_the_record_and_not_the_decisions() {
         assert!(dispatcher.choose(&REQUEST, &[], Time::ZERO).forwarded_to().is_some());
     }
     assert_eq!(dispatcher.finish_record().expect_err("full").kind(), io::ErrorKind::StorageFull);
+
+    // However little comes, it is seen within a second.
+    let mut dispatcher = crate::common::dispatcher("random", &equal(2));
+    dispatcher.record_to(Box::new(Full(0)), Detail::Decisions).expect("the header fits");
+    for (ms, has_failed) in [(0, false), (999, false), (1000, true)] {
+        dispatcher.choose(&REQUEST, &[], Time(5_000_000_000 + ms * 1_000_000));
+        assert_eq!(dispatcher.record_error().is_some(), has_failed, "after {ms} ms");
+    }
+}
+
+#[test]
+fn lines_wait_in_memory_for_a_second_at_most() {
+    let written = Shared::default();
+    let mut dispatcher = crate::common::dispatcher("random", &equal(2));
+    dispatcher.record_to(Box::new(written.clone()), Detail::Decisions).expect("memory takes it");
+    let header = written.taken();
+    assert!(!header.is_empty());
+    let mut choose = |ms: u64| {
+        dispatcher.choose(&REQUEST, &[], Time(7_000_000_000 + ms * 1_000_000));
+        written.taken().iter().filter(|byte| **byte == b'\n').count()
+    };
+    assert_eq!([0, 500, 1000, 1001, 2000].map(&mut choose), [0, 0, 3, 0, 2]);
 }
 
 /// A record that version 0.1.0 made in format 1: a random walk of 400 steps under `cookie(policy = power-of-d)`, polled.

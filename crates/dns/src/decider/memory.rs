@@ -5,13 +5,13 @@
 //! read is said and passed over as well, since everything in it can be learned again.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use sojourn_dispatch::Remembered;
 use sojourn_part::clock;
-use sojourn_stats::Span;
+use sojourn_stats::{Span, input};
 
 use crate::decider::Decider;
 
@@ -39,12 +39,12 @@ const FORMAT: u32 = 1;
 /// When it cannot be read; what came before the mistake was taken.
 pub(crate) fn recall(path: &Path, decider: &Decider) -> Result<u64, String> {
     let wrong = |line: usize, why: String| format!("{}:{line}: {why}", path.display());
-    let file = match File::open(path) {
+    let file = match input::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
         Err(error) => return Err(format!("{}: {error}", path.display())),
     };
-    let mut lines = BufReader::new(file).lines();
+    let mut lines = input::lines(BufReader::new(file));
     let first = lines.next().transpose().map_err(|error| wrong(1, error.to_string()))?.unwrap_or_default();
     let header: Header = serde_json::from_str(&first).map_err(|error| wrong(1, error.to_string()))?;
     if header.format != FORMAT {

@@ -11,6 +11,7 @@ use std::path::Path;
 use maxminddb::Reader;
 use serde::Deserialize;
 use sojourn_dispatch::{Location, Origin};
+use sojourn_stats::input;
 
 use sojourn_part::settings::dns::Region;
 
@@ -60,7 +61,7 @@ impl Places {
             let wrong = |why: String| {
                 format!("{}: {why}; it is a table in MaxMind's format, as GeoLite2-City.mmdb", path.display())
             };
-            let bytes = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+            let bytes = input::bytes(path).map_err(|error| wrong(error.to_string()))?;
             Reader::from_source(bytes).map_err(|error| wrong(error.to_string()))
         };
         Ok(Places { regions: regions.to_vec(), table: table.map(open).transpose()? })

@@ -23,20 +23,29 @@ pub(crate) struct Name(Box<[u8]>);
 impl Name {
     /// Reads the text of a name; one that does not end with a dot is below `origin`.
     pub(crate) fn parse(text: &str, origin: Option<&Name>) -> Result<Name, String> {
+        Name::wire_of(text, origin).map(|bytes| Name::from_wire(&bytes))
+    }
+
+    /// The same in wire form and in the case of the text.
+    pub(crate) fn wire_of(text: &str, origin: Option<&Name>) -> Result<Vec<u8>, String> {
         if text == "@" {
-            return origin.cloned().ok_or_else(|| "`@` stands for no name here".into());
+            return origin.map(|origin| origin.0.to_vec()).ok_or_else(|| "`@` stands for no name here".into());
         }
         let wrong = |why: String| format!("`{text}` is no name ({why}); a name is as in `www.example.org.`");
-        let parsed = Parsed::from_utf8(text).map_err(|error| wrong(error.to_string()))?;
-        let mut bytes = parsed.to_bytes().map_err(|error| wrong(error.to_string()))?;
-        if let Some(origin) = origin.filter(|_| !parsed.is_fqdn()) {
+        let (mut bytes, is_whole) = if text.contains('\\') {
+            escaped_labels(text).map_err(wrong)?
+        } else {
+            let parsed = Parsed::from_utf8(text).map_err(|error| wrong(error.to_string()))?;
+            (parsed.to_bytes().map_err(|error| wrong(error.to_string()))?, parsed.is_fqdn())
+        };
+        if let Some(origin) = origin.filter(|_| !is_whole) {
             bytes.pop();
             bytes.extend_from_slice(&origin.0);
         }
         if bytes.len() > LONGEST {
             return Err(wrong(format!("{} bytes, at most {LONGEST} may be", bytes.len())));
         }
-        Ok(Name::from_wire(&bytes))
+        Ok(bytes)
     }
 
     /// From whole wire form, in any case.
@@ -87,6 +96,54 @@ impl fmt::Display for Name {
             f.write_str(".")?;
         }
         Ok(())
+    }
+}
+
+/// The labels of a name with escapes in wire form, which hickory reads as octal, and whether it ends with a dot.
+fn escaped_labels(text: &str) -> Result<(Vec<u8>, bool), String> {
+    let chars = unescaped(text)?;
+    if chars.iter().any(|(byte, is_escaped)| !byte.is_ascii() && !is_escaped) {
+        return Err("besides an escape all is ASCII; write other letters as `\\DDD`, byte by byte".into());
+    }
+    let is_whole = chars.last() == Some(&(b'.', false));
+    let chars = if is_whole { &chars[..chars.len() - 1] } else { &chars };
+    let mut bytes = Vec::new();
+    for label in chars.split(|char| *char == (b'.', false)) {
+        if !(1..=usize::from(LABEL)).contains(&label.len()) {
+            return Err(format!("a label of {} bytes, 1 to {LABEL} may be", label.len()));
+        }
+        bytes.push(label.len() as u8);
+        bytes.extend(label.iter().map(|(byte, _)| byte));
+    }
+    bytes.push(0);
+    Ok((bytes, is_whole))
+}
+
+/// The bytes of a text in which `\DDD` is a byte in decimal and `\X` the character X (RFC 1035, 5.1), and which of them were
+/// written so.
+pub(crate) fn unescaped(text: &str) -> Result<Vec<(u8, bool)>, String> {
+    let (mut all, mut rest) = (Vec::new(), text.as_bytes());
+    loop {
+        rest = match rest {
+            [] => return Ok(all),
+            [b'\\', digits @ ..] if digits.first().is_some_and(u8::is_ascii_digit) => {
+                let count = digits.iter().take(3).take_while(|digit| digit.is_ascii_digit()).count();
+                let (number, after) = digits.split_at(count);
+                let number = std::str::from_utf8(number).unwrap_or_default();
+                let byte = Some(number).filter(|number| number.len() == 3).and_then(|number| number.parse().ok());
+                all.push((byte.ok_or(format!("`\\{number}` is no byte: three digits, 000 to 255"))?, true));
+                after
+            }
+            [b'\\', byte, after @ ..] => {
+                all.push((*byte, true));
+                after
+            }
+            [b'\\'] => return Err("`\\` at the end".into()),
+            [byte, after @ ..] => {
+                all.push((*byte, false));
+                after
+            }
+        };
     }
 }
 

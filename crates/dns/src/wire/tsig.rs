@@ -9,6 +9,7 @@ use std::path::Path;
 use data_encoding::BASE64;
 use ring::hmac;
 use sojourn_part::settings::dns::ALGORITHMS as ALGORITHM_NAMES;
+use sojourn_stats::input;
 
 use super::name::{self, Name};
 use super::{kind, u16_at};
@@ -104,9 +105,9 @@ impl TransferKey {
         let wrong = |what: String| {
             format!("{}: {what}; make one by `head -c 32 /dev/urandom | base64 > {}`", path.display(), path.display())
         };
-        let mut text = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
-        text.retain(|byte| !byte.is_ascii_whitespace());
-        let secret = BASE64.decode(&text).map_err(|error| wrong(format!("it is not base64 ({error})")))?;
+        let mut text = input::text(path).map_err(|error| wrong(error.to_string()))?;
+        text.retain(|c| !c.is_ascii_whitespace());
+        let secret = BASE64.decode(text.as_bytes()).map_err(|error| wrong(format!("it is not base64 ({error})")))?;
         TransferKey::new(name, algorithm, &secret)
     }
 

@@ -1,8 +1,9 @@
 //! Zone files (RFC 1035, 5; RFC 2308, 4), line by line.
 //!
 //! hickory-proto reads the data of records. Lines, owners, times and origins are read here, since it tells of a mistake but
-//! not of its line. What it would read as something else than was meant is refused: `\DDD` within quotes, and more data
-//! than a type has.
+//! not of its line. So is what it would read as something else than was meant: `\DDD`, which is octal to it in names and
+//! nothing in texts, `@` as a text, and data without a type of its own (`\# 4 C0000201`, RFC 3597, 5). More data than a type
+//! has is refused.
 
 use std::iter::Peekable;
 use std::str::{CharIndices, FromStr};
@@ -11,7 +12,7 @@ use hickory_proto::rr::{Name as Parsed, RecordType};
 use hickory_proto::serialize::binary::{BinEncodable, BinEncoder, NameEncoding};
 use hickory_proto::serialize::txt::Parser;
 
-use crate::wire::name::Name;
+use crate::wire::name::{Name, unescaped};
 
 /// One record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,13 +112,20 @@ impl Context {
     }
 
     fn data(&self, kind: RecordType, words: &[&str]) -> Result<Vec<u8>, String> {
+        if let ["\\#", words @ ..] = words {
+            let bytes = raw(words).ok_or("after `\\#` stand how many bytes there are, and they in hexadecimal");
+            return bytes.map_err(|why| format!("`\\# {}` is no data ({why})", words.join(" ")));
+        }
         if let Some((count, example)) = shape(kind).filter(|(count, _)| *count != words.len()) {
             let (has, part) = (words.len(), if count == 1 { "part" } else { "parts" });
             return Err(format!("the data of {kind} has {count} {part}, and here are {has}; it is as in `{example}`"));
         }
+        let parts = parts(kind);
+        if words.iter().any(|word| word.contains('\\')) || parts.is_some_and(|parts| parts.contains(&Part::Text)) {
+            return self.own_data(kind, parts, words);
+        }
         let mut text = format!("x. 0 IN {kind}");
         for word in words {
-            check(word)?;
             text.push(' ');
             // hickory knows `@` only as an owner.
             if *word == "@" { text.push_str(&self.origin.to_string()) } else { text.push_str(word) }
@@ -139,6 +147,75 @@ impl Context {
         record.data.emit(&mut encoder).map_err(|error| wrong(error.to_string()))?;
         Ok(bytes)
     }
+
+    /// The data of a type with escapes or texts.
+    fn own_data(&self, kind: RecordType, parts: Option<&[Part]>, words: &[&str]) -> Result<Vec<u8>, String> {
+        let wrong = |why: String| format!("`{}` is no data of {kind} ({why})", words.join(" "));
+        let parts = parts.ok_or_else(|| wrong("it has no text in which a `\\` could be".into()))?;
+        let count = if kind == RecordType::TXT { words.len().max(1) } else { parts.len() };
+        if count != words.len() {
+            return Err(wrong(format!("it has {count} parts, and here are {}", words.len())));
+        }
+        let mut bytes = Vec::new();
+        for (word, part) in words.iter().zip(parts.iter().cycle()) {
+            let number = |most: u32| {
+                let number = word.parse().ok().filter(|number: &u32| *number <= most);
+                number.ok_or_else(|| wrong(format!("`{word}` is no number up to {most}")))
+            };
+            let text = || -> Result<Vec<u8>, String> {
+                Ok(unescaped(unquoted(word)).map_err(wrong)?.iter().map(|(byte, _)| *byte).collect())
+            };
+            match part {
+                Part::Byte => bytes.push(number(u8::MAX.into())? as u8),
+                Part::Short => bytes.extend((number(u16::MAX.into())? as u16).to_be_bytes()),
+                Part::Seconds => match seconds(word) {
+                    Some(seconds) => bytes.extend(seconds.to_be_bytes()),
+                    // The serial of an SOA takes all of 32 bits.
+                    None => bytes.extend(number(u32::MAX)?.to_be_bytes()),
+                },
+                Part::Name => bytes.extend(Name::wire_of(word, Some(&self.origin)).map_err(wrong)?),
+                Part::Text => {
+                    let text = text()?;
+                    let length = u8::try_from(text.len());
+                    let long =
+                        |_| wrong(format!("a text of {} bytes; at most 255 may be, more in several", text.len()));
+                    bytes.push(length.map_err(long)?);
+                    bytes.extend(text);
+                }
+                Part::Rest => bytes.extend(text()?),
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+/// A part of a record's data, as `own_data` reads it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Byte,
+    Short,
+    Seconds,
+    Name,
+    /// At most 255 bytes, after their length.
+    Text,
+    /// All bytes to the end.
+    Rest,
+}
+
+/// The parts of the types that have names or texts; the last one of TXT may come several times.
+fn parts(kind: RecordType) -> Option<&'static [Part]> {
+    use Part::{Byte, Name, Rest, Seconds, Short, Text};
+    Some(match kind {
+        RecordType::NS | RecordType::CNAME | RecordType::PTR => &[Name],
+        RecordType::MX => &[Short, Name],
+        RecordType::SRV => &[Short, Short, Short, Name],
+        RecordType::SOA => &[Name, Name, Seconds, Seconds, Seconds, Seconds, Seconds],
+        RecordType::TXT => &[Text],
+        RecordType::HINFO => &[Text, Text],
+        RecordType::CAA => &[Byte, Text, Rest],
+        RecordType::NAPTR => &[Short, Short, Text, Text, Text, Name],
+        _ => return None,
+    })
 }
 
 /// Parts of the data of usual types, and an example.
@@ -156,15 +233,21 @@ fn shape(kind: RecordType) -> Option<(usize, &'static str)> {
     })
 }
 
-/// Refuses what would be read as something else.
-fn check(word: &str) -> Result<(), String> {
-    let is_quoted = word.starts_with('"');
-    let mut escaped = word.split('\\').skip(1).filter_map(|rest| rest.chars().next());
-    match escaped.find(|c| if is_quoted { c.is_ascii_digit() } else { matches!(c, ';' | '(' | ')' | '"' | ' ') }) {
-        Some(c) if is_quoted => Err(format!("`\\{c}..` within quotes is not read; write the character itself")),
-        Some(c) => Err(format!("`\\{c}` outside of quotes is not read; put the text into quotes")),
-        None => Ok(()),
-    }
+/// A word without its quotes.
+fn unquoted(word: &str) -> &str {
+    word.strip_prefix('"').and_then(|word| word.strip_suffix('"')).unwrap_or(word)
+}
+
+/// The bytes of the words after `\#`: their number, then they in hexadecimal.
+fn raw(words: &[&str]) -> Option<Vec<u8>> {
+    let (length, digits) = words.split_first()?;
+    let digits = digits.concat();
+    let bytes = digits.as_bytes().chunks(2).map(|pair| {
+        let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
+        u8::from_str_radix(pair, 16).ok().filter(|_| !pair.starts_with('+'))
+    });
+    let bytes: Vec<u8> = bytes.collect::<Option<_>>()?;
+    length.parse().is_ok_and(|length: usize| length == bytes.len()).then_some(bytes)
 }
 
 /// Seconds as a number, or with units as in `1h30m`.

@@ -548,6 +548,7 @@ pub fn facts(report: &sojourn_load::Report) -> Vec<(String, String)> {
         ("abandoned", counts.abandoned),
         ("unfinished", counts.unfinished),
         ("sent again", counts.retried),
+        ("sent again, since the server had not processed them", counts.not_processed),
         ("redirected", counts.redirected),
     ];
     let told = counts.causes().into_iter().chain(more.into_iter().filter(|(_, count)| *count > 0));

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
 use sojourn_model::system::{Face, Host, Pool, Region, Seat, Site, Target, Tier, server_name};
 use sojourn_model::{Server, System};
+use sojourn_stats::input;
 use toml::Spanned;
 
 use super::client::{RawClient, RawResolver};
@@ -147,7 +148,7 @@ impl Reader<'_> {
             Some(ServerSource::Inline(server)) => Ok((**server).clone()),
             Some(ServerSource::File(path)) => {
                 let path = self.path(path);
-                let text = std::fs::read_to_string(&path).map_err(|e| {
+                let text = input::text(&path).map_err(|e| {
                     self.at_key("server", &format!("cannot read the server model {}: {e}", path.display()))
                 })?;
                 Server::from_toml(&text).map_err(|e| SpecError(format!("{}: {e}", path.display())))

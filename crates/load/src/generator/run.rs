@@ -25,7 +25,7 @@ use crate::report::Report;
 use crate::report::measured::{Facts, ShareReport, ThreadFacts};
 use crate::request::endpoint::ByClass;
 use crate::request::url::Scheme;
-use crate::request::{Asked, Renderer};
+use crate::request::{Asked, Renderer, take_host};
 use crate::schedule::{Coming, Deal, Dealt, Schedule, Source, deal};
 use crate::setting::{Stop, Version};
 use crate::wire::resolve::Names;
@@ -55,11 +55,14 @@ pub fn run(load: Load, cancel: &Arc<AtomicBool>, progress: &(dyn Fn(Progress) + 
 /// # Panics
 /// As [`run`].
 pub fn run_share(
-    load: Load,
+    mut load: Load,
     cancel: &Arc<AtomicBool>,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<ShareReport, LoadError> {
     load.check()?;
+    if let Some(host) = take_host(&mut load.headers)? {
+        load.endpoints.iter_mut().for_each(|endpoint| endpoint.authority.clone_from(&host));
+    }
     let saturated = matches!(load.schedule, Schedule::Saturate { .. });
     let version = match load.schedule {
         Schedule::Sessions { http: Http::V10, .. } => Version::Http10,

@@ -16,7 +16,7 @@ pub(crate) mod take;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use sojourn_stats::{Law, Span, Stream};
+use sojourn_stats::{Law, Span, Stream, input};
 use thiserror::Error;
 
 use crate::outcome::Outcome;
@@ -124,7 +124,7 @@ impl Scenarios {
     /// One line that names file and line, what is wrong there and what would be right.
     pub fn read(files: &[PathBuf]) -> Result<Scenarios, ScenarioError> {
         let text = |path: &PathBuf| {
-            let text = std::fs::read_to_string(path);
+            let text = input::text(path);
             text.map_err(|error| ScenarioError(format!("{}: cannot read it: {error}", path.display())))
         };
         let texts = files.iter().map(text).collect::<Result<Vec<String>, _>>()?;

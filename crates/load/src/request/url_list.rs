@@ -3,9 +3,9 @@
 //! `#` begins a comment where a line begins with it. A URL without scheme and host is a path of the address that the
 //! list is read for.
 
-use std::fs;
 use std::path::Path;
 
+use sojourn_stats::input;
 use thiserror::Error;
 
 use crate::request::Targets;
@@ -33,7 +33,7 @@ impl UrlList {
     /// # Errors
     /// When there is no such file, it is empty, or a line is neither `URL` nor `WEIGHT URL`.
     pub fn read(path: &Path, base: Option<&Url>) -> Result<UrlList, UrlListError> {
-        let text = fs::read_to_string(path).map_err(|error| UrlListError(format!("{}: {error}", path.display())))?;
+        let text = input::text(path).map_err(|error| UrlListError(format!("{}: {error}", path.display())))?;
         UrlList::parse(&text, &path.display().to_string(), base)
     }
 
@@ -61,7 +61,11 @@ impl UrlList {
                 _ => (1.0, line),
             };
             let url = match base {
-                Some(base) if address.starts_with('/') => Url { path: address.to_owned(), ..base.clone() },
+                Some(base) if address.starts_with('/') => {
+                    // A fragment is for the one who reads the reply.
+                    let path = address.split('#').next().unwrap_or_default();
+                    Url { path: path.to_owned(), ..base.clone() }
+                }
                 None if address.starts_with('/') => {
                     return Err(wrong(format!("`{address}` is a path without a host; write the whole URL")));
                 }

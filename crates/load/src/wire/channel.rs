@@ -52,6 +52,8 @@ pub(crate) struct Finished {
     pub(crate) kept: Option<Box<Kept>>,
     /// What went wrong, where something did.
     pub(crate) failed: Option<Outcome>,
+    /// The server has not processed the request: it was never sent, or the server said so (RFC 9113, section 8.7).
+    pub(crate) not_processed: bool,
 }
 
 impl Channel {
@@ -86,9 +88,12 @@ impl Channel {
         let (finished, clock) = (Rc::clone(&self.finished), self.clock);
         let task = self.tasks.add(async move {
             let mut over = Finished::new(ticket, keeping);
-            match sender.send_request(request).await {
+            match sender.try_send_request(request).await {
                 Ok(response) => over.receive(response, clock).await,
-                Err(error) => over.failed = Some(outcome_of(&error)),
+                Err(error) => {
+                    over.failed = Some(outcome_of(error.error()));
+                    over.not_processed = error.message().is_some() || is_not_processed(error.error());
+                }
             }
             finished.borrow_mut().push(over);
         });
@@ -167,6 +172,7 @@ impl Finished {
             location: Vec::new(),
             kept: keeping.map(|keeping| Box::new(Kept::new(keeping))),
             failed: None,
+            not_processed: false,
         }
     }
 
@@ -195,6 +201,15 @@ impl Finished {
             }
         }
     }
+}
+
+/// Whether the server says that it has not processed the request: its GOAWAY names an earlier stream as the last, or it has
+/// refused the stream.
+fn is_not_processed(error: &hyper::Error) -> bool {
+    let error = std::error::Error::source(error).and_then(|inner| inner.downcast_ref::<h2::Error>());
+    error.is_some_and(|error| {
+        error.is_remote() && (error.is_go_away() || error.reason() == Some(h2::Reason::REFUSED_STREAM))
+    })
 }
 
 /// The outcome that hyper's error is: the end of the connection, or nonsense on it.

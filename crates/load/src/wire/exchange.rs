@@ -22,6 +22,8 @@ pub(crate) struct Exchange {
     pub(crate) sent: Option<Time>,
     pub(crate) first_byte: Option<Time>,
     pub(crate) retried: bool,
+    /// How often a server has said that it did not process the request.
+    pub(crate) not_processed: u8,
     /// Redirects that were followed.
     pub(crate) hops: u32,
     /// It has come back from where a redirect led to nothing.
@@ -40,6 +42,7 @@ impl Exchange {
             sent: None,
             first_byte: None,
             retried: false,
+            not_processed: 0,
             hops: 0,
             came_back: false,
         }

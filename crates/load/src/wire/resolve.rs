@@ -6,15 +6,16 @@
 //! addresses are tried first (the price: the IPv6 way of a host that has both is loaded only where IPv4 fails), in the
 //! order in which the server named them; one that took a connection goes first from then on. A query goes out up to four
 //! times. Names are taken as absolute: no search list is applied. Queries go by UDP with room for 4096 bytes (EDNS0, RFC
-//! 6891); of an answer that is cut all the same, what it holds is used. A negative answer is not kept. Packets are
-//! hickory-proto's (RFC 1035).
+//! 6891); for an answer that is cut all the same, the server is asked again over TCP (RFC 7766), and what was cut is not used. A
+//! negative answer is not kept. Packets are hickory-proto's (RFC 1035).
 
 mod message;
 mod names;
+mod stream;
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, UdpSocket};
+use std::net::{IpAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
 
 use hickory_proto::op::ResponseCode;
@@ -23,6 +24,7 @@ use sojourn_stats::{Span, Time};
 
 use self::message::{Answer, PACKET_MAX, name_of, packet, read_answer};
 pub(crate) use self::names::Names;
+use self::stream::Stream;
 use crate::setting::Resolves;
 
 const ATTEMPTS: u32 = 4;
@@ -38,6 +40,8 @@ pub(crate) enum Unresolved {
     Failed(ResponseCode),
     /// The server does not answer.
     NoAnswer,
+    /// Its answer is cut, and over TCP it gives none.
+    Cut,
 }
 
 /// One thread's resolver: the caches of its users, and the questions under way.
@@ -53,6 +57,8 @@ pub(crate) struct Resolver {
     waits: HashMap<u32, Whose>,
     /// By the numbers of the packets.
     questions: HashMap<u16, Whose>,
+    /// The same of those that are asked over TCP.
+    streams: HashMap<u16, Stream>,
     next_id: u16,
 }
 
@@ -74,6 +80,8 @@ struct Lookup {
     halves: [(u16, Option<Answer>); 2],
     asked_at: Time,
     attempts: u32,
+    /// An answer was cut.
+    is_cut: bool,
 }
 
 /// What [`Resolver::look_up`] found.
@@ -101,6 +109,7 @@ impl Resolver {
             lookups: HashMap::new(),
             waits: HashMap::new(),
             questions: HashMap::new(),
+            streams: HashMap::new(),
             next_id: 0,
         }
     }
@@ -140,7 +149,7 @@ impl Resolver {
         }
         let (Some(a), Some(aaaa)) = (self.number(whose), self.number(whose)) else { return Found::Never };
         let halves = [(a, None), (aaaa, None)];
-        let lookup = Lookup { places: vec![place], name, halves, asked_at: now, attempts: 1 };
+        let lookup = Lookup { places: vec![place], name, halves, asked_at: now, attempts: 1, is_cut: false };
         self.ask(&lookup);
         self.lookups.insert(whose, lookup);
         Found::Asked
@@ -161,6 +170,7 @@ impl Resolver {
         let lookup = self.lookups.remove(&whose).expect("only a question under way ends");
         for (id, _) in &lookup.halves {
             self.questions.remove(id);
+            self.streams.remove(id);
         }
         for place in &lookup.places {
             self.waits.remove(place);
@@ -176,8 +186,9 @@ impl Resolver {
         }
     }
 
-    /// Takes in the answers that are there; a name that has both of its own is put into `resolved`.
-    pub(crate) fn receive(&mut self, now: Time, resolved: &mut Vec<Resolved>) {
+    /// Takes in the answers that are there; a name that has both of its own is put into `resolved`. A new stream for an
+    /// answer that was cut is handed to `register`.
+    pub(crate) fn receive(&mut self, now: Time, register: impl Fn(&TcpStream) -> bool, resolved: &mut Vec<Resolved>) {
         let mut buffer = [0; PACKET_MAX];
         loop {
             let Some(socket) = &self.socket else { return };
@@ -185,19 +196,57 @@ impl Resolver {
                 Ok(read) => read,
                 // An ICMP message that no server listens there: said once per query, and asked again all the same.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
-                Err(_) => return,
+                Err(_) => break,
             };
-            let Some((id, answer)) = read_answer(&buffer[..read]) else { continue };
-            let Some(&whose) = self.questions.get(&id) else { continue };
-            let lookup = self.lookups.get_mut(&whose).expect("a question has its lookup");
-            for half in &mut lookup.halves {
-                if half.0 == id {
-                    half.1.get_or_insert(answer.clone());
-                }
+            match read_answer(&buffer[..read]) {
+                Some((id, answer)) if answer.is_cut => self.ask_over_tcp(id, &register),
+                Some((id, answer)) => self.take(id, answer, now, resolved),
+                None => {}
             }
-            if lookup.halves.iter().all(|(_, answer)| answer.is_some()) {
-                self.settle(whose, now, resolved);
+        }
+        let mut over: Vec<(u16, Option<Vec<u8>>)> = Vec::new();
+        for (id, stream) in &mut self.streams {
+            match stream.go_on() {
+                Ok(None) => {}
+                Ok(Some(message)) => over.push((*id, Some(message))),
+                // It is asked again when it is overdue.
+                Err(_) => over.push((*id, None)),
             }
+        }
+        over.sort_unstable();
+        for (id, message) in over {
+            self.streams.remove(&id);
+            let answer = message.as_deref().and_then(read_answer);
+            if let Some((_, answer)) = answer.filter(|(to, answer)| *to == id && !answer.is_cut) {
+                self.take(id, answer, now, resolved);
+            }
+        }
+    }
+
+    /// Asks the question of a cut answer over TCP, unless that is done already.
+    fn ask_over_tcp(&mut self, id: u16, register: &impl Fn(&TcpStream) -> bool) {
+        let Some(lookup) = self.questions.get(&id).and_then(|whose| self.lookups.get_mut(whose)) else { return };
+        lookup.is_cut = true;
+        let kind = if lookup.halves[0].0 == id { RecordType::A } else { RecordType::AAAA };
+        if !self.streams.contains_key(&id)
+            && let Ok(stream) = Stream::open(self.names.server, &packet(id, &lookup.name, kind))
+            && register(stream.socket())
+        {
+            self.streams.insert(id, stream);
+        }
+    }
+
+    /// Takes in an answer.
+    fn take(&mut self, id: u16, answer: Answer, now: Time, resolved: &mut Vec<Resolved>) {
+        let Some(&whose) = self.questions.get(&id) else { return };
+        let lookup = self.lookups.get_mut(&whose).expect("a question has its lookup");
+        for half in &mut lookup.halves {
+            if half.0 == id {
+                half.1.get_or_insert(answer.clone());
+            }
+        }
+        if lookup.halves.iter().all(|(_, answer)| answer.is_some()) {
+            self.settle(whose, now, resolved);
         }
     }
 
@@ -218,6 +267,9 @@ impl Resolver {
             }
         }
         for whose in again {
+            for (id, _) in &self.lookups[&whose].halves {
+                self.streams.remove(id);
+            }
             self.ask(&self.lookups[&whose]);
         }
         over.sort_unstable();
@@ -228,11 +280,14 @@ impl Resolver {
 
     /// What the answers to a question come to, kept for as long as they say, goes to all that wait for it.
     fn settle(&mut self, whose: Whose, now: Time, resolved: &mut Vec<Resolved>) {
-        let Lookup { places, halves, .. } = self.end(whose);
+        let Lookup { places, halves, is_cut, .. } = self.end(whose);
+        let none = if is_cut { Unresolved::Cut } else { Unresolved::NoAnswer };
         let answers: Vec<Answer> = halves.into_iter().filter_map(|(_, answer)| answer).collect();
         let good: Vec<&Answer> = answers.iter().filter(|answer| !answer.addresses.is_empty()).collect();
         let found = match good.iter().map(|answer| answer.ttl_s).min() {
-            None => Err(answers.first().map_or(Unresolved::NoAnswer, Answer::failure)),
+            // Of a name with no address in one answer, the other one may have all of them.
+            None if is_cut && answers.len() < 2 => Err(none),
+            None => Err(answers.first().map_or(none, Answer::failure)),
             Some(ttl_s) => {
                 let addresses: Vec<IpAddr> = good.iter().flat_map(|answer| answer.addresses.clone()).collect();
                 let kept = match self.resolves {
@@ -277,6 +332,7 @@ impl std::fmt::Display for Unresolved {
             Unresolved::Unknown(why) => f.write_str(why),
             Unresolved::Failed(code) => write!(f, "the name server says `{code}`"),
             Unresolved::NoAnswer => f.write_str("the name server does not answer"),
+            Unresolved::Cut => f.write_str("the name server's answer is cut, and over TCP it gives none"),
         }
     }
 }

@@ -17,7 +17,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
-use sojourn_stats::Span;
+use sojourn_stats::{Span, input};
 
 use crate::error::LoadError;
 use crate::request::endpoint::Endpoint;
@@ -74,7 +74,8 @@ impl Tls {
         let wrong = |why: String| {
             LoadError::Invalid(format!("--ca {}: {why}; a PEM file of certificates is wanted", path.display()))
         };
-        for certificate in CertificateDer::pem_file_iter(path).map_err(|error| wrong(error.to_string()))? {
+        let text = input::bytes(path).map_err(|error| wrong(error.to_string()))?;
+        for certificate in CertificateDer::pem_slice_iter(input::without_mark(&text)) {
             let certificate = certificate.map_err(|error| wrong(error.to_string()))?;
             roots.add(certificate.clone()).map_err(|error| wrong(error.to_string()))?;
             named.push(certificate);

@@ -9,6 +9,7 @@ mod fuzz;
 mod gaps;
 mod hdr;
 mod names;
+mod not_processed;
 mod open;
 mod plans;
 mod proof;
@@ -22,6 +23,8 @@ mod scenarios;
 mod server;
 mod sessions;
 mod shares;
+#[path = "../../../part/tests/it/skip.rs"]
+mod skip;
 mod transports;
 mod url;
 mod watch;

@@ -24,17 +24,59 @@ struct NameServer {
     stop: Arc<AtomicBool>,
 }
 
+/// How a name server says what does not fit into a packet.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Long {
+    /// Its packets hold all.
+    Never,
+    /// It cuts its packets, and answers over TCP.
+    OverTcp,
+    /// It cuts its packets, and closes what comes over TCP.
+    Nowhere,
+}
+
 /// What to say to the question number n (of those for A) for a name: code, records as TTL and data; none: no answer.
 type Say = dyn Fn(usize, RecordType) -> Option<(ResponseCode, Vec<(u32, RData)>)> + Send + Sync;
 
 impl NameServer {
     fn start(say: Box<Say>) -> NameServer {
+        NameServer::start_as(Long::Never, say)
+    }
+
+    /// One whose answers are too long for its packets.
+    fn start_as(long: Long, say: Box<Say>) -> NameServer {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
         let address = socket.local_addr().unwrap();
         let asked: Arc<Mutex<Vec<RecordType>>> = Arc::default();
         let stop = Arc::new(AtomicBool::new(false));
         let (log, over) = (Arc::clone(&asked), Arc::clone(&stop));
+        let listener = TcpListener::bind(address).unwrap();
+        let say = Arc::new(say);
+        let said = Arc::clone(&say);
+        std::thread::spawn(move || {
+            while let Ok((mut stream, _)) = listener.accept() {
+                let mut length = [0; 2];
+                if long == Long::Nowhere || stream.read_exact(&mut length).is_err() {
+                    continue;
+                }
+                let mut question = vec![0; usize::from(u16::from_be_bytes(length))];
+                stream.read_exact(&mut question).unwrap();
+                let question = Message::from_vec(&question).unwrap();
+                let query = question.queries[0].clone();
+                let (code, records) = said(1, query.query_type).unwrap();
+                let mut answer = Message::response(question.metadata.id, OpCode::Query);
+                answer.metadata.response_code = code;
+                answer.add_query(query.clone());
+                for (ttl, data) in records {
+                    answer.add_answer(Record::from_rdata(query.name.clone(), ttl, data));
+                }
+                let answer = answer.to_vec().unwrap();
+                // In two parts, as a network may bring it.
+                stream.write_all(&(answer.len() as u16).to_be_bytes()).unwrap();
+                stream.write_all(&answer).unwrap();
+            }
+        });
         std::thread::spawn(move || {
             let mut buffer = [0; 4096];
             while !over.load(Ordering::SeqCst) {
@@ -51,6 +93,14 @@ impl NameServer {
                 let mut answer = Message::response(question.metadata.id, OpCode::Query);
                 answer.metadata.response_code = code;
                 answer.add_query(query.clone());
+                if long != Long::Never {
+                    answer.metadata.truncation = true;
+                    // The first of them fits: it is not all, and not to be used.
+                    let (ttl, data) = (3600, data(IpAddr::V4(Ipv4Addr::new(127, 9, 9, 9))));
+                    answer.add_answer(Record::from_rdata(query.name.clone(), ttl, data));
+                    socket.send_to(&answer.to_vec().unwrap(), from).unwrap();
+                    continue;
+                }
                 for (ttl, data) in records {
                     answer.add_answer(Record::from_rdata(query.name.clone(), ttl, data));
                 }
@@ -321,4 +371,24 @@ fn the_own_host_needs_no_name_server() {
     let report = run(load);
     assert_eq!(report.counts.ok, 3);
     assert!(report.records.unwrap().iter().all(|record| record.resolved.is_none()));
+}
+
+/// A cut answer is not all that there is: the whole one is asked for over TCP, before the start and during it.
+#[test]
+fn a_cut_answer_is_asked_for_again_over_tcp() {
+    let server = closing();
+    let say = || -> Box<Say> {
+        Box::new(|_, kind| {
+            let many = (0..80).map(|_| (3600, data(HERE))).filter(|_| kind == RecordType::A);
+            Some((ResponseCode::NoError, many.collect()))
+        })
+    };
+    let names = NameServer::start_as(Long::OverTcp, say());
+    let report = run(named(&server, &names, 4, 40));
+    assert_eq!(report.counts.ok, 40, "{:?}", report.counts);
+    assert_eq!(names.questions(), 4, "each of the users asks once, and keeps the answer");
+
+    let names = NameServer::start_as(Long::Nowhere, say());
+    let why = try_run(named(&server, &names, 1, 1)).expect_err("a cut answer is not used").to_string();
+    assert!(why.contains("the name server's answer is cut, and over TCP it gives none"), "{why}");
 }

@@ -5,8 +5,9 @@ use std::net::IpAddr;
 use sojourn_load::{Body, Load, Method, Schedule, Stop, Targets, Template, Url, UrlList, Version};
 use sojourn_stats::Span;
 
-use crate::run::{MS, open, run, saturate, steady};
+use crate::run::{MS, open, run, saturate, steady, try_run};
 use crate::server::{Act, Server, ok};
+use crate::web::{Speak, Web};
 
 fn url_of(server: &Server, path: &str) -> Url {
     Url::parse(&format!("http://{}{path}", server.address)).unwrap()
@@ -189,4 +190,59 @@ fn what_the_generator_is_too_late_for_is_not_sent_but_counted() {
     assert_eq!(report.counts.missed + report.counts.ok, 20);
     let sojourn_load::Proof::Suspect(doubts) = report.verdict else { panic!("{:?}", report.verdict) };
     assert!(doubts.iter().any(|doubt| doubt.text.contains("were not sent")), "{doubts:?}");
+}
+
+/// A request has one host: the given one, in HTTP/1.1 and HTTP/2 (autocannon report 222 is of this kind).
+#[test]
+fn a_host_that_is_given_is_the_only_one() {
+    let server = Server::start(|_| vec![ok("x")]);
+    let mut load = saturate(server.address, 1, 2);
+    load.headers = vec![("x-a".into(), "1".into()), ("Host".into(), "shop.example:8080".into())];
+    assert_eq!(run(load).counts.ok, 2);
+    for head in server.heads() {
+        let hosts: Vec<&str> = head.lines().filter(|line| line.to_ascii_lowercase().starts_with("host:")).collect();
+        assert_eq!(hosts, ["host: shop.example:8080"], "{head}");
+    }
+    let web = Web::start(Speak::Http2, None);
+    let mut load = saturate(web.address, 1, 2);
+    load.headers = vec![("Host".into(), "shop.example".into())];
+    (load.http, load.targets) = (Version::Http2, Targets::Fixed("/5".into()));
+    assert_eq!(run(load).counts.ok, 2);
+    assert!(web.authorities().iter().all(|authority| authority == "shop.example"), "{:?}", web.authorities());
+}
+
+/// What is said by the body, or is not for the server at all, is refused by its name.
+#[test]
+fn headers_and_fragments_that_cannot_go_out() {
+    let server = Server::start(|_| vec![ok("x")]);
+    let refused = |headers: &[(&str, &str)], path: &str| {
+        let mut load = saturate(server.address, 1, 1);
+        load.headers = headers.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        load.targets = Targets::Fixed(path.into());
+        try_run(load).expect_err("it is refused").to_string()
+    };
+    for (headers, path, why) in [
+        (&[("Content-Length", "7")][..], "/", "header `Content-Length`: it is said for you, by the body; leave it out"),
+        (&[("transfer-encoding", "chunked")], "/", "header `transfer-encoding`: it is said for you"),
+        (&[("host", "a"), ("Host", "b")], "/", "header `host`: it is given twice"),
+        (&[("host", "{k}.example")], "/", "header `host`: it is the same for all requests"),
+        (&[("host", "a b")], "/", "host `a b`: expected a host name"),
+        (&[], "/a#b", "path `/a#b`: `#` begins a fragment, which is never sent"),
+    ] {
+        let error = refused(headers, path);
+        assert!(error.contains(why) && !error.contains('\n'), "{error}");
+    }
+    // A list of URLs is what a browser has: its fragments are left out.
+    let base = url_of(&server, "/");
+    let list = format!("/len#frag\nhttp://{}/other?a=1#frag\n", server.address);
+    let list = UrlList::parse(&list, "urls.txt", Some(&base)).unwrap();
+    let mut load = saturate(server.address, 1, 8);
+    (load.targets, load.endpoints) = (list.targets, list.endpoints);
+    assert_eq!(run(load).counts.ok, 8);
+    assert!(
+        paths(&server).iter().all(|path| ["/len", "/other?a=1", "/"].contains(&path.as_str())),
+        "{:?}",
+        paths(&server)
+    );
+    assert!(server.heads().iter().all(|head| !head.contains('#')));
 }

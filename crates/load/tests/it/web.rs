@@ -73,6 +73,7 @@ impl Certificate {
 pub(crate) struct Seen {
     pub(crate) connections: AtomicUsize,
     pub(crate) requests: Mutex<Vec<(Version, String, usize)>>,
+    authorities: Mutex<Vec<String>>,
     /// Most requests that were there at once.
     pub(crate) together: AtomicUsize,
     present: AtomicUsize,
@@ -132,6 +133,11 @@ impl Web {
         Web { address, seen, _stop: stop }
     }
 
+    /// What requests of HTTP/2 call the host.
+    pub(crate) fn authorities(&self) -> Vec<String> {
+        self.seen.authorities.lock().unwrap().clone()
+    }
+
     pub(crate) fn requests(&self) -> Vec<(Version, String, usize)> {
         self.seen.requests.lock().unwrap().clone()
     }
@@ -171,6 +177,8 @@ where
 async fn answer(request: Request<Incoming>, seen: &Seen) -> Response<Full<Bytes>> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map_or(0, |body| body.to_bytes().len());
+    let authority = head.uri.authority().map(|authority| authority.to_string()).unwrap_or_default();
+    seen.authorities.lock().unwrap().push(authority);
     seen.requests.lock().unwrap().push((head.version, head.uri.path().to_owned(), body));
     let present = seen.present.fetch_add(1, Ordering::SeqCst) + 1;
     seen.together.fetch_max(present, Ordering::SeqCst);

@@ -32,7 +32,7 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use sojourn_stats::{Dimension, Law, Span, quantity};
+use sojourn_stats::{Dimension, Law, Span, input, quantity};
 use toml::Spanned;
 
 use super::check::{Element, NetworkError};
@@ -378,7 +378,7 @@ impl CacheText {
             (toml::Value::String(file), None) => {
                 let beside = folder.map(|folder| folder.join(file));
                 let path = beside.filter(|_| !Path::new(file).exists()).unwrap_or_else(|| file.into());
-                let text = std::fs::read_to_string(&path)
+                let text = input::text(&path)
                     .map_err(|e| at(&self.popularity, "popularity", format!("cannot read {}: {e}", path.display())))?;
                 let lines = text.lines().filter(|line| !line.trim().is_empty());
                 let weights: Result<Vec<f64>, _> = lines

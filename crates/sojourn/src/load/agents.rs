@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use sojourn_bed::Child;
 use sojourn_load::agents::{Coordinator, new_secret};
+use sojourn_stats::input;
 
 use crate::exit::{Failure, bad_input, failed};
 
@@ -76,7 +77,7 @@ impl Clients {
 
 /// Reads a secret.
 pub(crate) fn token(path: &Path) -> Result<Vec<u8>, Failure> {
-    let text = std::fs::read_to_string(path)
+    let text = input::text(path)
         .map_err(|error| bad_input(format!("--token-file: cannot read {}: {error}", path.display())))?;
     let secret = text.trim();
     if secret.len() < 16 {

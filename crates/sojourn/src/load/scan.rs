@@ -148,14 +148,6 @@ pub(crate) fn scan(
             break;
         }
     }
-    if let Some(path) = plot {
-        let points: Vec<Point> = steps.iter().map(|(value, report)| point(*value, report)).collect();
-        let title = match range.what {
-            What::Rate => "offered requests per second",
-            other => other.name(),
-        };
-        write_whole(path, svg(&points, title).as_bytes()).map_err(failed)?;
-    }
     if as_json {
         let rows: Vec<_> = steps
             .iter()
@@ -170,7 +162,17 @@ pub(crate) fn scan(
     } else {
         table::outln(&text(range, &steps));
         remark.iter().for_each(|remark| table::outln(&format!("\n{}", table::paragraph("", remark))));
-        plot.iter().for_each(|path| table::outln(&format!("\nThe curve is in {}", path.display())));
+    }
+    if let Some(path) = plot {
+        let points: Vec<Point> = steps.iter().map(|(value, report)| point(*value, report)).collect();
+        let title = match range.what {
+            What::Rate => "offered requests per second",
+            other => other.name(),
+        };
+        write_whole(path, svg(&points, title).as_bytes()).map_err(failed)?;
+        if !as_json {
+            table::outln(&format!("\nThe curve is in {}", path.display()));
+        }
     }
     Ok(steps.iter().map(|(_, report)| print::exit(report)).max().unwrap_or(Exit::Ok))
 }

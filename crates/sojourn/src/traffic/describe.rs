@@ -23,8 +23,10 @@ const PERIODS_MOST: f64 = 1e8;
 
 #[derive(clap::Args)]
 pub(super) struct Describe {
-    /// The file: an access log (Common or Combined), a capture (pcap, pcapng) or a column of numbers, plain or gzip
-    file: PathBuf,
+    /// The file: an access log (Common or Combined), a capture (pcap, pcapng) or a column of numbers, plain or gzip; several
+    /// logs or columns are read as one, `-` is standard input
+    #[arg(required = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    files: Vec<PathBuf>,
     #[command(flatten)]
     column: Column,
     #[command(flatten)]
@@ -61,10 +63,10 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// The input at `path`, and the dimension of its numbers if it is a column of them; they are then in its SI unit.
-    pub(super) fn read(&self, path: &Path) -> Result<(Input, Dimension), Failure> {
+    /// The input in these files, and the dimension of its numbers if it is a column of them; they are then in its SI unit.
+    pub(super) fn read(&self, files: &[PathBuf]) -> Result<(Input, Dimension), Failure> {
         let column = self.numbers.as_deref().map(|column| Some(column).filter(|column| !column.is_empty()));
-        let input = Input::read(path, column).map_err(bad_input)?;
+        let input = Input::read_all(files, column).map_err(bad_input)?;
         let Some(unit) = &self.unit else { return Ok((input, Dimension::Number)) };
         let (factor, dimension) =
             quantity::parse_any(&format!("1 {unit}")).map_err(|e| bad_input(format!("--unit: {e}")))?;
@@ -72,9 +74,23 @@ impl Column {
             Input::Numbers(numbers) => {
                 Ok((Input::Numbers(numbers.iter().map(|number| number * factor).collect()), dimension))
             }
-            _ => Err(bad_input(format!("--unit: {} is no column of numbers, and knows its units", path.display()))),
+            _ => Err(bad_input(format!("--unit: {} is no column of numbers, and knows its units", name(files)))),
         }
     }
+}
+
+/// What messages call these files.
+pub(super) fn name(files: &[PathBuf]) -> String {
+    match files {
+        [file] if file == Path::new("-") => "standard input".into(),
+        [file, more @ ..] if !more.is_empty() => format!("{} and {} more", file.display(), more.len()),
+        files => files.iter().map(|file| file.display().to_string()).collect(),
+    }
+}
+
+/// The same without their folders.
+pub(super) fn short_name(files: &[PathBuf]) -> String {
+    name(&files.iter().map(|file| file.file_name().map_or_else(|| file.clone(), PathBuf::from)).collect::<Vec<_>>())
 }
 
 /// Which part of a log is meant.
@@ -94,11 +110,11 @@ pub(super) struct Window {
 
 impl Window {
     /// What of `input` is in it.
-    pub(super) fn of(&self, input: Input, path: &Path) -> Result<Input, Failure> {
+    pub(super) fn of(&self, input: Input, files: &[PathBuf]) -> Result<Input, Failure> {
         if self.from.is_none() && self.to.is_none() && !self.busy_hour {
             return Ok(input);
         }
-        let path = path.display();
+        let path = name(files);
         let Input::Log(log) = &input else {
             return Err(bad_input(format!(
                 "--from, --to, --busy-hour: {path} is no log, of which a part can be taken"
@@ -137,11 +153,11 @@ impl Window {
 }
 
 pub(super) fn run(arguments: &Describe) -> Result<Exit, Failure> {
-    let (input, dimension) = arguments.column.read(&arguments.file)?;
-    let input = arguments.window.of(input, &arguments.file)?;
+    let (input, dimension) = arguments.column.read(&arguments.files)?;
+    let input = arguments.window.of(input, &arguments.files)?;
     if let Some(path) = &arguments.connections {
         let Input::Capture(capture) = &input else {
-            return Err(bad_input(format!("--connections: {} is no capture", arguments.file.display())));
+            return Err(bad_input(format!("--connections: {} is no capture", name(&arguments.files))));
         };
         write_connections(capture, path)?;
     }
@@ -153,8 +169,16 @@ pub(super) fn run(arguments: &Describe) -> Result<Exit, Failure> {
         Input::Capture(capture) => (describe_capture(capture), capture.warnings()),
         Input::Numbers(numbers) => (describe_numbers(numbers, dimension), Vec::new()),
     };
+    if arguments.json {
+        outln(&serde_json::to_string_pretty(&description).expect("a description is plain JSON"));
+    } else {
+        print(&description);
+    }
+    for warning in warnings {
+        errln(&format!("warning: {warning}"));
+    }
     if let Some(path) = &arguments.report {
-        let name = arguments.file.file_name().unwrap_or_default().to_string_lossy();
+        let name = short_name(&arguments.files);
         let page = traffic::render(&description, &name, env!("CARGO_PKG_VERSION"));
         write_whole(path, page.as_bytes()).map_err(failed)?;
         wrote(path);
@@ -165,14 +189,6 @@ pub(super) fn run(arguments: &Describe) -> Result<Exit, Failure> {
             write_whole(&folder.join(name), drawing.as_bytes()).map_err(failed)?;
         }
         wrote(folder);
-    }
-    if arguments.json {
-        outln(&serde_json::to_string_pretty(&description).expect("a description is plain JSON"));
-    } else {
-        print(&description);
-    }
-    for warning in warnings {
-        errln(&format!("warning: {warning}"));
     }
     Ok(Exit::Ok)
 }
@@ -193,7 +209,7 @@ fn write_counts(input: &Input, arguments: &Describe, path: &Path) -> Result<(), 
         Input::Log(log) => (spread_s(log), log.span().as_secs_f64()),
         Input::Capture(capture) => (capture.openings_s(), capture.span_s()),
         Input::Numbers(_) => {
-            let file = arguments.file.display();
+            let file = name(&arguments.files);
             return Err(bad_input(format!(
                 "--counts: {file} is a column of numbers, and does not say when anything came"
             )));

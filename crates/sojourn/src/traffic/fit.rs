@@ -5,15 +5,17 @@ use std::path::PathBuf;
 use sojourn_lab::folder::write_whole;
 use sojourn_traffic::{Input, fit};
 
-use super::describe::{Column, Window};
+use super::describe::{self, Column, Window};
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::table::{errln, outln, wrote};
 use crate::value::file_to_write;
 
 #[derive(clap::Args)]
 pub(super) struct Fit {
-    /// The file: an access log (Common or Combined), a capture (pcap, pcapng) or a column of numbers, plain or gzip
-    file: PathBuf,
+    /// The file: an access log (Common or Combined), a capture (pcap, pcapng) or a column of numbers, plain or gzip; several
+    /// logs or columns are read as one, `-` is standard input
+    #[arg(required = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    files: Vec<PathBuf>,
     #[command(flatten)]
     column: Column,
     #[command(flatten)]
@@ -24,10 +26,9 @@ pub(super) struct Fit {
 }
 
 pub(super) fn run(arguments: &Fit) -> Result<Exit, Failure> {
-    let (input, dimension) = arguments.column.read(&arguments.file)?;
-    let input = arguments.window.of(input, &arguments.file)?;
-    let path = arguments.file.display();
-    let name = arguments.file.file_name().unwrap_or_default().to_string_lossy();
+    let (input, dimension) = arguments.column.read(&arguments.files)?;
+    let input = arguments.window.of(input, &arguments.files)?;
+    let (path, name) = (describe::name(&arguments.files), describe::short_name(&arguments.files));
     let (text, warnings) = match &input {
         Input::Log(log) => (fit::of_log(log, &name), log.warnings()),
         Input::Capture(capture) => (fit::of_capture(capture, &name), capture.warnings()),

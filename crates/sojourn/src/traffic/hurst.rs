@@ -1,12 +1,12 @@
 //! `sojourn traffic hurst`: how self-similar is a column of numbers?
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use sojourn_lab::folder::write_whole;
 use sojourn_lab::report::plots;
 use sojourn_stats::hurst::{self, Hurst};
+use sojourn_stats::input;
 use sojourn_traffic::column_text;
 use sojourn_traffic::describe::read_column;
 
@@ -36,19 +36,19 @@ pub(crate) fn hurst(arguments: &Arguments) -> Result<Exit, Failure> {
     let unreadable = |error: io::Error| bad_input(format!("cannot read {name}: {error}"));
     let source: Box<dyn Read> = match arguments.file == Path::new("-") {
         true => Box::new(io::stdin()),
-        false => Box::new(File::open(&arguments.file).map_err(unreadable)?),
+        false => Box::new(input::open(&arguments.file).map_err(unreadable)?),
     };
     let text = column_text(source).map_err(unreadable)?;
     let series = read_column(text, arguments.column.as_deref(), &name).map_err(bad_input)?;
     let hurst = hurst::estimate(&series).map_err(|e| bad_input(format!("{name}: {e}")))?;
-    if let Some(path) = &arguments.plot {
-        write_whole(path, plots::hurst::svg(&hurst, &series, &name).as_bytes()).map_err(failed)?;
-        wrote(path);
-    }
     if arguments.json {
         outln(&serde_json::to_string_pretty(&hurst).expect("estimates are plain JSON"));
     } else {
         print(&hurst);
+    }
+    if let Some(path) = &arguments.plot {
+        write_whole(path, plots::hurst::svg(&hurst, &series, &name).as_bytes()).map_err(failed)?;
+        wrote(path);
     }
     Ok(Exit::Ok)
 }

@@ -76,3 +76,29 @@ fn records_and_logs_go_into_a_fifo_and_through_a_link() {
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
 }
+
+/// A run that is over is not lost: its table is told, what fits is written, and both are named.
+#[test]
+fn a_run_that_cannot_be_written_whole_is_told_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let mm1 = folder.path().join("mm1.toml");
+    let text = "name = \"mm1\"\n[workload]\nkind = \"open\"\narrivals = \"exponential(rate = 50 /s)\"\n[system.server]\n\
+                discipline = \"ps\"\ndemand = \"exponential(mean = 10 ms)\"\n";
+    fs::write(&mm1, text).unwrap();
+    // The tables fit into 10 kB, and the page does not.
+    let run = |arguments: &[&str]| {
+        let limited = "ulimit -f 20; exec \"$0\" \"$@\"";
+        Command::new("sh").args(["-c", limited, PROGRAM]).args(arguments).env("COLUMNS", "200").output().unwrap()
+    };
+    let output = run(&["run", mm1.to_str().unwrap(), "--by", "theory", "--out", out.to_str().unwrap()]);
+    let (told, complaint) = (stdout(&output), stderr(&output));
+    assert_eq!(output.status.code(), Some(3), "{told}{complaint}");
+    assert!(told.contains("theory") && told.contains("20.00"), "{told}");
+    for part in ["File too large", "has run.json, outcomes.csv, curves.csv, but not report.html"] {
+        assert!(complaint.contains(part), "{complaint}");
+    }
+    assert!(out.join("outcomes.csv").exists() && !out.join("report.html").exists());
+    let again = sojourn(&["report", out.to_str().unwrap()]);
+    assert!(stdout(&again).contains("20.00"), "what was kept opens: {}", stderr(&again));
+}

@@ -24,6 +24,7 @@ mod gateway;
 mod hostile_reports;
 mod hurst;
 mod imports;
+mod inputs;
 mod live_faults;
 mod load;
 mod loadd;

@@ -135,7 +135,7 @@ fn what_is_no_record_gets_a_line() {
             write("none", header("random") + "{\"origin\":{\"backend\":9,\"origin\":{}}}\n"),
             "line 2: there is no backend 9",
         ),
-        (folder_name.clone(), "directory"),
+        (folder_name.clone(), "it is a folder"),
         (format!("{folder_name}/missing.jsonl"), "No such file"),
     ] {
         let output = sojourn(&["replay", &path]);

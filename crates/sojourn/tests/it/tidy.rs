@@ -65,6 +65,44 @@ fn the_sans_io_crates_do_no_io() {
     assert!(all.is_empty(), "{}", all.join("\n"));
 }
 
+/// Files that a user names are read by `stats::input`, which takes byte order marks and refuses what has no end. What is read
+/// otherwise is the system's, or was written by the program itself.
+#[test]
+fn files_that_a_user_names_are_read_in_one_place() {
+    let others = [
+        "stats/src/input.rs",
+        "bed/src/namespace.rs",
+        "bed/src/run_queue.rs",
+        "lab/src/host.rs",
+        "load/src/generator/awake.rs",
+        "part/src/program/running.rs",
+        "report/src/loadd/proc.rs",
+        "switch/src/kernel/system.rs",
+    ];
+    let calls = ["fs::read(", "fs::read_to_string(", " File::open(", "(File::open(", "fs::File::open(", ".from_path("];
+    let mut all = Vec::new();
+    for path in files(&["rs"]) {
+        let Ok(inside) = path.strip_prefix(root().join("crates")) else { continue };
+        let is_code = inside.iter().nth(1).is_some_and(|folder| folder == "src");
+        if !is_code || others.iter().any(|other| inside == Path::new(other)) || path.ends_with("proof.rs") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("sources are text");
+        for (index, line) in text.split("#[cfg(test)]").next().unwrap_or_default().lines().enumerate() {
+            let names_its_own = ["\"/proc", "\"/sys", "\"/etc", "\"/dev"].iter().any(|start| line.contains(start));
+            let is_comment = line.trim_start().starts_with("//");
+            if calls.iter().any(|call| line.contains(call))
+                && !names_its_own
+                && !is_comment
+                && !path.ends_with("tests.rs")
+            {
+                all.push(format!("{}:{}: read it by `sojourn_stats::input`", path.display(), index + 1));
+            }
+        }
+    }
+    assert!(all.is_empty(), "{}", all.join("\n"));
+}
+
 #[test]
 fn links_in_documents_lead_somewhere() {
     let all = complaints(&["md"], |path, line| {

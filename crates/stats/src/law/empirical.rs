@@ -1,7 +1,8 @@
 //! Observations from a file as a law: each equally likely.
 
-use std::fs;
 use std::path::PathBuf;
+
+use crate::input;
 
 #[derive(Debug, PartialEq)]
 pub(super) struct Empirical {
@@ -16,7 +17,7 @@ impl Empirical {
     /// One number per line; empty lines and lines that begin with `#` are skipped.
     pub(super) fn read(path: PathBuf, unit_name: &str, unit: f64) -> Result<Empirical, String> {
         let shown = path.display();
-        let text = fs::read_to_string(&path).map_err(|error| format!("cannot read `{shown}`: {error}"))?;
+        let text = input::text(&path).map_err(|error| format!("cannot read `{shown}`: {error}"))?;
         let mut values = Vec::new();
         for (index, line) in text.lines().enumerate() {
             let line = line.trim();

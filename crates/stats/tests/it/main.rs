@@ -13,6 +13,7 @@ mod hurst_imitations;
 mod hurst_input;
 mod hurst_spectrum;
 mod hurst_whittle;
+mod input;
 mod intervals;
 mod law_errors;
 mod law_quantiles;

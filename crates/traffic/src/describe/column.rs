@@ -2,9 +2,10 @@
 
 use std::io::{BufRead, Read};
 
-use sojourn_stats::{Dimension, nearest};
+use sojourn_stats::{Dimension, input, nearest};
 use thiserror::Error;
 
+use super::variable::unrounded;
 use super::{Description, Facts, Variable, ascending, mean, variance};
 
 /// Why a text is not a column of numbers.
@@ -41,9 +42,12 @@ pub fn describe_numbers(numbers: &[f64], dimension: Dimension) -> Description {
     if negative > 0 {
         facts.count("negative", negative as u64);
     }
-    let variable = Variable::of("number", "The numbers", numbers, dimension);
+    let rounded = Some(numbers).filter(|_| dimension == Dimension::Time).and_then(unrounded);
+    let values = rounded.as_ref().map_or(numbers, |(values, _)| values);
+    let variable = Variable::of("number", "The numbers", values, dimension);
     variable.tell(&mut facts);
-    let remarks = variable.remarks();
+    let mut remarks = variable.remarks();
+    remarks.extend(rounded.map(|(_, remark)| remark));
     Description { of: "numbers", facts: facts.all, variables: vec![variable], remarks, ..Description::default() }
 }
 
@@ -79,7 +83,8 @@ fn read(mut text: &mut dyn BufRead, column: Option<&str>, name: &str) -> Result<
             return Err(ColumnError(format!("{name}:{index}: a line of more than {LINE_MAX} bytes holds no number")));
         }
         let no_text = |_| ColumnError(format!("{name}: a binary file, not a column of numbers"));
-        let line = std::str::from_utf8(&line).map_err(no_text)?.trim();
+        // Of files that were put together, each may begin with its mark.
+        let line = std::str::from_utf8(input::without_mark(&line)).map_err(no_text)?.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
         }

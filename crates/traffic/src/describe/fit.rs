@@ -15,6 +15,8 @@ use sojourn_stats::{Dimension, Law, quantity};
 use thiserror::Error;
 
 use super::hurst::{of_counts, undoubted};
+use super::log::response_times;
+use super::variable::unrounded;
 use super::{Memory, Popularity, Profiled, Variable, digits, profiled, spread_s};
 use crate::arrivals::Arrivals as Written;
 use crate::recorded::capture::{Begin, Capture};
@@ -82,6 +84,16 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
         ));
     }
     remarks.push("The log has whole seconds: within them requests are spread evenly.".into());
+    if let Some((times, _)) = response_times(log.entries().iter().filter(|entry| good(entry.status)))
+        && let Some(best) = times.fits.first()
+    {
+        let (mean, law) = (quantity::format(digits(times.mean), Dimension::Time), &best.law);
+        remarks.push(format!(
+            "Response times, by the log ({} of them): {mean} in the mean, and the likeliest law is {law}, within {:.3} of the \
+             data. They hold waiting and the client's network too, so they are what a model is to come near, and no demand.",
+            times.count, best.kolmogorov
+        ));
+    }
     arrivals_text(Arrivals {
         what: format!("requests of {name}"),
         instants_s: kept().map(|(_, instant_s)| *instant_s).collect(),
@@ -134,15 +146,19 @@ pub fn of_capture(capture: &Capture, name: &str) -> Result<String, NoWorkload> {
 /// # Errors
 /// When no law can be fitted.
 pub fn of_numbers(numbers: &[f64], dimension: Dimension) -> Result<String, NoWorkload> {
-    let variable = Variable::of("number", "The numbers", numbers, dimension);
+    let rounded = Some(numbers).filter(|_| dimension == Dimension::Time).and_then(unrounded);
+    let values = rounded.as_ref().map_or(numbers, |(values, _)| values);
+    let variable = Variable::of("number", "The numbers", values, dimension);
     if variable.not_positive > 0 {
         let (some, all) = (variable.not_positive, numbers.len());
+        let times = if dimension == Dimension::Number { "; if they are rounded times, say so: --unit s" } else { "" };
         return Err(NoWorkload(format!(
-            "{some} of {all} numbers are not above 0; the laws that are fitted are of positive ones"
+            "{some} of {all} numbers are not above 0; the laws that are fitted are of positive ones{times}"
         )));
     }
     let best = variable.fits.first().ok_or_else(|| NoWorkload(variable.no_fit.clone().unwrap_or_default()))?;
     let mut text = comment(&variable.verdict());
+    rounded.iter().for_each(|(_, remark)| text += &comment(&format!("{remark}.")));
     for fit in &variable.fits {
         let (name, off, behind, law) = (fit.family.name(), fit.kolmogorov, fit.bic - best.bic, &fit.law);
         let _ = writeln!(text, "# {name:<28} distance {off:.4}  BIC {behind:+.1}  {law}");

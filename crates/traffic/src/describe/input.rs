@@ -1,15 +1,15 @@
 //! What a file is, by its content: an access log, a capture, or a column of numbers.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, Cursor, Read};
 use std::path::Path;
 
-use flate2::bufread::MultiGzDecoder;
+use sojourn_stats::input;
 use thiserror::Error;
 
 use super::{ColumnError, read_column};
 use crate::recorded::capture::{Capture, CaptureError};
 use crate::recorded::log::{Log, LogError};
+use crate::text::unpacked;
 
 /// Bytes at the start of a file that tell what it is.
 const HEAD: usize = 1 << 14;
@@ -49,6 +49,9 @@ pub enum InputError {
     /// As a column.
     #[error(transparent)]
     Column(#[from] ColumnError),
+    /// They cannot be read as one.
+    #[error("{0}: several files are read as one if all are logs, or all are columns of numbers")]
+    Several(String),
 }
 
 impl Input {
@@ -60,17 +63,63 @@ impl Input {
     /// When it cannot be read, and as [`Log::read`], [`Capture::read`] and [`read_column`].
     pub fn read(path: &Path, column: Option<Option<&str>>) -> Result<Input, InputError> {
         let name = path.display().to_string();
+        let file = input::open(path).map_err(|error| InputError::Io(format!("cannot read {name}: {error}")))?;
+        Input::read_from(file, &name, column)
+    }
+
+    /// Reads several files, of which `-` is standard input: logs as one log in the order of time, columns as one column.
+    ///
+    /// # Errors
+    /// As [`Input::read`]; for several of different kinds, or several captures.
+    pub fn read_all(paths: &[impl AsRef<Path>], column: Option<Option<&str>>) -> Result<Input, InputError> {
+        let mut inputs = Vec::new();
+        for path in paths.iter().map(AsRef::as_ref) {
+            inputs.push(match path == Path::new("-") {
+                true => Input::read_from(io::stdin(), "standard input", column)?,
+                false => Input::read(path, column)?,
+            });
+        }
+        if inputs.len() == 1 {
+            return Ok(inputs.remove(0));
+        }
+        let (mut logs, mut numbers) = (Vec::new(), Vec::new());
+        for input in inputs {
+            match input {
+                Input::Log(log) => logs.push(log),
+                Input::Numbers(more) => numbers.extend(more),
+                Input::Capture(_) => return Err(InputError::Several("a capture among several files".into())),
+            }
+        }
+        match (logs.is_empty(), numbers.is_empty()) {
+            (false, true) => Ok(Input::Log(Log::joined(logs))),
+            (true, false) => Ok(Input::Numbers(numbers)),
+            _ => Err(InputError::Several("logs and columns of numbers".into())),
+        }
+    }
+
+    /// Reads `source`; `name` is what messages call it.
+    ///
+    /// # Errors
+    /// As [`Input::read`].
+    pub fn read_from(
+        mut source: impl Read + Send + 'static,
+        name: &str,
+        column: Option<Option<&str>>,
+    ) -> Result<Input, InputError> {
         let io = |error: io::Error| InputError::Io(format!("cannot read {name}: {error}"));
+        let mut packed = Vec::new();
+        source.by_ref().take(HEAD as u64).read_to_end(&mut packed).map_err(io)?;
         let mut head = Vec::new();
-        File::open(path).and_then(unpack).map_err(io)?.take(HEAD as u64).read_to_end(&mut head).ok();
+        // Of what is packed, the head ends in the middle.
+        let _ = unpacked(Cursor::new(packed.clone())).map_err(io)?.take(HEAD as u64).read_to_end(&mut head);
+        let source = Cursor::new(packed).chain(source);
         if column.is_none() && Capture::is_one(&head) {
-            return Ok(Input::Capture(Capture::read(path)?));
+            return Ok(Input::Capture(Capture::read_from(source, name)?));
         }
         if column.is_some() || is_column(&head) {
-            let text = column_text(File::open(path).map_err(io)?).map_err(io)?;
-            return Ok(Input::Numbers(read_column(text, column.flatten(), &name)?));
+            return Ok(Input::Numbers(read_column(unpacked(source).map_err(io)?, column.flatten(), name)?));
         }
-        match Log::read(path) {
+        match Log::read_from(source, name) {
             Ok(log) => Ok(Input::Log(log)),
             Err(error) => Err(match first_column(&head).filter(|_| matches!(error, LogError::NoGoodLine { .. })) {
                 Some(column) => InputError::Table { error, column },
@@ -85,17 +134,7 @@ impl Input {
 /// # Errors
 /// When its first bytes cannot be read.
 pub fn column_text(source: impl Read + 'static) -> io::Result<impl BufRead> {
-    Ok(BufReader::with_capacity(1 << 16, unpack(source)?))
-}
-
-/// The bytes, unpacked where they are gzip.
-fn unpack(source: impl Read + 'static) -> io::Result<Box<dyn Read>> {
-    let mut source = BufReader::new(source);
-    let mut magic = Vec::new();
-    source.by_ref().take(2).read_to_end(&mut magic)?;
-    let gzip = magic == b"\x1f\x8b";
-    let source = io::Cursor::new(magic).chain(source);
-    Ok(if gzip { Box::new(MultiGzDecoder::new(source)) } else { Box::new(source) })
+    unpacked(source)
 }
 
 /// Whether the text that begins so is a column of numbers, with or without a heading.

@@ -2,8 +2,9 @@
 
 use sojourn_stats::{Dimension, Stream};
 
+use super::variable::unrounded;
 use super::{Description, Facts, Popularity, Rate, Variable, ascending, cache, hurst, mean, profiled, scv, sessions};
-use crate::recorded::log::{Log, Method, RESOLUTION_S};
+use crate::recorded::log::{Entry, Log, Method, RESOLUTION_S};
 
 /// What a log holds: how much, how long, how fast, how large, how concentrated, how bursty, how bad.
 pub fn describe(log: &Log) -> Description {
@@ -60,6 +61,18 @@ pub fn describe(log: &Log) -> Description {
     let size = Variable::of("size", "Sizes of the replies", &sizes, Dimension::Size);
     size.tell(&mut facts);
 
+    let response = response_times(log.entries().iter());
+    if let Some((response, _)) = &response {
+        facts.group("response times (at the end of the lines, as nginx's $request_time)");
+        let sorted = ascending(log.entries().iter().filter_map(Entry::response_s));
+        facts.count("response_times", sorted.len() as u64);
+        facts.number("response_time_mean", mean(&sorted), "s");
+        facts.number("response_time_scv", scv(&sorted), "1");
+        facts.quantiles("response_time", &sorted, &[0.5, 0.9, 0.99, 0.999], "s");
+        facts.number("response_time_max", sorted.last().copied().unwrap_or(f64::NAN), "s");
+        response.tell(&mut facts);
+    }
+
     facts.group("popularity and caching");
     let mut counts = vec![0u64; log.paths().len()];
     for entry in log.entries() {
@@ -108,6 +121,12 @@ pub fn describe(log: &Log) -> Description {
     }
     remarks.extend(gap.remarks());
     remarks.extend(size.remarks());
+    let mut variables = vec![size, gap];
+    if let Some((response, remark)) = response {
+        remarks.extend(response.remarks());
+        remarks.extend(remark);
+        variables.insert(1, response);
+    }
     let mut rate = Rate::of(&instants_s, span_s);
     if let Some(first) = log.entries().first() {
         rate.start = Some(log.local_time(first.time_s));
@@ -116,13 +135,26 @@ pub fn describe(log: &Log) -> Description {
     Description {
         of: "access log",
         facts: facts.all,
-        variables: vec![size, gap],
+        variables,
         memory,
         rate: Some(rate),
         popularity: Some(popularity),
         cache,
         remarks,
     }
+}
+
+/// The response times that lines end with, and what is to be known of them; none where no line has one.
+pub(super) fn response_times<'a>(entries: impl Iterator<Item = &'a Entry>) -> Option<(Variable, Option<String>)> {
+    let times_s: Vec<f64> = entries.filter_map(Entry::response_s).collect();
+    if times_s.is_empty() {
+        return None;
+    }
+    let (times_s, remark) = match unrounded(&times_s) {
+        Some((times_s, remark)) => (times_s, Some(format!("response_time: {remark}"))),
+        None => (times_s, None),
+    };
+    Some((Variable::of("response_time", "Response times by the log", &times_s, Dimension::Time), remark))
 }
 
 /// The requests' instants (s from the start of the first one's second), each spread evenly inside its second, seeded, in

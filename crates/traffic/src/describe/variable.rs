@@ -4,7 +4,7 @@ use serde::Serialize;
 use sojourn_stats::fit::goodness::BOOTSTRAP_MOST;
 use sojourn_stats::fit::hill::{self, Kind, Tail};
 use sojourn_stats::fit::{Family, Fit, FitError, Sample, Shape, bootstrap, candidates};
-use sojourn_stats::{Dimension, Stream};
+use sojourn_stats::{Dimension, Stream, quantity};
 
 use super::{Facts, ascending, log_spaced};
 
@@ -226,6 +226,26 @@ impl Variable {
         remarks.extend(self.tail_against_law());
         remarks
     }
+}
+
+/// Times of which some are 0 because a clock with steps has rounded them: half a step in their place, and a sentence that says
+/// so. None where none is 0, or the others are multiples of no step.
+pub(crate) fn unrounded(times_s: &[f64]) -> Option<(Vec<f64>, String)> {
+    let zeros = times_s.iter().filter(|time| **time == 0.0).count();
+    if zeros == 0 || times_s.iter().any(|time| *time < 0.0) {
+        return None;
+    }
+    let is_multiple =
+        |time: f64, step: f64| ((time / step) - (time / step).round()).abs() < 1e-6 * (time / step).max(1.0);
+    let mut steps = (0..=9).map(|digits| 10_f64.powi(-digits));
+    let step = steps.find(|step| times_s.iter().all(|time| is_multiple(*time, *step)))?;
+    let remark = format!(
+        "{zeros} of {} times are 0, which is less than {}, the step of their clock: laws are fitted with half a step in \
+         their place",
+        times_s.len(),
+        quantity::format(step, Dimension::Time)
+    );
+    Some((times_s.iter().map(|time| if *time == 0.0 { step / 2.0 } else { *time }).collect(), remark))
 }
 
 fn fits(sorted: &[f64], dimension: Dimension) -> Result<Vec<Fit>, FitError> {

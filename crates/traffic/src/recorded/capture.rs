@@ -134,6 +134,16 @@ pub enum CaptureError {
         /// Number and name of the type.
         found: String,
     },
+    /// Its times are in a unit in which nothing counts.
+    #[error(
+        "{name}: an interface of it counts time in units of 10^-{exponent} s (if_tsresol); at most 10^-38 s can be right"
+    )]
+    Unit {
+        /// What was read.
+        name: String,
+        /// The exponent.
+        exponent: u8,
+    },
     /// There is no TCP in it.
     #[error("{name}: none of its {packets} packets is of TCP{cut}")]
     NoTcp {

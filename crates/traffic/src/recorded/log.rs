@@ -7,6 +7,7 @@
 mod line;
 mod read;
 
+use std::collections::HashMap;
 use std::fmt;
 
 use sojourn_stats::Span;
@@ -47,6 +48,16 @@ pub struct Entry {
     pub status: u16,
     /// What was to be done.
     pub method: Method,
+    /// Milliseconds; [`u32::MAX`] where the log does not say.
+    response_ms: u32,
+}
+
+impl Entry {
+    /// How long the server took (s), by nginx's `$request_time` at the end of the line: to the last byte sent, in whole
+    /// milliseconds.
+    pub fn response_s(&self) -> Option<f64> {
+        (self.response_ms != u32::MAX).then(|| f64::from(self.response_ms) / 1e3)
+    }
 }
 
 /// Why a file is not a log.
@@ -100,7 +111,10 @@ pub enum LogError {
         fault: String,
     },
     /// No line of it is in the format.
-    #[error("{name}: none of {bad_lines} lines is in Common or Combined Log Format; line {line} has {fault}: `{text}`")]
+    #[error(
+        "{name}: none of {bad_lines} lines is in Common or Combined Log Format (nor with `name:port` before it); line {line} \
+         has {fault}: `{text}`"
+    )]
     NoGoodLine {
         /// What was read.
         name: String,
@@ -280,6 +294,31 @@ impl Log {
         (time_s + i64::from(self.zone_s)).rem_euclid(86_400)
     }
 
+    /// The requests of several logs as one, in the order of time. Of its bad lines there are the numbers only.
+    #[must_use]
+    pub fn joined(logs: impl IntoIterator<Item = Log>) -> Log {
+        let mut all = Log::default();
+        let (mut hosts, mut paths) = (HashMap::new(), HashMap::new());
+        for mut log in logs {
+            if all.entries.is_empty() {
+                all.zone_s = log.zone_s;
+            }
+            let clients = numbered(std::mem::take(&mut log.hosts), &mut hosts, &mut all.hosts);
+            let objects = numbered(std::mem::take(&mut log.paths), &mut paths, &mut all.paths);
+            all.entries.extend(log.entries.iter().map(|entry| Entry {
+                client: clients[entry.client as usize],
+                object: objects[entry.object as usize],
+                ..*entry
+            }));
+            all.lines += log.lines;
+            all.bad.iter_mut().zip(log.bad).for_each(|(all, bad)| *all += bad);
+            all.unsorted += log.unsorted;
+            all.largest_step_back_s = all.largest_step_back_s.max(log.largest_step_back_s);
+        }
+        all.entries.sort_by_key(|entry| entry.time_s);
+        all
+    }
+
     /// What the user should know before trusting the log: bad lines and lines out of order, one line each.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
@@ -289,11 +328,11 @@ impl Log {
             let numbers: Vec<String> = self.first_bad.iter().map(|(line, _)| line.to_string()).collect();
             let more = if self.bad_lines() > self.first_bad.len() as u64 { ", ..." } else { "" };
             warnings.push(format!(
-                "{} of {} lines are bad and left out ({}): line {}{more}",
+                "{} of {} lines are bad and left out ({}){}",
                 self.bad_lines(),
                 self.lines,
                 reasons.join(", "),
-                numbers.join(", "),
+                if numbers.is_empty() { String::new() } else { format!(": line {}{more}", numbers.join(", ")) },
             ));
         }
         if self.unsorted > 0 {
@@ -334,4 +373,15 @@ impl fmt::Debug for Log {
             .field("unsorted", &self.unsorted)
             .finish()
     }
+}
+
+/// The numbers of these names among `all`, to which the new ones are added.
+fn numbered(names: Vec<String>, numbers: &mut HashMap<String, u32>, all: &mut Vec<String>) -> Vec<u32> {
+    let number = |name: String| {
+        *numbers.entry(name).or_insert_with_key(|name| {
+            all.push(name.clone());
+            all.len() as u32 - 1
+        })
+    };
+    names.into_iter().map(number).collect()
 }

@@ -16,16 +16,14 @@
 
 mod pairs;
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead};
 use std::path::Path;
 
-use flate2::bufread::MultiGzDecoder;
-use sojourn_stats::{Dimension, Span, quantity};
+use sojourn_stats::{Dimension, Span, input, quantity};
 
 pub use self::pairs::Pairs;
 
-use crate::text::TextError;
+use crate::text::{TextError, unpacked};
 
 /// A trace.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,7 +59,7 @@ impl Trace {
         let mut columns: Option<Columns> = None;
         let mut entries = Vec::new();
         let mut left_out = 0;
-        for (index, line) in text.lines().enumerate() {
+        for (index, line) in input::lines(text).enumerate() {
             let line_fault = |fault: String| TextError::Line { name: name.into(), line: index as u64 + 1, fault };
             let line = line.map_err(|error| line_fault(error.to_string()))?;
             let line = line.split('#').next().unwrap_or("").trim();
@@ -163,9 +161,7 @@ impl Trace {
 
 /// The text of a file, plain or gzip (told apart by content).
 fn opened(path: &Path) -> io::Result<Box<dyn BufRead>> {
-    let mut source = BufReader::with_capacity(1 << 16, File::open(path)?);
-    let gzip = source.fill_buf()?.starts_with(b"\x1f\x8b");
-    Ok(if gzip { Box::new(BufReader::new(MultiGzDecoder::new(source))) } else { Box::new(source) })
+    unpacked(input::open(path)?)
 }
 
 fn moments(values: impl ExactSizeIterator<Item = f64> + Clone) -> (f64, f64) {

@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sojourn_stats::{Dimension, Law, Span, Stream, Time, quantity};
+use sojourn_stats::{Dimension, Law, Span, Stream, Time, input, quantity};
 
 use super::Sessions;
 use crate::arrivals::Arrivals;
@@ -65,7 +65,7 @@ impl SessionList {
     /// When the file cannot be read, and as [`SessionList::parse`].
     pub fn read(path: &Path) -> Result<SessionList, TextError> {
         let name = path.display().to_string();
-        match std::fs::read_to_string(path) {
+        match input::text(path) {
             Ok(text) => SessionList::parse(&text, &name),
             Err(error) => Err(TextError::Whole { name, fault: error.to_string() }),
         }

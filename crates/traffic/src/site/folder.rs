@@ -10,7 +10,7 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use sojourn_stats::nearest;
+use sojourn_stats::{input, nearest};
 
 use super::{CLASSES, File, Kind, Page, Site};
 use crate::text::TextError;
@@ -64,8 +64,8 @@ impl Site {
     pub fn read(path: &Path) -> Result<Site, TextError> {
         let path = if path.is_dir() { path.join(TABLE) } else { path.to_path_buf() };
         let name = path.display().to_string();
-        match fs::read(&path) {
-            Ok(text) => Site::parse(&text, &name),
+        match input::text(&path) {
+            Ok(text) => Site::parse(text.as_bytes(), &name),
             Err(error) => Err(TextError::Whole { name, fault: error.to_string() }),
         }
     }

@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use sojourn_stats::Stream;
+use sojourn_stats::{Stream, input};
 
 use crate::text::TextError;
 
@@ -65,7 +65,7 @@ impl FileList {
     /// When the file cannot be read, and as [`FileList::parse`].
     pub fn read(path: &Path) -> Result<FileList, TextError> {
         let name = path.display().to_string();
-        match std::fs::read_to_string(path) {
+        match input::text(path) {
             Ok(text) => FileList::parse(&text, &name),
             Err(error) => Err(TextError::Whole { name, fault: error.to_string() }),
         }

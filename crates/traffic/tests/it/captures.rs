@@ -120,16 +120,20 @@ fn block(big: bool, kind: u32, body: &[u8]) -> Vec<u8> {
 
 /// Nanoseconds by the option of the interface, or microseconds, which is what goes without saying.
 fn pcapng(link: u16, big: bool, nanoseconds: bool, segments: &[Segment<'_>]) -> Vec<u8> {
+    let option = [&two(big, 9)[..], &two(big, 1), &[9, 0, 0, 0], &[0; 4]].concat();
+    let unit = if nanoseconds { 1_000_000_000 } else { 1_000_000 };
+    pcapng_of(link, big, if nanoseconds { &option } else { &[] }, unit, segments)
+}
+
+/// As [`pcapng`], with these options of the interface, which say so many units a second.
+fn pcapng_of(link: u16, big: bool, options: &[u8], unit: u128, segments: &[Segment<'_>]) -> Vec<u8> {
     let section = [&four(big, 0x1a2b_3c4d)[..], &two(big, 1), &two(big, 0), &[0xff; 8]].concat();
-    let mut interface = [&two(big, link)[..], &[0, 0], &four(big, 0)].concat();
-    if nanoseconds {
-        interface.extend([&two(big, 9)[..], &two(big, 1), &[9, 0, 0, 0], &[0; 4]].concat());
-    }
+    let interface = [&two(big, link)[..], &[0, 0], &four(big, 0), options].concat();
     let mut file = [block(big, 0x0a0d_0d0a, &section), block(big, 1, &interface)].concat();
     for one in segments {
         let mut frame = frame(link, one);
         let ns = START_NS + one.at_us * 1000;
-        let ticks = if nanoseconds { ns } else { ns / 1000 };
+        let ticks = (u128::from(ns) * unit / 1_000_000_000) as u64;
         let length = frame.len() as u32;
         frame.resize(frame.len().next_multiple_of(4), 0);
         let header = [0, (ticks >> 32) as u32, ticks as u32, length, length].map(|value| four(big, value)).concat();
@@ -351,4 +355,51 @@ fn no_bytes_are_a_surprise() {
             }
         }
     }
+}
+
+/// Units of an interface that are powers of two or ten, with an offset, in both byte orders: the same instants (libpcap report
+/// 577 is of this kind).
+#[test]
+fn every_unit_of_time() {
+    let segments: Vec<Segment<'_>> = [0, 2_000_000]
+        .into_iter()
+        .flat_map(|at_us| exchange(if at_us == 0 { CLIENT } else { "10.0.0.8:40000" }, SERVER, 1, at_us, REPLY))
+        .collect();
+    for big in [false, true] {
+        let option = |exponent: u8| [&two(big, 9)[..], &two(big, 1), &[exponent, 0, 0, 0], &[0; 4]].concat();
+        for (exponent, unit) in
+            [(3, 1000), (6, 1_000_000), (9, 1_000_000_000), (0x80 | 20, 1 << 20), (0x80 | 30, 1 << 30)]
+        {
+            let file = pcapng_of(1, big, &option(exponent), unit, &segments);
+            let capture = Capture::read_from(&file[..], "x.pcapng").unwrap();
+            let starts: Vec<f64> = capture.connections().iter().map(|one| one.start_ns as f64 / 1e9).collect();
+            let unit_s = 1.0 / unit as f64;
+            assert!((starts[0] - START_NS as f64 / 1e9).abs() < 1.1 * unit_s + 1e-6, "{exponent:#x}: {starts:?}");
+            assert!((starts[1] - starts[0] - 2.0).abs() < 1.1 * unit_s + 1e-6, "{exponent:#x}: {starts:?}");
+            let duration_s = capture.connections()[0].duration_ns as f64 / 1e9;
+            assert!((duration_s - 0.0016).abs() < 1.1 * unit_s + 1e-6, "{exponent:#x}: {duration_s}");
+        }
+        let offset = if big { 3600_i64.to_be_bytes() } else { 3600_i64.to_le_bytes() };
+        let ahead = [&two(big, 14)[..], &two(big, 8), &offset, &[0; 4]].concat();
+        let capture = Capture::read_from(&pcapng_of(1, big, &ahead, 1_000_000, &segments)[..], "x.pcapng").unwrap();
+        assert_eq!(capture.first_ns(), START_NS + 3_600_000_000_000);
+        let none = Capture::read_from(&pcapng_of(1, big, &option(39), 1, &segments)[..], "x.pcapng").unwrap_err();
+        assert!(none.to_string().contains("units of 10^-39 s (if_tsresol)"), "{none}");
+    }
+}
+
+/// Without its interface, a packet has no time that is known.
+#[test]
+fn a_packet_of_an_unknown_interface_is_counted_apart() {
+    let segments = exchange(CLIENT, SERVER, 1, 0, REPLY);
+    let mut file = pcapng(1, false, false, &segments);
+    let block = block(false, 6, &[[7, 0, 5, 4, 4].map(|value| four(false, value)).concat(), vec![0; 4]].concat());
+    file.extend(block);
+    let capture = Capture::read_from(&file[..], "x.pcapng").unwrap();
+    assert_eq!(capture.packets(), segments.len() as u64 + 1);
+    assert!(
+        capture.warnings().iter().any(|warning| warning.starts_with("1 packets have no time")),
+        "{:?}",
+        capture.warnings()
+    );
 }

@@ -1,11 +1,11 @@
 //! Workloads fitted to logs: what was put in comes out.
 
 use sojourn_stats::{Dimension, Law, Stream};
-use sojourn_traffic::describe::profiled;
+use sojourn_traffic::describe::{Value, describe, describe_numbers, profiled};
 use sojourn_traffic::fit;
 use sojourn_traffic::{Arrivals, Profile, Sizes, Workload};
 
-use crate::support::{first, open, read};
+use crate::support::{first, line, open, read};
 
 /// A log of a Poisson process of `rate` per second times the level of its hour, sizes lognormal, every twentieth request
 /// failed and large.
@@ -154,6 +154,69 @@ fn a_column_gives_a_law() {
     let told = |numbers: &[f64]| fit::of_numbers(numbers, Dimension::Number).unwrap_err().to_string();
     assert!(told(&[1.0, 2.0, -3.0, 0.0]).starts_with("2 of 4 numbers are not above 0"));
     assert!(told(&[1.0, 2.0]).contains("at least 10"));
+}
+
+/// A clock in milliseconds rounds short times to 0: they are half a millisecond, and that is said. Zeros that are no rounding,
+/// or may be none, are still refused.
+#[test]
+fn zeros_among_times_are_rounding() {
+    let law = Law::parse("exponential(mean = 2 ms)", Dimension::Time).unwrap();
+    let mut stream = Stream::new(1, "fit", "rounded");
+    let times: Vec<f64> = (0..20_000).map(|_| (law.sample(&mut stream) * 1e3).floor() / 1e3).collect();
+    let zeros = times.iter().filter(|time| **time == 0.0).count();
+    let text = fit::of_numbers(&times, Dimension::Time).unwrap();
+    let said = text.replace("\n# ", " ");
+    assert!(
+        said.contains(&format!("{zeros} of 20000 times are 0, which is less than 1 ms, the step of their clock")),
+        "{text}"
+    );
+    let description = describe_numbers(&times, Dimension::Time);
+    assert!(
+        description.remarks.iter().any(|remark| remark.contains("the step of their clock")),
+        "{:?}",
+        description.remarks
+    );
+    assert_eq!((description.variables[0].count, description.variables[0].not_positive), (20_000, 0));
+    let refused = fit::of_numbers(&times, Dimension::Number).unwrap_err().to_string();
+    assert!(refused.ends_with("if they are rounded times, say so: --unit s"), "{refused}");
+    let exact: Vec<f64> = [0.0].into_iter().chain((0..100).map(|_| law.sample(&mut stream))).collect();
+    assert!(fit::of_numbers(&exact, Dimension::Time).is_err());
+}
+
+/// nginx's `$request_time`, described and fitted.
+#[test]
+fn response_times_of_a_log() {
+    let law = Law::parse("lognormal(mean = 80 ms, cv = 1.5)", Dimension::Time).unwrap();
+    let mut stream = Stream::new(1, "log", "response");
+    let mut text = String::new();
+    let mut times = Vec::new();
+    for second in 0..3000 {
+        let time_s = (law.sample(&mut stream) * 1e3).floor() / 1e3;
+        times.push(time_s);
+        let size = 100 + stream.below(5000) as u64;
+        text += &format!("{} \"-\" \"curl/7\" {time_s:.3}\n", line(second, "/a", size).trim_end());
+    }
+    let log = read(&text).unwrap();
+    let description = describe(&log);
+    let fact = |name: &str| match &description.facts.iter().find(|fact| fact.name == name).expect(name).value {
+        Value::Number(number) => *number,
+        Value::Count(count) => *count as f64,
+        Value::Text(text) => panic!("{name}: {text}"),
+    };
+    assert_eq!(fact("response_times"), 3000.0);
+    let mean = times.iter().sum::<f64>() / 3000.0;
+    assert!((fact("response_time_mean") - mean).abs() < 1e-9);
+    let mut sorted = times.clone();
+    sorted.sort_unstable_by(f64::total_cmp);
+    assert_eq!(fact("response_time_p90"), sorted[2699]);
+    let variable = description.variables.iter().find(|variable| variable.name == "response_time").unwrap();
+    let fitted = &variable.fits[0].law;
+    for x in [0.02, 0.05, 0.2, 0.5] {
+        // Six errors of an empirical distribution function.
+        assert!((fitted.cdf(x) - law.cdf(x)).abs() < 6.0 * 0.5 / 3000f64.sqrt(), "{x}: {fitted}");
+    }
+    let workload = fit::of_log(&log, "access.log").unwrap().replace("\n# ", " ");
+    assert!(workload.contains("Response times, by the log (3000 of them): "), "{workload}");
 }
 
 #[test]

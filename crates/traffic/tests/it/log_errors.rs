@@ -62,7 +62,7 @@ fn no_good_line() {
     let error = read("\nOnce upon a time\nthere was no log\n").unwrap_err().to_string();
     assert_eq!(
         error,
-        "access.log: none of 2 lines is in Common or Combined Log Format; \
+        "access.log: none of 2 lines is in Common or Combined Log Format (nor with `name:port` before it); \
          line 2 has no [dd/Mon/yyyy:hh:mm:ss +zzzz]: `Once upon a time`"
     );
 }

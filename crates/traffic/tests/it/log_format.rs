@@ -1,6 +1,6 @@
 //! Lines of logs.
 
-use sojourn_traffic::log::{Fault, Log, Method};
+use sojourn_traffic::log::{Fault, Log, LogError, Method};
 
 use crate::support::{gzip, line, read};
 
@@ -51,6 +51,78 @@ fn requests_as_they_really_are() {
             Some(path) => assert_eq!(log.paths()[1..], [path.to_owned()], "{request}"),
             None => assert_eq!(log.bad_by_reason().collect::<Vec<_>>(), [(Fault::Request, 1)], "{request}"),
         }
+    }
+}
+
+/// What servers, containers and collectors of logs put before the client is never taken for it (goaccess reports 2409 and
+/// 2717 are of this kind); Apache's `vhost_combined` is read.
+#[test]
+fn only_a_host_is_taken_for_the_client() {
+    let lines = |before: &str, after: &str| -> String {
+        let clients = ["10.0.0.1", "client.example", "2001:db8::7"];
+        let line = |(n, client): (usize, &str)| {
+            format!(
+                "{before}{client}{after} [10/Oct/2024:13:0{n}:00 +0000] \"GET /p{n} HTTP/1.1\" 200 100 \"-\" \"curl/7\"\n"
+            )
+        };
+        clients.into_iter().enumerate().map(line).collect()
+    };
+    for (before, after) in [
+        ("", " - -"),
+        ("", " - frank"),
+        ("", " ident frank"),
+        ("", " - John Smith"),
+        ("", " -"),
+        ("www.example.org:80 ", " - -"),
+        ("www.example.org:443 ", " - John Smith"),
+        ("[2001:db8::1]:80 ", " - -"),
+    ] {
+        let log = read(lines(before, after)).unwrap();
+        assert_eq!(log.hosts(), ["10.0.0.1", "client.example", "2001:db8::7"], "{before:?} {after:?}");
+        assert_eq!(log.bad_lines(), 0);
+    }
+    for (before, after) in [
+        ("nginx-1  | ", " - -"),
+        ("0.005 ", " - -"),
+        ("0.005 ", " -"),
+        ("532 ", " - -"),
+        ("web ", " - -"),
+        ("Oct 10 13:00:00 web nginx: ", " - -"),
+        ("<13>1 2024-10-10T13:00:00Z web nginx - - - ", " - -"),
+        ("2024-10-10T13:00:00.000000000Z ", " - -"),
+        ("[pod/nginx-abc/nginx] ", " - -"),
+        ("203.0.113.9, ", " - -"),
+        ("203.0.113.9 ", " - -"),
+        ("- ", " - -"),
+    ] {
+        let bad = lines(before, after);
+        let error = read(&bad).expect_err(before);
+        assert!(matches!(error, LogError::NoGoodLine { fault: Fault::Before, .. }), "{before:?}: {error}");
+        let log = read(lines("", " - -") + &bad).unwrap();
+        assert_eq!(log.bad_by_reason().collect::<Vec<_>>(), [(Fault::Before, 3)]);
+        assert_eq!(log.hosts().len(), 3);
+        assert!(log.warnings()[0].contains("3 with something else than `host ident user` before the time"));
+    }
+}
+
+/// nginx's `$request_time`; other numbers, and lines without one, say nothing.
+#[test]
+fn response_times_at_the_end_of_lines() {
+    for (end, expected) in [
+        ("", None),
+        (" 0.012", Some(0.012)),
+        (" \"-\" \"Mozilla 5.0\" 0.012", Some(0.012)),
+        (" \"-\" \"a\" \"10.0.0.1\" 12.345 0.344 .", Some(12.345)),
+        (" \"-\" \"a\" rt=0.000", Some(0.0)),
+        (" \"-\" \"a\" 532", None),
+        (" \"-\" \"a\" 0.12", None),
+        (" \"-\" \"a\" .123", None),
+        (" \"-\" \"0.012\"", None),
+        (" \"-\" \"a\" -", None),
+        (" \"-\" \"a\" 99999999999.000", None),
+    ] {
+        let text = line(0, "/", 1).trim_end().to_owned() + end;
+        assert_eq!(read(&text).unwrap().entries()[0].response_s(), expected, "{end}");
     }
 }
 

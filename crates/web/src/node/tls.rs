@@ -19,6 +19,7 @@ use rustls::sign::CertifiedKey;
 use serde_json::{Value, json};
 use sojourn_part::certificate::CertificateFiles;
 use sojourn_part::listen::H2;
+use sojourn_stats::input;
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
 /// A certificate that ends sooner than this is told of (s): 14 days.
@@ -124,7 +125,9 @@ impl Certificates {
 impl Certificate {
     fn read(files: &CertificateFiles, now: i64, provider: &CryptoProvider) -> Result<Certificate, String> {
         let (chain_file, key_file) = (files.chain.display(), files.key.display());
-        let chain = CertificateDer::pem_file_iter(&files.chain).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let read = |file| input::bytes(file).map_err(PemError::Io);
+        let chain = read(&files.chain)
+            .and_then(|text| CertificateDer::pem_slice_iter(input::without_mark(&text)).collect::<Result<Vec<_>, _>>());
         let chain = chain.map_err(|error| format!("{chain_file}: {}", not_pem(error)))?;
         let Some(first) = chain.first() else {
             return Err(format!("{chain_file}: no certificate in it; it begins with -----BEGIN CERTIFICATE-----"));
@@ -145,7 +148,8 @@ impl Certificate {
         }
         let names = parsed.subject_alternative_name().ok().flatten();
         let names = names.map_or(Vec::new(), |names| names.value.general_names.iter().filter_map(name).collect());
-        let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| match error {
+        let key = read(&files.key).and_then(|text| PrivateKeyDer::from_pem_slice(input::without_mark(&text)));
+        let key = key.map_err(|error| match error {
             PemError::NoItemsFound => {
                 format!("{key_file}: no private key in it; it begins with -----BEGIN PRIVATE KEY-----")
             }

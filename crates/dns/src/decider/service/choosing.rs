@@ -56,6 +56,7 @@ impl Inside {
         let named = Named::new(named);
         journal.add(|number| Decided { number, at: now, client, family, decision, ttl, named, is_paired: false });
         self.obey(client, now);
+        self.notice_record();
         match chosen {
             Some(_) => Answered::Addresses { ttl, scope },
             None if decision.reason.code == Code::NoRoom => self.without_room(family, (ttl, scope), list),

@@ -14,22 +14,30 @@ use crate::schedule::Source;
 use crate::wire::channel::Channel;
 use crate::wire::connection::{Connection, Phase};
 
+/// How often a request is sent again because the server has not processed it. One that refuses it more often than this will
+/// not take it.
+const NOT_PROCESSED_MAX: u8 = 8;
+
 /// Which streams go over which connection.
 pub(super) struct Streams {
     /// How many places share a connection: neighbours.
     width: u32,
-    /// The place of the connection of each group of places to each origin.
+    /// The place of the connection of each group of places to each origin. One to which the server lets nothing new come is
+    /// here no more, and lives until what is under way on it is over.
     carriers: HashMap<(u32, u32), u32>,
     /// The group that a carrier is of, by the carrier's place.
     groups: HashMap<u32, u32>,
+    /// Places of carriers that are gone and stand in `carriers` no more.
+    spare: Vec<u32>,
     next_ticket: u64,
-    /// The place of each stream that is under way.
-    tickets: HashMap<u64, u32>,
+    /// The place of each stream that is under way, and of its carrier.
+    tickets: HashMap<u64, (u32, u32)>,
 }
 
 impl Streams {
     pub(super) fn new(width: u32) -> Streams {
-        Streams { width, carriers: HashMap::new(), groups: HashMap::new(), next_ticket: 0, tickets: HashMap::new() }
+        let (carriers, groups, spare, tickets) = (HashMap::new(), HashMap::new(), Vec::new(), HashMap::new());
+        Streams { width, carriers, groups, spare, next_ticket: 0, tickets }
     }
 }
 
@@ -39,22 +47,30 @@ impl Worker<'_> {
         let origin = self.connections[place as usize].origin;
         let streams = self.streams.as_mut().expect("only HTTP/2 has streams");
         let group = place / streams.width;
-        let carrier = match streams.carriers.get(&(group, origin)) {
-            Some(&carrier) => carrier,
+        let takes_more = |carrier: &u32| {
+            let channel = self.connections[*carrier as usize].channel.as_ref();
+            !channel.is_some_and(|channel| channel.closed())
+        };
+        let before = streams.carriers.get(&(group, origin)).copied();
+        let carrier = match before.filter(takes_more) {
+            Some(carrier) => carrier,
+            // There was none, or the server takes no more requests there: what is under way on it goes on.
             None => {
-                let carrier = self.connections.len() as u32;
-                self.connections.push(Connection { origin, ..Connection::default() });
+                let carrier = streams.spare.pop().unwrap_or(self.connections.len() as u32);
+                if carrier as usize == self.connections.len() {
+                    self.connections.push(Connection::default());
+                }
+                self.connections[carrier as usize].origin = origin;
                 streams.carriers.insert((group, origin), carrier);
                 streams.groups.insert(carrier, group);
                 carrier
             }
         };
+        let has_streams = |before: &u32| streams.tickets.values().any(|(_, on)| on == before);
+        let over = before.filter(|before| *before != carrier && !has_streams(before));
+        over.into_iter().for_each(|over| self.carrier_gone(over, Outcome::ClosedEarly));
         self.connections[place as usize].phase = Phase::Waiting;
         self.connections[place as usize].ticket = 0;
-        if self.connections[carrier as usize].channel.as_ref().is_some_and(|channel| channel.closed()) {
-            // The server takes no more requests there; what is under way on it ends with it.
-            self.carrier_gone(carrier, Outcome::ClosedEarly, Some(place));
-        }
         let carrying = &mut self.connections[carrier as usize];
         match carrying.phase {
             Phase::Closed => self.open(carrier),
@@ -128,7 +144,7 @@ impl Worker<'_> {
         let Ok(request) = request.body(Full::new(Bytes::from(body))) else {
             return self.fail(place, Outcome::Local);
         };
-        streams.tickets.insert(ticket, place);
+        streams.tickets.insert(ticket, (place, carrier));
         carrying.channel.as_mut().expect("an established connection").send(ticket, request, keeping);
     }
 
@@ -161,7 +177,7 @@ impl Worker<'_> {
 
     fn stream_over(&mut self, over: crate::wire::channel::Finished) {
         let streams = self.streams.as_mut().expect("only HTTP/2 has streams");
-        let Some(place) = streams.tickets.remove(&over.ticket) else { return };
+        let Some((place, carrier)) = streams.tickets.remove(&over.ticket) else { return };
         let connection = &mut self.connections[place as usize];
         if connection.ticket != over.ticket {
             return;
@@ -178,13 +194,25 @@ impl Worker<'_> {
         connection.ticket = 0;
         match over.failed {
             None => {
-                let carrier = streams.carriers[&(place / streams.width, connection.origin)];
                 self.connections[carrier as usize].used = true;
                 let now = self.setting.clock.now();
                 self.complete(place, now, true);
             }
+            Some(outcome) if over.not_processed => self.not_processed(place, outcome),
             Some(outcome) => self.stream_broken(place, outcome),
         }
+    }
+
+    /// The server has not processed the request of `place`, whatever its method: it goes out again.
+    fn not_processed(&mut self, place: u32, outcome: Outcome) {
+        let Some(exchange) = self.connections[place as usize].exchange.as_mut() else { return };
+        if exchange.not_processed == NOT_PROCESSED_MAX {
+            return self.fail(place, outcome);
+        }
+        exchange.not_processed += 1;
+        (exchange.sent, exchange.first_byte) = (None, None);
+        self.recorder.not_processed(&exchange.job);
+        self.begin_stream(place);
     }
 
     /// The connection of `place` broke under it: a request without an answer goes out once more, where it may,
@@ -209,21 +237,33 @@ impl Worker<'_> {
 
     /// The connection at `carrier` is gone, or will not come.
     pub(super) fn carrier_ended(&mut self, carrier: u32, outcome: Outcome) {
+        let mut again = Vec::new();
         if let Some(channel) = &mut self.connections[carrier as usize].channel {
             channel.end();
             // What was whole before the end is complete; what was not is broken off below.
             channel.run();
             for over in channel.finished() {
-                if over.failed.is_none() {
-                    self.stream_over(over);
+                match over.failed {
+                    None => self.stream_over(over),
+                    Some(outcome) if over.not_processed => {
+                        let streams = self.streams.as_mut().expect("only HTTP/2 has streams");
+                        let Some((place, _)) = streams.tickets.remove(&over.ticket) else { continue };
+                        if std::mem::take(&mut self.connections[place as usize].ticket) == over.ticket {
+                            again.push((place, outcome));
+                        }
+                    }
+                    Some(_) => {}
                 }
             }
         }
-        self.carrier_gone(carrier, outcome, None);
+        self.carrier_gone(carrier, outcome);
+        for (place, outcome) in again {
+            self.not_processed(place, outcome);
+        }
     }
 
-    /// Closes `carrier`; the streams on it (but `but`) have broken.
-    fn carrier_gone(&mut self, carrier: u32, outcome: Outcome, but: Option<u32>) {
+    /// Closes `carrier`; the streams on it have broken.
+    fn carrier_gone(&mut self, carrier: u32, outcome: Outcome) {
         let connection = &mut self.connections[carrier as usize];
         if connection.phase == Phase::Closed {
             return;
@@ -234,23 +274,44 @@ impl Worker<'_> {
         let (opened, opening) = (connection.phase == Phase::Idle, std::mem::take(&mut connection.opening));
         connection.shut();
         self.count_closed(if opened { Why::Server } else { Why::Lost });
+        let is_current = self.is_current(carrier);
+        let streams = self.streams.as_mut().expect("only HTTP/2 has streams");
+        if !is_current {
+            streams.spare.push(carrier);
+        }
+        let mut broken: Vec<(u64, u32)> = Vec::new();
+        streams.tickets.retain(|ticket, (place, on)| {
+            if *on == carrier {
+                broken.push((*ticket, *place));
+            }
+            *on != carrier
+        });
+        broken.sort_unstable();
+        for (ticket, place) in broken {
+            let connection = &mut self.connections[place as usize];
+            if connection.exchange.is_some() && connection.ticket == ticket {
+                connection.ticket = 0;
+                self.stream_broken(place, outcome);
+            }
+        }
+        if opened || !is_current {
+            return;
+        }
         for place in self.places_of(carrier) {
             let connection = &mut self.connections[place as usize];
-            if connection.exchange.is_none() || Some(place) == but {
-                continue;
-            }
-            if let Some(streams) = &mut self.streams {
-                streams.tickets.remove(&connection.ticket);
-            }
-            connection.ticket = 0;
-            if opened {
-                self.stream_broken(place, outcome);
-            } else if connection.phase == Phase::Waiting {
+            if connection.exchange.is_some() && connection.phase == Phase::Waiting {
                 (connection.opening.resolved, connection.opening.connected, connection.opening.secured) =
                     (opening.resolved, opening.connected, opening.secured);
                 self.fail(place, outcome);
             }
         }
+    }
+
+    /// Whether new streams of its group go over `carrier`.
+    fn is_current(&self, carrier: u32) -> bool {
+        let streams = self.streams.as_ref().expect("only HTTP/2 has streams");
+        let (group, origin) = (streams.groups[&carrier], self.connections[carrier as usize].origin);
+        streams.carriers.get(&(group, origin)) == Some(&carrier)
     }
 
     /// Closes `place`, if it is a stream's, and its connection where the user is done with that too. Whether it was.
@@ -273,9 +334,11 @@ impl Worker<'_> {
         }
         connection.shut();
         let (ticket, origin) = (std::mem::take(&mut connection.ticket), connection.origin);
-        let carrier = streams.carriers.get(&(group, origin)).copied();
+        let mut carrier = streams.carriers.get(&(group, origin)).copied();
         if ticket != 0 {
-            streams.tickets.remove(&ticket);
+            if let Some((_, on)) = streams.tickets.remove(&ticket) {
+                carrier = Some(on);
+            }
             if let Some(channel) = carrier.and_then(|carrier| self.connections[carrier as usize].channel.as_mut()) {
                 channel.cancel(ticket);
             }

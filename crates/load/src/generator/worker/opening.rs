@@ -78,7 +78,9 @@ impl Worker<'_> {
     pub(super) fn receive_answers(&mut self) {
         let now = self.setting.clock.now();
         let mut resolved = Vec::new();
-        self.resolver.receive(now, &mut resolved);
+        let epoll = &self.epoll;
+        let listen = |stream: &std::net::TcpStream| epoll.add(stream, EpollEvent::new(WATCHED, RESOLVER)).is_ok();
+        self.resolver.receive(now, listen, &mut resolved);
         for (place, answer) in resolved {
             self.resolved(place, answer, now);
         }

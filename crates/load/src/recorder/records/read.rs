@@ -1,11 +1,10 @@
 //! A file of records read back, to be looked at or replayed.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use sojourn_stats::{Span, Time};
+use sojourn_stats::{Span, Time, input};
 use thiserror::Error;
 
 use crate::outcome::Outcome;
@@ -51,7 +50,7 @@ pub fn read(path: &Path) -> Result<Records, RecordsError> {
     let invalid = |what| RecordsError::Invalid { path: path.to_owned(), what };
     let failed = |source| RecordsError::Io { path: path.to_owned(), source };
     let mut magic = [0; 4];
-    let parquet = File::open(path).and_then(|mut file| Ok(file.read(&mut magic)? == 4 && &magic == b"PAR1"));
+    let parquet = input::open(path).and_then(|mut file| Ok(file.read(&mut magic)? == 4 && &magic == b"PAR1"));
     let mut rows = Reading::default();
     if parquet.map_err(failed)? { by_columns(path, &mut rows) } else { by_lines(path, &mut rows) }.map_err(invalid)?;
     rows.all.records.sort_by_key(|record| (record.planned, record.k));
@@ -166,7 +165,8 @@ impl Row for Line<'_> {
 }
 
 fn by_lines(path: &Path, rows: &mut Reading) -> Result<(), String> {
-    let mut file = csv::ReaderBuilder::new().from_path(path).map_err(|error| error.to_string())?;
+    let opened = input::open(path).and_then(input::unmarked).map_err(|error| error.to_string())?;
+    let mut file = csv::ReaderBuilder::new().from_reader(opened);
     let header = file.headers().map_err(|error| error.to_string())?;
     let columns: HashMap<String, usize> =
         header.iter().enumerate().map(|(at, name)| (name.trim().to_owned(), at)).collect();
@@ -213,7 +213,7 @@ fn by_columns(path: &Path, rows: &mut Reading) -> Result<(), String> {
         }
     }
 
-    let file = File::open(path).map_err(|error| error.to_string())?;
+    let file = input::open(path).map_err(|error| error.to_string())?;
     let reader = SerializedFileReader::new(file).map_err(|error| error.to_string())?;
     let schema = reader.metadata().file_metadata().schema();
     present(|name| schema.get_fields().iter().any(|field| field.name() == name))?;

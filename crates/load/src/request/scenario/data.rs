@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use sojourn_stats::input;
+
 /// A table of variables.
 #[derive(Debug)]
 pub(crate) struct Data {
@@ -26,7 +28,8 @@ impl Data {
     /// When it cannot be read, a row has more or fewer values than the header, or there is none.
     pub(crate) fn read(path: &Path, by: By) -> Result<(Data, Vec<String>), String> {
         let wrong = |error: csv::Error| format!("{}: {error}", path.display());
-        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::Headers).from_path(path).map_err(wrong)?;
+        let bytes = input::bytes(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::Headers).from_reader(input::without_mark(&bytes));
         let names = reader.headers().map_err(wrong)?.iter().map(String::from).collect();
         let mut rows = Vec::new();
         for row in reader.byte_records() {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use regex::bytes::Regex;
 use serde::Deserialize;
-use sojourn_stats::{Dimension, Law, nearest, quantity};
+use sojourn_stats::{Dimension, Law, input, nearest, quantity};
 use toml::{Spanned, Value};
 
 use super::check::Check;
@@ -152,7 +152,7 @@ impl Source<'_> {
         let mut headers = Vec::new();
         for (name, value) in &step.headers {
             check_header(name, value.get_ref()).map_err(|error| self.at(value, "headers", &error.to_string()))?;
-            if ["content-length", "transfer-encoding", "host"].contains(&name.to_ascii_lowercase().as_str()) {
+            if name.eq_ignore_ascii_case("host") {
                 return Err(self.at(value, "headers", &format!("`{name}` is said for you; leave it out")));
             }
             headers.push((name.clone(), template(value, "headers")?));
@@ -162,7 +162,7 @@ impl Source<'_> {
             (Some(text), None) => Some(Body::Text(template(text, "body")?)),
             (None, Some(file)) => {
                 let path = self.beside(file.get_ref());
-                let bytes = std::fs::read(&path);
+                let bytes = input::bytes(&path);
                 let cannot = |error| self.at(file, "body_file", &format!("cannot read {}: {error}", path.display()));
                 Some(Body::Bytes(bytes.map_err(cannot)?))
             }

@@ -17,6 +17,8 @@ pub(super) struct Answer {
     /// Seconds; of an answer without addresses 0.
     pub(super) ttl_s: u32,
     pub(super) code: ResponseCode,
+    /// It was too long for its packet: what it holds is not all (RFC 1035, 4.1.1, TC).
+    pub(super) is_cut: bool,
 }
 
 impl Answer {
@@ -49,6 +51,13 @@ pub(super) fn packet(id: u16, name: &Name, kind: RecordType) -> Vec<u8> {
 /// The number and the content of an answer; nothing where it is none. A name may lead to another one (CNAME), so the
 /// addresses are all that the answer holds, for as long as its shortest TTL says.
 pub(super) fn read_answer(packet: &[u8]) -> Option<(u16, Answer)> {
+    // What a server has cut may end within a record.
+    if let [n0, n1, flags, _, ..] = *packet
+        && packet.len() >= 12
+        && flags & 0x82 == 0x82
+    {
+        return Some((u16::from_be_bytes([n0, n1]), Answer { is_cut: true, ..Answer::default() }));
+    }
     let message = Message::from_vec(packet).ok()?;
     if message.metadata.message_type != MessageType::Response {
         return None;

@@ -10,7 +10,7 @@ use hickory_proto::rr::{Name, RecordType};
 use sojourn_stats::Span;
 
 use super::message::{Answer, PACKET_MAX, name_of, packet, read_answer};
-use super::{ATTEMPTS, Unresolved};
+use super::{ATTEMPTS, Unresolved, stream};
 
 /// What is known without asking, and the name server to ask; shared by all threads.
 #[derive(Debug)]
@@ -67,33 +67,44 @@ impl Names {
         let mut failure = Unresolved::NoAnswer;
         for (id, kind) in [(1, RecordType::A), (2, RecordType::AAAA)] {
             match self.ask_and_wait(&socket, id, &name, kind) {
-                Some(mut answer) => {
+                Ok(mut answer) => {
                     addresses.append(&mut answer.addresses);
                     failure = answer.failure();
                 }
-                None if addresses.is_empty() => return Err(Unresolved::NoAnswer),
-                None => {}
+                Err(why) if addresses.is_empty() => return Err(why),
+                Err(_) => {}
             }
         }
         if addresses.is_empty() { Err(failure) } else { Ok(addresses) }
     }
 
-    fn ask_and_wait(&self, socket: &UdpSocket, id: u16, name: &Name, kind: RecordType) -> Option<Answer> {
-        socket.set_nonblocking(false).ok()?;
-        socket.set_read_timeout(Some(Duration::from_nanos(self.retry.0))).ok()?;
+    fn ask_and_wait(&self, socket: &UdpSocket, id: u16, name: &Name, kind: RecordType) -> Result<Answer, Unresolved> {
+        let no_answer = |_| Unresolved::NoAnswer;
+        socket.set_nonblocking(false).map_err(no_answer)?;
+        socket.set_read_timeout(Some(Duration::from_nanos(self.retry.0))).map_err(no_answer)?;
+        let (question, timeout) = (packet(id, name, kind), Duration::from_nanos(self.retry.0));
         let mut buffer = [0; PACKET_MAX];
+        let mut failure = Unresolved::NoAnswer;
         for _ in 0..ATTEMPTS {
-            if socket.send(&packet(id, name, kind)).is_err() {
+            if socket.send(&question).is_err() {
                 continue;
             }
             // What does not fit the question (an answer to an earlier attempt does) is passed over.
             while let Ok(read) = socket.recv(&mut buffer) {
-                if let Some((_, answer)) = read_answer(&buffer[..read]).filter(|(to, _)| *to == id) {
-                    return Some(answer);
+                let Some((_, answer)) = read_answer(&buffer[..read]).filter(|(to, _)| *to == id) else { continue };
+                if !answer.is_cut {
+                    return Ok(answer);
+                }
+                failure = Unresolved::Cut;
+                let whole = stream::ask_and_wait(self.server, &question, timeout).ok();
+                let whole = whole.as_deref().and_then(read_answer).filter(|(to, answer)| *to == id && !answer.is_cut);
+                match whole {
+                    Some((_, answer)) => return Ok(answer),
+                    None => break,
                 }
             }
         }
-        None
+        Err(failure)
     }
 
     /// A socket that receives from the server only.

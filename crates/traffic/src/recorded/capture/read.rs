@@ -1,12 +1,12 @@
 //! From a file to a [`Capture`].
 
-use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 use pcap_parser::traits::PcapNGPacketBlock;
-use pcap_parser::{Block, PcapBlockOwned, PcapError, create_reader};
+use pcap_parser::{Block, InterfaceDescriptionBlock, OptionCode, PcapBlockOwned, PcapError, create_reader};
+use sojourn_stats::input;
 
 use super::follow::Follower;
 use super::packet::{self, Link, Packet};
@@ -40,7 +40,7 @@ impl Capture {
     pub fn read(path: &Path) -> Result<Capture, CaptureError> {
         let name = path.display().to_string();
         let file =
-            File::open(path).map_err(|error| CaptureError::Io { name: name.clone(), fault: error.to_string() })?;
+            input::open(path).map_err(|error| CaptureError::Io { name: name.clone(), fault: error.to_string() })?;
         Capture::read_from(file, &name)
     }
 
@@ -129,6 +129,10 @@ struct Reading {
     follower: Follower,
     /// Link and clock of each interface; a pcap file has one.
     interfaces: Vec<Interface>,
+    /// How the numbers of a pcapng's section are written.
+    big_endian: bool,
+    /// An interface's clock counts in units of 10 to the minus this many seconds.
+    unknown_unit: Option<u8>,
     consumed: u64,
     room: usize,
     before_ns: u64,
@@ -138,8 +142,34 @@ struct Reading {
 struct Interface {
     link: i32,
     /// Ticks of its clock in a second, and what it is ahead (s).
-    resolution: u64,
+    resolution: u128,
     offset_s: i64,
+}
+
+impl Interface {
+    /// As a pcapng describes it. Its clock is read here: pcap-parser knows no powers of two, and takes every offset for
+    /// little-endian. The exponent, where the clock's unit is so small a power of ten that it makes no sense.
+    fn described(block: &InterfaceDescriptionBlock<'_>, big_endian: bool) -> Result<Interface, u8> {
+        let mut interface = Interface { link: block.linktype.0, resolution: 1_000_000, offset_s: 0 };
+        for option in &block.options {
+            match (option.code, &*option.value) {
+                (OptionCode::IfTsresol, [exponent, ..]) => {
+                    interface.resolution = match exponent & 0x7f {
+                        exponent_of_two if exponent & 0x80 != 0 => 1 << exponent_of_two,
+                        exponent_of_ten @ 0..=38 => 10_u128.pow(exponent_of_ten.into()),
+                        exponent_of_ten => return Err(exponent_of_ten),
+                    };
+                }
+                (OptionCode::IfTsoffset, value) => {
+                    let Some(bytes) = value.first_chunk() else { continue };
+                    interface.offset_s =
+                        if big_endian { i64::from_be_bytes(*bytes) } else { i64::from_le_bytes(*bytes) };
+                }
+                _ => {}
+            }
+        }
+        Ok(interface)
+    }
 }
 
 impl Default for Reading {
@@ -148,6 +178,8 @@ impl Default for Reading {
             capture: Capture::default(),
             follower: Follower::default(),
             interfaces: Vec::new(),
+            big_endian: false,
+            unknown_unit: None,
             consumed: 0,
             room: ROOM,
             before_ns: 0,
@@ -165,35 +197,43 @@ impl Reading {
             }
             PcapBlockOwned::Legacy(packet) => {
                 let interface = self.interfaces[0];
-                let ticks = u64::from(packet.ts_sec) * interface.resolution + u64::from(packet.ts_usec);
-                self.packet(interface, Some(ticks), packet.data, packet.origlen);
+                // A resolution of pcap is at most 10^9.
+                let ticks = u64::from(packet.ts_sec) * interface.resolution as u64 + u64::from(packet.ts_usec);
+                self.packet(interface, ticks, packet.data, packet.origlen);
             }
-            PcapBlockOwned::NG(Block::SectionHeader(_)) => self.interfaces.clear(),
-            PcapBlockOwned::NG(Block::InterfaceDescription(interface)) => {
-                let resolution = interface.ts_resolution().unwrap_or(1_000_000).max(1);
-                let (link, offset_s) = (interface.linktype.0, interface.ts_offset());
-                self.interfaces.push(Interface { link, resolution, offset_s });
+            PcapBlockOwned::NG(Block::SectionHeader(header)) => {
+                self.interfaces.clear();
+                self.big_endian = header.big_endian();
+            }
+            PcapBlockOwned::NG(Block::InterfaceDescription(block)) => {
+                match Interface::described(block, self.big_endian) {
+                    Ok(interface) => self.interfaces.push(interface),
+                    Err(exponent) => self.unknown_unit = Some(exponent),
+                }
             }
             PcapBlockOwned::NG(Block::EnhancedPacket(packet)) => {
-                let Some(interface) = self.interfaces.get(packet.if_id as usize).copied() else { return };
-                let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
-                self.packet(interface, Some(ticks), packet.packet_data(), packet.origlen);
+                match self.interfaces.get(packet.if_id as usize).copied() {
+                    Some(interface) => {
+                        let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
+                        self.packet(interface, ticks, packet.packet_data(), packet.origlen);
+                    }
+                    // Without its interface, the unit of its time is not known.
+                    None => self.without_time(),
+                }
             }
-            PcapBlockOwned::NG(Block::SimplePacket(packet)) => {
-                let Some(interface) = self.interfaces.first().copied() else { return };
-                self.packet(interface, None, packet.packet_data(), packet.origlen);
-            }
+            PcapBlockOwned::NG(Block::SimplePacket(_)) => self.without_time(),
             PcapBlockOwned::NG(_) => {}
         }
     }
 
-    fn packet(&mut self, interface: Interface, ticks: Option<u64>, data: &[u8], on_link: u32) {
+    fn without_time(&mut self) {
+        self.capture.packets += 1;
+        self.capture.without_time += 1;
+    }
+
+    fn packet(&mut self, interface: Interface, ticks: u64, data: &[u8], on_link: u32) {
         let capture = &mut self.capture;
         capture.packets += 1;
-        let Some(ticks) = ticks else {
-            capture.without_time += 1;
-            return;
-        };
         let Some(link) = Link::of(interface.link) else {
             let name = packet::link_name(interface.link);
             match capture.other_links.iter_mut().find(|(known, _)| *known == name) {
@@ -202,7 +242,7 @@ impl Reading {
             }
             return;
         };
-        let ns = u128::from(ticks) * 1_000_000_000 / u128::from(interface.resolution);
+        let ns = u128::from(ticks) * 1_000_000_000 / interface.resolution;
         let ns = (ns as i128 + i128::from(interface.offset_s) * 1_000_000_000).clamp(0, i128::from(u64::MAX)) as u64;
         if capture.last_ns == 0 && capture.first_ns == 0 {
             (capture.first_ns, capture.last_ns) = (ns, ns);
@@ -229,6 +269,9 @@ impl Reading {
 
     fn finish(self, name: &str) -> Result<Capture, CaptureError> {
         let mut capture = self.capture;
+        if let Some(exponent) = self.unknown_unit {
+            return Err(CaptureError::Unit { name: name.into(), exponent });
+        }
         let others: u64 = capture.other_links.iter().map(|(_, packets)| packets).sum();
         if capture.packets > 0 && others == capture.packets {
             return Err(CaptureError::Link { name: name.into(), found: capture.other_links.swap_remove(0).0 });

@@ -1,6 +1,11 @@
 //! One line of a log in Common Log Format, or in Combined, which adds two fields at its end that are not read:
 //! `host ident user [01/Aug/1995:02:00:00 -0400] "GET /path HTTP/1.0" 200 1713`.
+//!
+//! Two usual additions are read too: `name:port ` before the host (Apache's `vhost_combined`, which Debian writes), and how long
+//! the server took behind everything (nginx's `$request_time`, seconds with three digits behind the point). What else
+//! stands before the host, of a container or a collector of logs, makes the line bad: it is never taken for the host.
 
+use core::net::IpAddr;
 use std::fmt;
 
 use memchr::{memchr, memchr_iter, memrchr};
@@ -26,6 +31,8 @@ const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Au
 pub enum Fault {
     /// Nothing before the first space.
     Host,
+    /// Something else before the time than `host ident user`.
+    Before,
     /// No `[dd/Mon/yyyy:hh:mm:ss +zzzz]`.
     Time,
     /// No `"METHOD path"` after the time (a connection without a request is logged as `"-"`).
@@ -39,14 +46,15 @@ pub enum Fault {
 }
 
 impl Fault {
-    pub(super) const ALL: [Fault; 6] =
-        [Fault::Host, Fault::Time, Fault::Request, Fault::Reply, Fault::Nul, Fault::Long];
+    pub(super) const ALL: [Fault; 7] =
+        [Fault::Host, Fault::Before, Fault::Time, Fault::Request, Fault::Reply, Fault::Nul, Fault::Long];
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Fault::Host => "no host",
+            Fault::Before => "something else than `host ident user` before the time",
             Fault::Time => "no [dd/Mon/yyyy:hh:mm:ss +zzzz]",
             Fault::Request => "no \"METHOD path\"",
             Fault::Reply => "no status and size",
@@ -72,6 +80,8 @@ pub struct Line<'a> {
     pub status: u16,
     /// Bytes of its body; 0 where the log has `-`.
     pub bytes: u64,
+    /// How long the server took (ms), where the line ends as nginx writes it.
+    pub response_ms: Option<u32>,
 }
 
 const TIME_LENGTH: usize = "[01/Aug/1995:02:00:00 -0400]".len();
@@ -85,16 +95,69 @@ pub fn parse(line: &[u8]) -> Result<Line<'_>, Fault> {
     if memchr(0, line).is_some() {
         return Err(Fault::Nul);
     }
-    let host = memchr(b' ', line).map(|end| &line[..end]).filter(|host| !host.is_empty()).ok_or(Fault::Host)?;
+    let first = memchr(b' ', line).filter(|end| *end > 0).ok_or(Fault::Host)?;
     // User names may hold anything, a `[` included: the time is the first `[` that begins one.
-    let rest = &line[host.len()..];
+    let rest = &line[first..];
     let (at, time_s, zone_s) = memchr_iter(b'[', rest)
         .find_map(|at| time(&rest[at..]).map(|(time_s, zone_s)| (at, time_s, zone_s)))
         .ok_or(Fault::Time)?;
+    let host = host(&line[..first], &rest[1..at.max(1)]).ok_or(Fault::Before)?;
     let rest = rest[at + TIME_LENGTH..].strip_prefix(b" \"").ok_or(Fault::Request)?;
     let (text, status, bytes) = quoted(rest)?;
     let (method, path) = request(text).ok_or(Fault::Request)?;
-    Ok(Line { host, time_s, zone_s, method, path, status, bytes })
+    Ok(Line { host, time_s, zone_s, method, path, status, bytes, response_ms: response_ms(line) })
+}
+
+/// The client, of the first word and what stands between it and the time: `ident user`, of which only the user may hold
+/// spaces; or, behind `name:port`, the client and these.
+#[inline]
+fn host<'a>(first: &'a [u8], between: &'a [u8]) -> Option<&'a [u8]> {
+    let between = between.trim_ascii_end();
+    // What nearly all lines have.
+    if between == b"- -" || between == b"-" {
+        return (!is_fraction(first)).then_some(first);
+    }
+    let word = |text: &'a [u8]| memchr(b' ', text).map_or((text, &b""[..]), |end| (&text[..end], &text[end + 1..]));
+    let is_address = |text: &[u8]| std::str::from_utf8(text).is_ok_and(|text| text.parse::<IpAddr>().is_ok());
+    let (second, user) = word(between);
+    let no_address = |text: &[u8]| !text.split(|byte| *byte == b' ').any(is_address);
+    if !is_fraction(first) && no_address(between) && (second == b"-" || memchr(b' ', user).is_none()) {
+        return Some(first);
+    }
+    let port = memrchr(b':', first).map(|colon| &first[colon + 1..]);
+    let has_port = port.is_some_and(|port| !port.is_empty() && port.iter().all(u8::is_ascii_digit));
+    let (ident, user) = word(user);
+    let is_virtual_host = has_port && !is_address(first) && ident == b"-" && !user.is_empty() && no_address(user);
+    (is_virtual_host && second != b"-").then_some(second)
+}
+
+/// Whether it is a number with a fraction, as a duration is and no host.
+#[inline]
+fn is_fraction(word: &[u8]) -> bool {
+    word.iter().filter(|byte| **byte == b'.').count() == 1
+        && word.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
+}
+
+/// The first word behind the last quote that is seconds with three digits behind the point, as nginx writes
+/// `$request_time`, alone or as `rt=0.012`.
+#[inline]
+fn response_ms(line: &[u8]) -> Option<u32> {
+    if line.last() == Some(&b'"') {
+        return None;
+    }
+    let behind = &line[memrchr(b'"', line)? + 1..];
+    // Behind the request are its status and size first; behind the agent, only what was added.
+    behind.split(|byte| *byte == b' ').find_map(|word| {
+        let number = memchr(b'=', word).map_or(word, |equals| &word[equals + 1..]);
+        let (seconds, [b'.', thousandths @ ..]) = number.split_at_checked(number.len().checked_sub(4)?)? else {
+            return None;
+        };
+        let digits = [seconds, thousandths];
+        if seconds.is_empty() || !digits.iter().all(|digits| digits.iter().all(u8::is_ascii_digit)) {
+            return None;
+        }
+        digits.concat().iter().try_fold(0_u32, |ms, digit| ms.checked_mul(10)?.checked_add(u32::from(digit - b'0')))
+    })
 }
 
 /// The request up to its closing quote, and the status and size behind it. Old servers do not escape quotes inside a

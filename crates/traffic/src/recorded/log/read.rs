@@ -1,12 +1,12 @@
 //! From a file to a [`Log`]: unpacking, lines, interning, order.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 use memchr::memchr;
+use sojourn_stats::input;
 
 use super::line::{self, Fault, Line};
 use super::{Entry, Log, LogError};
@@ -36,7 +36,7 @@ impl Log {
     /// gzip member, has no good line, or steps back in time by more than [`TOLERATED_STEP_S`].
     pub fn read(path: &Path) -> Result<Log, LogError> {
         let name = path.display().to_string();
-        let file = File::open(path).map_err(|error| LogError::Io { name: name.clone(), fault: error.to_string() })?;
+        let file = input::open(path).map_err(|error| LogError::Io { name: name.clone(), fault: error.to_string() })?;
         Log::read_from(file, &name)
     }
 
@@ -58,13 +58,15 @@ impl Log {
         let source = io::Cursor::new(magic).chain(source);
         let mut reading = Reading::new(name);
         let end = if gzip {
-            let end = for_each_line(MultiGzDecoder::new(source), &mut |line| reading.line(line));
+            let text = input::unmarked(MultiGzDecoder::new(source)).map_err(Stop::Io);
+            let end = text.and_then(|text| for_each_line(text, &mut |line| reading.line(line)));
             end.map_err(|stop| match stop {
                 Stop::Io(error) => reading.gzip_fault(&error),
                 other => reading.fault(other),
             })
         } else {
-            for_each_line(source, &mut |line| reading.line(line)).map_err(|stop| reading.fault(stop))
+            let text = input::unmarked(source).map_err(io)?;
+            for_each_line(text, &mut |line| reading.line(line)).map_err(|stop| reading.fault(stop))
         };
         end.and_then(|()| reading.finish())
     }
@@ -104,7 +106,8 @@ impl<'a> Reading<'a> {
     #[inline]
     fn line(&mut self, line: Option<&[u8]>) -> Result<(), Stop> {
         self.log.lines += 1;
-        let parsed = match line.map(<[u8]>::trim_ascii) {
+        // Of files that were put together, each may begin with its mark.
+        let parsed = match line.map(|line| input::without_mark(line).trim_ascii()) {
             Some([]) => return Ok(()),
             Some(line) => {
                 if self.first_line.is_empty() {
@@ -143,8 +146,9 @@ impl<'a> Reading<'a> {
         }
         let client = number(&mut self.hosts, &mut self.log.hosts, line.host);
         let object = number(&mut self.paths, &mut self.log.paths, line.path);
-        let Line { time_s, method, status, bytes, .. } = line;
-        self.log.entries.push(Entry { time_s, bytes, client, object, status, method });
+        let Line { time_s, method, status, bytes, response_ms, .. } = line;
+        let response_ms = response_ms.unwrap_or(u32::MAX);
+        self.log.entries.push(Entry { time_s, bytes, client, object, status, method, response_ms });
         Ok(())
     }
 

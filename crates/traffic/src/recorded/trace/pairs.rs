@@ -1,9 +1,9 @@
 //! A trace of gaps and demands, pair by pair.
 
-use std::io::BufRead;
+use std::io::{self, BufRead, ErrorKind};
 use std::path::Path;
 
-use sojourn_stats::Span;
+use sojourn_stats::{Span, input};
 
 use super::{Columns, opened};
 use crate::text::TextError;
@@ -79,9 +79,10 @@ fn bare(line: &str) -> &str {
     line.split('#').next().unwrap_or("").trim()
 }
 
-fn next_line(text: &mut dyn BufRead, line: &mut String, number: &mut u64) -> std::io::Result<bool> {
-    line.clear();
-    let more = text.read_line(line)? > 0;
+fn next_line(text: &mut dyn BufRead, line: &mut String, number: &mut u64) -> io::Result<bool> {
+    let mut bytes = std::mem::take(line).into_bytes();
+    let more = input::next_line(text, &mut bytes)?;
+    *line = String::from_utf8(bytes).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not text in UTF-8"))?;
     *number += u64::from(more);
     Ok(more)
 }

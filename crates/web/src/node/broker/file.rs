@@ -7,7 +7,7 @@ use sojourn_dispatch::Hardware;
 use sojourn_model::{CopyRules, Server, byte_rate};
 use sojourn_part::place::Place;
 use sojourn_report::Key;
-use sojourn_stats::{Dimension, Span, quantity};
+use sojourn_stats::{Dimension, Span, input, quantity};
 use toml::Spanned;
 
 use super::config::{ClusterConfig, EVERY, HandOver, Membership, PeerConfig, hardware_of};
@@ -108,7 +108,7 @@ impl ClusterConfig {
     /// # Errors
     /// One line: file, line, key, and what would be right.
     pub fn read(path: &Path) -> Result<ClusterConfig, String> {
-        let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let text = input::text(path).map_err(|error| format!("{}: {error}", path.display()))?;
         ClusterConfig::parse(&text, path)
     }
 
@@ -231,7 +231,7 @@ fn hardware(raw: Option<&Spanned<RawHardware>>, key: &str, place: &Place<'_>) ->
     match raw.get_ref() {
         RawHardware::Model(path) => {
             let path = place.path(path);
-            let text = std::fs::read_to_string(&path).map_err(|error| wrong(format!("{}: {error}", path.display())))?;
+            let text = input::text(&path).map_err(|error| wrong(format!("{}: {error}", path.display())))?;
             let server = Server::from_toml(&text).map_err(|error| wrong(format!("{}: {error}", path.display())))?;
             Ok(Some(hardware_of(&server)))
         }

@@ -208,14 +208,15 @@ impl Broker {
             HandOver::Redirect(_) if is_secure => self.members.without_tls(),
             _ => Vec::new(),
         };
-        let (decision, candidates) = {
+        let (decision, candidates, failure) = {
             let mut front = self.lock();
             // Read under the lock, so that the front sees time in order.
             let now = clock::now();
             let explanation = self.config.explain.then(|| front.explain(&asked, &unfit, now));
             let candidates = explanation.map(|explanation| explanation.in_words(front.table()));
-            (front.choose(&asked, &unfit, now), candidates)
+            (front.choose(&asked, &unfit, now), candidates, front.record_failure())
         };
+        self.record_failed(failure);
         self.counters.decisions.fetch_add(1, Ordering::Relaxed);
         let place = match decision.action {
             Action::Forward(OWN) | Action::Redirect(OWN) | Action::ServeHere => self.stays(request, files),

@@ -11,7 +11,7 @@ use sojourn_model::Server;
 use sojourn_part::certificate::CertificateFiles;
 use sojourn_part::place::Place;
 use sojourn_part::{ServeError, clock, descriptors, headers};
-use sojourn_stats::Span;
+use sojourn_stats::{Span, input};
 use toml::Spanned;
 
 use super::NodeConfig;
@@ -98,7 +98,7 @@ impl NodeFile {
         // What connections need is judged by what this process may have in the end.
         descriptors::raise_limit();
         let file = &self.file;
-        let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let text = input::text(file).map_err(|error| format!("{}: {error}", file.display()))?;
         let place = Place { text: &text, file };
         let raw: RawNode = place.read()?;
         let mut config = raw.settings(&place)?;
@@ -253,6 +253,6 @@ fn count(number: Option<&Spanned<usize>>, key: &str, place: &Place<'_>) -> Resul
 fn model(path: &Spanned<PathBuf>, place: &Place<'_>) -> Result<Server, String> {
     let file = place.path(path.get_ref());
     let wrong = |why: String| place.wrong(path.span(), "model", format!("{}: {why}", file.display()));
-    let text = std::fs::read_to_string(&file).map_err(|error| wrong(error.to_string()))?;
+    let text = input::text(&file).map_err(|error| wrong(error.to_string()))?;
     Server::from_toml(&text).map_err(|error| wrong(error.to_string()))
 }

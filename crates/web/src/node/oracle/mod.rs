@@ -21,6 +21,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use sojourn_part::place::Place;
+use sojourn_stats::input;
 use toml::Spanned;
 
 pub(crate) use learn::{Learner, Metered};
@@ -69,7 +70,7 @@ impl Oracle {
     /// # Errors
     /// One line: file, line, key, and what would be right.
     pub fn read(path: &Path, classes: &[String]) -> Result<Oracle, String> {
-        let text = std::fs::read_to_string(path).map_err(|error| format!("oracle {}: {error}", path.display()))?;
+        let text = input::text(path).map_err(|error| format!("oracle {}: {error}", path.display()))?;
         Oracle::parse(&text, path, classes)
     }
 
