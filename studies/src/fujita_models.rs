@@ -112,8 +112,8 @@ fn class_means_kb(law: &str, scale: f64, limits: usize) -> Vec<f64> {
     ends.map(mean).collect()
 }
 
-/// Where the total of a miss crosses 300 ms with 6 Mbit/s, between two rates that were computed: the visitors per second, who go to
-/// the web server only (`server` is 1) or all the way (`whole`), and the total there over that with 1.5 Mbit/s.
+/// Where the total of a miss crosses 300 ms with 6 Mbit/s, between two rates that were computed: the visitors per second, who go
+/// to the web server only (`server` is 1) or all the way (`whole`), and the total there over that with 1.5 Mbit/s.
 fn at_300_ms(population: &crate::answers::Answers, users: u32, server: &str, whole: &str) -> Option<(f64, f64)> {
     let users = users.to_string();
     let total = |rate: &str, visitors: f64| {

@@ -1,10 +1,11 @@
-//! A page is a template: Markdown with the prose as it will stand there, and in it figures that are looked up, compared and shown.
+//! A page is a template: Markdown with the prose as it will stand there, and in it figures that are looked up, compared and
+//! shown.
 //!
-//! The language is that of Jinja (minijinja), whose functions here are in [`functions`] and beside it: figures of runs and of published tables are
-//! cells of a [`cells::Table`], and all that is done to a cell is done to lists of them, so that a statement is data: what is said,
-//! the comparisons for it, some of the figures, and what may lie behind one that does not hold. Functions that only one study has are
-//! added by it. A wrong name ends in an error with the template's line. The price: a template is checked when it is written out
-//! and not when it is compiled, which the tests do for every page.
+//! The language is that of Jinja (minijinja), whose functions here are in [`functions`] and beside it. Figures of runs and of
+//! published tables are cells of a [`cells::Table`]. What is done to a cell is done to lists of them, so that a statement is
+//! data: what is said, the comparisons for it, some of the figures, and what may lie behind one that does not hold. Functions
+//! that only one study has are added by it. A wrong name ends in an error with the template's line. The price: a template is
+//! checked when it is written out and not when it is compiled, which the tests do for every page.
 
 mod cells;
 mod drawing;

@@ -1,8 +1,8 @@
 //! Zhang (2002): the page of the reproduction.
 //!
-//! A conclusion is judged on all that it says, by the same comparisons on both sides: ours replication by replication, his with the
-//! intervals of Table 5.1 where it has the number. His other tables have no intervals, so there only his figures are compared. The
-//! price is that what he calls close together may be open by his own intervals.
+//! A conclusion is judged on all that it says, by the same comparisons on both sides: ours replication by replication, his with
+//! the intervals of Table 5.1 where it has the number. His other tables have no intervals, so there only his figures are
+//! compared. The price is that what he calls close together may be open by his own intervals.
 
 pub(crate) mod live;
 #[cfg(test)]
@@ -73,7 +73,8 @@ fn of<'a>(runs: Runs, published: &Path) -> Result<Page<'a>, ReproduceError> {
     Ok(page)
 }
 
-/// Of each system the reading whose p90 is nearest to his, of rows of system, reading, and the adopted and the changed p90 over his.
+/// Of each system the reading whose p90 is nearest to his, of rows of system, reading, and the adopted and the changed p90 over
+/// his.
 fn nearest(readings: &[Value]) -> Result<String, minijinja::Error> {
     let mut nearest: Vec<(String, String, f64, f64)> = Vec::new();
     for row in readings {

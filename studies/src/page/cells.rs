@@ -94,8 +94,8 @@ impl Published {
 /// Finds a cell by a quantity, and the values of the keys.
 pub(super) type Lookup = Arc<dyn Fn(&str, &[(String, String)]) -> Result<Cell, Error> + Send + Sync>;
 
-/// What is called with the name of a quantity and the values of the keys, in their order, and gives a cell. A map among the values
-/// has keys of its own; for a list of values there is a list of cells, and for two lists a list of lists.
+/// What is called with the name of a quantity and the values of the keys, in their order, and gives a cell. A map among the
+/// values has keys of its own; for a list of values there is a list of cells, and for two lists a list of lists.
 #[derive(Clone)]
 pub(crate) struct Table {
     pub(super) of: Contents,

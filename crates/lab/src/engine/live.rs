@@ -57,7 +57,7 @@ pub(super) fn check(experiment: &Spec, asked: &SystemQuestion) -> Result<(), Str
         .map_err(|what| format!("not there yet: live has no {what}; leave `live` out of `by`"))?;
     bed::check(asked)?;
     nodes::check(asked)?;
-    faults::check(asked)
+    faults::check(asked, experiment.run.live.duration)
 }
 
 /// What live is asked for, as the table of what it has reads it.

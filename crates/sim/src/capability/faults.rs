@@ -1,7 +1,6 @@
 //! What can break.
 
 use sojourn_model::system::{Face, Fault, Subject, Trouble};
-use sojourn_stats::Time;
 
 use super::Has::{Instead, No, Yes};
 use super::Users::{Any, Request};
@@ -23,14 +22,6 @@ pub(super) const ROWS: &[Row] = &[
         ),
         Yes,
         |of| !of.system.faults.iter().all(|fault| is_simulated(fault, of)),
-    ),
-    row(
-        None,
-        Any,
-        "fault that begins after the live run has ended",
-        Yes,
-        Instead("make `live.duration` longer, or begin earlier"),
-        |of| any(of, |fault| fault.at >= Time::ZERO + of.live.duration),
     ),
     row(None, Any, "links to cut without [system.paths]", Yes, No, |of| {
         of.system.paths.is_empty() && any(of, is_of_links)

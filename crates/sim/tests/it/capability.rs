@@ -155,10 +155,11 @@ fn retries() -> Retries {
     Retries { at_most: 1, backoff: None, budget: None }
 }
 
-type Change = fn(&mut Case);
+/// A row's first words, the system that it is seen in, and what is written there.
+type Sample = (&'static str, fn() -> Case, fn(&mut Case));
 
-/// For each row the system that it is seen in: one that has nothing else that is missing, and what is written there.
-fn samples() -> Vec<(&'static str, fn() -> Case, Change)> {
+/// For each row a system that has nothing else that is missing.
+fn samples() -> Vec<Sample> {
     vec![
         ("clients that hedge", plain, |of| of.system.rules.hedge = Some(Hedge::Quantile(0.95))),
         ("users who browse and wait only so long", browse, |of| of.system.rules.timeout = Some(Span(SECOND))),
@@ -241,10 +242,6 @@ fn samples() -> Vec<(&'static str, fn() -> Case, Change)> {
             of.system.transport = Some(Transport { stack, one_request_per_connection: true });
         }),
         ("fault of this kind", plain, |of| of.fault(Subject::Host(0), Trouble::Loss(0.1))),
-        ("fault that begins after", plain, |of| {
-            of.fault(Subject::Host(0), Trouble::Down);
-            of.system.faults[0].at = Time(10 * SECOND);
-        }),
         ("links to cut without", plain, |of| of.fault(Subject::Host(0), Trouble::Cut)),
         ("faults of real servers", plain, |of| {
             of.live.is_program = true;

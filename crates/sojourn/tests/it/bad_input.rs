@@ -92,7 +92,7 @@ fn live_refuses_what_only_the_simulator_can_do() {
     // It would say VALID of another system.
     let path = experiment("browsing.toml").display().to_string();
     for (set, expected) in [
-        ("system.network.timeouts=0.1", "the TCP of this kernel"),
+        ("system.network.timeouts=0.1", "TCP but this kernel's"),
         ("system.tier.0.balancer={ per_packet = \"1 us\" }", "balancer"),
         ("system.tier.0.poll_cost=1 ms", "poll_cost"),
         ("face=switch", "switch"),

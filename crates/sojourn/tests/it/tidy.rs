@@ -107,6 +107,9 @@ fn files_that_a_user_names_are_read_in_one_place() {
 fn links_in_documents_lead_somewhere() {
     let all = complaints(&["md"], |path, line| {
         let folder = path.parent().expect("a file is in a folder");
+        if folder.ends_with("studies/templates") {
+            return None; // the pages that are made of them are read
+        }
         line.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()).find_map(|link| {
             let elsewhere = link.is_empty() || link.contains("://");
             (!elsewhere && !folder.join(link).exists()).then(|| format!("`{link}` does not exist"))

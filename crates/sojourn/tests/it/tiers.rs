@@ -97,7 +97,7 @@ fn paths_have_the_same_keys_in_sim_and_live() {
 #[test]
 fn what_live_does_not_have_yet_is_refused() {
     for (name, set, needle) in [
-        ("hybrid", "system.tier.1.face=switch", "packet switch is on an Ethernet of a bed"),
+        ("hybrid", "system.tier.1.face=switch", "packet switch but on an Ethernet of a bed"),
         ("hybrid", "system.tier.0.ttl=1 s", "longer ttl"),
         ("faults", "seed=1", "faults"),
         ("pools", "seed=1", "pools"),

@@ -31,9 +31,15 @@ use super::parts::Parts;
 use super::{Serving, bed};
 use crate::spec::{Spec, SystemQuestion};
 
-/// Refuses what the twin does not have.
-pub(super) fn check(asked: &SystemQuestion) -> Result<(), String> {
+/// Refuses faults after the end of the run, and what the twin does not have.
+pub(super) fn check(asked: &SystemQuestion, duration: Span) -> Result<(), String> {
     let system = &asked.system;
+    if let Some(late) = system.faults.iter().find(|fault| fault.at >= Time::ZERO + duration) {
+        let at = Span(late.at.0);
+        return Err(format!(
+            "a fault begins at {at}, after the live run of {duration} has ended: make `live.duration` longer, or begin earlier"
+        ));
+    }
     match asked.is_modelled && (!system.faults.is_empty() || system.rules.timeout.is_some()) {
         true => sojourn_sim::check(system, &asked.workload).map_err(|e| format!("the twin of a live run: {e}")),
         false => Ok(()),
