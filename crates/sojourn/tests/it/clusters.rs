@@ -61,7 +61,7 @@ fn what_live_cannot_switch_is_refused() {
         ("system.tier.front node.dispatchers=2", "several dispatchers or polls"),
         ("system.tier.dns.reports={ every = \"1 s\", lossy = true }", "leave out `cost` and `lossy`"),
         ("system.tier.dns.reports={ every = \"1 s\", hidden_load = true, client_rates = \"8 s\" }", "hidden load"),
-        ("system.tier.dns.ttl=1500 ms", "in whole seconds (RFC 1035)"),
+        ("system.tier.dns.ttl=1500 ms", "of whole seconds (RFC 1035)"),
         ("system.tcp.stack=linux-2.2", "live = { tcp = \"kernel\" }"),
         ("system.tier.front node.mode=direct", "mac, rewrite, nat"),
         ("system.tier.dns.mode=nat", "only a tier of face `switch` has one"),
