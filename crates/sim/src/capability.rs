@@ -116,11 +116,11 @@ const fn row(
 pub fn rows() -> impl Iterator<Item = &'static Row> {
     let groups: [&[Row]; 8] = [
         clients::ROWS,
+        switches::ROWS,
         browsing::ROWS,
         places::ROWS,
         faults::ROWS,
         nodes::ROWS,
-        switches::ROWS,
         deciders::ROWS,
         names::ROWS,
     ];

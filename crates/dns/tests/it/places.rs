@@ -265,7 +265,7 @@ fn what_is_known_of_clients_outlasts_a_restart() {
     dns.chooser().choose(ServiceId(0), &asker, sojourn_dns::Family::V4, now(), &mut list);
     assert_eq!(list, ["10.0.2.1".parse::<std::net::IpAddr>().unwrap()], "by its round trip, not by its address");
     dns.stop();
-    let recorded = fs::read_to_string(folder.path().join("decisions.jsonl")).expect("the record");
+    let recorded = fs::read_to_string(folder.path().join("decisions.jsonl-2")).expect("the record of this start");
     let replay = record::replay(BufReader::new(recorded.as_bytes())).expect("a record");
     assert_eq!((replay.choices, replay.first_difference), (1, None));
     assert!(recorded.contains("\"recall\""), "{recorded}");

@@ -781,7 +781,7 @@ fn live_refuses_what_its_nodes_do_not_have() {
         (but(REDIRECTS, "[run]", fault), "faults where nodes redirect"),
         (but(REDIRECTS, "every = \"1 s\"", "every = \"1 s\", client_rates = \"4 s\""), "report rates of clients"),
         (but(REDIRECTS, "every = \"1 s\"", "every = \"1 s\", heartbeat = \"4 s\""), "(`heartbeat`)"),
-        (but(REDIRECTS, "every = \"1 s\"", "every = \"1 s\", cost = \"1 ms\""), "they cost what they cost"),
+        (but(REDIRECTS, "every = \"1 s\"", "every = \"1 s\", cost = \"1 ms\""), "leave out `cost`"),
         (but(REDIRECTS, "servers = 3 }", "servers = 3, weights = [1, 2, 1] }"), "nodes that redirect and have weights"),
         (but(REDIRECTS, "policy = \"sweb\"", "policy = \"sweb\"\ndispatchers = 2"), "several dispatchers"),
         (but(REDIRECTS, "ttl = \"0 s\"", "ttl = \"0 s\"\nreports = { every = \"1 s\" }"), "reports and probes"),

@@ -171,6 +171,11 @@ mod tests {
             std::thread::yield_now();
         }
         drop(awake);
-        assert_eq!(spun(), None);
+        // The kernel lists a thread for a moment after it has been joined.
+        let ended = monotonic_ns();
+        while spun().is_some() {
+            assert!(monotonic_ns() - ended < 20_000_000_000, "{:?}", spun());
+            std::thread::yield_now();
+        }
     }
 }

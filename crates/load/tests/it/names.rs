@@ -45,13 +45,19 @@ impl NameServer {
 
     /// One whose answers are too long for its packets.
     fn start_as(long: Long, say: Box<Say>) -> NameServer {
-        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        // A port that is free for UDP may be taken for TCP.
+        let (socket, listener) = std::iter::repeat_with(|| {
+            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+            let listener = TcpListener::bind(socket.local_addr().unwrap());
+            listener.map(|listener| (socket, listener))
+        })
+        .find_map(Result::ok)
+        .expect("it is endless");
         socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
         let address = socket.local_addr().unwrap();
         let asked: Arc<Mutex<Vec<RecordType>>> = Arc::default();
         let stop = Arc::new(AtomicBool::new(false));
         let (log, over) = (Arc::clone(&asked), Arc::clone(&stop));
-        let listener = TcpListener::bind(address).unwrap();
         let say = Arc::new(say);
         let said = Arc::clone(&say);
         std::thread::spawn(move || {

@@ -41,7 +41,7 @@ pub(super) const ROWS: &[Row] = &[
         Any,
         "reports with a `cost`, or that are `lossy`, where they cost what they cost and no packet is lost",
         Yes,
-        Instead("leave `cost` and `lossy` out"),
+        Instead("leave out `cost` and `lossy`"),
         |of| {
             let is_set = |reports: Reports| reports.cost > Span::ZERO || reports.lossy;
             of.any_tier(|tier| tier.reports.is_some_and(is_set))

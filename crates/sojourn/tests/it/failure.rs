@@ -84,6 +84,12 @@ fn processes_with(marks: &[&str]) -> Vec<Pid> {
     ids.filter(is_one).collect()
 }
 
+/// The gateway of a run by its second file of settings: the first is of the one that measures the path, and has ended then.
+fn gateway_of(run: &std::process::Child) -> Vec<Pid> {
+    let settings = std::env::temp_dir().join(format!("sojourn-{}-1.toml", run.id()));
+    processes_with(&["gateway", &settings.display().to_string()])
+}
+
 /// Starts a long live run with a seed that marks its processes, and waits until requests are being sent.
 fn long_run(out: &Path, seed: &str) -> std::process::Child {
     let path = experiment("four-servers.toml").display().to_string();
@@ -96,7 +102,8 @@ fn long_run(out: &Path, seed: &str) -> std::process::Child {
         .unwrap();
     let events = || fs::read_to_string(out.join("events.jsonl")).unwrap_or_default();
     await_that("the live run", || events().contains("\"engine\":\"live\""));
-    await_that("its servers and its gateway", || processes_with(&[seed]).len() == 6);
+    await_that("its servers", || processes_with(&[seed]).len() == 5);
+    await_that("its gateway", || !gateway_of(&run).is_empty());
     run
 }
 
@@ -111,7 +118,7 @@ fn an_interrupted_run_keeps_what_was_measured() {
     assert_eq!(told["verdict"], "INCOMPLETE");
     assert!(!estimates(&out, "theory", "response_time_mean").is_empty(), "what was known before is kept");
     assert!(out.join("report.html").exists());
-    assert!(processes_with(&["987001"]).is_empty(), "nothing survives");
+    assert!(processes_with(&["987001"]).is_empty() && gateway_of(&run).is_empty(), "nothing survives");
 }
 
 #[test]
@@ -120,7 +127,7 @@ fn nothing_survives_a_parent_that_dies() {
     let mut run = long_run(&folder.path().join("out"), "987002");
     run.kill().unwrap();
     run.wait().unwrap();
-    await_that("the end of all children", || processes_with(&["987002"]).is_empty());
+    await_that("the end of all children", || processes_with(&["987002"]).is_empty() && gateway_of(&run).is_empty());
 }
 
 /// What becomes of a run of three seconds over two servers when `disturb` does something to a part of it, one second
@@ -129,7 +136,7 @@ fn nothing_survives_a_parent_that_dies() {
     clippy::disallowed_methods,
     reason = "the disturbance is to come in the middle of a run, whose length is known"
 )]
-fn disturbed(seed: &str, disturb: impl FnOnce()) -> (Option<i32>, Value, String, Vec<Value>) {
+fn disturbed(seed: &str, disturb: impl FnOnce(&std::process::Child)) -> (Option<i32>, Value, String, Vec<Value>) {
     let folder = tempfile::tempdir().unwrap();
     let text = "name = \"two\"\n[workload]\nkind = \"open\"\narrivals = \"exponential(rate = 120 /s)\"\nclients = 50\n\
                 [system]\n[[system.tier]]\nface = \"gateway\"\npolicy = \"round-robin\"\n\
@@ -139,10 +146,10 @@ fn disturbed(seed: &str, disturb: impl FnOnce()) -> (Option<i32>, Value, String,
     let out = folder.path().join("out");
     let arguments = ["run", &path, "--by", "live", "--seed", seed, "--out", &out.display().to_string()];
     let run = command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // The gateway of the run is the second one: the first, which measured the path, has no seed.
-    await_that("its servers and its gateway", || processes_with(&[seed]).len() == 4);
+    await_that("its servers", || processes_with(&[seed]).len() == 3);
+    await_that("its gateway", || !gateway_of(&run).is_empty());
     std::thread::sleep(Duration::from_secs(1));
-    disturb();
+    disturb(&run);
     let output = run.wait_with_output().unwrap();
     let told = fs::read_to_string(out.join("run.json"));
     let told: Value = serde_json::from_str(&told.unwrap_or_else(|_| panic!("{}", stderr(&output)))).unwrap();
@@ -161,13 +168,13 @@ fn a_part_that_ends_or_stands_still_makes_a_run_suspect() {
     let during = 0.0..4.0;
 
     let (code, verdict, reasons, incidents) =
-        disturbed("987003", || kill(victim("987003", "server-2"), Signal::SIGKILL).unwrap());
+        disturbed("987003", |_| kill(victim("987003", "server-2"), Signal::SIGKILL).unwrap());
     assert_eq!((code, verdict), (Some(1), "SUSPECT".into()), "{reasons}");
     assert!(reasons.contains("server-2 ended (signal: 9 (SIGKILL))"), "{reasons}");
     assert_eq!((incidents.len(), &incidents[0]["part"]), (1, &"server-2".into()), "{incidents:?}");
     assert!(during.contains(&at(&incidents[0])), "{incidents:?}");
 
-    let (code, verdict, reasons, incidents) = disturbed("987004", || {
+    let (code, verdict, reasons, incidents) = disturbed("987004", |_| {
         let server = victim("987004", "server-1");
         kill(server, Signal::SIGSTOP).unwrap();
         std::thread::sleep(Duration::from_millis(300));
@@ -182,12 +189,12 @@ fn a_part_that_ends_or_stands_still_makes_a_run_suspect() {
     assert!(incidents.len() == 1 && during.contains(&at(&incidents[0])), "{incidents:?}");
 
     let (code, verdict, reasons, incidents) =
-        disturbed("987005", || kill(victim("987005", "gateway"), Signal::SIGKILL).unwrap());
+        disturbed("987005", |run| kill(gateway_of(run)[0], Signal::SIGKILL).unwrap());
     assert_eq!(code, Some(1), "{reasons}");
     assert_eq!(verdict, "SUSPECT", "{reasons}");
     assert!(reasons.contains("ended (signal: 9 (SIGKILL))") && incidents.len() == 1, "{reasons}");
 
     // Left alone, it may be doubted for what the machine does meanwhile, and for nothing else.
-    let (.., incidents) = disturbed("987006", || {});
+    let (.., incidents) = disturbed("987006", |_| ());
     assert!(incidents.is_empty(), "{incidents:?}");
 }

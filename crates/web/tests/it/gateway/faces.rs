@@ -80,7 +80,7 @@ fn the_key_of_a_request_is_that_of_its_path_where_the_policy_reads_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let node = node("s1", Discipline::Ps);
     let keys = |policy: &str| {
-        let path = folder.path().join("record");
+        let path = folder.path().join(policy);
         let config = GatewaySettings::new(policy, backends(&[node.address()]));
         let config = GatewaySettings { record: Some(path.clone()), ..config };
         let gateway = Gateway::start_with(config, &catalogue(), Events::nowhere()).expect("a gateway starts");

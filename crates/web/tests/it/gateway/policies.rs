@@ -27,7 +27,9 @@ fn addresses(nodes: &[Node]) -> Vec<std::net::SocketAddr> {
 
 /// 4 clients, 40 requests each, to a gateway of these settings; every record it leaves must replay.
 fn replays(config: GatewaySettings, folder: &std::path::Path) {
-    let path = folder.join("record");
+    // A record that is there already would be kept.
+    let folder = tempfile::tempdir_in(folder).expect("a folder");
+    let path = folder.path().join("record");
     let (policy, threads, shared) = (config.policy().to_owned(), config.threads, config.shared);
     let gateway = gateway(GatewaySettings { record: Some(path.clone()), ..config });
     let address = gateway.address();
