@@ -332,18 +332,16 @@ pub fn compared_setting(run: &Answers) -> Option<&str> {
 
 /// The variants of a run that are equal but for `key`, in the order of the run, with what they have in common.
 pub fn equal_but_for<'a>(run: &'a Answers, key: &str) -> Vec<(String, Vec<&'a VariantAnswers>)> {
-    let mut groups: Vec<(Vec<&(String, String)>, Vec<&VariantAnswers>)> = Vec::new();
+    let mut groups: Vec<(String, Vec<&VariantAnswers>)> = Vec::new();
     for variant in &run.variants {
-        let others: Vec<&(String, String)> = variant.settings.iter().filter(|(of, _)| of != key).collect();
+        let others = variant.settings.iter().filter(|(of, _)| of != key);
+        let others = label(others.map(|(key, value)| (key.as_str(), value.as_str())));
         match groups.iter_mut().find(|(of, _)| *of == others) {
             Some((_, variants)) => variants.push(variant),
             None => groups.push((others, vec![variant])),
         }
     }
-    let named = |(others, variants): (Vec<&(String, String)>, Vec<&'a VariantAnswers>)| {
-        (label(others.into_iter().map(|(key, value)| (key.as_str(), value.as_str()))), variants)
-    };
-    groups.into_iter().map(named).collect()
+    groups
 }
 
 /// Every variant against the first of those that are equal to it but for one setting, in `metric`.
