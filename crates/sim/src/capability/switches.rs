@@ -2,11 +2,11 @@
 
 use sojourn_dispatch::{Catalogue, Signals};
 use sojourn_model::Mode;
-use sojourn_model::system::{Face, Fault, Subject, Target, Trouble};
+use sojourn_model::system::{Face, Fault, Subject, Target, Tier, Trouble};
 
 use super::Has::{Instead, No, Yes};
 use super::Users::{Any, Browse};
-use super::{Combination, Row, row, targets};
+use super::{Combination, Row, is_on_servers, row, targets};
 
 pub(super) const ROWS: &[Row] = &[
     row(
@@ -36,7 +36,7 @@ pub(super) const ROWS: &[Row] = &[
         Yes,
         Instead("its servers can be drained"),
         |of| {
-            let passes_on = of.tiers(Face::Switch).any(|tier| tier.overflow.is_some());
+            let passes_on = front_nodes(of).any(|tier| tier.overflow.is_some());
             let is_drained = |fault: &Fault| fault.trouble == Trouble::Drained && is_of_switch(fault, of);
             passes_on && of.system.faults.iter().any(is_drained)
         },
@@ -68,7 +68,7 @@ pub(super) const ROWS: &[Row] = &[
         has_switch(of) && of.any_tier(|tier| !matches!(tier.face, Face::Switch | Face::Dns))
     }),
     row(Some(Face::Switch), Any, "packet switch with several dispatchers or polls", Yes, No, |of| {
-        of.tiers(Face::Switch).any(|tier| tier.dispatchers > 1 || tier.polled.is_some())
+        front_nodes(of).any(|tier| tier.dispatchers > 1 || tier.polled.is_some())
     }),
     row(
         Some(Face::Switch),
@@ -78,7 +78,7 @@ pub(super) const ROWS: &[Row] = &[
         Instead("write `mode = \"mac\"` or `\"tunnel\"`"),
         |of| {
             let keeps = |mode: Mode| matches!(mode, Mode::MacForwarding | Mode::IpTunnelling);
-            of.tiers(Face::Switch).any(|tier| tier.overflow.is_some() && !keeps(tier.balancing.mode))
+            front_nodes(of).any(|tier| tier.overflow.is_some() && !keeps(tier.balancing.mode))
         },
     ),
     row(
@@ -88,25 +88,30 @@ pub(super) const ROWS: &[Row] = &[
         Yes,
         No,
         |of| {
-            of.tiers(Face::Switch).any(|tier| {
+            front_nodes(of).any(|tier| {
                 let needs = Catalogue::default().build(&tier.policy).map(|policy| policy.requires());
                 needs.is_ok_and(|needs| needs.contains(Signals::ADDRESS))
             })
         },
     ),
     row(Some(Face::Switch), Any, "servers behind several packet switches", Yes, No, |of| {
-        let hosts = of.tiers(Face::Switch).flat_map(targets);
+        let hosts = front_nodes(of).flat_map(targets);
         let mut hosts: Vec<usize> = hosts.filter_map(host_of).collect();
         hosts.sort_unstable();
         hosts.windows(2).any(|two| two[0] == two[1])
     }),
     row(Some(Face::Switch), Any, "packet switch in front of other deciders", Yes, No, |of| {
-        of.tiers(Face::Switch).flat_map(targets).any(|target| host_of(target).is_none())
+        front_nodes(of).flat_map(targets).any(|target| host_of(target).is_none())
     }),
 ];
 
+/// The tiers of packet switches that have a host of their own.
+fn front_nodes<'a>(of: &Combination<'a>) -> impl Iterator<Item = &'a Tier> + use<'a> {
+    of.tiers(Face::Switch).filter(|tier| !is_on_servers(tier))
+}
+
 fn has_switch(of: &Combination<'_>) -> bool {
-    of.tiers(Face::Switch).next().is_some()
+    front_nodes(of).next().is_some()
 }
 
 fn host_of(target: Target) -> Option<usize> {
@@ -119,7 +124,7 @@ fn host_of(target: Target) -> Option<usize> {
 /// Whether a fault is one of a front node.
 fn is_of_switch(fault: &Fault, of: &Combination<'_>) -> bool {
     match fault.subject {
-        Subject::Site(site) => of.tiers(Face::Switch).flat_map(|tier| &tier.seats).any(|seat| seat.site == Some(site)),
+        Subject::Site(site) => front_nodes(of).flat_map(|tier| &tier.seats).any(|seat| seat.site == Some(site)),
         Subject::Tier(tier) => of.system.tiers[tier].face == Face::Switch,
         _ => false,
     }
