@@ -246,9 +246,14 @@ impl<F: Face> InFront<F> {
             explain,
             key_file,
             grace,
+            decider,
+            limits,
+            health,
+            timeouts,
+            reports,
+            upstream,
             ..
         } = self;
-        let InFront { decider, limits, health, timeouts, reports, upstream, .. } = self;
         let decider = FrontSettings { policy, ..decider };
         GatewaySettings {
             listen,

@@ -214,7 +214,8 @@ fn the_guide_to_serving_a_site_works() {
         assert!(told.contains(part), "{part} in\n{told}\n{}", stderr(&output));
     }
     let lost = told.lines().find(|line| line.contains("error_ratio")).expect("the load says it");
-    assert!(lost.contains(" 0 ") && lost.contains("0 to 0."), "none was lost: {lost}");
+    // One of a million would stand there as 0.000001.
+    assert_eq!(lost.split_whitespace().nth(2), Some("0"), "{lost}");
     assert!(stderr(&output).contains("unknown key `rot`; did you mean `root`?"), "{}", stderr(&output));
 }
 
