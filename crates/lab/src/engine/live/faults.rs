@@ -126,23 +126,23 @@ impl Breaker<'_> {
     /// Lets a fault begin, or be over; when that was so, from the start of the run on.
     fn change(&mut self, number: usize, begins: bool) -> Result<Time, String> {
         let fault = self.system.faults[number];
-        let ground = self.ground;
+        let (which, ground) = ((number, begins), self.ground);
         match fault.trouble {
             Trouble::Cut => self.each_way(&fault, |links, one, other| links.cut(one, other, begins)),
             Trouble::Loss(share) => {
                 let law = if begins { reach::loss_each_way(share) } else { LossLaw::default() };
                 self.each_way(&fault, |links, one, other| links.lose(one, other, law));
             }
-            Trouble::Down | Trouble::Restarted if !begins => self.each_part(number, |part| part.revive(ground))?,
-            Trouble::Restarted if reach::is_momentary(&fault) => self.each_part(number, |part| {
+            Trouble::Down | Trouble::Restarted if !begins => self.each_part(which, |part| part.revive(ground))?,
+            Trouble::Restarted if reach::is_momentary(&fault) => self.each_part(which, |part| {
                 part.kill(ground)?;
                 part.revive(ground)
             })?,
-            Trouble::Down | Trouble::Restarted => self.each_part(number, |part| part.kill(ground))?,
+            Trouble::Down | Trouble::Restarted => self.each_part(which, |part| part.kill(ground))?,
             Trouble::Drained => {
-                self.each_part(number, |part| if begins { part.drain() } else { part.undrain(ground) })?
+                self.each_part(which, |part| if begins { part.drain() } else { part.undrain(ground) })?
             }
-            Trouble::Frozen => self.each_part(number, |part| {
+            Trouble::Frozen => self.each_part(which, |part| {
                 if begins {
                     part.freeze()
                 } else {
@@ -152,34 +152,36 @@ impl Breaker<'_> {
             })?,
             Trouble::Slow(speed) => {
                 let told = json!({"speed": if begins { speed } else { 1.0 }});
-                self.each_part(number, |part| part.say(&told))?;
+                self.each_part(which, |part| part.say(&told))?;
             }
             Trouble::Errors(share) => {
                 let told = json!({"errors": if begins { share } else { 0.0 }});
-                self.each_part(number, |part| part.say(&told))?;
+                self.each_part(which, |part| part.say(&told))?;
             }
         }
         Ok(Time(clock::since_boot().saturating_since(self.start).0))
     }
 
-    /// The servers and deciders that a fault is of.
+    /// The servers and deciders that a fault is of: at its begin the deciders first and at its end the servers, so that none
+    /// tells others of what happens to a server only because it is the next to be hit.
     fn each_part(
         &mut self,
-        number: usize,
+        (number, begins): (usize, bool),
         mut change: impl FnMut(&mut Part) -> Result<(), String>,
     ) -> Result<(), String> {
-        let fault = &self.system.faults[number];
-        for host in fault.hosts(number, self.system, self.seed) {
-            if let Serving::Node(part) = &mut self.parts.servers[host] {
-                change(part)?;
-            }
+        let (system, fault) = (self.system, &self.system.faults[number]);
+        let hosts = fault.hosts(number, system, self.seed);
+        let deciders = self.parts.deciders.iter_mut().filter(|(seat, _)| concerns(fault, system, *seat));
+        let servers = self.parts.servers.iter_mut().enumerate().filter(|(host, _)| hosts.contains(host));
+        let nodes = servers.filter_map(|(_, server)| match server {
+            Serving::Node(part) => Some(&mut **part),
+            Serving::Program(_) => None,
+        });
+        let mut parts: Vec<&mut Part> = deciders.map(|(_, part)| part).chain(nodes).collect();
+        if !begins {
+            parts.reverse();
         }
-        for (seat, part) in &mut self.parts.deciders {
-            if concerns(fault, self.system, *seat) {
-                change(part)?;
-            }
-        }
-        Ok(())
+        parts.into_iter().try_for_each(&mut change)
     }
 
     /// The pairs of hosts whose packets meet a fault of links.
