@@ -84,6 +84,18 @@ fn the_terms_are_those_of_section_3_2() {
     assert_close("processor only", &terms(&mut cpu, &request(), C), &[0.004, 0.0, 0.040, 0.0]);
 }
 
+/// Where queues are told, a load is those that wait for that very resource and this request: two at the disk make three.
+#[test]
+fn each_resource_has_its_own_queue() {
+    let queues = |cpu, disk, net| Report { queues: [cpu, disk, net], ..busy(1.0, 1.0, 1.0) };
+    let mut loaded = nodes("sweb(net = true)", 3);
+    loaded.report(C, &queues(3, 2, 7), Time(1));
+    assert_close("owner", &terms(&mut loaded, &request(), C), &[0.004, 0.9, 0.080, 0.3]);
+    assert_close("the owner's disk", &terms(&mut loaded, &request(), A), &[0.0, 0.99, 0.020, 0.0375]);
+    loaded.report(C, &Report { measured: Time(1), ..queues(0, 2, 39) }, Time(1));
+    assert_close("the owner's network", &terms(&mut loaded, &request(), A), &[0.0, 1.5, 0.020, 0.0375]);
+}
+
 #[test]
 fn the_shortest_is_chosen_and_held_until_its_next_report() {
     let mut sweb = nodes("sweb", 3);

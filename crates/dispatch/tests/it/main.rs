@@ -1,5 +1,6 @@
 //! Behaviours of the dispatcher, one file each.
 
+mod accounts;
 mod affinity;
 mod broker;
 mod capacity;

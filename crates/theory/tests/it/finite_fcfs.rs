@@ -2,6 +2,7 @@
 //! chain of all jobs says it finds.
 
 use sojourn_stats::Estimate;
+use sojourn_theory::Answer;
 use sojourn_theory::formula::markovian::finite_fcfs::FiniteFcfs;
 use sojourn_theory::formula::markovian::{mmc, mmck, repairman};
 use sojourn_theory::queue::Queue;
@@ -115,4 +116,60 @@ fn the_notation_answers_them() {
     for other in ["M/M/2//9-SIRO", "M/M/2//9-PS", "M/M/2//9-LPS(3)"] {
         assert_eq!(percentile(other, "exponential(mean = 3 s)"), None, "{other}");
     }
+}
+
+/// Of the jobs that are let in those are delayed that find all places taken; the cores that no helper uses are idle.
+#[test]
+fn who_is_let_in_and_waits() {
+    let value = |answer: &Answer, metric: &str| answer.estimate(metric).and_then(Estimate::value).expect("it is known");
+    for (queue, usable, cores, room, places) in [
+        ("M/M/1/3", 1, 1, 3, 1),
+        ("M/M/2/9", 2, 2, 9, 2),
+        ("M/M/2/9-SIRO", 2, 2, 9, 2),
+        ("M/M/2/9-LPS(4)", 2, 2, 9, 4),
+        ("M/M/3/6-LPS(2)", 2, 3, 6, 2),
+        ("M/M/2/9-PS", 2, 2, 9, 9),
+        ("M/M/4/4", 4, 4, 4, 4),
+    ] {
+        let rate = 1.9;
+        let answer = Queue::parse(queue).unwrap();
+        let answer = answer.answer(&law("exponential(rate = 1.9 /s)"), &law("exponential(mean = 1 s)")).unwrap();
+        let found = found(room, usable, |_| rate);
+        let delayed: f64 = found[places.min(room)..].iter().sum();
+        let close = |metric: &str, wanted: f64| {
+            let got = value(&answer, metric);
+            assert!((got - wanted).abs() < 1e-9, "{queue}: {metric} is {got}, not {wanted}");
+        };
+        close("delay_probability", delayed);
+        // Little's law of those that wait: n - places in front of the next, each as long as the places need.
+        let waiting: f64 = (places..room).map(|n| found[n] * (n + 1 - places) as f64 / usable as f64).sum();
+        close("waiting_time_mean", waiting);
+        close("utilization", value(&answer, "throughput") / cores as f64);
+        close("throughput", rate * (1.0 - value(&answer, "error_ratio")));
+    }
+}
+
+/// The same where a service has two stages: by the chain of jobs inside and stages left.
+#[test]
+fn who_is_let_in_and_waits_for_services_of_two_stages() {
+    let (rate, room) = (0.8, 4usize);
+    let chain = Chain::explore((0usize, 0usize), |&(n, left)| {
+        let more = if n == room { 0.0 } else { rate };
+        let next = match (n, left) {
+            (0, _) => ((0, 0), 0.0),
+            (_, 2) => ((n, 1), 2.0),
+            (1, _) => ((0, 0), 2.0),
+            _ => ((n - 1, 2), 2.0),
+        };
+        vec![((n + 1, if n == 0 { 2 } else { left }), more), next]
+    });
+    let p = chain.stationary();
+    let share = |of: &dyn Fn(usize) -> bool| chain.mean(&p, |&(n, _)| f64::from(u8::from(of(n))));
+    let queue = Queue::parse("M/E2/1/4").unwrap();
+    let answer = queue.answer(&law("exponential(rate = 0.8 /s)"), &law("erlang(k = 2, mean = 1 s)")).unwrap();
+    let value = |metric: &str| answer.estimate(metric).and_then(Estimate::value).expect("it is known");
+    agree(value("error_ratio"), share(&|n| n == room), 1e-9);
+    agree(value("delay_probability"), share(&|n| n > 0 && n < room) / share(&|n| n < room), 1e-9);
+    let inside = chain.mean(&p, |&(n, _)| n as f64);
+    agree(value("response_time_mean"), inside / (rate * share(&|n| n < room)), 1e-9);
 }

@@ -237,6 +237,50 @@ fn policies_that_count_are_answered_where_they_are_solved() {
     assert!(few.notes[0].contains("very many"), "{:?}", few.notes);
 }
 
+/// A number of servers has the tail rho^((d^i - 1)/(d - 1)) inside each; two are drawn where no number is written.
+#[test]
+fn power_of_d_draws_as_many_as_are_written_and_else_two() {
+    let many = vec![server(Discipline::Fcfs, 1, 1.0); 100];
+    let ask = |policy, rate: &str| {
+        let answer = Case::new(rate, &many, EXPONENTIAL(), Some(policy)).answer().unwrap();
+        answer.estimate("response_time_mean").and_then(Estimate::value)
+    };
+    let mean = |d: f64, rho: f64| (1..9).map(|i| rho.powf((d.powi(i) - d) / (d - 1.0))).sum::<f64>();
+    for (policy, wanted) in [
+        ("power-of-d", mean(2.0, 0.9)),
+        ("power-of-d()", mean(2.0, 0.9)),
+        ("power-of-d(d = 2)", mean(2.0, 0.9)),
+        ("power-of-d( d=5 )", mean(5.0, 0.9)),
+        ("power-of-d(d = 1)", 10.0),
+    ] {
+        agree(ask(policy, "exponential(rate = 90 /s)").unwrap(), wanted, 1e-12);
+    }
+    // Near its limit up to 0.99 of what they can do.
+    assert!(ask("power-of-d", "exponential(rate = 98.9 /s)").is_some());
+    assert_eq!(ask("power-of-d", "exponential(rate = 99.1 /s)"), None);
+}
+
+/// Rooms for one and for three, to each of which every second request goes at a rate of 1/s: M/M/1/1 loses 1/2, M/M/1/3 1/4.
+#[test]
+fn rooms_of_two_sizes_are_a_mixture() {
+    let room = |capacity| Server { capacity: Some(capacity), ..server(Discipline::Fcfs, 1, 1.0) };
+    let case = Case::new("exponential(rate = 2 /s)", &[room(1), room(3)], EXPONENTIAL(), Some("random"));
+    let answer = case.answer().unwrap();
+    for (metric, wanted) in [
+        ("error_ratio", 0.375),
+        ("throughput", 1.25),
+        ("utilization", 0.625),
+        ("service_time_mean", 1.0),
+        ("share_2", 0.5),
+        // One served alone in 0.5 of 1.25; of the others, who find 0, 1 or 2, each as often, 2 in the mean.
+        ("response_time_mean", (0.5 + 0.75 * 2.0) / 1.25),
+        ("waiting_time_mean", 0.75 / 1.25),
+        ("number_in_system_mean", 0.5 + 0.75 * 2.0),
+    ] {
+        agree(value(&answer, metric), wanted, 1e-9);
+    }
+}
+
 #[test]
 fn a_limited_room_loses_requests() {
     let mut small = server(Discipline::Ps, 1, 1.0);
