@@ -2,7 +2,7 @@
 
 use sojourn_stats::hurst::Finding;
 use sojourn_stats::{Dimension, Law, Stream};
-use sojourn_traffic::describe::{Description, Value, counts, describe, describe_numbers, read_column, spread_s};
+use sojourn_traffic::describe::{Description, Rate, Value, counts, describe, describe_numbers, read_column, spread_s};
 
 use crate::support::{line, read};
 
@@ -145,6 +145,77 @@ fn sessions_and_caching() {
     assert_eq!(number(&facts, "paths_asked_once_share"), 2.0 / 3.0);
     assert_eq!(value(&facts, "status_304"), &Value::Count(1));
     assert_eq!(value(&facts, "method_get"), &Value::Count(6));
+}
+
+/// Gaps, sizes, bursts and caching of five requests that one can follow by hand.
+#[test]
+fn a_log_of_five_lines_by_hand() {
+    let text = [
+        line(0, "/x", 100),
+        line(0, "/x", 100),
+        line(2, "/y", 400),
+        line(2, "/x", 100).replace("GET", "POST"),
+        line(3, "/y", 300).replace(" 200 ", " 206 "),
+    ];
+    let facts = describe(&read(text.concat()).unwrap());
+    assert_eq!(value(&facts, "first"), &Value::Text("1995-08-01 00:00:00 -0400".into()));
+    assert_eq!(value(&facts, "last"), &Value::Text("1995-08-01 00:00:03 -0400".into()));
+    for (name, wanted) in [
+        ("duration", 4.0),
+        ("arrival_rate", 1.25),
+        ("gap_mean", 0.75),
+        // Of 0, 2, 0, 1: mean square 5/4.
+        ("gap_scv", (1.25 - 0.5625) / 0.5625),
+        // 2, 0, 2, 1 in a second: mean square 9/4.
+        ("dispersion_per_second", (2.25 - 1.5625) / 1.25),
+        ("size_mean", 200.0),
+        // Squares of 1, 1, 4, 1, 3 hundreds: 28/5 of a mean of 2.
+        ("size_scv", (5.6 - 4.0) / 4.0),
+        // Three GETs that succeeded, of which the second was for what the first had.
+        ("hit_ratio_of_endless_cache", 1.0 / 3.0),
+        ("byte_hit_ratio_of_endless_cache", 100.0 / 600.0),
+        ("think_time_mean", 2.0),
+        ("session_gap_mean", 0.75),
+        ("session_duration_mean", 3.0),
+    ] {
+        assert!((number(&facts, name) - wanted).abs() < 1e-12, "{name}: {} is not {wanted}", number(&facts, name));
+    }
+    for (name, wanted) in [("status_200", 4), ("status_206", 1), ("method_post", 1), ("method_get", 4), ("lines", 5)] {
+        assert_eq!(value(&facts, name), &Value::Count(wanted), "{name}");
+    }
+    assert!(facts.facts.iter().all(|fact| fact.name != "largest_step_back" && fact.name != "method_head"));
+    let rate = facts.rate.as_ref().unwrap();
+    assert_eq!((rate.bin_s, rate.counts.iter().sum::<u64>(), rate.start_of_day_s), (0.01, 5, Some(0.0)));
+    assert_eq!(rate.counts.len(), 400);
+}
+
+/// A part of time has those that came in it, the last one too what came at the very end; as many parts as a plot shows.
+#[test]
+fn counts_are_of_periods_and_the_last_may_be_short() {
+    assert_eq!(counts(&[0.0, 0.9, 1.0, 2.4, 2.5], 2.5, 1.0), [2, 1, 2]);
+    assert_eq!(counts(&[0.5], 3.0, 1.0), [1, 0, 0]);
+    assert_eq!(counts(&[], 0.2, 1.0), [0]);
+    for (span_s, bin_s) in [(3.0, 0.01), (5.0, 0.1), (400.0, 1.0), (401.0, 5.0), (86_400.0, 300.0), (4e8, 1e6)] {
+        let rate = Rate::of(&[0.0, span_s / 2.0], span_s);
+        assert_eq!((rate.bin_s, rate.counts.iter().sum::<u64>()), (bin_s, 2), "{span_s} s");
+        assert!(rate.counts.len() <= 400 && rate.counts.len() as f64 * bin_s >= span_s, "{span_s} s");
+    }
+}
+
+/// The distribution of five values: the share that is above each, whatever stands twice.
+#[test]
+fn a_distribution_is_the_share_above_each_value() {
+    let of = |values: &[f64]| describe_numbers(values, Dimension::Number).variables.remove(0);
+    let variable = of(&[4.0, 1.0, 2.0, 2.0, 8.0, 0.0]);
+    assert_eq!(variable.ccdf, [(1.0, 0.8), (2.0, 0.4), (4.0, 0.2), (8.0, 0.0)]);
+    assert_eq!((variable.count, variable.not_positive, variable.distinct, variable.mean), (5, 1, 4, 3.4));
+    let facts = describe_numbers(&[1.0, 2.0, 4.0, 3.0], Dimension::Number);
+    // Deviations -1.5, -0.5, 1.5, 0.5: products of neighbours 0.75, -0.75, 0.75, of squares 5 in all.
+    assert!((number(&facts, "autocorrelation_lag_1") - 0.15).abs() < 1e-12);
+    assert!((number(&facts, "scv") - 1.25 / 6.25).abs() < 1e-12);
+    // Third powers of one that is far: 0, 0, 0, 4 about a mean of 1.
+    let skewed = describe_numbers(&[0.0, 0.0, 0.0, 4.0], Dimension::Number);
+    assert!((number(&skewed, "skewness") - 6.0 / 3.0f64.powf(1.5)).abs() < 1e-12);
 }
 
 /// LRU at every size by its one pass, against an LRU list that is kept for each size.

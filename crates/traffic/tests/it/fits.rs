@@ -1,6 +1,6 @@
 //! Workloads fitted to logs: what was put in comes out.
 
-use sojourn_stats::{Dimension, Law, Stream};
+use sojourn_stats::{Dimension, Law, Stream, quantity};
 use sojourn_traffic::describe::{Value, describe, describe_numbers, profiled};
 use sojourn_traffic::fit;
 use sojourn_traffic::{Arrivals, Profile, Sizes, Workload};
@@ -76,6 +76,53 @@ fn a_rate_that_changes_becomes_a_profile() {
     let rate = Arrivals::parse(value(&workload, "arrivals")).unwrap().rate().unwrap();
     assert!((rate / 2.85 - 1.0).abs() < 6.0 / (2.85f64 * 4.0 * 3600.0).sqrt(), "{rate}");
     assert!(workload.contains("by = [\"sim\"]") && workload.contains("duration = \"14"), "{workload}");
+}
+
+/// The server that is written down is busy for 60 % of the time when the rate is at its highest: half of its work is the same
+/// for each request, half of it goes by the size.
+#[test]
+fn the_server_to_begin_with_is_not_overloaded_at_the_peak() {
+    for levels in [&[1.0; 4][..], &[0.4, 0.8, 1.6, 1.2]] {
+        let log = read(log(3.0, levels)).unwrap();
+        let workload = fit::of_log(&log, "access.log").unwrap();
+        let (fixed, per_byte) = value(&workload, "demand").split_once(" + ").unwrap();
+        let fixed_s = quantity::parse(fixed, Dimension::Time).unwrap();
+        let per_byte = quantity::parse(per_byte, Dimension::TimePerSize).unwrap();
+        let good: Vec<f64> =
+            log.entries().iter().filter(|entry| entry.status < 400).map(|entry| entry.bytes as f64).collect();
+        let by_size_s = per_byte * good.iter().sum::<f64>() / good.len() as f64;
+        let profile = workload.contains("profile =").then(|| Profile::parse(value(&workload, "profile")).unwrap());
+        assert_eq!(profile.is_some(), levels.len() > 1 && levels[0] != levels[1]);
+        let level = |at_s: u32| profile.as_ref().map_or(1.0, |profile| profile.level(f64::from(at_s)));
+        let peak = (0..4 * 3600).step_by(60).map(level).fold(1.0, f64::max);
+        let rate = Arrivals::parse(value(&workload, "arrivals")).unwrap().rate().unwrap();
+        // Four digits are written of each.
+        let busy = rate * peak * (fixed_s + by_size_s);
+        assert!((busy - 0.6).abs() < 1e-3 && (fixed_s / by_size_s - 1.0).abs() < 2e-3, "{busy}: {workload}");
+    }
+}
+
+/// Empty replies are a part of their own: the mean request is that of the log, to what the law itself is off; the documents
+/// that are offered beside it have the log's mean.
+#[test]
+fn replies_without_a_body_are_kept() {
+    let mut stream = Stream::new(1, "fit", "empty");
+    let law = Law::parse("exponential(mean = 5 kB)", Dimension::Size).unwrap();
+    let text: String = (0..4000)
+        .map(|n| {
+            line(n, &format!("/{}", stream.below(40)), if n % 5 < 2 { 0 } else { law.sample(&mut stream) as u64 + 1 })
+        })
+        .collect();
+    let log = read(text).unwrap();
+    let workload = fit::of_log(&log, "access.log").unwrap();
+    assert!(workload.contains("40.0 % of the replies had no body"), "{workload}");
+    let Sizes::Law(sizes) = Sizes::parse(value(&workload, "size")).unwrap() else { panic!("{workload}") };
+    let mean = log.bytes() as f64 / 4000.0;
+    assert!((sizes.cdf(0.0) - 0.4).abs() < 1e-6 && (sizes.mean() / mean - 1.0).abs() < 0.02, "{workload}");
+    let documents = workload.lines().find_map(|line| line.strip_prefix("# size = ")).expect("popularity was fitted");
+    assert!(documents.contains("documents(n = 40, "), "{documents}");
+    let stated = documents.split("mean = ").last().unwrap().trim_end_matches(['"', ')']);
+    assert!((quantity::parse(stated, Dimension::Size).unwrap() / mean - 1.0).abs() < 1e-3, "{documents}");
 }
 
 /// What is left when a known profile is taken out of a Poisson process is Poisson again: gaps of mean 1/rate and variance

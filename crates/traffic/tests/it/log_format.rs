@@ -190,6 +190,89 @@ fn calendars() {
     }
 }
 
+/// Every day of a century and a half, counted one by one.
+#[test]
+fn the_calendar_is_that_of_one_who_counts_days() {
+    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let is_leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let (mut days, mut text) = (0, String::new());
+    for year in 1970..2110 {
+        for (month, name) in months.iter().enumerate() {
+            let length = [31, if is_leap(year) { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month];
+            for day in 1..=length {
+                let date = format!("[{day:02}/{name}/{year}:00:00:00 +0000]");
+                assert_eq!(sojourn_traffic::log::date(86_400 * days), date);
+                text += &format!("h - - {date} \"GET / HTTP/1.0\" 200 {days}\n");
+                days += 1;
+            }
+        }
+    }
+    let log = read(text).unwrap();
+    assert_eq!((log.requests() as i64, log.bad_lines()), (days, 0));
+    assert!(log.entries().iter().all(|entry| entry.time_s == 86_400 * entry.bytes as i64));
+    let log = read(line(0, "/", 1)).unwrap();
+    assert_eq!(log.instant("2109-12-31 24:00"), Some(86_400 * days + 4 * 3600), "in the zone of its log");
+}
+
+/// The instants of a line in zones of whole and of broken hours; periods, days and clocks are the zone's.
+#[test]
+fn zones_have_hours_and_minutes() {
+    for (zone, ahead_s) in
+        [("+0000", 0), ("+0530", 19_800), ("-0330", -12_600), ("+1245", 45_900), ("-0015", -900), ("+0059", 3_540)]
+    {
+        let at = |clock: &str| line(0, "/", 1).replace("00:00:00 -0400", &format!("{clock} {zone}"));
+        let log = read([at("05:58:20"), at("06:00:00"), at("06:59:59"), at("07:00:00")].concat()).unwrap();
+        // 1995-08-01 00:00:00 UTC.
+        let six_s = 807_235_200 + 6 * 3600 - ahead_s;
+        let times: Vec<i64> = log.entries().iter().map(|entry| entry.time_s - six_s).collect();
+        assert_eq!(times, [-100, 0, 3_599, 3_600], "{zone}");
+        assert_eq!(log.local_time(six_s), format!("1995-08-01 06:00:00 {zone}"));
+        assert_eq!(
+            (log.second_of_day(six_s), log.instant("06:00"), log.busiest(3600)),
+            (6 * 3600, Some(six_s), Some((six_s, 2)))
+        );
+    }
+    // The last second of a minute may be a leap second.
+    for (from, to, is_good) in [
+        ("00:00:00", "23:59:60", true),
+        ("00:00:00", "00:00:61", false),
+        ("00:00:00", "00:60:00", false),
+        ("-0400", "-0460", false),
+        ("-0400", " 0400", false),
+        ("01/Aug", "31/Aug", true),
+        ("01/Aug", "00/Aug", false),
+        ("01/Aug", "30/Nov", true),
+        ("01/Aug", "31/Nov", false),
+        ("1995:", "1995 ", false),
+    ] {
+        let text = line(0, "/", 1) + &line(0, "/", 1).replace(from, to);
+        assert_eq!(read(&text).map(|log| log.bad_lines()), Ok(u64::from(!is_good)), "{to}");
+    }
+}
+
+/// What is known of the parts is the sum of what is known of each, in the zone of the first.
+#[test]
+fn what_is_known_of_several_logs_is_added_up() {
+    let by = |host: &str, second: u32, path: &str| line(second, path, 10).replace("host.example", host);
+    let first = [by("a", 0, "/x"), by("b", 9, "/y"), by("b", 5, "/x"), "bad\n".into()].concat();
+    let second = [by("c", 3, "/y"), by("a", 2, "/z"), "no time at all\n".into(), "bad\n".into()].concat();
+    let second = second.replace("00:00:03 -0400", "01:00:03 -0300");
+    let log = Log::joined([read(first).unwrap(), read(second).unwrap()]);
+    assert_eq!((log.requests(), log.lines(), log.bad_lines(), log.unsorted()), (5, 8, 3, (2, 4)));
+    assert_eq!(log.bad_by_reason().collect::<Vec<_>>(), [(Fault::Host, 2), (Fault::Time, 1)]);
+    assert!(log.local_time(0).ends_with("-0400") && log.bytes() == 50);
+    let of = |entry: &sojourn_traffic::log::Entry| {
+        format!("{}{}", log.hosts()[entry.client as usize], log.paths()[entry.object as usize])
+    };
+    assert_eq!(log.entries().iter().map(of).collect::<Vec<_>>(), ["a/x", "a/z", "c/y", "b/x", "b/y"]);
+    assert_eq!((log.hosts().len(), log.paths().len()), (3, 3));
+    let warnings = log.warnings();
+    assert_eq!(
+        warnings[0],
+        "3 of 8 lines are bad and left out (2 with no host, 1 with no [dd/Mon/yyyy:hh:mm:ss +zzzz])"
+    );
+}
+
 #[test]
 fn gzip_is_told_by_content() {
     let text: String = (0..5000).map(|second| line(second, "/a", 7)).collect();
