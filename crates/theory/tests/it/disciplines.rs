@@ -80,6 +80,33 @@ fn means_spreads_and_sizes_as_played() {
     }
 }
 
+/// Under PS a job takes in proportion to its size, in order its size and the wait of all, whatever the mean service is; with
+/// room for some too.
+#[test]
+fn the_mean_by_size_is_in_proportion_or_a_wait_and_the_size() {
+    for (queue, service, is_shared) in [
+        ("M/M/1", "exponential(mean = 250 ms)", false),
+        ("M/G/1", "erlang(k = 2, mean = 250 ms)", false),
+        ("M/M/1/5", "exponential(mean = 250 ms)", false),
+        ("M/M/1-PS", "exponential(mean = 250 ms)", true),
+        ("M/M/2-PS", "exponential(mean = 250 ms)", true),
+        ("M/G/1-PS", "erlang(k = 2, mean = 250 ms)", true),
+        ("M/G/1/5-PS", "erlang(k = 2, mean = 250 ms)", true),
+        ("M/G/2/5-PS", "0.25 s", true),
+        ("M/M/1-LCFS-PR", "exponential(mean = 250 ms)", true),
+    ] {
+        let answer = ask(queue, "exponential(rate = 3 /s)", service, &[0.1, 2.0]);
+        let (response, waiting) = (value(&answer, "response_time_mean"), value(&answer, "waiting_time_mean"));
+        for size in [0.1, 2.0] {
+            let wanted = if is_shared { size * response / 0.25 } else { size + waiting };
+            agree(value(&answer, &format!("response_time_mean_at_{size}s")), wanted, 1e-9);
+        }
+    }
+    // Alone and without limit: 0.1 s at a utilisation of 3/4.
+    let alone = ask("M/M/1-PS", "exponential(rate = 3 /s)", "exponential(mean = 250 ms)", &[0.1]);
+    agree(value(&alone, "response_time_mean_at_0.1s"), 0.4, 1e-9);
+}
+
 /// The law of the response time under LCFS with preemption, by the share of jobs above its own quantiles.
 #[test]
 fn busy_periods_as_played() {

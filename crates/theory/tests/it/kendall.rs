@@ -141,6 +141,32 @@ fn every_pair_of_letters_has_an_answer_that_is_not_absurd() {
     }
 }
 
+/// Served in order, a job starts at once or waits for an exponential time, and then has an exponential service: percentiles and
+/// spread of the sum, from the chance and the mean of the wait.
+#[test]
+fn a_wait_in_order_is_none_or_exponential() {
+    for (queue, gaps) in [
+        ("M/M/1", "exponential(rate = 0.8 /s)"),
+        ("M/M/3", "exponential(rate = 2.2 /s)"),
+        ("E2/M/1", "erlang(k = 2, rate = 0.8 /s)"),
+        ("GI/M/1", "uniform(low = 0 s, high = 2.5 s)"),
+        ("E3/M/4", "erlang(k = 3, rate = 3.5 /s)"),
+        ("H2/M/2", "hyperexponential(mean = 0.7 s, cv = 2)"),
+        ("M/M/5-LPS(3)", "exponential(rate = 2.5 /s)"),
+    ] {
+        let answer = ask(queue, gaps, "exponential(mean = 1 s)").unwrap();
+        let (delayed, waiting) = (value(&answer, "delay_probability"), value(&answer, "waiting_time_mean"));
+        let drain = delayed / waiting;
+        agree(value(&answer, "response_time_mean"), 1.0 + waiting, 1e-9);
+        agree(value(&answer, "response_time_std").powi(2), 1.0 + 2.0 * delayed / drain.powi(2) - waiting.powi(2), 1e-6);
+        let sum = |t: f64| (drain * (-t).exp() - (-drain * t).exp()) / (drain - 1.0);
+        for (metric, above) in [("response_time_p50", 0.5), ("response_time_p99", 0.01)] {
+            let t = value(&answer, metric);
+            agree((1.0 - delayed) * (-t).exp() + delayed * sum(t), above, 1e-6);
+        }
+    }
+}
+
 #[test]
 fn every_number_says_whether_it_is_exact() {
     let answer = ask("GI/G/2", "erlang(k = 3, rate = 1.6 /s)", "lognormal(mean = 1 s, cv = 2)").unwrap();
