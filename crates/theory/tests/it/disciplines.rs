@@ -107,6 +107,22 @@ fn the_mean_by_size_is_in_proportion_or_a_wait_and_the_size() {
     agree(value(&alone, "response_time_mean_at_0.1s"), 0.4, 1e-9);
 }
 
+/// A job that interrupts all others stays for a busy period: the square of the time is E[S^2]/(1 - rho)^3 (Takagi 1991). Who
+/// serves in turns does not start each job at once, nor says how long it waits.
+#[test]
+fn a_job_that_interrupts_stays_for_a_busy_period() {
+    for (service, second) in [("exponential(mean = 1 s)", 2.0), ("1 s", 1.0), ("erlang(k = 2, mean = 1 s)", 1.5)] {
+        let answer = ask("M/G/1-LCFS-PR", "exponential(rate = 0.6 /s)", service, &[]);
+        agree(value(&answer, "response_time_mean"), 2.5, 1e-12);
+        agree(value(&answer, "response_time_std").powi(2), second / 0.4f64.powi(3) - 6.25, 1e-9);
+    }
+    let turns = ask("M/M/1-RR(10 ms)", "exponential(rate = 0.6 /s)", "exponential(mean = 1 s)", &[]);
+    agree(value(&turns, "response_time_mean"), 2.5, 1e-12);
+    for metric in ["waiting_time_mean", "delay_probability", "response_time_std", "response_time_p50"] {
+        assert!(turns.estimate(metric).is_none(), "{metric}");
+    }
+}
+
 /// The law of the response time under LCFS with preemption, by the share of jobs above its own quantiles.
 #[test]
 fn busy_periods_as_played() {

@@ -112,6 +112,9 @@ fn the_notation_answers_them() {
     // What does not matter in the mean matters here.
     for other in ["M/M/2/9-SIRO", "M/M/2/9-LCFS", "M/M/2/9-PS", "M/M/2/9-LPS(3)"] {
         assert_eq!(percentile(other, "exponential(rate = 1.9 /s)"), None, "{other}");
+        let service = law("exponential(mean = 1 s)");
+        let answer = Queue::parse(other).unwrap().answer(&law("exponential(rate = 1.9 /s)"), &service).unwrap();
+        assert!(answer.estimate("response_time_std").is_none(), "{other}: the spread is another than in order");
     }
     for other in ["M/M/2//9-SIRO", "M/M/2//9-PS", "M/M/2//9-LPS(3)"] {
         assert_eq!(percentile(other, "exponential(mean = 3 s)"), None, "{other}");

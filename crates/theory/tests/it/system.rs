@@ -3,6 +3,7 @@
 use sojourn_model::{Demand, Discipline, Server};
 use sojourn_stats::{Dimension, Estimate, Law};
 use sojourn_theory::formula::general::ekm1;
+use sojourn_theory::formula::markovian::finite_fcfs::FiniteFcfs;
 use sojourn_theory::formula::markovian::{mmc, repairman};
 use sojourn_theory::law::Moments;
 use sojourn_theory::{Answer, ArrivalKind, System, Unanswered, system};
@@ -260,6 +261,17 @@ fn power_of_d_draws_as_many_as_are_written_and_else_two() {
     assert_eq!(ask("power-of-d", "exponential(rate = 99.1 /s)"), None);
 }
 
+/// Of a demand of which two moments are known, a faster server has the same spread: Pollaczek and Khinchine at half the time.
+#[test]
+fn speed_divides_a_demand_and_not_its_spread() {
+    let fast = [server(Discipline::Fcfs, 1, 2.0)];
+    let answer = Case::new("exponential(rate = 1 /s)", &fast, SPREAD(), None).answer().unwrap();
+    // rho = 1/2, E[S] = 1/2, 1 + C2 = 5: rho E[S] (1 + C2) / 2 (1 - rho).
+    agree(value(&answer, "waiting_time_mean"), 1.25, 1e-12);
+    agree(value(&answer, "service_time_mean"), 0.5, 1e-12);
+    agree(value(&answer, "utilization"), 0.5, 1e-12);
+}
+
 /// Rooms for one and for three, to each of which every second request goes at a rate of 1/s: M/M/1/1 loses 1/2, M/M/1/3 1/4.
 #[test]
 fn rooms_of_two_sizes_are_a_mixture() {
@@ -312,6 +324,16 @@ fn closed_users() {
     let why = ask(Discipline::LimitedPs { helpers: 9 }, SPREAD(), 10).unwrap_err().to_string();
     assert!(why.contains("unless demand is exponential or shared by PS"), "{why}");
     assert!(ask(Discipline::Fcfs, EXPONENTIAL(), 0).is_err());
+    // Two helpers on four cores leave half of them idle, and a room that is too small turns users away.
+    let of = |server: Server| {
+        let case = Case::new("1 s", &[server], EXPONENTIAL(), None);
+        system::answer(&System { arrivals: ArrivalKind::Closed { users: 10, think: &think }, ..case.system() })
+    };
+    let two = of(server(Discipline::LimitedPs { helpers: 2 }, 4, 1.0)).unwrap();
+    agree(value(&two, "throughput"), repairman::solve(10, 7.0, 2, 2, 1.0).throughput, 1e-12);
+    agree(value(&two, "utilization"), value(&two, "throughput") / 4.0, 1e-12);
+    let room = |capacity| Server { capacity: Some(capacity), ..server(Discipline::Fcfs, 1, 1.0) };
+    assert!(of(room(10)).is_ok() && of(room(9)).unwrap_err().to_string().contains("room for"));
     let case = Case::new("1 s", &vec![server(Discipline::Fcfs, 1, 1.0); 2], EXPONENTIAL(), Some("random"));
     let two = System { arrivals: ArrivalKind::Closed { users: 5, think: &think }, ..case.system() };
     let why = system::answer(&two).unwrap_err().to_string();
@@ -397,6 +419,8 @@ fn a_constant_path_is_added_exactly() {
     // Each user is thinking, on the way or at the server.
     let inside = value(&far, "throughput") * (7.0 + value(&far, "response_time_mean"));
     agree(inside, 10.0, 1e-9);
+    let law = FiniteFcfs::of_population(10, 10, 9.0, 1, 1.0);
+    agree(value(&far, "response_time_p99"), law.quantile(0.99) + 2.0, 1e-12);
     assert!(behind(-1.0).is_err());
 }
 
@@ -429,4 +453,18 @@ fn clients_who_give_up() {
     let known = system::answer(&System { patience: Some(&patience), ..case.system() }).unwrap();
     agree(value(&known, "abandoned_ratio"), over.given_up, 1e-9);
     assert!(known.estimate("response_time_mean").is_none() && known.estimate("error_ratio").is_none());
+    // Two cores and room for three, to which 2 /s come that stay for a second at most, in the mean: 1, 1, 1/2 and 1/5 of 2.7.
+    let patience = law("exponential(mean = 1 s)");
+    let small = Server { capacity: Some(3), ..server(Discipline::Fcfs, 2, 1.0) };
+    let case = Case::new("exponential(rate = 2 /s)", &[small], EXPONENTIAL(), None);
+    let known = system::answer(&System { patience: Some(&patience), ..case.system() }).unwrap();
+    for (metric, wanted) in [
+        ("error_ratio", 0.2),
+        ("number_in_system_mean", 2.6),
+        ("throughput", 2.4),
+        ("utilization", 1.2),
+        ("abandoned_ratio", 1.3),
+    ] {
+        agree(value(&known, metric), wanted / 2.7, 1e-9);
+    }
 }
