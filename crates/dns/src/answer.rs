@@ -146,16 +146,36 @@ impl Responder {
 impl Replies<'_> {
     /// Answers `packet`, which came from `from`, into `reply`, whose content is replaced.
     pub fn reply(&mut self, packet: &[u8], from: IpAddr, transport: Transport, reply: &mut Vec<u8>) -> Done {
-        let (zones, now, wall) = (self.zones, self.now, self.wall);
         self.own.further.clear();
         let query = match Query::parse(packet) {
             Ok(query) => query,
             Err(Unfit::Silent) => return Done::Malformed,
             Err(Unfit::Code(code, end)) => return self.decline(packet, from, transport, (code, end), reply),
         };
+        self.answer_to(&query, from, transport, reply)
+    }
+
+    /// Answers a datagram of which only the beginning was taken in: its question is to be asked over TCP.
+    pub fn reply_to_cut(&mut self, packet: &[u8], from: IpAddr, reply: &mut Vec<u8>) -> Done {
+        match Query::begin(packet) {
+            Err(Unfit::Silent) => Done::Malformed,
+            Err(Unfit::Code(code, end)) => self.decline(packet, from, Transport::Udp, (code, end), reply),
+            Ok(_) if self.own.limiter.judge(from, self.now) == Verdict::Drop => Done::Limited,
+            Ok(query) => {
+                let mut written = Reply::head(packet, query.end, reply);
+                written.truncate();
+                written.finish(Code::NoError);
+                let (kind, code) = (query.kind, Code::NoError as u16);
+                Done::Replied { kind, code, is_truncated: true, is_slipped: false }
+            }
+        }
+    }
+
+    fn answer_to(&mut self, query: &Query<'_>, from: IpAddr, transport: Transport, reply: &mut Vec<u8>) -> Done {
+        let (zones, now, wall, packet) = (self.zones, self.now, self.wall, query.packet);
         let cookie = query.edns.and_then(|edns| edns.cookie);
-        let is_known =
-            transport == Transport::Tcp || cookie.is_some_and(|cookie| self.own.cookies.is_valid(&cookie, from, wall));
+        let shows_ours = cookie.is_some_and(|cookie| self.own.cookies.is_valid(&cookie, from, wall));
+        let is_known = transport == Transport::Tcp || shows_ours;
         let verdict = if is_known { Verdict::Pass } else { self.own.limiter.judge(from, now) };
         if verdict == Verdict::Drop {
             return Done::Limited;
@@ -179,16 +199,16 @@ impl Replies<'_> {
         let limit = limit.saturating_sub(signing.as_ref().map_or(0, Signing::length));
         let signer = signing.as_ref().and_then(Signing::signer);
         let is_slipped = verdict == Verdict::Slip;
-        let whole = transfer::asked(zones, &query, signer, transport);
+        let whole = transfer::asked(zones, query, signer, transport);
         if let (kind::AXFR | kind::IXFR, Ok(zone), Some(signing), false, true) =
             (query.kind, whole, &mut signing, is_slipped, query.edns.is_none_or(|edns| edns.is_understood()))
         {
-            let page = Page { told, limit, wall: u64::from(wall), query: &query };
+            let page = Page { told, limit, wall: u64::from(wall), query };
             let code = self.transfer(zones, zone, &page, transport, signing, reply);
             return Done::Replied { kind: query.kind, code: code as u16, is_truncated: false, is_slipped: false };
         }
         let is_refused = signing.is_some() && signer.is_none();
-        let mut written = Reply::new(&query, told, limit, reply);
+        let mut written = Reply::new(query, told, limit, reply);
         let code = match is_slipped {
             true if cookie.is_some() => Code::BadCookie,
             true => {
@@ -196,10 +216,17 @@ impl Replies<'_> {
                 Code::NoError
             }
             false if is_refused => Code::NotAuth,
+            false if !query.has_question() => match query.edns {
+                Some(edns) if edns.version != 0 => Code::BadVers,
+                Some(edns) if !edns.is_understood() => Code::FormErr,
+                // A cookie that is not ours is told so, and a fresh one goes with the reply.
+                _ if shows_ours || cookie.is_some_and(|cookie| cookie.server.is_empty()) => Code::NoError,
+                _ => Code::BadCookie,
+            },
             false => {
                 let network = query.edns.and_then(|edns| edns.subnet).and_then(|subnet| subnet.network);
                 let asker = Asker { from, subnet: network };
-                let question = Question { query: &query, zones, asker, no_zone: whole.err().unwrap_or(Code::Refused) };
+                let question = Question { query, zones, asker, no_zone: whole.err().unwrap_or(Code::Refused) };
                 match self.answer(&question, &mut written) {
                     Ok(code) => code,
                     Err(Full) => {
@@ -284,6 +311,9 @@ impl Replies<'_> {
                 return self.chosen(question, service, (node.zone, owner), reply);
             }
             if let (Some(service), kind::TXT) = (node.why, kind) {
+                if !zones.tells_why(question.asker.from) {
+                    return Ok(Code::Refused);
+                }
                 return self.why(question, service, owner, reply);
             }
             let has_any = !node.sets.is_empty() || node.service.is_some() || node.why.is_some();

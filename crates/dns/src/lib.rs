@@ -31,6 +31,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::{Value, json};
 use sojourn_bed::Events;
 use sojourn_part::control::Door;
+use sojourn_part::network::Allow;
 use sojourn_part::settings::dns::DnsSettings;
 use sojourn_part::settings::{Given, Settings};
 use sojourn_part::threads::{Threads, Work};
@@ -72,7 +73,7 @@ struct Desk {
     listen: Vec<SocketAddr>,
     events: Events,
     door: Option<Door>,
-    metrics: Option<TcpListener>,
+    metrics: Option<(TcpListener, Allow)>,
 }
 
 impl Dns {
@@ -90,7 +91,8 @@ impl Dns {
         let reports = inbox.as_ref().map(Inbox::address).transpose()?;
         let listener = settings.metrics.map(|address| listen::listeners(address, 1)).transpose()?;
         let listener = listener.and_then(|mut listeners| listeners.pop());
-        let metrics = listener.as_ref().and_then(|listener| listener.local_addr().ok());
+        let metrics_address = listener.as_ref().and_then(|listener| listener.local_addr().ok());
+        let metrics = listener.map(|listener| (listener, settings.metrics_allow_from.clone()));
         let door = settings.control.as_deref().map(|path| Door::open(path, "DNS")).transpose()?;
         let ears = inbox.as_ref().map(Inbox::ears);
         let wire = ServerConfig {
@@ -109,14 +111,14 @@ impl Dns {
         running.serve(server);
         running.notify(&zones);
         let listen = addresses.clone();
-        let desk = Desk { inbox, orders: waiting, notices: unsent, listen, events, door, metrics: listener };
+        let desk = Desk { inbox, orders: waiting, notices: unsent, listen, events, door, metrics };
         let desk = Mutex::new(Some(desk));
         let shared = Arc::clone(&running);
         let desk = Threads::start("desk", vec![()], 1, Span::ZERO, move |_, (), stop| {
             let desk = desk.lock().unwrap_or_else(PoisonError::into_inner).take().expect("there is one thread");
             Ok(Box::pin(desk.work(Arc::clone(&shared), ears.clone(), stop)) as Work)
         })?;
-        Ok(Dns { running, addresses, reports, metrics, recalled, desk })
+        Ok(Dns { running, addresses, reports, metrics: metrics_address, recalled, desk })
     }
 
     /// Where it listens.
@@ -197,9 +199,9 @@ impl Desk {
         chores.spawn_local(send(orders, ears));
         chores.spawn_local(notify::run(notices, listen, events));
         chores.spawn_local(checks::run(Arc::clone(&running.decider)));
-        if let Some(listener) = metrics {
+        if let Some((listener, allow)) = metrics {
             let running = Arc::clone(&running);
-            chores.spawn_local(prometheus::serve(listener, move || metrics::text(&running), stop.clone()));
+            chores.spawn_local(prometheus::serve(listener, allow, move || metrics::text(&running), stop.clone()));
         }
         if let Some(door) = door {
             let running = Arc::clone(&running);

@@ -113,6 +113,7 @@ impl Running {
             ("limits", settings.limits != in_force.limits),
             ("control", settings.control != in_force.control),
             ("metrics", settings.metrics != in_force.metrics),
+            ("metrics_allow_from", settings.metrics_allow_from != in_force.metrics_allow_from),
             ("reports.listen", listens(&settings) != listens(&in_force)),
         ];
         if let Some((key, _)) = fixed.into_iter().find(|(_, is_new)| *is_new) {
@@ -238,7 +239,15 @@ fn zones(settings: &DnsSettings, numbers: impl Fn(&ZoneSettings) -> Numbers) -> 
         let read = TransferKey::read(&key.name, &key.algorithm, &key.secret_file);
         keys.push(read.map_err(|why| Wrong::new(format!("key[{index}].secret_file"), why))?);
     }
-    Ok(Zones::new(all).map_err(|why| Wrong::new("zone", why))?.with_keys(keys))
+    let zones = Zones::new(all).map_err(|why| Wrong::new("zone", why))?;
+    if let Some((apex, why)) = zones.circle() {
+        let apex = apex.to_string();
+        let zone = settings.zones.iter().enumerate().find(|(_, zone)| format!("{}.", zone.name) == apex);
+        let (index, zone) = zone.expect("the zone is one of the settings'");
+        let file = zone.file.as_deref().unwrap_or(Path::new(""));
+        return Err(Wrong::new(format!("zone[{index}].file"), format!("{}: {why}", file.display())));
+    }
+    Ok(zones.with_keys(keys).with_why(settings.why_allow_from.clone()))
 }
 
 /// A setting that a DNS cannot be started with.

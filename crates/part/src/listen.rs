@@ -5,10 +5,12 @@ mod conversation;
 mod counts;
 mod gate;
 mod head;
+mod interim;
 mod local;
 mod rules;
 mod stream;
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::error::Error;
 use std::io;
@@ -23,7 +25,7 @@ use rustls::ServerConfig;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 
 use crate::ServeError;
 use crate::caller::Caller;
@@ -32,6 +34,7 @@ use conversation::Conversation;
 pub use counts::ConnectionCounts;
 use counts::{Counts, bump};
 use gate::{Gate, Pass, Refusal};
+pub use interim::Interim;
 pub use rules::WhenFull;
 pub use rules::{HANDSHAKE_TIMEOUT, HEAD_TIMEOUT, KEEP_ALIVE, Rules, STREAMS};
 pub use stream::H2;
@@ -111,14 +114,14 @@ impl Connections {
     }
 
     /// Takes in what connects to `listener` until `stop` says so, within TLS where that is given, and lets `service` answer
-    /// each connection's requests. Then the socket is closed, requests in flight are answered, and what is left after the
-    /// grace is dropped.
+    /// each connection's requests; interim replies to those of HTTP/1.1 go where it is told. Then the socket is closed, requests
+    /// in flight are answered, and what is left after the grace is dropped.
     pub async fn accept<S, B>(
         &self,
         listener: StdListener,
         tls: Option<Arc<Current<ServerConfig>>>,
         mut stop: watch::Receiver<bool>,
-        service: impl Fn(Caller) -> S,
+        service: impl Fn(Caller, &Interim) -> S,
     ) where
         S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + 'static,
         S::Future: 'static,
@@ -127,11 +130,15 @@ impl Connections {
     {
         let listener = TcpListener::from_std(listener).expect("the listener is non-blocking and this is its runtime");
         let mut open = JoinSet::new();
+        // The oldest first, where one may have to go for another.
+        let mut oldest: VecDeque<AbortHandle> = VecDeque::new();
         let conversation = |stream: TcpStream, peer, pass: Option<Pass>, stop: &watch::Receiver<bool>| {
             let (rules, counts, stop) = (self.rules.get(), Arc::clone(&self.counts), stop.clone());
             let caller = Caller::of(&stream, peer, tls.is_some());
             let tls = tls.as_ref().map(|tls| tls.get());
-            let speaking = Conversation { rules, counts, stop }.speak(stream, tls, service(caller));
+            let interim = Interim::default();
+            let service = service(caller, &interim);
+            let speaking = Conversation { rules, counts, stop, interim }.speak(stream, tls, service);
             async move {
                 speaking.await;
                 drop(pass);
@@ -153,14 +160,18 @@ impl Connections {
                 _ = stop.wait_for(|stop| *stop) => break,
             };
             let pass = tokio::select! {
-                entered = self.enter(peer.ip()) => match entered {
+                entered = self.enter(peer.ip(), &mut oldest) => match entered {
                     Some(pass) => Some(pass),
                     None => continue,
                 },
                 // It has connected before the stop.
                 _ = stop.wait_for(|stop| *stop) => None,
             };
-            open.spawn_local(conversation(stream, peer, pass, &stop));
+            let handle = open.spawn_local(conversation(stream, peer, pass, &stop));
+            if self.rules.get().when_full == WhenFull::Replace {
+                oldest.retain(|handle| !handle.is_finished());
+                oldest.push_back(handle);
+            }
         }
         // What has connected before is served too. From then on connections are refused.
         if let Ok(listener) = listener.into_std() {
@@ -177,7 +188,7 @@ impl Connections {
     }
 
     /// Lets a connection in, at once or when others are closed; none where it is to be closed.
-    async fn enter(&self, from: IpAddr) -> Option<Pass> {
+    async fn enter(&self, from: IpAddr, oldest: &mut VecDeque<AbortHandle>) -> Option<Pass> {
         let mut is_held = false;
         loop {
             let rules = self.rules.get();
@@ -192,6 +203,10 @@ impl Connections {
                     return None;
                 }
                 Err(Refusal::Full) => {
+                    if rules.when_full == WhenFull::Replace {
+                        oldest.retain(|handle| !handle.is_finished());
+                        oldest.pop_front().inspect(AbortHandle::abort);
+                    }
                     if !is_held {
                         bump(&self.counts.held);
                         is_held = true;

@@ -1,4 +1,7 @@
 //! Numbers in Prometheus' text format over HTTP, at `/metrics`.
+//!
+//! Few connections are enough for those who ask, and any stranger could hold them all: where one comes too many, the oldest is
+//! closed for it. The price: so many at once that ask slowly may have to ask again.
 
 use std::convert::Infallible;
 use std::fmt::Write;
@@ -13,21 +16,29 @@ use hyper::{Method, Request, Response, StatusCode};
 use sojourn_stats::Span;
 use tokio::sync::watch;
 
-use crate::listen::{Connections, HEAD_TIMEOUT, Rules};
+use crate::caller::Caller;
+use crate::listen::{Connections, HEAD_TIMEOUT, Interim, Rules, WhenFull};
+use crate::network::Allow;
 
-/// Connections of those who ask at once.
+/// Connections of those who ask at once; a further one takes the place of the oldest.
 const CONNECTIONS: usize = 16;
 
 const SECOND: Span = Span(1_000_000_000);
 
-/// Answers those who ask with `text` until told to stop.
-pub async fn serve(listener: TcpListener, text: impl Fn() -> String + 'static, stop: watch::Receiver<bool>) {
-    let rules = Rules { patience: HEAD_TIMEOUT, grace: SECOND, ..Rules::new(CONNECTIONS) };
+/// Answers those who may ask with `text` until told to stop.
+pub async fn serve(
+    listener: TcpListener,
+    allow: Allow,
+    text: impl Fn() -> String + 'static,
+    stop: watch::Receiver<bool>,
+) {
+    let when_full = WhenFull::Replace;
+    let rules = Rules { patience: HEAD_TIMEOUT, grace: SECOND, when_full, ..Rules::new(CONNECTIONS) };
     let text = Rc::new(text);
-    let service = |_| {
-        let text = Rc::clone(&text);
+    let service = |caller: Caller, _: &Interim| {
+        let (text, is_allowed) = (Rc::clone(&text), allow.allows(caller.address.ip()));
         service_fn(move |request| {
-            let reply = reply(&request, &*text);
+            let reply = reply(&request, is_allowed, &*text);
             async move { Ok::<_, Infallible>(reply) }
         })
     };
@@ -39,8 +50,9 @@ pub fn head(text: &mut String, name: &str, kind: &str, help: &str) {
     let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }
 
-fn reply(request: &Request<Incoming>, text: &dyn Fn() -> String) -> Response<Full<Bytes>> {
+fn reply(request: &Request<Incoming>, is_allowed: bool, text: &dyn Fn() -> String) -> Response<Full<Bytes>> {
     let (status, text) = match (request.method(), request.uri().path()) {
+        _ if !is_allowed => (StatusCode::FORBIDDEN, "these numbers are not for this address\n".into()),
         (&Method::GET | &Method::HEAD, "/metrics") => (StatusCode::OK, text()),
         (_, "/metrics") => (StatusCode::METHOD_NOT_ALLOWED, "GET\n".into()),
         _ => (StatusCode::NOT_FOUND, "GET /metrics\n".into()),

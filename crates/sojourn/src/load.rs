@@ -9,6 +9,7 @@ use sojourn_lab::objective::Objective;
 use sojourn_lab::report::load as page;
 use sojourn_load::Awake;
 use sojourn_load::order::{LoadSettings, Order};
+use sojourn_part::network::Allow;
 use sojourn_stats::{Dimension, quantity};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
@@ -72,6 +73,9 @@ pub(crate) struct Arguments {
     /// Tell the run's numbers while it goes on at http://ADDRESS/metrics, for Prometheus
     #[arg(long, value_name = "ADDRESS", help_heading = "Output")]
     metrics: Option<SocketAddr>,
+    /// Which clients get those numbers: `all`, `none`, or ranges of addresses, as 127.0.0.0/8,10.0.0.1
+    #[arg(long, value_name = "NETWORKS", default_value = "all", requires = "metrics")]
+    metrics_allow_from: Allow,
     /// Show nothing while running
     #[arg(long, short = 'q', help_heading = "Output")]
     quiet: bool,
@@ -108,7 +112,8 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let _awake = awake(&arguments.settings.awake)?;
     let order = Order::new(&arguments.url, &arguments.settings).map_err(refused)?;
-    let metrics = arguments.metrics.map(Metrics::listen).transpose()?;
+    let listen = |address| Metrics::listen(address, arguments.metrics_allow_from.clone());
+    let (metrics, _telling) = arguments.metrics.map(listen).transpose()?.unzip();
     let runner = Runner::new(&arguments.clients, arguments.settings.yes_i_may, arguments.quiet)?.with_metrics(metrics);
     if let Some(text) = &arguments.search {
         let within = quantity::parse(&arguments.within, Dimension::Number);

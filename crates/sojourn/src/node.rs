@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sojourn_model::Server;
 use sojourn_part::certificate::CertificateFiles;
+use sojourn_part::network::Allow;
 use sojourn_stats::input;
 use sojourn_web::node::{FileSettings, LogSettings};
 use sojourn_web::{NodeConfig, NodeFile, TlsConfig, child};
@@ -15,7 +16,7 @@ use crate::table::outln;
 use crate::value::count;
 
 /// Settings that the file has, so that nothing is said in two places.
-const OF_THE_FILE: [&str; 17] = [
+const OF_THE_FILE: [&str; 18] = [
     "files",
     "log",
     "tls",
@@ -30,6 +31,7 @@ const OF_THE_FILE: [&str; 17] = [
     "connections",
     "grace",
     "metrics",
+    "metrics_allow_from",
     "cluster",
     "service",
     "learn",
@@ -80,6 +82,9 @@ pub(crate) struct Arguments {
     /// Tell its numbers to Prometheus at http://IP:PORT/metrics
     #[arg(long, value_name = "IP:PORT")]
     metrics: Option<std::net::SocketAddr>,
+    /// Which clients get those numbers: `all`, `none`, or ranges of addresses, as 127.0.0.0/8,10.0.0.1 [default: all]
+    #[arg(long, value_name = "NETWORKS", requires = "metrics")]
+    metrics_allow_from: Option<Allow>,
     #[command(flatten, next_help_heading = "Cluster")]
     cluster: Cluster,
     #[command(flatten)]
@@ -119,6 +124,7 @@ impl Arguments {
             grace: serving.grace()?,
             seed: self.seed,
             metrics: self.metrics,
+            metrics_allow_from: self.metrics_allow_from.clone().unwrap_or(Allow::All),
             cluster: self.cluster.config(name)?,
             learn: self.cluster.learn.clone(),
             ..NodeConfig::new(name)

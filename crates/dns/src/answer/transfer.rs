@@ -44,7 +44,7 @@ enum Content<'z> {
 /// The number of the zone that a query asks for as a whole, signed by `key`; else what it is answered.
 pub(super) fn asked(zones: &Zones, query: &Query<'_>, key: Option<&Name>, transport: Transport) -> Result<usize, Code> {
     // Who may have no zone learns nothing of which there are.
-    let key = key.filter(|_| query.class == IN).ok_or(Code::Refused)?;
+    let key = key.filter(|_| query.class == IN && query.has_question()).ok_or(Code::Refused)?;
     let zone = zones.zone(&Name::from_wire(query.name())).ok_or(Code::NotAuth)?;
     if !zones.authority(zone).secondaries.keys.contains(key) {
         return Err(Code::Refused);

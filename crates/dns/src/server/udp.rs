@@ -28,7 +28,7 @@ use crate::zone::Zones;
 
 /// Datagrams taken in at once.
 const BATCH: usize = 64;
-/// Bytes of the longest query; what is longer is none.
+/// Bytes of the longest query; what is longer is to be asked over TCP.
 const LONGEST: usize = 4096;
 
 /// What one thread serves with.
@@ -64,7 +64,7 @@ impl Half {
         let mut outgoing = MultiHeaders::<A>::preallocate(BATCH, None);
         let mut buffer = vec![0; BATCH * LONGEST];
         let mut replies = vec![Vec::new(); BATCH];
-        let mut lengths = [0; BATCH];
+        let mut lengths = [(0, false); BATCH];
         let mut askers = [None; BATCH];
         let mut moderation = Moderation::default();
         wait_precisely();
@@ -78,7 +78,7 @@ impl Half {
                 Ok(messages) => {
                     for message in messages {
                         let is_cut = message.flags.contains(MsgFlags::MSG_TRUNC);
-                        lengths[count] = if is_cut { 0 } else { message.bytes };
+                        lengths[count] = (message.bytes.min(LONGEST), is_cut);
                         askers[count] = message.address;
                         count += 1;
                     }
@@ -91,7 +91,9 @@ impl Half {
             responder.in_a_row(view.now(), now, &mut |row| {
                 for (index, packet) in buffer.chunks_exact(LONGEST).take(count).enumerate() {
                     let Some(asker) = askers[index] else { continue };
-                    if gate.answer(row, &packet[..lengths[index]], asker.into(), gate.local, &mut replies[used]) {
+                    let (length, is_cut) = lengths[index];
+                    let packet = (&packet[..length], is_cut);
+                    if gate.answer(row, packet, asker.into(), gate.local, &mut replies[used]) {
                         askers[used] = Some(asker);
                         used += 1;
                     }
@@ -113,22 +115,23 @@ impl Half {
         loop {
             let flags = if gate.is_stopping() { MsgFlags::MSG_DONTWAIT } else { MsgFlags::empty() };
             let mut slices = [IoSliceMut::new(&mut buffer)];
-            let (bytes, asker, to) = match recvmsg::<SockaddrStorage>(fd, &mut slices, Some(&mut control), flags) {
-                Ok(message) => {
-                    let is_cut = message.flags.contains(MsgFlags::MSG_TRUNC);
-                    let to = message.cmsgs().ok().and_then(|mut all| all.next());
-                    (if is_cut { 0 } else { message.bytes }, message.address, to)
-                }
-                Err(_) if gate.is_stopping() => return,
-                Err(_) => continue,
-            };
+            let ((bytes, is_cut), asker, to) =
+                match recvmsg::<SockaddrStorage>(fd, &mut slices, Some(&mut control), flags) {
+                    Ok(message) => {
+                        let is_cut = message.flags.contains(MsgFlags::MSG_TRUNC);
+                        let to = message.cmsgs().ok().and_then(|mut all| all.next());
+                        ((message.bytes.min(LONGEST), is_cut), message.address, to)
+                    }
+                    Err(_) if gate.is_stopping() => return,
+                    Err(_) => continue,
+                };
             let (Some((asker, from)), Some(to)) = (asker.and_then(|of| Some((of, socket_address(&of)?))), to) else {
                 continue;
             };
             let local = SocketAddr::new(address(&to), gate.local.port());
             let mut is_answered = false;
             responder.in_a_row(view.now(), (now(), seconds()), &mut |row| {
-                is_answered = gate.answer(row, &buffer[..bytes], from, local, &mut reply);
+                is_answered = gate.answer(row, (&buffer[..bytes], is_cut), from, local, &mut reply);
             });
             if !is_answered {
                 continue;
@@ -153,11 +156,11 @@ impl Half {
 }
 
 impl Gate {
-    /// Whether there is a reply to send.
+    /// Whether there is a reply to send to a packet, of which perhaps only the beginning came.
     fn answer(
         &self,
         row: &mut Replies<'_>,
-        packet: &[u8],
+        (packet, is_cut): (&[u8], bool),
         from: SocketAddr,
         local: SocketAddr,
         reply: &mut Vec<u8>,
@@ -171,7 +174,10 @@ impl Gate {
             return false;
         }
         let from = from.ip().to_canonical();
-        let done = row.reply(packet, from, Transport::Udp, reply);
+        let done = match is_cut {
+            true => row.reply_to_cut(packet, from, reply),
+            false => row.reply(packet, from, Transport::Udp, reply),
+        };
         self.tally.add(Transport::Udp, done);
         matches!(done, Done::Replied { .. })
     }

@@ -30,8 +30,20 @@ pub(crate) enum Unfit {
 }
 
 impl<'a> Query<'a> {
-    /// Reads a packet: every count, length and option; nothing may follow what it says.
+    /// Reads a packet: every count, length and option; nothing may follow what it says. It asks one question, or none where it
+    /// asks for a cookie alone (RFC 7873, 5.4).
     pub(crate) fn parse(packet: &'a [u8]) -> Result<Query<'a>, Unfit> {
+        let mut query = Query::begin(packet)?;
+        let is_read = query.records().is_some();
+        let has_cookie = query.edns.is_some_and(|edns| edns.cookie.is_some());
+        match is_read && (query.has_question() || has_cookie) {
+            true => Ok(query),
+            false => Err(Unfit::Code(Code::FormErr, query.end)),
+        }
+    }
+
+    /// Reads a packet up to the end of its question, of which there is one at most.
+    pub(crate) fn begin(packet: &'a [u8]) -> Result<Query<'a>, Unfit> {
         let (Some(flags), Some(questions)) = (u16_at(packet, 2), u16_at(packet, 4)) else { return Err(Unfit::Silent) };
         let is_reply = flags & 0x8000 != 0;
         if is_reply || packet.len() < HEAD {
@@ -42,19 +54,26 @@ impl<'a> Query<'a> {
             return Err(Unfit::Code(Code::NotImp, HEAD));
         }
         let malformed = Unfit::Code(Code::FormErr, HEAD);
+        let mut query = Query { packet, end: HEAD, kind: 0, class: 0, edns: None, signature: None, serial: None };
+        if questions == 0 {
+            return Ok(query);
+        }
         if questions != 1 {
             return Err(malformed);
         }
         let name = name::end(packet, HEAD).ok_or(malformed)?;
-        let kind = u16_at(packet, name).ok_or(malformed)?;
-        let class = u16_at(packet, name + 2).ok_or(malformed)?;
-        let end = name + 4;
-        let mut query = Query { packet, end, kind, class, edns: None, signature: None, serial: None };
-        query.records().ok_or(Unfit::Code(Code::FormErr, end))?;
+        query.kind = u16_at(packet, name).ok_or(malformed)?;
+        query.class = u16_at(packet, name + 2).ok_or(malformed)?;
+        query.end = name + 4;
         Ok(query)
     }
 
-    /// The name asked for, in the asker's own case.
+    /// Whether it asks for more than a cookie.
+    pub(crate) fn has_question(&self) -> bool {
+        self.end > HEAD
+    }
+
+    /// The name asked for, in the asker's own case. Only what has a question has one.
     pub(crate) fn name(&self) -> &'a [u8] {
         &self.packet[HEAD..self.end - 4]
     }

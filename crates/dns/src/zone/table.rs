@@ -5,6 +5,10 @@
 //! that it is at or below, and its wildcard (RFC 4592).
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::net::IpAddr;
+
+use sojourn_part::network::Allow;
 
 use super::{Content, Secondaries, Zone};
 use crate::chooser::ServiceId;
@@ -14,7 +18,7 @@ use crate::wire::reply::Encoded;
 use crate::wire::tsig::TransferKey;
 
 /// What a server answers for.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Zones {
     names: HashMap<Name, usize>,
     nodes: Vec<Node>,
@@ -22,6 +26,7 @@ pub struct Zones {
     /// Labels of the longest name.
     deepest: usize,
     keys: HashMap<Name, TransferKey>,
+    why: Allow,
 }
 
 /// A zone as replies need it.
@@ -59,6 +64,8 @@ pub(crate) struct Node {
 #[derive(Debug)]
 pub(crate) struct Set {
     pub(crate) kind: u16,
+    /// Where the first is in the zone's file.
+    line: usize,
     pub(crate) ttl: u32,
     pub(crate) data: Vec<Encoded>,
     /// For an alias: what it stands for.
@@ -78,6 +85,14 @@ pub(crate) enum Found<'a> {
     Delegated(&'a Node),
     /// It does not exist.
     Missing(usize),
+}
+
+impl Default for Zones {
+    /// No zone; every client is told why.
+    fn default() -> Zones {
+        let (names, keys) = (HashMap::new(), HashMap::new());
+        Zones { names, nodes: Vec::new(), zones: Vec::new(), deepest: 0, keys, why: Allow::All }
+    }
 }
 
 impl Zones {
@@ -104,6 +119,18 @@ impl Zones {
     pub fn with_keys(mut self, keys: impl IntoIterator<Item = TransferKey>) -> Zones {
         self.keys = keys.into_iter().map(|key| (key.name().clone(), key)).collect();
         self
+    }
+
+    /// The same, where only these clients are told why they got an answer.
+    #[must_use]
+    pub fn with_why(mut self, allow: Allow) -> Zones {
+        self.why = allow;
+        self
+    }
+
+    /// Whether a client of this address is told why it got an answer.
+    pub(crate) fn tells_why(&self, client: IpAddr) -> bool {
+        self.why.allows(client)
     }
 
     /// How many zones there are.
@@ -173,6 +200,7 @@ impl Zones {
                     .iter()
                     .map(|(kind, records)| Set {
                         kind: *kind,
+                        line: records.line,
                         ttl: records.ttl,
                         data: records.data.iter().map(|data| encode(data, *kind, apex)).collect(),
                         target: (*kind == kind::CNAME).then(|| Name::from_wire(&records.data[0])),
@@ -226,6 +254,37 @@ impl Zones {
             (None, Some(wildcard)) => Found::Name(&self.nodes[wildcard]),
             (None, None) => Found::Missing(encloser.zone),
         }
+    }
+
+    /// The first alias that leads back to itself, over other zones here too: its zone, and in one line where and how. Who asks
+    /// for it would follow it for ever.
+    pub(crate) fn circle(&self) -> Option<(&Name, String)> {
+        let next = |node: &Node| match self.find(node.set(kind::CNAME)?.target.as_ref()?.wire(), kind::CNAME) {
+            Found::Name(next) => Some(next),
+            _ => None,
+        };
+        let mut seen: HashMap<*const Node, usize> = HashMap::new();
+        for (round, first) in self.nodes.iter().enumerate() {
+            let (mut path, mut at) = (Vec::new(), first);
+            // What was seen in an earlier round led out, or its circle would have been found.
+            while let Entry::Vacant(vacant) = seen.entry(at) {
+                vacant.insert(round);
+                path.push(at);
+                match next(at) {
+                    Some(next) => at = next,
+                    None => break,
+                }
+            }
+            let start = path.iter().position(|node| std::ptr::eq(*node, at)).filter(|_| next(at).is_some());
+            if let Some(start) = start {
+                let sets = path[start..].iter().chain([&path[start]]).filter_map(|node| node.set(kind::CNAME));
+                let names: Vec<String> = sets.filter_map(|set| Some(format!("`{}`", set.target.as_ref()?))).collect();
+                let line = at.set(kind::CNAME).map_or(0, |set| set.line);
+                let why = format!("line {line}: aliases in a circle, {}; let one lead elsewhere", names.join(" -> "));
+                return Some((&self.authority(at.zone).name, why));
+            }
+        }
+        None
     }
 
     /// The zone of this very name.

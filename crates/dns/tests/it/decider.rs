@@ -722,6 +722,31 @@ fn numbers_are_told() {
     assert_eq!(crate::support::get(running.dns.metrics_address().unwrap(), "/").status, 404);
 }
 
+/// Who may not have them is told so; who only connects keeps nothing from who asks.
+#[test]
+fn numbers_are_for_those_who_may_and_no_stranger_stands_in_their_way() {
+    let service = service("round-robin", "", &[("c1", "")]);
+    let start = |allow: &str| start(&file(&format!("metrics = \"127.0.0.1:0\"\n{allow}"), &service));
+    for (allow, status) in [
+        ("", 200),
+        ("metrics_allow_from = \"all\"", 200),
+        ("metrics_allow_from = [\"10.0.0.0/8\", \"127.0.0.1\"]", 200),
+        ("metrics_allow_from = \"none\"", 403),
+        ("metrics_allow_from = \"10.0.0.0/8\"", 403),
+    ] {
+        let running = start(allow);
+        let reply = crate::support::get(running.dns.metrics_address().expect("they are told"), "/metrics");
+        assert_eq!((reply.status, reply.text().contains("sojourn_dns")), (status, status == 200), "{allow}");
+    }
+    let running = start("");
+    let address = running.dns.metrics_address().expect("they are told");
+    let held: Vec<_> = (0..200).map(|_| std::net::TcpStream::connect(address).expect("it listens")).collect();
+    for _ in 0..20 {
+        assert_eq!(crate::support::get(address, "/metrics").status, 200);
+    }
+    drop(held);
+}
+
 /// Where a socket was left behind it is taken over; where a DNS answers, or another file is, it is not.
 #[test]
 fn the_control_socket_is_taken_over_only_where_it_is_left_behind() {

@@ -17,6 +17,8 @@ threads = 2
 seed = 7
 control = "dns.sock"
 metrics = "127.0.0.1:0"
+metrics_allow_from = "10.0.0.0/8,::1"
+why_allow_from = ["127.0.0.1"]
 clients = 5000
 state = "dns.state"
 
@@ -123,4 +125,68 @@ fn a_file_says_all_and_what_is_written_says_the_same() {
 #[test]
 fn a_file_with_mistakes_is_accepted_or_refused_in_a_line() {
     are_accepted_or_refused::<DnsSettings>(folder().path(), WHOLE, check);
+}
+
+/// An alias that leads back to itself has no answer: over one zone or two, by a wildcard too.
+#[test]
+fn aliases_in_a_circle_are_refused_with_their_line() {
+    let folder = folder();
+    let head = "@ 60 IN SOA ns.example.net. h.example.net. 1 2 3 4 5\n@ IN NS ns.example.net.\n";
+    let zones = "listen = [\"127.0.0.1:0\"]\n[[zone]]\nname = \"a.test\"\nfile = \"a.zone\"\n\
+                 [[zone]]\nname = \"b.test\"\nfile = \"b.zone\"\n";
+    let check = |a: &str, b: &str| {
+        fs::write(folder.path().join("a.zone"), format!("{head}{a}")).expect("a file");
+        fs::write(folder.path().join("b.zone"), format!("{head}{b}")).expect("a file");
+        read(&folder, zones).map(drop)
+    };
+    for (a, b, place, circle) in [
+        ("x 60 CNAME x", "", "a.zone: line 3", "`x.a.test.` -> `x.a.test.`"),
+        (
+            "www 60 CNAME x\nx 60 CNAME y\ny 60 CNAME x",
+            "",
+            "a.zone: line 4",
+            "`y.a.test.` -> `x.a.test.` -> `y.a.test.`",
+        ),
+        ("* 60 CNAME other", "", "a.zone: line 3", "`other.a.test.` -> `other.a.test.`"),
+        ("p 60 CNAME q.b.test.", "q 60 CNAME P.a.test.", "a.zone: line 3", "`q.b.test.` -> `p.a.test.` -> `q.b.test.`"),
+    ] {
+        let error = check(a, b).expect_err(circle);
+        let is_placed = error.contains("dns.toml:4") && error.contains(place);
+        assert!(is_placed && error.contains(&format!("aliases in a circle, {circle}; let")), "{error}");
+    }
+    // Long, crossed, into nothing and out of the zones they may be; what is delegated others know.
+    let chain: String = (0..500).map(|n| format!("c{n} 60 CNAME c{}\n", n + 1)).collect();
+    for (a, b) in [
+        (&chain[..], "x 60 CNAME c0.a.test.\ny 60 CNAME c0.a.test.\n"),
+        ("* 60 CNAME there\nthere 60 A 192.0.2.1\n", "x 60 CNAME elsewhere.example.\n"),
+        ("sub 60 NS ns.example.net.\nx 60 CNAME x.sub\n", "x 60 CNAME x.a.test.\n"),
+    ] {
+        assert_eq!(check(a, b), Ok(()), "{a}");
+    }
+}
+
+#[test]
+fn who_may_ask_is_said_in_one_way() {
+    let folder = folder();
+    let zone = "listen = [\"127.0.0.1:0\"]\n[[zone]]\nname = \"a.test\"\nns = [\"ns.example.net\"]\n";
+    let why =
+        |line: &str| read(&folder, &format!("{line}\n{zone}")).map(|settings| settings.why_allow_from.to_string());
+    for (line, said) in [
+        ("", "127.0.0.0/8,::1/128"),
+        ("why_allow_from = \"all\"", "all"),
+        ("why_allow_from = []", "none"),
+        ("why_allow_from = [\"10.0.0.0/8\", \"192.0.2.1\"]", "10.0.0.0/8,192.0.2.1/32"),
+        ("why_allow_from = \"10.0.0.0/8, fd00::/8\"", "10.0.0.0/8,fd00::/8"),
+    ] {
+        assert_eq!(why(line).as_deref(), Ok(said), "{line}");
+    }
+    for (line, wrong) in [
+        ("why_allow_from = \"10.0.0.1/8\"", "`10.0.0.1/8` is no range of addresses"),
+        ("why_allow_from = [\"all\"]", "`all` is no range of addresses"),
+        ("metrics_allow_from = \"any\"", "`any` is no range of addresses, as 194.0.0.0/7; or `all`, or `none`"),
+        ("metrics_allow_from = 7", "`all`, `none`, or ranges of addresses"),
+    ] {
+        let error = why(line).expect_err(line);
+        assert!(error.contains("dns.toml:1: ") && error.contains(wrong), "{error}");
+    }
 }

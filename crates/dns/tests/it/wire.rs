@@ -134,6 +134,15 @@ impl Bench {
         (done, reply)
     }
 
+    /// What becomes of a datagram that begins with these bytes and was not taken in whole.
+    pub(crate) fn send_cut(&mut self, beginning: &[u8]) -> Done {
+        let (from, mut reply, mut done) = (self.from, Vec::new(), Done::Malformed);
+        self.responder.in_a_row(&self.zones, (self.now, self.wall), &mut |row| {
+            done = row.reply_to_cut(beginning, from, &mut reply);
+        });
+        done
+    }
+
     /// The reply over UDP to a query that must have one.
     #[track_caller]
     pub(crate) fn reply(&mut self, query: &Message) -> Message {

@@ -24,6 +24,7 @@ use tokio_rustls::TlsAcceptor;
 use super::activity::{Activity, Look, Watched};
 use super::counts::{Counts, bump};
 use super::head::{TOO_LATE, timed};
+use super::interim::Interim;
 use super::rules::Rules;
 use super::stream::Stream;
 
@@ -38,6 +39,7 @@ pub(super) struct Conversation {
     pub(super) rules: Arc<Rules>,
     pub(super) counts: Arc<Counts>,
     pub(super) stop: watch::Receiver<bool>,
+    pub(super) interim: Interim,
 }
 
 impl Conversation {
@@ -85,7 +87,7 @@ impl Conversation {
         B: Body + 'static,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
-        let (stream, timer) = timed(stream, self.rules.head_timeout.as_std());
+        let (stream, timer) = timed(stream, self.rules.head_timeout.as_std(), self.interim.clone());
         let activity = Rc::new(Activity::new(Arc::clone(&self.counts)));
         let enough = Rc::new(Notify::new());
         let service = service_fn(|request| self.answer(&service, request, &activity, &enough));
@@ -196,9 +198,11 @@ impl Conversation {
         let exchange = activity.begin();
         let is_last = self.rules.requests.is_some_and(|most| activity.begun() >= most);
         let (stopping, activity, enough) = (self.stop.clone(), Rc::clone(activity), Rc::clone(enough));
+        let interim = self.interim.clone();
         let reply = service.call(request);
         async move {
             let mut reply = reply.await?;
+            interim.end();
             let is_cut_short = reply.status() == StatusCode::PAYLOAD_TOO_LARGE;
             if is_cut_short {
                 activity.cut_short();

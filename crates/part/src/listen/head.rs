@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use hyper::rt::{Read, ReadBufCursor, Sleep, Timer, Write};
 use hyper_util::rt::TokioIo;
 
+use super::interim::Interim;
 use super::stream::Stream;
 
 /// The answer to a head that was begun and not finished in time.
@@ -25,6 +26,7 @@ pub(super) const TOO_LATE: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nconnection:
 pub(super) struct Heard {
     io: TokioIo<Stream>,
     byte_came: Arc<AtomicBool>,
+    interim: Interim,
 }
 
 /// The timer of one connection.
@@ -46,12 +48,12 @@ struct Wait {
     alarm: Arc<Alarm>,
 }
 
-/// A connection and its timer.
-pub(super) fn timed(stream: Stream, head_timeout: Duration) -> (Heard, HeadTimer) {
+/// A connection, by which interim replies go out too, and its timer.
+pub(super) fn timed(stream: Stream, head_timeout: Duration, interim: Interim) -> (Heard, HeadTimer) {
     let byte_came = Arc::new(AtomicBool::new(false));
     let alarm = Arc::new(Alarm(Mutex::new(Box::pin(tokio::time::sleep(head_timeout)))));
     let timer = HeadTimer { head_timeout, byte_came: Arc::clone(&byte_came), alarm };
-    (Heard { io: TokioIo::new(stream), byte_came }, timer)
+    (Heard { io: TokioIo::new(stream), byte_came, interim }, timer)
 }
 
 impl Heard {
@@ -115,11 +117,15 @@ impl Read for Heard {
 
 impl Write for Heard {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write(cx, bytes)
+        let Heard { io, interim, .. } = &mut *self;
+        ready!(interim.before_write(io.inner_mut(), cx))?;
+        Pin::new(io).poll_write(cx, bytes)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(cx)
+        let Heard { io, interim, .. } = &mut *self;
+        ready!(interim.before_flush(io.inner_mut(), cx))?;
+        Pin::new(io).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -135,6 +141,8 @@ impl Write for Heard {
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write_vectored(cx, slices)
+        let Heard { io, interim, .. } = &mut *self;
+        ready!(interim.before_write(io.inner_mut(), cx))?;
+        Pin::new(io).poll_write_vectored(cx, slices)
     }
 }

@@ -36,6 +36,9 @@ pub enum WhenFull {
     Wait,
     /// It is closed at once.
     Close,
+    /// It is taken in, and the oldest of its listener is closed for it.
+    #[serde(skip)]
+    Replace,
 }
 
 /// How connections of clients are kept, and what each may take.

@@ -12,8 +12,9 @@ use sojourn_dispatch::capacity;
 use sojourn_stats::Span;
 
 use super::{Settings, Wrong, seed};
+use crate::network::Allow;
+pub use crate::network::Range;
 pub use service::{ANSWERS_MAX, NoneUp, NoneWithRoom, Probing, ServiceSettings, SiteSettings, TcpCheck, Ttl};
-pub use text::Range;
 use text::under;
 
 /// Where a DNS listens, what it answers, and what it goes by.
@@ -36,6 +37,12 @@ pub struct DnsSettings {
     /// Numbers for Prometheus at http://ADDRESS/metrics
     #[arg(long, value_name = "IP:PORT")]
     pub metrics: Option<SocketAddr>,
+    /// Which clients get those numbers: `all`, `none`, or ranges of addresses, as 127.0.0.0/8,10.0.0.1
+    #[arg(long, value_name = "NETWORKS")]
+    pub metrics_allow_from: Allow,
+    /// Which clients are told at `_why.NAME` why they got the answer that they got: as `--metrics-allow-from`
+    #[arg(long, value_name = "NETWORKS")]
+    pub why_allow_from: Allow,
     /// How many clients each service remembers, the least recently used goes first
     #[arg(long, value_name = "N")]
     pub clients: usize,
@@ -184,6 +191,8 @@ impl Default for DnsSettings {
             seed: 1,
             control: None,
             metrics: None,
+            metrics_allow_from: Allow::All,
+            why_allow_from: Allow::loopback(),
             clients: 100_000,
             state: None,
             reports: None,

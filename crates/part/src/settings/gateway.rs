@@ -118,6 +118,9 @@ pub struct Forward {
     /// Further backends that a request is tried at, if it may safely reach a backend twice and had no byte of a reply
     #[arg(long, value_name = "N")]
     pub retries: u32,
+    /// Pass TRACE requests on, which show a client what was put into its request on the way
+    #[arg(long, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub trace: bool,
     /// Take the load that replies bear (ORCA, the header endpoint-load-metrics), and ask for it with each request
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub orca_headers: bool,
@@ -194,7 +197,7 @@ impl<F: Face> Default for InFront<F> {
 impl Default for Forward {
     fn default() -> Forward {
         let (orca_headers, orca, orca_every) = (false, Vec::new(), Span(SECOND.0 / 2));
-        Forward { retries: 1, orca_headers, orca, orca_every }
+        Forward { retries: 1, trace: false, orca_headers, orca, orca_every }
     }
 }
 

@@ -150,7 +150,10 @@ fn flags_have_the_names_that_guides_say() {
         format!("config check name to key log workers port ask orca every heartbeat client-rates watch {echoes}")
     );
     assert_eq!(flags::<ListenSettings>(), "config check on key names probe");
-    assert_eq!(flags::<DnsSettings>(), "config check listen threads seed control metrics clients state");
+    assert_eq!(
+        flags::<DnsSettings>(),
+        "config check listen threads seed control metrics metrics-allow-from why-allow-from clients state"
+    );
 }
 
 #[test]

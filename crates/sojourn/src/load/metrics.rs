@@ -1,21 +1,19 @@
 //! A run's numbers while it goes on, in Prometheus' text format over HTTP.
 //!
-//! What the threads hand over four times a second is added up here and told to all that ask. One thread answers one at
-//! a time, after one read: a slow client is answered all the same, and the others wait for a second at most.
+//! What the threads hand over four times a second is added up here, and one further thread tells it to those who ask.
 
 use std::fmt::Write as _;
-use std::io::{Read, Write as _};
-use std::net::{SocketAddr, TcpListener};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sojourn_load::{Counts, Progress, Recent};
-use sojourn_stats::Histogram;
+use sojourn_part::network::Allow;
+use sojourn_part::threads::{Threads, Work};
+use sojourn_part::{listen, prometheus};
+use sojourn_stats::{Histogram, Span};
 
 use crate::exit::{Failure, bad_input};
 
-/// How long a request may take to come, and its answer to be taken.
-const PATIENCE: Duration = Duration::from_secs(1);
 /// Samples that must lie beyond a quantile.
 const BEYOND_LEAST: f64 = 10.0;
 
@@ -30,22 +28,20 @@ struct Told {
 }
 
 impl Metrics {
-    /// Answers at `address` from now on, and says where that is.
-    pub(crate) fn listen(address: SocketAddr) -> Result<Metrics, Failure> {
-        let refused = |error| bad_input(format!("--metrics {address}: cannot listen there: {error}"));
-        let listener = TcpListener::bind(address).map_err(refused)?;
-        eprintln!("metrics: http://{}/metrics", listener.local_addr().map_err(refused)?);
+    /// Answers those who may ask at `address` for as long as there is the thread, and says where that is.
+    pub(crate) fn listen(address: SocketAddr, allow: Allow) -> Result<(Metrics, Threads), Failure> {
+        let refused = |error: String| bad_input(format!("--metrics {address}: {error}"));
+        let listeners = listen::listeners(address, 1).map_err(|error| refused(error.to_string()))?;
+        let bound = listeners[0].local_addr().map_err(|error| refused(error.to_string()))?;
+        eprintln!("metrics: http://{bound}/metrics");
         let metrics = Metrics::default();
         let told = metrics.clone();
-        std::thread::spawn(move || {
-            for mut stream in listener.incoming().flatten() {
-                let _ = stream.set_read_timeout(Some(PATIENCE)).and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
-                // Whatever is asked for, there is one answer.
-                let _ = stream.read(&mut [0; 4096]);
-                let _ = stream.write_all(answer(&told.text()).as_bytes());
-            }
+        let threads = Threads::start("metrics", listeners, 1, Span::ZERO, move |_, listener, stop| {
+            let told = told.clone();
+            let text = move || text(&told.0.lock().unwrap_or_else(PoisonError::into_inner));
+            Ok(Box::pin(prometheus::serve(listener, allow.clone(), text, stop)) as Work)
         });
-        Ok(metrics)
+        Ok((metrics, threads.map_err(|error| refused(error.to_string()))?))
     }
 
     /// Adds what has happened.
@@ -60,35 +56,35 @@ impl Metrics {
     pub(crate) fn begin(&self) {
         *self.0.lock().expect("no thread panics while it holds it") = Told::default();
     }
+}
 
-    fn text(&self) -> String {
-        let told = self.0.lock().expect("no thread panics while it holds it");
-        let Counts { planned, ok, abandoned, .. } = told.counts;
-        let failed = told.counts.failed();
-        let mut text = String::new();
-        let mut family = |name: &str, kind: &str, help: &str, lines: &[(String, f64)]| {
-            let _ = writeln!(text, "# HELP sojourn_load_{name} {help}\n# TYPE sojourn_load_{name} {kind}");
-            for (labels, value) in lines {
-                let _ = writeln!(text, "sojourn_load_{name}{labels} {value}");
-            }
-        };
-        let plain = |value: u64| [(String::new(), value as f64)];
-        family("requests_total", "counter", "Requests whose time has come.", &plain(planned));
-        family("good_replies_total", "counter", "Whole replies with a status below 400.", &plain(ok));
-        let causes =
-            told.counts.causes().into_iter().map(|(cause, count)| (format!("{{cause=\"{cause}\"}}"), count as f64));
-        family("failures_total", "counter", "Requests that failed, by cause.", &causes.collect::<Vec<_>>());
-        family("abandoned_total", "counter", "Requests whose clients gave up.", &plain(abandoned));
-        let inside = planned.saturating_sub(ok + failed + abandoned);
-        family("in_flight", "gauge", "Requests that are due and not over.", &plain(inside));
-        for (name, help, times) in [
-            ("response_seconds", "From the planned instant to the last byte of good replies.", &told.whole.response),
-            ("lateness_seconds", "From the planned instant until the generator acted.", &told.whole.lateness),
-        ] {
-            family(name, "summary", help, &summary(times));
+/// The numbers in Prometheus' text format.
+fn text(told: &Told) -> String {
+    let Counts { planned, ok, abandoned, .. } = told.counts;
+    let failed = told.counts.failed();
+    let mut text = String::new();
+    let mut family = |name: &str, kind: &str, help: &str, lines: &[(String, f64)]| {
+        let _ = writeln!(text, "# HELP sojourn_load_{name} {help}\n# TYPE sojourn_load_{name} {kind}");
+        for (labels, value) in lines {
+            let _ = writeln!(text, "sojourn_load_{name}{labels} {value}");
         }
-        text
+    };
+    let plain = |value: u64| [(String::new(), value as f64)];
+    family("requests_total", "counter", "Requests whose time has come.", &plain(planned));
+    family("good_replies_total", "counter", "Whole replies with a status below 400.", &plain(ok));
+    let causes =
+        told.counts.causes().into_iter().map(|(cause, count)| (format!("{{cause=\"{cause}\"}}"), count as f64));
+    family("failures_total", "counter", "Requests that failed, by cause.", &causes.collect::<Vec<_>>());
+    family("abandoned_total", "counter", "Requests whose clients gave up.", &plain(abandoned));
+    let inside = planned.saturating_sub(ok + failed + abandoned);
+    family("in_flight", "gauge", "Requests that are due and not over.", &plain(inside));
+    for (name, help, times) in [
+        ("response_seconds", "From the planned instant to the last byte of good replies.", &told.whole.response),
+        ("lateness_seconds", "From the planned instant until the generator acted.", &told.whole.lateness),
+    ] {
+        family(name, "summary", help, &summary(times));
     }
+    text
 }
 
 /// Quantiles, sum and count of times (ns), in seconds. A quantile that too few samples know is no number, as is usual.
@@ -105,18 +101,8 @@ fn summary(times: &Histogram) -> Vec<(String, f64)> {
     lines
 }
 
-fn answer(text: &str) -> String {
-    format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: text/plain; version=0.0.4\r\ncontent-length: {}\r\nconnection: close\r\n\r\n\
-         {text}",
-        text.len()
-    )
-}
-
 #[cfg(test)]
 mod tests {
-    use sojourn_stats::Span;
-
     use super::*;
 
     #[test]
@@ -129,7 +115,7 @@ mod tests {
             let seen = Some(Box::new((counts, recent)));
             metrics.take(&Progress { elapsed: Span(1), share: 0.5, planned: 105, ok: 100, failed: 3, seen });
         }
-        let text = metrics.text();
+        let text = super::text(&metrics.0.lock().unwrap());
         for line in [
             "# TYPE sojourn_load_requests_total counter\nsojourn_load_requests_total 105\n",
             "sojourn_load_failures_total{cause=\"status 4xx\"} 3\n",
@@ -142,6 +128,6 @@ mod tests {
             assert!(text.contains(line), "{line} is not in {text}");
         }
         metrics.begin();
-        assert!(metrics.text().contains("sojourn_load_requests_total 0\n"));
+        assert!(super::text(&metrics.0.lock().unwrap()).contains("sojourn_load_requests_total 0\n"));
     }
 }

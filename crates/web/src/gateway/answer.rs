@@ -29,6 +29,10 @@ pub(super) async fn answer(
     if request.method() == Method::CONNECT {
         return Ok(rejection(&worker, StatusCode::METHOD_NOT_ALLOWED, "this gateway makes no tunnels"));
     }
+    if request.method() == Method::TRACE && !worker.version().settings.face.trace {
+        let words = "TRACE shows a client what others have put into its request; it is not passed on here";
+        return Ok(rejection(&worker, StatusCode::METHOD_NOT_ALLOWED, words));
+    }
     if let Err((status, wrong)) = target::settle(&mut request) {
         return Ok(rejection(&worker, status, wrong));
     }

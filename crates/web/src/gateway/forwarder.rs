@@ -59,7 +59,7 @@ impl Forwarder {
         request: Request<Incoming>,
     ) -> Result<Response<Reply>, Box<Unserved>> {
         match self.way(server) {
-            Ok(worker) => proxy::forward(worker, Rc::new(Peer::new(client)), Default::default(), request).await,
+            Ok(worker) => proxy::forward(worker, Rc::new(Peer::new(client, None)), Default::default(), request).await,
             Err(why) => {
                 let reply = refusal::text(StatusCode::BAD_GATEWAY, why);
                 Err(Box::new(Unserved { reply, body: Some(request.into_body()), is_unreachable: false }))

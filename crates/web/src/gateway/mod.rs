@@ -47,7 +47,7 @@ use sojourn_dispatch::{Catalogue, DispatchError, Front, Signals};
 use sojourn_part::ServeError;
 use sojourn_part::caller::Caller;
 use sojourn_part::control::{Door, Order};
-use sojourn_part::listen::{Connections, listeners};
+use sojourn_part::listen::{Connections, Interim, listeners};
 use sojourn_part::settings::gateway::{Face, Forward, GatewaySettings, InFront};
 use sojourn_part::settings::{Given, Settings, Wrong};
 use sojourn_part::threads::{Threads, Work};
@@ -208,8 +208,9 @@ impl Gateway {
                     chores.spawn_local(async move { drop(door.serve(answer).await) });
                 }
                 chores.spawn_local(reload::attend(Rc::clone(&worker), acts, orders));
-                let service = |caller: Caller| {
-                    let (worker, peer) = (Rc::clone(&worker), Rc::new(Peer::new(caller.address.ip())));
+                let service = |caller: Caller, interim: &Interim| {
+                    let peer = Rc::new(Peer::new(caller.address.ip(), Some(interim.clone())));
+                    let worker = Rc::clone(&worker);
                     service_fn(move |request| answer::answer(Rc::clone(&worker), Rc::clone(&peer), request))
                 };
                 if let Some((inbox, dropped)) = heard {

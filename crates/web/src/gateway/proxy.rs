@@ -6,11 +6,13 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use hyper::body::{Body, Incoming};
+use hyper::ext::on_informational;
 use hyper::header::{HOST, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Version};
 use sojourn_dispatch::{Action, BackendId};
 use sojourn_part::headers;
+use sojourn_part::listen::Interim;
 use sojourn_report::orca;
 
 use super::flight::{Failure, Flight};
@@ -32,6 +34,8 @@ struct Message {
     empty: Option<Incoming>,
     /// How far the body is, where there is one.
     upload: Option<Rc<Upload>>,
+    /// Where interim replies go, if its client understands them.
+    interim: Option<Interim>,
     /// Whether it may reach a backend twice (RFC 9110, section 9.2.2) and needs no body for that.
     repeatable: bool,
 }
@@ -166,6 +170,7 @@ async fn deliver(reply: Response<Incoming>, mut flight: Flight, link: Box<Link>)
 impl Message {
     fn new(request: Request<Incoming>, peer: &Peer, id: &GatewayId) -> Message {
         let (mut parts, body) = request.into_parts();
+        let interim = peer.interim.clone().filter(|_| parts.version == Version::HTTP_11);
         headers::strip_hop_by_hop(&mut parts.headers);
         id.sign(&mut parts.headers, parts.version);
         let before = parts.headers.get_all(headers::FORWARDED_FOR).iter().map(HeaderValue::as_bytes);
@@ -184,7 +189,7 @@ impl Message {
             Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE | Method::PUT | Method::DELETE
         );
         let repeatable = idempotent && body.is_none();
-        Message { parts: Some(parts), body, empty, upload, repeatable }
+        Message { parts: Some(parts), body, empty, upload, interim, repeatable }
     }
 
     /// The body of one that can still be sent.
@@ -204,7 +209,16 @@ impl Message {
             (Some(body), Some(upload)) => RequestBody::Stream(body, Rc::clone(upload)),
             _ => RequestBody::Empty,
         };
-        Request::from_parts(parts, body)
+        let mut request = Request::from_parts(parts, body);
+        if let Some(interim) = self.interim.clone() {
+            // Whether it may send its body the client is told where it is read, here; what was not asked for, hyper keeps.
+            on_informational(&mut request, move |reply| {
+                if reply.status() != StatusCode::CONTINUE {
+                    interim.send(reply.status(), reply.headers());
+                }
+            });
+        }
+        request
     }
 
     fn take_back(&mut self, request: Request<RequestBody>) {

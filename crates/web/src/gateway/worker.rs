@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use hyper::header::{HeaderMap, HeaderValue, SET_COOKIE};
 use sojourn_dispatch::{BackendId, Signals};
+use sojourn_part::listen::Interim;
 use sojourn_part::{clock, headers};
 use sojourn_stats::{Span, Time};
 
@@ -32,6 +33,8 @@ pub(super) struct Worker {
 pub(super) struct Peer {
     pub(super) key: u64,
     pub(super) address: HeaderValue,
+    /// Where interim replies to it go, if they can.
+    pub(super) interim: Option<Interim>,
 }
 
 impl Worker {
@@ -147,10 +150,11 @@ impl Worker {
 }
 
 impl Peer {
-    pub(super) fn new(address: IpAddr) -> Peer {
+    pub(super) fn new(address: IpAddr, interim: Option<Interim>) -> Peer {
         let text = address.to_canonical().to_string();
         let key = sojourn_dispatch::key(&text);
-        Peer { key, address: HeaderValue::from_str(&text).expect("an address is fit for a header") }
+        let address = HeaderValue::from_str(&text).expect("an address is fit for a header");
+        Peer { key, address, interim }
     }
 }
 

@@ -210,6 +210,9 @@ impl Handler {
         let wants_load = request.headers().get(orca::WANTED).is_some_and(|form| form.as_bytes() == b"TEXT");
         let wish = Wish { is_head: request.method() == Method::HEAD, wants_load, line };
         let reply = match target::settle(&mut request) {
+            Ok(()) if request.method() == Method::TRACE => {
+                Some(text(StatusCode::METHOD_NOT_ALLOWED, "TRACE is not answered here\n"))
+            }
             Ok(()) if self.limits.is_too_large(&request) => Some(self.too_large()),
             Ok(()) if self.broker.is_none() && self.learner.is_none() => self.at_once(&request),
             Ok(()) => None,

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use sojourn_model::Server;
 use sojourn_part::listen::{HEAD_TIMEOUT, KEEP_ALIVE};
+use sojourn_part::network::Allow;
 use sojourn_stats::Span;
 
 use super::broker::ClusterConfig;
@@ -59,6 +60,8 @@ pub struct NodeConfig {
     pub limits: Limits,
     /// Where its numbers are told to Prometheus.
     pub metrics: Option<SocketAddr>,
+    /// Which clients get them.
+    pub metrics_allow_from: Allow,
     /// How long requests in flight may take when it is stopped.
     pub grace: Span,
     /// The file that all this is from, to be read anew on SIGHUP.
@@ -88,6 +91,7 @@ impl NodeConfig {
             connections: None,
             limits: Limits::default(),
             metrics: None,
+            metrics_allow_from: Allow::All,
             grace: Span(1_000_000_000),
             source: None,
         }
@@ -106,6 +110,7 @@ impl NodeConfig {
             ("name", self.name != other.name),
             ("seed", self.seed != other.seed),
             ("metrics.listen", self.metrics != other.metrics),
+            ("metrics.allow_from", self.metrics_allow_from != other.metrics_allow_from),
             ("cluster", self.cluster != other.cluster),
             ("learn", self.learn != other.learn),
         ];

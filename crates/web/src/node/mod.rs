@@ -53,7 +53,8 @@ use serde::Serialize;
 use sojourn_bed::Events;
 use sojourn_bed::supervised::Signalled;
 use sojourn_part::caller::Caller;
-use sojourn_part::listen::{hold_little, listeners};
+use sojourn_part::listen::{Interim, hold_little, listeners};
+use sojourn_part::network::Allow;
 use sojourn_part::threads::{Threads, Work};
 use sojourn_part::{ServeError, prometheus};
 use sojourn_report::Metrics;
@@ -147,7 +148,7 @@ pub struct Node {
 struct Doors {
     plain: Vec<TcpListener>,
     tls: Vec<TcpListener>,
-    metrics: Option<TcpListener>,
+    metrics: Option<(TcpListener, Allow)>,
 }
 
 impl Node {
@@ -184,8 +185,9 @@ impl Node {
             return Err(ServeError::Config("a node listens somewhere: name an address and a port".into()));
         }
         let metrics = config.metrics.map(|address| listeners(address, 1)).transpose()?;
-        doors[0].metrics = metrics.and_then(|mut listeners| listeners.pop());
-        let metrics = doors[0].metrics.as_ref().map(address_of).transpose()?;
+        let metrics = metrics.and_then(|mut listeners| listeners.pop());
+        let metrics_address = metrics.as_ref().map(address_of).transpose()?;
+        doors[0].metrics = metrics.map(|listener| (listener, config.metrics_allow_from.clone()));
         if config.model.as_ref().and_then(|model| model.machine.as_ref()?.connections).is_some() {
             // The model counts a connection until its reply has arrived.
             let refused = |source| ServeError::Listen { address: addresses[0], source };
@@ -238,7 +240,7 @@ impl Node {
                 chores.shutdown().await;
             }) as Work)
         })?;
-        Ok(Node { addresses, plain, metrics, reports, running, threads })
+        Ok(Node { addresses, plain, metrics: metrics_address, reports, running, threads })
     }
 
     /// Where it listens; where it does so several times, the first address.
@@ -330,7 +332,7 @@ impl Doors {
             let forwarder = forwarder.clone();
             open.spawn_local(async move {
                 let clients = running.connections.clone();
-                let service = |caller: Caller| {
+                let service = |caller: Caller, _: &Interim| {
                     let (running, view, forwarder) = (Arc::clone(&running), Rc::clone(&view), forwarder.clone());
                     service_fn(move |request: Request<Incoming>| {
                         let (running, method) = (Arc::clone(&running), metrics::place_of(request.method()));
@@ -347,8 +349,8 @@ impl Doors {
             });
         }
         let numbers = Arc::clone(&running);
-        if let Some(listener) = self.metrics {
-            open.spawn_local(prometheus::serve(listener, move || numbers.numbers(), stop));
+        if let Some((listener, allow)) = self.metrics {
+            open.spawn_local(prometheus::serve(listener, allow, move || numbers.numbers(), stop));
         }
         while open.join_next().await.is_some() {}
     }

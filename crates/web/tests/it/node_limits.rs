@@ -227,4 +227,20 @@ fn its_numbers_are_told_to_prometheus() {
         }
     }
     assert_eq!(get(node.metrics_address().expect("it tells"), "/").status, 404);
+    // Who only connects is in no one's way, and who may not have them gets none.
+    let stranger = || TcpStream::connect(node.metrics_address().expect("it tells")).expect("it listens");
+    let held: Vec<TcpStream> = (0..100).map(|_| stranger()).collect();
+    assert!(page().contains("sojourn_node_connections"));
+    drop(held);
+    let metrics_allow_from = "10.0.0.0/8".parse().expect("networks");
+    let node = Node::start(NodeConfig { metrics, metrics_allow_from, ..NodeConfig::new("n") }).expect("a node starts");
+    assert_eq!(get(node.metrics_address().expect("it tells"), "/metrics").status, 403);
+}
+
+#[test]
+fn trace_is_not_answered() {
+    let node = limited(Limits::default());
+    for path in ["/bytes/1", "/work", "/health", "/none"] {
+        assert_eq!(Client::new(node.address()).ask("TRACE", path, "").status, 405, "{path}");
+    }
 }

@@ -79,6 +79,7 @@ fn the_answer_says_where_and_nothing_else() {
     old.send("GET /old HTTP/1.0\r\n\r\n");
     assert_eq!(old.head().expect("a reply").0, 307);
     assert_eq!(Client::new(redirector.address()).ask("CONNECT", "a.example:443", "").status, 405);
+    assert_eq!(Client::new(redirector.address()).ask("TRACE", "/", "").status, 405);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use sojourn_dns::{Done, ServiceId, Transport, Zone, Zones};
 
-use super::{Bench, bytes, open, query, read, services, shown, with_edns};
+use super::{Bench, bytes, open, query, read, services, shown, with_edns, zones};
 
 const SOA: &str = "authority example.org. 60 SOA ns1.example.org. hostmaster.example.org. 7 3600 900 1209600 60";
 
@@ -220,6 +220,22 @@ fn addresses_of_services_are_chosen_in_their_order() {
     let why = "NoError aa\n_why.www.example.org. 0 TXT \"service 1 for 203.0.113.9\" \"subnet None\"";
     assert_eq!(bench.ask("_why.www.example.org.", "TXT"), why);
     assert!(bench.ask("_why.example.org.", "TXT").contains("service 2"));
+    // Where it is for some alone, the others are refused, and learn nothing by other types either.
+    let allow = |text: &str| zones().with_why(text.parse().expect("networks"));
+    for (text, is_told) in [
+        ("none", false),
+        ("127.0.0.0/8,::1", false),
+        ("all", true),
+        ("203.0.113.9", true),
+        ("::1,203.0.113.8/31", true),
+    ] {
+        bench.zones = allow(text);
+        let said = bench.ask("_why.www.example.org.", "TXT");
+        assert_eq!(said == why, is_told, "{text}: {said}");
+        assert!(is_told || said.starts_with("Refused"), "{text}: {said}");
+        assert!(!bench.ask("_why.www.example.org.", "ANY").contains("service"), "{text}");
+    }
+    bench.zones = zones();
     assert!(bench.ask("_why.down.example.org.", "TXT").contains("service 3"));
     assert_eq!(bench.sites.choices.load(Ordering::Relaxed), 4, "to ask why is no choice");
 }

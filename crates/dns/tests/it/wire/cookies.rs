@@ -42,6 +42,35 @@ fn who_asks_with_a_cookie_gets_one() {
     assert!(bench.reply(&with_edns("www.example.org.", "A")).edns.expect("EDNS").options().as_ref().is_empty());
 }
 
+/// RFC 7873, 5.4: a query without a question asks for a cookie alone. Without the option it is malformed, as before.
+#[test]
+fn a_cookie_is_had_without_a_question() {
+    let mut bench = Bench::new(open());
+    let mut ask = |server: &[u8], transport| {
+        let mut message = with_cookie(server);
+        message.queries.clear();
+        let (done, reply) = bench.send(&bytes(&message), transport);
+        assert!(matches!(done, Done::Replied { kind: 0, is_truncated: false, .. }), "{done:?}");
+        let reply = read(&reply);
+        assert!(reply.queries.is_empty() && reply.answers.is_empty() && reply.authorities.is_empty());
+        (reply.metadata.response_code, cookie(&reply))
+    };
+    let (code, server) = ask(&[], Transport::Udp);
+    assert_eq!(code, ResponseCode::NoError);
+    assert_eq!(ask(&server, Transport::Udp), (ResponseCode::NoError, server.clone()));
+    assert_eq!(ask(&[9; 16], Transport::Udp), (ResponseCode::BADCOOKIE, server.clone()));
+    assert_eq!(ask(&[9; 16], Transport::Tcp).0, ResponseCode::BADCOOKIE, "over TCP too it is not ours");
+    assert_eq!(ask(&[], Transport::Tcp), (ResponseCode::NoError, server));
+    for mut bare in [query("www.example.org.", "A"), with_edns("www.example.org.", "A")] {
+        bare.queries.clear();
+        assert_eq!(bench.reply(&bare).metadata.response_code, ResponseCode::FormErr);
+    }
+    let mut later = with_cookie(&[]);
+    later.queries.clear();
+    later.edns.as_mut().expect("it has EDNS").set_version(1);
+    assert_eq!(bench.reply(&later).metadata.response_code, ResponseCode::FormErr, "what version 1 says is not known");
+}
+
 #[test]
 fn a_network_over_its_limit_asks_over_tcp_or_shows_its_cookie() {
     let mut bench = Bench::new(DnsLimits { replies_per_second: 20, slip: 1, ..DnsLimits::default() });

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use hickory_proto::op::Message;
+use hickory_proto::op::{Message, ResponseCode};
 use hickory_proto::rr::rdata::opt::EdnsOption;
 use socket2::{Domain, Protocol, Socket, Type};
-use sojourn_dns::{Chooser, DnsLimits, Server, ServerConfig, Zone, Zones};
+use sojourn_dns::{Chooser, DnsLimits, Done, Server, ServerConfig, Zone, Zones};
 use sojourn_part::ServeError;
+use sojourn_stats::Time;
 
-use super::{Sites, bytes, open, query, read, services, shown, with_edns, zones};
+use super::{Bench, Sites, bytes, open, query, read, services, shown, with_edns, zones};
 use crate::support::{ms, until};
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -308,9 +309,9 @@ fn what_is_no_query_is_dropped_and_disturbs_none() {
     let asked = bytes(&query("www.example.org.", "A"));
     let mut reply = asked.clone();
     reply[2] |= 0x80;
-    let too_long = [&asked[..], &[0; 60_000]].concat();
+    let long_reply = [&reply[..], &[0; 60_000]].concat();
     for _ in 0..100 {
-        for packet in [&[][..], &[0], &asked[..11], &reply, &too_long] {
+        for packet in [&[][..], &[0], &asked[..11], &reply, &long_reply] {
             socket.send(packet).expect("sent");
         }
     }
@@ -318,6 +319,42 @@ fn what_is_no_query_is_dropped_and_disturbs_none() {
     server.stop();
     let counts = server.counts();
     assert_eq!((counts.malformed, counts.udp["A"], counts.unsent), (500, 1, 0));
+}
+
+/// What is too long to be taken in whole is answered by its beginning: ask over TCP. Where that is no query, as any other.
+#[test]
+fn a_query_of_more_than_4096_bytes_is_to_be_asked_over_tcp() {
+    for listen in ["127.0.0.1:0", "0.0.0.0:0"] {
+        let mut server = server_on(listen, 1, open());
+        let to = SocketAddr::from(([127, 0, 0, 1], server.addresses()[0].port()));
+        let socket = udp("127.0.0.1:0", to);
+        let mut padded = with_edns("www.example.org.", "A");
+        let padding = EdnsOption::Unknown(12, vec![0; 4096]);
+        padded.edns.as_mut().expect("it has EDNS").options_mut().insert(padding);
+        let padded = bytes(&padded);
+        let reply = read(&exchange(&socket, &padded));
+        assert!(reply.metadata.truncation && reply.answers.is_empty(), "{reply:?}");
+        assert_eq!(reply.queries[0].name().to_string(), "www.example.org.");
+        let mut stream = tcp(to);
+        stream.write_all(&framed(&padded)).expect("sent");
+        assert_eq!(read(&next(&mut stream).expect("a reply")).answers.len(), 2, "over TCP it is answered whole");
+        let mut update = padded.clone();
+        update[2] |= 5 << 3;
+        assert_eq!(read(&exchange(&socket, &update)).metadata.response_code, ResponseCode::NotImp);
+        drop(stream);
+        server.stop();
+        assert_eq!((server.counts().malformed, server.counts().truncated), (0, 1));
+    }
+}
+
+/// They count against a network's limit as others do.
+#[test]
+fn long_queries_have_the_same_limit() {
+    let mut bench = Bench::new(DnsLimits { replies_per_second: 10, slip: 0, ..DnsLimits::default() });
+    bench.now = Time(5_000_000_000);
+    let asked = bytes(&query("www.example.org.", "A"));
+    let answered = |bench: &mut Bench| matches!(bench.send_cut(&asked), Done::Replied { is_truncated: true, .. });
+    assert_eq!((0..100).filter(|_| answered(&mut bench)).count(), 10);
 }
 
 /// Who listens on all addresses answers from the one that was asked; a connected socket hears no other.

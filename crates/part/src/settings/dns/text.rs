@@ -1,24 +1,13 @@
-//! Texts of a DNS's file: names, addresses, and ranges of addresses.
+//! Texts of a DNS's file: names and addresses.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::str::FromStr;
+use std::net::IpAddr;
 
 use serde::de::{Error, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 
 /// Bytes of the longest name as a text (RFC 1035, section 2.3.4).
 const NAME_MAX: usize = 253;
-
-/// A range of addresses, as 194.0.0.0/7.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Range {
-    /// The first of them.
-    pub network: IpAddr,
-    /// How many leading bits all have in common.
-    pub bits: u8,
-}
 
 /// Reads a name: lower case, without a dot at its end.
 pub(super) fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
@@ -87,56 +76,5 @@ fn plain(text: &str) -> Result<String, String> {
     match name.len() <= NAME_MAX && name.split('.').all(is_label) {
         true => Ok(name),
         false => Err(format!("`{text}` is no name, as www.example.org")),
-    }
-}
-
-impl Range {
-    /// The range of so many leading bits in which an address is.
-    pub fn around(address: IpAddr, bits: u8) -> Range {
-        let network = match address {
-            IpAddr::V4(address) => {
-                let mask = u32::MAX.checked_shl(32 - u32::from(bits.min(32))).unwrap_or(0);
-                Ipv4Addr::from_bits(address.to_bits() & mask).into()
-            }
-            IpAddr::V6(address) => {
-                let mask = u128::MAX.checked_shl(128 - u32::from(bits.min(128))).unwrap_or(0);
-                Ipv6Addr::from_bits(address.to_bits() & mask).into()
-            }
-        };
-        Range { network, bits }
-    }
-
-    /// Whether an address is in it.
-    pub fn contains(&self, address: IpAddr) -> bool {
-        self.network.is_ipv4() == address.is_ipv4() && Range::around(address, self.bits).network == self.network
-    }
-}
-
-impl FromStr for Range {
-    type Err = String;
-
-    /// Bits of the host must be zero.
-    fn from_str(text: &str) -> Result<Range, String> {
-        let read = || {
-            let (network, bits) = text.split_once('/')?;
-            let range = Range { network: network.parse().ok()?, bits: bits.parse().ok()? };
-            let most = if range.network.is_ipv4() { 32 } else { 128 };
-            (range.bits <= most && range == Range::around(range.network, range.bits)).then_some(range)
-        };
-        read().ok_or_else(|| format!("`{text}` is no range of addresses, as 194.0.0.0/7"))
-    }
-}
-
-impl TryFrom<String> for Range {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Range, String> {
-        text.parse()
-    }
-}
-
-impl From<Range> for String {
-    fn from(range: Range) -> String {
-        format!("{}/{}", range.network, range.bits)
     }
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use sojourn_model::Server;
 use sojourn_part::certificate::CertificateFiles;
+use sojourn_part::network::Allow;
 use sojourn_part::place::Place;
 use sojourn_part::{ServeError, clock, descriptors, headers};
 use sojourn_stats::{Span, input};
@@ -81,6 +82,7 @@ struct RawCertificate {
 #[serde(deny_unknown_fields)]
 struct RawMetrics {
     listen: Spanned<String>,
+    allow_from: Option<Allow>,
 }
 
 impl NodeFile {
@@ -162,6 +164,7 @@ impl RawNode {
             return Err(place.wrong(classes.span(), "classes", format!("at most {} names are possible", u8::MAX)));
         }
         let grace = self.grace.as_ref().map(|grace| place.time(grace, "grace")).transpose()?;
+        let metrics_allow_from = self.metrics.as_ref().and_then(|metrics| metrics.allow_from.clone());
         let metrics = self.metrics.as_ref().map(|metrics| &metrics.listen);
         let metrics =
             metrics.map(|text| place.address(text.get_ref(), text.span(), "metrics.listen", "127.0.0.1:9154"));
@@ -189,6 +192,7 @@ impl RawNode {
             connections: limits.map_or(Ok(None), |raw| raw.connections(place))?,
             limits: limits.map_or_else(|| Ok(usual.limits.clone()), |raw| raw.settings(place))?,
             metrics: metrics.transpose()?,
+            metrics_allow_from: metrics_allow_from.unwrap_or(usual.metrics_allow_from),
             source: None,
         })
     }

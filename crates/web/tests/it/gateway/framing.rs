@@ -6,7 +6,7 @@ use sojourn_web::Gateway;
 
 use crate::http_cases::{Case, cases, shown, statuses};
 use crate::support::{Client, Got, Origin, Reply, backends, gateway, ok};
-use sojourn_part::settings::gateway::GatewaySettings;
+use sojourn_part::settings::gateway::{Forward, GatewaySettings};
 
 fn before(origin: &Origin) -> Gateway {
     gateway(GatewaySettings::new("round-robin", backends(&[origin.address])))
@@ -156,4 +156,58 @@ fn an_upgrade_that_was_not_asked_for_is_no_reply() {
     let gateway = before(&origin);
     let asked = Client::new(gateway.address()).ask("GET", "/", "upgrade: x\r\nconnection: upgrade\r\n");
     assert_eq!((asked.status, gateway.stop().broken), (502, 1));
+}
+
+/// RFC 9110, 15.2: what comes before the reply is passed on at once, to a client that knows of it, without what concerns the
+/// backend's connection. Whether a client may send its body the gateway says itself.
+#[test]
+fn interim_replies_come_before_the_reply() {
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    let wait = std::sync::Mutex::new(wait);
+    let origin = Origin::new(move |_, stream| {
+        let hints = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a.css>; rel=preload\r\n\
+                     connection: x-hop\r\nx-hop: 1\r\ntransfer-encoding: chunked\r\n\r\n";
+        let _ = stream.write_all(hints.as_bytes());
+        let _ = wait.lock().expect("no panic").recv();
+        let _ = stream.write_all(b"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </b.css>\r\n\r\n");
+        ok(stream, "whole")
+    });
+    let gateway = before(&origin);
+    let mut client = Client::new(gateway.address());
+    for _ in 0..3 {
+        client.send("GET / HTTP/1.1\r\nhost: t\r\n\r\n");
+        let link = |text: &str| vec![("link".to_owned(), text.to_owned())];
+        assert_eq!(client.head(), Some((103, link("</a.css>; rel=preload"))), "while the reply is still being made");
+        go.send(()).expect("the origin waits");
+        assert_eq!(client.head(), Some((102, Vec::new())));
+        assert_eq!(client.head(), Some((103, link("</b.css>"))));
+        let reply = client.reply(true).expect("a reply");
+        assert_eq!((reply.status, reply.text().as_str(), reply.whole), (200, "whole", true));
+    }
+    // A client that does not know of interim replies gets the reply alone, one that asks whether to send is told so once.
+    (0..2).for_each(|_| go.send(()).expect("the origin is there"));
+    let mut old = Client::new(gateway.address());
+    old.send("GET /old HTTP/1.0\r\n\r\n");
+    assert_eq!(old.head().expect("a reply").0, 200);
+    client.send("POST / HTTP/1.1\r\nhost: t\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n");
+    let mut statuses = vec![client.head().expect("an interim reply").0];
+    client.send("hi");
+    while *statuses.last().expect("there is one") != 200 {
+        statuses.push(client.head().expect("a reply").0);
+    }
+    statuses.sort_unstable();
+    assert_eq!(statuses, [100, 102, 103, 103, 200]);
+    assert_eq!(gateway.stop().failed, 0);
+}
+
+/// What others put into a request on its way, such as a proxy's password, TRACE would show its client.
+#[test]
+fn trace_is_passed_on_only_where_that_is_asked_for() {
+    let origin = Origin::new(|_, stream| ok(stream, "seen"));
+    let trace = |gateway: &Gateway| Client::new(gateway.address()).ask("TRACE", "/", "").status;
+    let usual = before(&origin);
+    assert_eq!((trace(&usual), origin.requests(), usual.counts().refused), (405, 0, 1));
+    let face = Forward { trace: true, ..Forward::default() };
+    let asked = gateway(GatewaySettings { face, ..GatewaySettings::new("round-robin", backends(&[origin.address])) });
+    assert_eq!((trace(&asked), origin.last().line.as_str()), (200, "TRACE / HTTP/1.1"));
 }
