@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use sojourn_dispatch::reports::phase;
 use sojourn_dispatch::{
-    Ask, BackendId, Catalogue, Command, Decision, Event, Origin, Policy, Reason, Report, RoundTrip, Signals, Table,
+    Ask, BackendId, Catalogue, Command, Decision, Event, Hardware, Origin, Policy, Reason, Report, RoundTrip, Signals,
+    Table,
 };
 use sojourn_model::system::{
     Clients, Directions, Face, Fault, Line, Path, Paths, Probes, Region, Reports, Resolver, Resolves, Seat, Site,
@@ -241,6 +242,68 @@ fn a_server_reports_its_load_and_room() {
         let known = [report.cpu, report.capacity, report.room].map(f64::from);
         assert!(known.iter().zip([0.5, 20.0, 10.0]).all(|(value, expected)| is_near(*value, expected)), "{known:?}");
     }
+}
+
+/// Ten requests of 1000 B a second take the processor for a tenth, the disk for half of the time, and the network for twice as
+/// long as there is: there they wait, and nowhere else.
+#[test]
+fn each_resource_is_reported_as_itself() {
+    let server = "demand = \"10 ms\"\nresources = { cpu = { discipline = \"ps\" }, \
+                  disk = { discipline = \"fcfs\", rate = \"20 kB/s\" }, net = { discipline = \"fcfs\", rate = \"5 kB/s\" } }";
+    let system = behind_a_gateway(1, server, REPORTS);
+    let heard = heard(system, open("constant(100 ms)"), Signals::REPORTS, Span(20 * SECOND));
+    // What is there is served after the end, too.
+    let (at, last) = reports(&heard, 0).into_iter().rfind(|(at, _)| at.0 <= 20 * SECOND).unwrap();
+    for (name, share, due) in [("cpu", last.cpu, 0.1), ("disk", last.disk, 0.5), ("net", last.net, 1.0)] {
+        assert!((share - due).abs() < 0.03, "{name}: {share}, not {due}: {last:?}");
+    }
+    // Ten come and five leave in a second.
+    let [cpu, disk, net] = last.queues;
+    let due = (at.as_secs_f64() * 5.0) as u32;
+    assert!(cpu <= 1 && disk <= 1 && net.abs_diff(due) <= 2 && cpu + disk + net == last.in_flight, "{at:?}: {last:?}");
+}
+
+/// What a node is told of the others: speeds, disks, networks and which of them has each file. Rates of links are in bits, those
+/// of hardware in bytes.
+#[test]
+fn nodes_know_what_the_others_are_made_of() {
+    struct Looks(Arc<Mutex<Vec<Vec<Hardware>>>>);
+    impl Policy for Looks {
+        fn requires(&self) -> Signals {
+            Signals::HARDWARE | Signals::OWNERS | Signals::OBJECT
+        }
+
+        fn choose(&mut self, ask: &Ask<'_>, _: &mut Stream) -> Decision {
+            let found = (0..ask.table.len() as u32).map(|id| ask.table.hardware(BackendId(id))).collect();
+            self.0.lock().unwrap().push(found);
+            assert_eq!(ask.table.owners(ask.request.object), [BackendId(ask.request.object % 2)]);
+            let reason = Reason { code: sojourn_dispatch::Code::Own, ties: 1, value: 0.0 };
+            Decision::forward(ask.request.here.unwrap_or(BackendId(0)), reason)
+        }
+    }
+    let found = |net: &str| {
+        let mut system = nodes(2, "looks", 3, "");
+        let faster = "demand = \"20 ms\"\nspeed = 2\nfiles = { placed = \"one-owner\", number = 3 }\nresources = { \
+                      cpu = { discipline = \"ps\" }, disk = { discipline = \"fcfs\", rate = \"10 MB/s\" }NET }";
+        system.hosts[1].server = Server::from_toml(&faster.replace("NET", net)).unwrap();
+        system.network.cluster_rate = Some(80e6);
+        let notes = Arc::default();
+        let written = Arc::clone(&notes);
+        let mut catalogue = Catalogue::default();
+        catalogue.add("looks", "looks at hardware", move |_| Ok(Box::new(Looks(Arc::clone(&written))))).unwrap();
+        let control =
+            Control { horizon: Some(Span(5 * SECOND)), warm_up: WarmUp::Fixed(Span::ZERO), ..Control::default() };
+        let Workload::Open(plan) = open("constant(1 s)") else { unreachable!() };
+        let workload = Workload::Open(Open { sizes: documents(3), ..plan });
+        sojourn_sim::run_plan(&system, &workload, &Control { catalogue, ..control }).unwrap();
+        let seen = std::mem::take(&mut *notes.lock().unwrap());
+        assert!(!seen.is_empty() && seen.iter().all(|one| *one == seen[0]));
+        seen[0].clone()
+    };
+    let slow = Hardware { speed: 1.0, disk_rate: 5e6, net_rate: 10e6 };
+    assert_eq!(found(""), [slow, Hardware { speed: 2.0, disk_rate: 10e6, net_rate: 10e6 }]);
+    let own = ", net = { discipline = \"fcfs\", rate = \"3 MB/s\" }";
+    assert_eq!(found(own), [slow, Hardware { speed: 2.0, disk_rate: 10e6, net_rate: 3e6 }]);
 }
 
 /// The same server, which is said to learn by response time alone: of 10 requests per second that stay 50 ms, 0.5 are

@@ -222,6 +222,19 @@ fn a_rate_is_that_of_the_packets() {
     near(value(&alone(&shared), "response_time_mean"), exact_s);
 }
 
+/// Of a link of its own and one that it shares with others, a reply alone takes as long as on the slower one.
+#[test]
+fn of_two_links_the_slower_one_counts() {
+    for (own, rate) in [(40_000.0, 80_000.0), (80_000.0, 40_000.0), (80_000.0, 80_000.0)] {
+        for (transport, round_trips, bytes) in [(None, 1.0, 1000.0), (tcp(TcpStack::LINUX_6, true), 2.0, 1052.0)] {
+            let mut system = over(Path { rate: Directions::both(Some(own)), medium: Some(0), ..path() }, transport);
+            system.media = vec![Medium { name: "ethernet".into(), rate }];
+            let exact_s = round_trips * RTT_S + WORK_S + 8.0 * bytes / own.min(rate);
+            near(value(&alone(&system), "response_time_mean"), exact_s);
+        }
+    }
+}
+
 /// A reply of 100 kB: what is lost of it is sent again, and what is lost of its acknowledgements hardly matters. Its
 /// rate is that towards the client.
 #[test]

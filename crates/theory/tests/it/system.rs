@@ -261,6 +261,24 @@ fn power_of_d_draws_as_many_as_are_written_and_else_two() {
     assert_eq!(ask("power-of-d", "exponential(rate = 99.1 /s)"), None);
 }
 
+/// Two servers that are as good as equal share their quantiles with one of them at half of the rate, where only quantiles are
+/// known too; that the queues are separate is said, and of one alone it is not.
+#[test]
+fn equal_servers_have_the_quantiles_of_each() {
+    let limited = |speed: f64| server(Discipline::LimitedPs { helpers: 4 }, 1, speed);
+    let constant = || Moments::general(1.0, 0.0);
+    let pair = [limited(1.0), limited(1.0 + 1e-9)];
+    let both = Case::new("exponential(rate = 1.4 /s)", &pair, constant(), Some("random")).answer().unwrap();
+    let one = Case::new("exponential(rate = 0.7 /s)", &pair[..1], constant(), None).answer().unwrap();
+    for metric in ["response_time_p50", "response_time_p90", "response_time_p99"] {
+        agree(value(&both, metric), value(&one, metric), 1e-3);
+        assert!(!is_exact(&both, metric) && !is_exact(&one, metric));
+    }
+    let says =
+        |answer: &Answer| answer.notes.iter().any(|note| note.contains("random over 2 servers: 2 separate queues"));
+    assert!(says(&both) && one.notes.iter().all(|note| !note.contains("separate queues")), "{:?}", one.notes);
+}
+
 /// Of a demand of which two moments are known, a faster server has the same spread: Pollaczek and Khinchine at half the time.
 #[test]
 fn speed_divides_a_demand_and_not_its_spread() {
