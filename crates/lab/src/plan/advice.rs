@@ -210,3 +210,96 @@ impl Spec {
         Some(grown)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use sojourn_stats::Estimate;
+
+    use super::*;
+    use crate::variants::Experiment;
+
+    /// A file `requests`, which some of the workloads read, stands beside the experiment.
+    fn spec(text: &str) -> Spec {
+        let folder = tempfile::tempdir().unwrap();
+        let trace = folder.path().join("requests");
+        let log = "a - - [01/Aug/1995:00:00:0N +0000] \"GET / HTTP/1.0\" 200 7\n";
+        let is_log = text.contains("kind = \"log\"");
+        let lines =
+            if is_log { (0..9).map(|n| log.replace('N', &n.to_string())).collect() } else { "10 ms,30 ms\n".repeat(9) };
+        std::fs::write(&trace, lines).unwrap();
+        let text = format!("name = \"x\"\n{}", text.replace("FILE", trace.to_str().unwrap()));
+        Experiment::new(Path::new("x.toml"), text, &[]).unwrap().variants().unwrap().remove(0).experiment
+    }
+
+    const SERVERS: &str = "[system.server]\ndiscipline = \"fcfs\"\ndemand = \"20 ms\"\ncores = 2\n";
+    const NETWORK: &str = "[[station]]\nname = \"one\"\ndiscipline = \"fcfs\"\n[[station]]\nname = \"two\"\ndiscipline = \"fcfs\"\n[[chain]]\nname = \"open\"\n\
+                           arrivals = \"exponential(rate = 10 /s)\"\nsteps = [{ station = \"one\", demand = \"40 ms\" }]\n\
+                           [[chain]]\nname = \"closed\"\nusers = 7\nthink = \"1 s\"\nsteps = [\
+                           { station = \"two\", demand = \"30 ms\" }]\n";
+
+    /// Three times the traffic is three times as many requests a second, or as many users, of whatever kind they are.
+    #[test]
+    fn traffic_grows_by_its_factor() {
+        let open = spec(&format!("[workload]\nkind = \"open\"\narrivals = \"erlang(k = 2, rate = 5 /s)\"\n{SERVERS}"));
+        let closed = spec(&format!("[workload]\nkind = \"closed\"\nusers = 7\nthink = \"1 s\"\n{SERVERS}"));
+        let trace = "[workload]\nkind = \"trace\"\nfile = \"FILE\"\nspeed = 2\nclients = 1\nrepeat = true\n";
+        let trace = spec(&format!("{trace}{SERVERS}"));
+        let replay = spec(&format!("[workload]\nkind = \"log\"\nlog = \"FILE\"\nspeed = 4\n{SERVERS}"));
+        let amount = |spec: &Spec| match &spec.system().unwrap().workload {
+            Workload::Open(open) => open.arrivals.rate().unwrap(),
+            Workload::Closed(closed) => closed.users.into(),
+            Workload::Trace(traced) => traced.speed,
+            Workload::Replay(replay) => replay.speed,
+            Workload::Sessions(_) => unreachable!("there is none"),
+        };
+        for (spec, before, after) in [(open, 5.0, 15.0), (closed, 7.0, 21.0), (trace, 2.0, 6.0), (replay, 4.0, 12.0)] {
+            let grown = spec.grown(3.0).unwrap();
+            assert!((amount(&spec) - before).abs() < 1e-9 && (amount(&grown) - after).abs() < 1e-9);
+        }
+        let grown = spec(NETWORK).grown(3.0).unwrap();
+        let Question::Network(network) = &grown.question else { panic!("it is one") };
+        let rates: Vec<f64> = network
+            .chains
+            .iter()
+            .map(|chain| match &chain.population {
+                Population::Open { gaps } => 1.0 / gaps.mean(),
+                Population::Closed { users, .. } => f64::from(*users),
+            })
+            .collect();
+        assert!((rates[0] - 30.0).abs() < 1e-9 && rates[1] == 21.0, "{rates:?}");
+    }
+
+    /// What is offered over what can be done, where that is 1 and more and nothing is turned away.
+    #[test]
+    fn an_overload_is_what_is_offered_over_what_can_be_done() {
+        let open = |rate: u32, more: &str| {
+            let text =
+                format!("[workload]\nkind = \"open\"\narrivals = \"exponential(rate = {rate} /s)\"\n{SERVERS}{more}");
+            spec(&format!("{text}[run]\nduration = \"10 s\"\n")).overload()
+        };
+        assert_eq!(open(99, ""), None);
+        assert!((open(150, "").unwrap() - 1.5).abs() < 1e-9);
+        assert_eq!(open(150, "limits = { jobs = 9 }\n"), None);
+        assert_eq!(spec(NETWORK).overload(), None);
+        assert!((spec(NETWORK).grown(3.0).unwrap().overload().unwrap() - 1.2).abs() < 1e-9);
+    }
+
+    /// 50 replies of 1000 B a second are a tenth of 4 Mbit/s.
+    #[test]
+    fn the_busiest_part_is_the_first() {
+        let text = format!(
+            "[workload]\nkind = \"open\"\narrivals = \"exponential(rate = 50 /s)\"\nsize = \"constant(1000 B)\"\n\
+             [system.network]\ncluster_rate = \"4 Mbit/s\"\n{SERVERS}"
+        );
+        let measured = |utilization: f64| {
+            let of = |metric: &str, value| Measure::new(metric, "1", Estimate::Exact { value });
+            let found = parts(&spec(&text), &[of("throughput", 50.0), of("utilization", utilization)]);
+            found.into_iter().map(|part| (part.name, (part.utilization * 1e6).round() / 1e6)).collect::<Vec<_>>()
+        };
+        let (servers, link) = ("servers".to_owned(), "cluster_rate".to_owned());
+        assert_eq!(measured(0.5), [(servers.clone(), 0.5), (link.clone(), 0.1)]);
+        assert_eq!(measured(0.05), [(link, 0.1), (servers, 0.05)]);
+    }
+}

@@ -220,3 +220,87 @@ fn rate(network: &Network, chain: &Chain) -> Option<Bound> {
     let limits = network.stations.iter().zip(&work_s).map(|(node, work_s)| node.largest_rate() / work_s);
     Some(tighter(asked, limits.filter(|limit| !limit.is_nan()).fold(f64::INFINITY, f64::min)))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::variants::Experiment;
+
+    fn bound(text: &str, objective: &str) -> Option<(f64, Reason)> {
+        let file = Experiment::new(Path::new("x.toml"), text.into(), &[]).unwrap_or_else(|error| panic!("{error}"));
+        let experiment = file.variants().unwrap_or_else(|error| panic!("{error}")).remove(0).experiment;
+        Bound::of(&Objective::parse(objective).unwrap(), &experiment).map(|bound| (bound.best, bound.reason))
+    }
+
+    fn is_near(found: Option<(f64, Reason)>, wanted: f64, reason: Reason) {
+        let (best, why) = found.expect("there is a bound");
+        assert!(
+            (best - wanted).abs() < 1e-9 * wanted && why == reason,
+            "{best} for {why:?}, not {wanted} for {reason:?}"
+        );
+    }
+
+    const OPEN: &str = "kind = \"open\"\narrivals = \"exponential(rate = 100 /s)\"\nsize = \"constant(1000 B)\"\n";
+    const CLOSED: &str = "kind = \"closed\"\nusers = 10\nthink = \"1 s\"\nsize = \"constant(1000 B)\"\n";
+
+    /// Two servers, the faster of speed 2, over a round trip of 30 ms.
+    fn system(workload: &str, demand: &str, cores: u32) -> String {
+        format!(
+            "name = \"x\"\n[workload]\n{workload}[[system.tier]]\nface = \"gateway\"\npolicy = \"random\"\n\
+             targets = {{ servers = 2, speeds = [1, 2] }}\n[system.server]\ndiscipline = \"ps\"\ndemand = \"{demand}\"\n\
+             cores = {cores}\n[system.network]\nrtt = \"30 ms\"\n[run]\nduration = \"10 s\"\n"
+        )
+    }
+
+    #[test]
+    fn a_request_that_never_waits_takes_its_way_and_its_work_on_the_fastest_server() {
+        let constant = system(OPEN, "20 ms", 8);
+        is_near(bound(&constant, "mean < 1 s"), 0.03 + 0.01, Reason::Mean);
+        is_near(bound(&constant, "p99 < 1 s"), 0.03 + 0.01, Reason::Quantile(0.99));
+        let random = system(OPEN, "exponential(mean = 20 ms)", 8);
+        is_near(bound(&random, "p90 < 1 s"), 0.03 + 0.01 * 10f64.ln(), Reason::Quantile(0.9));
+        // 10 ms and 1000 B of 10 us each.
+        let by_size = system(OPEN, "10 ms + 10 us/B", 8);
+        is_near(bound(&by_size, "p50 < 1 s"), 0.03 + 0.01, Reason::Quantile(0.5));
+        // The larger of either part with the least of the other: 19 in 20 exponentials of 10 kB are 30 kB at most.
+        let sizes = OPEN.replace("constant(1000 B)", "exponential(mean = 10 kB)");
+        let p95 = bound(&system(&sizes, "10 ms + 10 us/B", 8), "p95 < 1 s");
+        is_near(p95, 0.03 + (0.01 + 0.1 * 20f64.ln()) / 2.0, Reason::Quantile(0.95));
+        // Where those who wait leave, they are in no mean.
+        let impatient = format!("{OPEN}patience = \"1 s\"\n");
+        assert_eq!(bound(&system(&impatient, "20 ms", 8), "mean < 1 s"), None);
+        assert_eq!(bound(&constant, "mean > 1 s"), None);
+    }
+
+    #[test]
+    fn no_more_is_done_than_is_asked_for_or_than_the_cores_can_do() {
+        is_near(bound(&system(OPEN, "20 ms", 1), "throughput > 1 /s"), 100.0, Reason::Arrivals);
+        // One core and one of twice the speed.
+        is_near(bound(&system(OPEN, "40 ms", 1), "throughput > 1 /s"), 75.0, Reason::Cores);
+        is_near(bound(&system(CLOSED, "20 ms", 1), "throughput > 1 /s"), 10.0 / 1.04, Reason::Users);
+        is_near(bound(&system(CLOSED, "400 ms", 1), "throughput > 1 /s"), 7.5, Reason::Cores);
+    }
+
+    /// Two stations in a row, and a link that three chains share.
+    #[test]
+    fn a_job_alone_in_a_network_takes_its_work_and_no_more() {
+        let text = "name = \"x\"\n[[station]]\nname = \"disk\"\ndiscipline = \"ps\"\nspeed = 2\n[[station]]\nname = \"line\"\nrate = \"80 kbit/s\"\n\
+                    [[station]]\nname = \"far\"\ndiscipline = \"delay\"\n\
+                    [[chain]]\nname = \"pages\"\narrivals = \"exponential(rate = 4 /s)\"\nsize = \"constant(1000 B)\"\n\
+                    steps = [{ station = \"disk\", demand = \"40 ms\" }, { station = \"line\" }, \
+                    { station = \"far\", demand = \"300 ms\" }]\n\
+                    [[chain]]\nname = \"few\"\nusers = 2\nthink = \"1 s\"\nsteps = [{ station = \"disk\", demand = \"200 ms\" }]\n\
+                    [[chain]]\nname = \"many\"\nusers = 50\nthink = \"1 s\"\nsteps = [{ station = \"disk\", demand = \"200 ms\" }]\n";
+        // 40 ms at twice the speed, 8000 bits at 80 kbit/s, and the way.
+        is_near(bound(text, "response_time_mean_pages < 1 s"), 0.02 + 0.1 + 0.3, Reason::Mean);
+        is_near(bound(text, "response_time_mean_few < 1 s"), 0.1, Reason::Mean);
+        is_near(bound(text, "response_time_mean < 1 s"), 0.1, Reason::Mean);
+        is_near(bound(text, "throughput_pages > 1 /s"), 4.0, Reason::Arrivals);
+        is_near(bound(text, "throughput_few > 1 /s"), 2.0 / 1.1, Reason::Users);
+        is_near(bound(text, "throughput_many > 1 /s"), 10.0, Reason::Cores);
+        let (all, _) = bound(text, "throughput > 1 /s").unwrap();
+        assert!((all - (4.0 + 2.0 / 1.1 + 10.0)).abs() < 1e-9, "{all}");
+    }
+}

@@ -33,6 +33,11 @@ cost = 5
 "#;
 
 fn planned(text: &str) -> Result<Plan, RunError> {
+    planned_with_page(text).map(|(plan, _)| plan)
+}
+
+/// The plan and its page.
+fn planned_with_page(text: &str) -> Result<(Plan, String), RunError> {
     let folder = tempfile::tempdir().unwrap();
     let source = Experiment::new(Path::new("plan.toml"), text.into(), &[])?;
     let context = Context {
@@ -46,12 +51,12 @@ fn planned(text: &str) -> Result<Plan, RunError> {
     for file in ["plan.json", "report.html"] {
         assert!(path.join(file).metadata().unwrap().len() > 100, "{file}");
     }
-    Ok(plan)
+    Ok((plan, std::fs::read_to_string(path.join("report.html")).unwrap()))
 }
 
 #[test]
 fn theory_prunes_and_simulation_confirms_the_cheapest() {
-    let found = planned(FILE).unwrap_or_else(|e| panic!("{e}"));
+    let (found, page) = planned_with_page(FILE).unwrap_or_else(|e| panic!("{e}"));
     // 1/(50 - 100/N) < 50 ms asks for more than 3.33 servers.
     assert_eq!(found.offers[0].settings, [("servers".to_string(), "4".to_string())]);
     assert_eq!((found.offers[0].cost, found.offers.len()), (20.0, 3));
@@ -69,6 +74,65 @@ fn theory_prunes_and_simulation_confirms_the_cheapest() {
     assert_eq!((relief.to.as_str(), relief.cost), ("5", 5.0));
     assert_eq!(found.set, ["servers=4"]);
     assert!(found.asked.iter().any(|(_, _, fate)| matches!(fate, Fate::Excluded { .. })));
+    // The page says the same: 100 requests of 20 ms at four servers are half of their time, at five two fifths.
+    let offers = page.split("<section id=\"offers\">").nth(1).and_then(|rest| rest.split("</section>").next()).unwrap();
+    let busy: Vec<f64> =
+        offers.split("<td>servers ").skip(1).map(|rest| rest.split(" %").next().unwrap().parse().unwrap()).collect();
+    assert!(busy.len() == 3 && (busy[0] - 50.0).abs() <= 3.0 && (busy[1] - 40.0).abs() <= 3.0, "{busy:?}");
+    let (holds, fails) = (growth.holds, growth.fails.unwrap());
+    for said in [
+        "<strong>servers 4</strong> for 20.0 EUR".to_owned(),
+        format!("Its traffic may grow {holds:.2} times; at {fails:.2} times it misses or is undecided."),
+        "10 candidates: 2 overloaded, 1 left out by theory, ".to_owned(),
+        "servers: 4 \u{2192} 5</th><td>5.00 EUR</td>".to_owned(),
+        "<tr><th scope=\"row\">servers 1</th><td>5.00 EUR</td><td>overloaded: a utilisation of 2.00</td>".to_owned(),
+        "<td>theory: misses `response_time_mean &lt; 50 ms`, 60.0".to_owned(),
+    ] {
+        assert!(page.contains(&said), "`{said}` is not in {page}");
+    }
+}
+
+/// A link of 800 kbit/s to which 50 jobs of 1 kB come in a second is M/M/1 of 100 /s: 1/(100 - 50 g) = 40 ms at g = 1.5. Half
+/// of it would be full.
+#[test]
+fn the_traffic_of_a_network_grows_too() {
+    let text = r#"
+name = "line"
+[[station]]
+name = "line"
+rate = "800 kbit/s"
+discipline = "fcfs"
+[[chain]]
+name = "jobs"
+arrivals = "exponential(rate = 50 /s)"
+size = "exponential(mean = 1 kB)"
+steps = [{ station = "line" }]
+[objective]
+mean = "< 40 ms"
+[plan]
+[[plan.choice]]
+key = "station.line.rate"
+values = ["400 kbit/s", "800 kbit/s"]
+costs = [1, 2]
+"#;
+    let found = planned(text).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!((found.tally.overloaded, found.offers[0].cost), (1, 2.0));
+    let busiest = &found.offers[0].simulated.parts[0];
+    assert!(busiest.name == "line" && (busiest.utilization - 0.5).abs() < 0.03, "{busiest:?}");
+    let growth = found.growth.unwrap();
+    assert!(growth.holds > 1.3 && growth.holds < 1.5 && growth.fails.unwrap() > 1.4, "{growth:?}");
+}
+
+/// A cost that is of each of another choice is so many times; the cheapest is the first.
+#[test]
+fn costs_of_each_server_are_times_the_servers() {
+    let more = "[[plan.choice]]\nkey = \"cores\"\nvalues = [1, 2]\ncosts = [0, 7]\nper = \"servers\"\n";
+    let text = format!("{}{more}", FILE.replace("1..10", "1..3"));
+    let source = Experiment::new(Path::new("plan.toml"), text, &[]).unwrap();
+    let choices = Choices::read(&source).unwrap();
+    let costs: Vec<(Vec<usize>, f64)> = choices.candidates().into_iter().map(|one| (one.picks, one.cost)).collect();
+    let due = [([0, 0], 5.0), ([1, 0], 10.0), ([0, 1], 12.0), ([2, 0], 15.0), ([1, 1], 24.0), ([2, 1], 36.0)];
+    assert_eq!(costs, due.map(|(picks, cost)| (picks.to_vec(), cost)));
 }
 
 #[test]
