@@ -1,9 +1,9 @@
 //! The same client to the same backend.
 
-use sojourn_dispatch::{BackendId, Code, Dispatcher, Event, Request, key};
+use sojourn_dispatch::{BackendId, Code, Dispatcher, Event, Information, Origin, Report, Request, Signals, key};
 use sojourn_stats::Time;
 
-use crate::common::{assert_fits, dispatcher, equal, weighted};
+use crate::common::{AT_DNS, assert_fits, dispatcher, equal, weighted};
 
 const CLIENTS: u64 = 20_000;
 
@@ -68,6 +68,32 @@ fn shares_follow_the_weights() {
         let total: f64 = weights.iter().sum();
         let cells = counts.into_iter().zip(weights).map(|(seen, weight)| (seen, CLIENTS as f64 * weight / total));
         assert_fits("address-hash", cells, 3.0);
+    }
+}
+
+/// Who has no cookie is sent where the policy inside would send it alone, which is told of all that happens meanwhile.
+#[test]
+fn without_a_cookie_the_policy_inside_decides() {
+    for inside in ["free-capacity", "busiest-to-largest", "nearest-with-room", "least-load", "round-robin"] {
+        let signals = AT_DNS | Signals::COOKIE;
+        let made = |policy: &str| {
+            Dispatcher::new(policy, &equal(4), Information::Immediate, signals, 1, "test").expect("a known policy")
+        };
+        let mut both = [made(inside), made(&format!("cookie(policy = {inside})"))];
+        for step in 0..400_u64 {
+            let now = Time(step * 1_000_000);
+            // Some order without a pattern.
+            let draw = |of: u64| (step * 7919 + 13) % of;
+            let room = [0.0, 10.0, 40.0, 90.0, 20.0][draw(5) as usize];
+            let report = Report { measured: now, room, capacity: 100.0, ..Report::default() };
+            let chosen = both.each_mut().map(|dispatcher| {
+                dispatcher.report(BackendId(draw(4) as u32), &report, now);
+                dispatcher.tell_rate(draw(9), Origin::default(), 1.0 + draw(11) as f64, now);
+                let request = Request { client: draw(9), ..Request::default() };
+                dispatcher.choose(&request, &[], now).chosen()
+            });
+            assert_eq!(chosen[0], chosen[1], "{inside} in step {step}");
+        }
     }
 }
 

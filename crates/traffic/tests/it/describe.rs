@@ -202,6 +202,22 @@ fn counts_are_of_periods_and_the_last_may_be_short() {
     }
 }
 
+/// Calm and busy parts of time by turns: the parts of a profile are as short as a hundred requests in each allow, and at most 48.
+#[test]
+fn the_parts_of_a_profile_are_named_in_hours_minutes_or_seconds() {
+    for (part_s, counts, words) in [
+        (3600, vec![10, 20, 170, 200], "1 h"),
+        (300, [20, 200].repeat(24), "5 min"),
+        (10, [20, 220].repeat(23), "10 s"),
+    ] {
+        let in_part = |(part, count): (u32, u32)| (0..count).map(move |n| part * part_s + n * part_s / count);
+        let seconds = (0..).zip(counts).flat_map(in_part);
+        let description = describe(&read(seconds.map(|second| line(second, "/a", 1)).collect::<String>()).unwrap());
+        let remark = format!("its level over each {words} is taken out");
+        assert!(description.remarks[0].ends_with(&remark), "{words}: {:?}", description.remarks);
+    }
+}
+
 /// The distribution of five values: the share that is above each, whatever stands twice.
 #[test]
 fn a_distribution_is_the_share_above_each_value() {

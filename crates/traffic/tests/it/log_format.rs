@@ -148,6 +148,8 @@ fn bad_lines_are_counted_by_reason() {
         (with("01/Aug", "31/Jun"), Fault::Time),
         (with("01/Aug/1995", "29/Feb/1900"), Fault::Time),
         (with("Aug", "aug"), Fault::Time),
+        (with("01/Aug", "0:/Aug"), Fault::Time),
+        (with("1995", ":995"), Fault::Time),
         (with("00:00:10", "24:00:10"), Fault::Time),
         (with(" -0400", ""), Fault::Time),
         (with("\"GET /good HTTP/1.0\"", "GET /good HTTP/1.0"), Fault::Request),
@@ -169,11 +171,11 @@ fn bad_lines_are_counted_by_reason() {
         assert_eq!(log.requests(), 201);
     }
     let log = read(good.repeat(200) + &bad.map(|(line, _)| line).concat()).unwrap();
-    assert_eq!(log.bad_lines(), 17);
+    assert_eq!(log.bad_lines(), 19);
     assert_eq!(log.first_bad().len(), 5);
     let warnings = log.warnings();
     assert_eq!(warnings.len(), 1);
-    assert!(warnings[0].starts_with("17 of 217 lines are bad and left out (1 with no host, 7 with"), "{warnings:?}");
+    assert!(warnings[0].starts_with("19 of 219 lines are bad and left out (1 with no host, 9 with"), "{warnings:?}");
     assert!(warnings[0].ends_with("line 201, 202, 203, 204, 205, ..."), "{warnings:?}");
 }
 
