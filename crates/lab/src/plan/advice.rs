@@ -234,10 +234,23 @@ mod tests {
     }
 
     const SERVERS: &str = "[system.server]\ndiscipline = \"fcfs\"\ndemand = \"20 ms\"\ncores = 2\n";
-    const NETWORK: &str = "[[station]]\nname = \"one\"\ndiscipline = \"fcfs\"\n[[station]]\nname = \"two\"\ndiscipline = \"fcfs\"\n[[chain]]\nname = \"open\"\n\
-                           arrivals = \"exponential(rate = 10 /s)\"\nsteps = [{ station = \"one\", demand = \"40 ms\" }]\n\
-                           [[chain]]\nname = \"closed\"\nusers = 7\nthink = \"1 s\"\nsteps = [\
-                           { station = \"two\", demand = \"30 ms\" }]\n";
+    const NETWORK: &str = r#"
+[[station]]
+name = "one"
+discipline = "fcfs"
+[[station]]
+name = "two"
+discipline = "fcfs"
+[[chain]]
+name = "open"
+arrivals = "exponential(rate = 10 /s)"
+steps = [{ station = "one", demand = "40 ms" }]
+[[chain]]
+name = "closed"
+users = 7
+think = "1 s"
+steps = [{ station = "two", demand = "30 ms" }]
+"#;
 
     /// Three times the traffic is three times as many requests a second, or as many users, of whatever kind they are.
     #[test]

@@ -283,16 +283,37 @@ mod tests {
         is_near(bound(&system(CLOSED, "400 ms", 1), "throughput > 1 /s"), 7.5, Reason::Cores);
     }
 
-    /// Two stations in a row, and a link that three chains share.
+    /// A disk that three chains share, a link and a way.
     #[test]
     fn a_job_alone_in_a_network_takes_its_work_and_no_more() {
-        let text = "name = \"x\"\n[[station]]\nname = \"disk\"\ndiscipline = \"ps\"\nspeed = 2\n[[station]]\nname = \"line\"\nrate = \"80 kbit/s\"\n\
-                    [[station]]\nname = \"far\"\ndiscipline = \"delay\"\n\
-                    [[chain]]\nname = \"pages\"\narrivals = \"exponential(rate = 4 /s)\"\nsize = \"constant(1000 B)\"\n\
-                    steps = [{ station = \"disk\", demand = \"40 ms\" }, { station = \"line\" }, \
-                    { station = \"far\", demand = \"300 ms\" }]\n\
-                    [[chain]]\nname = \"few\"\nusers = 2\nthink = \"1 s\"\nsteps = [{ station = \"disk\", demand = \"200 ms\" }]\n\
-                    [[chain]]\nname = \"many\"\nusers = 50\nthink = \"1 s\"\nsteps = [{ station = \"disk\", demand = \"200 ms\" }]\n";
+        let text = r#"
+name = "x"
+[[station]]
+name = "disk"
+discipline = "ps"
+speed = 2
+[[station]]
+name = "line"
+rate = "80 kbit/s"
+[[station]]
+name = "far"
+discipline = "delay"
+[[chain]]
+name = "pages"
+arrivals = "exponential(rate = 4 /s)"
+size = "constant(1000 B)"
+steps = [{ station = "disk", demand = "40 ms" }, { station = "line" }, { station = "far", demand = "300 ms" }]
+[[chain]]
+name = "few"
+users = 2
+think = "1 s"
+steps = [{ station = "disk", demand = "200 ms" }]
+[[chain]]
+name = "many"
+users = 50
+think = "1 s"
+steps = [{ station = "disk", demand = "200 ms" }]
+"#;
         // 40 ms at twice the speed, 8000 bits at 80 kbit/s, and the way.
         is_near(bound(text, "response_time_mean_pages < 1 s"), 0.02 + 0.1 + 0.3, Reason::Mean);
         is_near(bound(text, "response_time_mean_few < 1 s"), 0.1, Reason::Mean);
