@@ -4,11 +4,13 @@ use std::fs;
 use std::path::PathBuf;
 
 use rcgen::{CertificateParams, KeyPair};
+use serde::{Deserialize, Serialize};
 
 use crate::ServeError;
 
 /// The files of a certificate, PEM.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CertificateFiles {
     /// The certificate, and behind it those that vouch for it.
     pub chain: PathBuf,

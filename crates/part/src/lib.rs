@@ -15,7 +15,6 @@ pub mod headers;
 pub mod listen;
 pub mod netlink;
 pub mod network;
-pub mod place;
 pub mod program;
 pub mod prometheus;
 mod record;

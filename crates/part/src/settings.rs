@@ -17,7 +17,9 @@ pub mod gateway;
 mod health;
 mod limits;
 pub mod loadd;
+pub mod node;
 mod reports;
+mod section;
 pub mod switch;
 
 use std::ffi::OsStr;
@@ -36,6 +38,7 @@ pub use backend::{backends, read_backend};
 pub use health::Checks;
 pub use limits::Limits;
 pub use reports::{Echoes, REPORTER_MAX, Reports, Upstream, check_reporting};
+pub use section::Section;
 
 /// The settings of a part.
 pub trait Settings: Args + Serialize + DeserializeOwned + Default {

@@ -8,13 +8,13 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use sojourn_part::settings::Given;
 use sojourn_part::settings::gateway::{GatewaySettings, RedirectorSettings};
+use sojourn_part::settings::node::NodeSettings;
 
 mod agent;
 mod ask;
 mod bed;
 mod calibrate;
 mod child;
-mod cluster;
 mod compare;
 mod ctl;
 mod dns;
@@ -71,7 +71,11 @@ enum Verb {
     /// Make or understand input
     Traffic(traffic::Arguments),
     /// Serve: static files, /bytes/N, and /work whose service is emulated or real
-    Node(Box<node::Arguments>),
+    ///
+    /// docs/node.md says what a file may have, more than there are flags: `sojourn node --config node.toml`. SIGHUP makes the
+    /// node read it anew, SIGUSR1 makes it open its log anew.
+    #[command(mut_arg("config", |config| config.visible_alias("cluster")))]
+    Node(Box<Given<NodeSettings>>),
     /// Forward HTTP requests to backends by a policy
     ///
     /// docs/live.md says what a file may have: `sojourn gateway --config gateway.toml`.

@@ -11,11 +11,21 @@ pub(crate) fn settings<T: Settings>(
     given: &Given<T>,
     check: impl FnOnce(&T) -> Result<(), Wrong>,
 ) -> Result<Option<T>, Failure> {
+    settings_with(given, check, |_| Vec::new())
+}
+
+/// The same; `notes` says what else is to be known of settings that are right.
+pub(crate) fn settings_with<T: Settings>(
+    given: &Given<T>,
+    check: impl FnOnce(&T) -> Result<(), Wrong>,
+    notes: impl FnOnce(&T) -> Vec<String>,
+) -> Result<Option<T>, Failure> {
     let settings = given.read_and(check).map_err(bad_input)?;
     if !given.only_checks() {
         return Ok(Some(settings));
     }
     let file = given.file().map_or("settings".into(), |file| file.display().to_string());
-    outln(&format!("{file}: ok; {}\n\n{}", settings.summary(), to_toml(&settings).trim_end()));
+    let said = [vec![settings.summary()], notes(&settings)].concat().join("; ");
+    outln(&format!("{file}: ok; {said}\n\n{}", to_toml(&settings).trim_end()));
     Ok(None)
 }

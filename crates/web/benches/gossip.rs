@@ -4,12 +4,14 @@
 //!
 //! `cargo bench --profile dev -p sojourn-web --bench gossip`.
 
+use sojourn_part::settings::node::{ClusterSettings, NodeLimits, NodeSettings, Peer};
+use std::io::Write;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::path::Path;
 use std::time::Duration;
 
-use sojourn_report::Key;
 use sojourn_stats::Span;
-use sojourn_web::{ClusterConfig, ClusterCounts, Membership, Node, NodeConfig, PeerConfig};
+use sojourn_web::{ClusterCounts, Node};
 
 const NODES: usize = 64;
 const LIMIT: f64 = 64_000.0;
@@ -36,10 +38,12 @@ fn main() {
 
 /// After how long all knew of each other, and what each sent per second from then on: bytes and datagrams.
 fn measured(gossips: bool) -> (f64, f64, f64) {
+    let mut key = tempfile::NamedTempFile::new().expect("a file");
+    key.write_all(b"a key of a bench").expect("it is written");
     let addresses = free();
     let start = sojourn_part::now();
     let passed = || (sojourn_part::now() - start).as_secs_f64();
-    let nodes: Vec<Node> = (0..NODES).map(|index| node(&addresses, index, gossips)).collect();
+    let nodes: Vec<Node> = (0..NODES).map(|index| node(&addresses, index, gossips, key.path())).collect();
     let counts = || nodes.iter().map(|node| node.counts().cluster.expect("a cluster"));
     let all_known = |of: ClusterCounts| of.peers.iter().filter(|peer| peer.is_up).count() == NODES - 1;
     while !counts().all(all_known) {
@@ -56,20 +60,20 @@ fn measured(gossips: bool) -> (f64, f64, f64) {
     (known_s, rate(after.0, before.0), rate(after.1, before.1))
 }
 
-fn node(addresses: &[SocketAddr], index: usize, gossips: bool) -> Node {
+fn node(addresses: &[SocketAddr], index: usize, gossips: bool, key: &Path) -> Node {
     let name = |index: usize| format!("node-{index}");
     let others = (0..NODES).filter(|other| *other != index && !gossips);
-    let peers = others.map(|other| PeerConfig::new(name(other), format!("http://{}", addresses[other]))).collect();
-    let mut cluster = ClusterConfig::new("service.test", peers, Key::new(b"a key of a bench"));
+    let peers = others.map(|other| Peer::new(name(other), format!("http://{}", addresses[other]))).collect();
+    let mut cluster = ClusterSettings::new("service.test", peers, key);
     if gossips {
-        cluster.membership = Membership::Gossip { seeds: vec![addresses[0].to_string()] };
+        cluster.seeds = vec![addresses[0].to_string()];
     }
-    let config = NodeConfig {
+    let config = NodeSettings {
         listen: vec![addresses[index]],
-        cluster: Some(cluster),
-        connections: Some(2),
-        grace: Span::ZERO,
-        ..NodeConfig::new(name(index))
+        cluster: cluster.into(),
+        limits: NodeLimits { connections: Some(2), ..NodeLimits::default() },
+        grace: Some(Span::ZERO),
+        ..NodeSettings::new(name(index))
     };
     Node::start(config).expect("a node starts")
 }

@@ -8,29 +8,37 @@ use sojourn_bed::{Events, supervised};
 use sojourn_part::child::{stopped, until_stopped_or};
 use sojourn_part::settings::Given;
 use sojourn_part::settings::gateway::{Face, InFront};
+use sojourn_part::settings::node::NodeSettings;
 use sojourn_part::{ServeError, descriptors};
 use sojourn_stats::Span;
 
-use crate::{Gateway, Node, NodeConfig};
+use crate::{Gateway, Node};
 
 /// Runs a node until it is told to stop, with as many file descriptors as the system allows. `input` is the standard
 /// input, or none where its end means nothing (a service manager that connects it to `/dev/null`). Over it a node is told
-/// what ails it, as JSON: `{"speed": 0.2}`, `{"errors": 0.3}`; 1 and 0 are none. Where its settings are from a file, it reads
-/// that anew on SIGHUP, and its oracle's table; where it writes a log, it opens that anew on SIGUSR1.
+/// what ails it, as JSON: `{"speed": 0.2}`, `{"errors": 0.3}`; 1 and 0 are none. Where its settings are from a file, `given`
+/// reads that anew on SIGHUP, and its oracle's table; where it writes a log, it opens that anew on SIGUSR1. A run waits for its
+/// children, and has asked all that it wants to know before it stops them: a child of one gives requests in flight a second,
+/// unless settings say otherwise.
 ///
 /// # Errors
 /// When the node cannot start, and nothing has been written then; or when a record of decisions or a table of what was learned
 /// could not be written.
 pub fn node(
-    config: NodeConfig,
+    mut settings: NodeSettings,
+    given: Option<Given<NodeSettings>>,
     output: impl Write + Send + 'static,
     input: Option<impl Read + Send + 'static>,
 ) -> Result<(), ServeError> {
     descriptors::raise_limit();
     let events = Events::once_ready(output);
-    let (name, has_file, has_log) = (config.name.clone(), config.source.is_some(), config.log.is_some());
-    let has_oracle = config.cluster.as_ref().is_some_and(|cluster| cluster.oracle.is_some());
-    let node = Node::start_with(config, events.clone())?;
+    if input.is_some() {
+        settings.grace.get_or_insert(GRACE_OF_CHILDREN);
+    }
+    let has_file = given.as_ref().is_some_and(|given| given.file().is_some());
+    let (name, has_log) = (settings.name.clone(), settings.log.is_some());
+    let has_oracle = settings.cluster.as_ref().is_some_and(|cluster| cluster.oracle.is_some());
+    let node = Node::start_with(settings, events.clone())?;
     let address = node.address();
     let mut ready = json!({"event": "ready", "kind": "node", "port": address.port(), "address": address, "name": name});
     for (key, addresses) in [("http", node.plain_addresses()), ("https", node.tls_addresses())] {
@@ -53,7 +61,7 @@ pub fn node(
             ailment.fail(share);
         }
     };
-    let does = node.told();
+    let does = node.told(given);
     let does = |told: Signalled| match told {
         Signalled::Reload if !has_file && !has_oracle => supervised::nothing_to_do(&events, told),
         Signalled::Reopen if !has_log => supervised::nothing_to_do(&events, told),
@@ -66,8 +74,7 @@ pub fn node(
 }
 
 /// Runs a gateway or a redirector until it is told to stop; otherwise as a node. Where its settings are from a file, `given`
-/// reads that anew on SIGHUP. A run waits for its children, and has asked all that it wants to know before it stops them: a
-/// child of one gives requests in flight a second, unless settings say otherwise.
+/// reads that anew on SIGHUP.
 ///
 /// # Errors
 /// When the gateway cannot start, and nothing has been written then; or when its record could not be written to its end.

@@ -7,8 +7,5 @@ mod redirection;
 mod target;
 
 pub use gateway::{Gateway, GatewayCounts};
-pub use node::{
-    Ailment, ClusterConfig, ClusterCounts, CopySettings, HandOver, Limits, Membership, Node, NodeConfig, NodeCounts,
-    NodeFile, PeerConfig, TlsConfig, WhenFull,
-};
+pub use node::{Ailment, ClusterCounts, Node, NodeCounts};
 pub use redirection::RedirectStatus;

@@ -21,9 +21,9 @@ use sojourn_lab::folder::write_whole;
 use sojourn_lab::host;
 use sojourn_load::{Awake, Load, Outcome, Pacing, Record, Report, Schedule, Stop, Targets, Template, Version};
 use sojourn_part::program::{Kind, Program, Running, Workers};
+use sojourn_part::settings::node::NodeSettings;
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::{Planned, Request};
-use sojourn_web::node::NodeConfig;
 
 use super::series::Cell;
 use crate::ReproduceError;
@@ -86,8 +86,8 @@ fn failed(error: impl std::fmt::Display) -> ReproduceError {
 /// The spinning node, as a child of [`run`], on the server's core.
 pub(crate) fn node() -> Result<(), ReproduceError> {
     pin(CORES[1])?;
-    let config = NodeConfig { workers: WORKERS, ..NodeConfig::new("node") };
-    sojourn_web::child::node(config, std::io::stdout(), Some(std::io::stdin())).map_err(failed)
+    let settings = NodeSettings { workers: WORKERS, ..NodeSettings::new("node") };
+    sojourn_web::child::node(settings, None, std::io::stdout(), Some(std::io::stdin())).map_err(failed)
 }
 
 /// Measures every cell on both servers into `folder`, for `seconds` each; with `most`, only that many cells of a table.

@@ -1,11 +1,12 @@
 //! What cannot be measured is refused, in one line that says why.
 
+use sojourn_part::settings::node::NodeSettings;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use sojourn_calibrate::{CalibrateError, Settings, Target, calibrate};
-use sojourn_web::{Node, NodeConfig};
+use sojourn_web::Node;
 
 use crate::support::{beside_others, brief, node};
 
@@ -19,7 +20,7 @@ fn refused(url: &str, settings: &Settings, cancelled: bool) -> CalibrateError {
 #[test]
 fn a_server_that_answers_with_errors_is_refused() {
     let _machine = beside_others();
-    let node = Node::start(NodeConfig::new("node")).unwrap();
+    let node = Node::start(NodeSettings::new("node")).unwrap();
     let error = refused(&format!("http://{}/nothing-here", node.address()), &brief(1), false);
     assert!(error.to_string().contains("status 4xx"), "{error}");
 }
@@ -27,7 +28,7 @@ fn a_server_that_answers_with_errors_is_refused() {
 #[test]
 fn a_page_that_costs_nothing_is_refused() {
     let _machine = beside_others();
-    let node = Node::start(NodeConfig::new("node")).unwrap();
+    let node = Node::start(NodeSettings::new("node")).unwrap();
     let settings = Settings { rate_max: 10_000.0, ..brief(1) };
     let error = refused(&format!("http://{}/bytes/10", node.address()), &settings, false);
     // Whichever limit this machine meets first.

@@ -1,12 +1,12 @@
 //! Emulated nodes to be calibrated.
 
+use sojourn_part::settings::node::NodeSettings;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use sojourn_calibrate::{CalibrateError, Calibration, Settings, Target, calibrate};
-use sojourn_model::Server;
 use sojourn_stats::Span;
-use sojourn_web::{Node, NodeConfig};
+use sojourn_web::Node;
 
 /// Which tests are using the machine.
 static MACHINE: RwLock<()> = RwLock::new(());
@@ -23,8 +23,8 @@ pub(crate) fn alone() -> RwLockWriteGuard<'static, ()> {
 
 /// A node that is the server of this model.
 pub(crate) fn node(model: &str) -> Node {
-    let model = Some(Server::from_toml(model).expect("the test's model is one"));
-    Node::start(NodeConfig { model, ..NodeConfig::new("node") }).expect("a node starts")
+    let model = Some(model.to_owned());
+    Node::start(NodeSettings { model, ..NodeSettings::new("node") }).expect("a node starts")
 }
 
 /// Little time, and no load to judge the model.

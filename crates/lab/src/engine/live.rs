@@ -30,6 +30,8 @@ use sojourn_bed::{Ground, Host as Place, Loopback, Namespaces, clock};
 use sojourn_load::{Allowed, Load, Pacing, Resolves, Schedule, Stop, Targets, Url, Version};
 use sojourn_model::system::{Host, Tier, server_name};
 use sojourn_part::program::{self as serve, Running};
+use sojourn_part::settings::Section;
+use sojourn_part::settings::node::{LogSettings, NodeSettings};
 use sojourn_sim::capability::{self, Combination};
 use sojourn_stats::{Estimate, Measure, Span, Time, measure};
 use sojourn_traffic::{Closed, Http, Open, Plan, Script, Site, Sizes, Visitor, Workload};
@@ -316,23 +318,23 @@ fn start_nodes(
     if tls::is_asked_for(system) {
         tls::make(ground, system, nodes::SERVICE)?;
     }
-    let seed = experiment.seed.to_string();
-    let classes = asked.workload.classes().join(",");
-    let grace = parts::grace(&asked.system).map_or_else(|| "1 s".into(), |grace| grace.to_string());
     let node = |(index, host): (usize, &Host)| {
-        let model = host.server.to_toml();
-        let log = switch::access_log(&asked.system, index).map(|log| log.display().to_string());
-        let mut arguments =
-            vec!["--name", &host.name, "--model", &model, "--seed", &seed, "--classes", &classes, "--grace", &grace];
-        arguments.extend(log.iter().flat_map(|log| ["--log", log]));
+        let settings = NodeSettings {
+            model: Some(host.server.to_toml()),
+            seed: experiment.seed,
+            classes: asked.workload.classes().into_iter().map(Into::into).collect(),
+            grace: parts::grace(&asked.system),
+            log: Section(switch::access_log(&asked.system, index).map(LogSettings::new)),
+            ..NodeSettings::new(&host.name)
+        };
         let is_on_it = |tier: &&Tier| tier.seats.iter().any(|seat| seat.host == Some(index));
         match (nodes::tier_of(system).filter(is_on_it), switch::entrance(ground, &host.name)) {
             (Some(tier), _) => {
                 let record = experiment.run.live.record.then(|| parts::record_of(conditions, &as_host(&host.name)));
-                nodes::Node { program, system, tier, host: index, record }.start(ground, &arguments)
+                nodes::Node { program, system, tier, host: index, record }.start(ground, settings)
             }
-            (None, Some(_)) => switch::server(ground, program, &host.name, &arguments),
-            (None, None) => Part::start_by_flags(ground, program, &host.name, "node", &arguments),
+            (None, Some(_)) => switch::server(ground, program, settings),
+            (None, None) => Part::start(ground, program, &host.name, "node", &settings),
         }
         .map(|part| Serving::Node(Box::new(part)))
     };

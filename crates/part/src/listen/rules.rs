@@ -2,7 +2,7 @@
 
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::TokioTimer;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use sojourn_stats::Span;
 
 use super::head::HeadTimer;
@@ -28,7 +28,7 @@ const RESETS: [usize; 2] = [20, 256];
 const PING: [Span; 2] = [Span(30_000_000_000), Span(20_000_000_000)];
 
 /// What becomes of a connection when as many as may be open are open.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WhenFull {
     /// It waits until another one is closed.

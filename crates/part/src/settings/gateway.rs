@@ -449,7 +449,7 @@ impl<T: Exemplary> FromStr for Named<T> {
 
     fn from_str(text: &str) -> Result<Named<T>, String> {
         let wrong = |what: &str| format!("{text}: {what}; write e.g. `{}`", T::EXAMPLE);
-        let (name, value) = text.split_once('=').ok_or_else(|| wrong("it names no backend"))?;
+        let (name, value) = text.split_once('=').ok_or_else(|| wrong("it has no name before a `=`"))?;
         let value = value.parse().map_err(|_| wrong("what it has is wrong"))?;
         Ok(Named { name: name.to_owned(), value })
     }

@@ -147,4 +147,7 @@ fn a_mistake_has_a_line() {
 fn a_file_with_mistakes_is_accepted_or_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     are_accepted_or_refused::<GatewaySettings>(folder.path(), WHOLE, |_| Ok(()));
+    let (of_both, _) = WHOLE.split_once("[face]").expect("a face");
+    let redirector = format!("{of_both}[face]\nstatus = 302\npublic = [\"a=https://a.test\"]\n");
+    are_accepted_or_refused::<RedirectorSettings>(folder.path(), &redirector, |_| Ok(()));
 }

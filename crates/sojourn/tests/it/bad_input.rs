@@ -218,8 +218,8 @@ fn counts_of_zero() {
         assert!(first.contains(flag) && first.contains("at least 1"), "{arguments:?}: {complaint}");
     }
     for (arguments, expected) in [
-        (&["node", "--grace", "-1 s"][..], "--grace: `-1 s` is negative"),
-        (&["node", "--keep-alive", "soon"], "--keep-alive: "),
+        (&["node", "--grace", "-1 s"][..], "'--grace <TIME>': `-1 s` is negative"),
+        (&["node", "--keep-alive", "soon"], "'--keep-alive <TIME>': `soon` is not a time"),
         (&["node", "--connections", "1000000000"], "file descriptors"),
     ] {
         let complaint = refused(arguments);

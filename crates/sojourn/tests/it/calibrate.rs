@@ -1,17 +1,18 @@
 //! `sojourn calibrate` from the command line: a node that is emulated by the file that is found, and what is refused.
 
+use sojourn_part::settings::node::NodeSettings;
 use std::fs;
 use std::net::TcpListener;
 
 use serde_json::Value;
 use sojourn_model::{Discipline, Server};
-use sojourn_web::{Node, NodeConfig};
+use sojourn_web::Node;
 
 use crate::sojourn::{sojourn, stderr, stdout};
 
 fn node() -> Node {
-    let model = Server::from_toml("discipline = \"fcfs\"\ndemand = \"6 ms + 0.5 us/B\"").unwrap();
-    Node::start(NodeConfig { model: Some(model), ..NodeConfig::new("node") }).unwrap()
+    let model = Some("discipline = \"fcfs\"\ndemand = \"6 ms + 0.5 us/B\"".into());
+    Node::start(NodeSettings { model, ..NodeSettings::new("node") }).unwrap()
 }
 
 #[test]

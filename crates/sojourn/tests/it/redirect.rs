@@ -97,8 +97,8 @@ fn what_a_redirector_cannot_do_is_refused() {
         (&["--policy", "transmitted-size", "--poll", "100 ms"], &["`transmitted-size`", "bytes"]),
         (&["--policy", "round-trip", "--poll", "100 ms"], &["`round-trip`", "first-byte"]),
         (&["--status", "301"], &["301", "307 or 302"]),
-        (&["--public", "https://a.example.org"], &["--public", "names no backend", "a=https://"]),
-        (&["--public", "a.example.org"], &["--public", "names no backend"]),
+        (&["--public", "https://a.example.org"], &["--public", "no name before a `=`", "a=https://"]),
+        (&["--public", "a.example.org"], &["--public", "no name before a `=`"]),
         (&["--public", "b=https://b.example.org"], &["b=https://b.example.org", "no such backend"]),
         (&["--public", "a=b.example.org"], &["b.example.org", "http://"]),
     ] {

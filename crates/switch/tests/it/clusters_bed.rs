@@ -3,6 +3,7 @@
 //!
 //! This test binary is run again inside namespaces, as for the switch.
 
+use sojourn_part::settings::node::NodeSettings;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
 
 use sojourn_bed::link::LinkSpec;
@@ -15,7 +16,7 @@ use sojourn_part::settings::{Echoes, Reports, Upstream};
 use sojourn_report::loadd::Loadd;
 use sojourn_stats::Span;
 use sojourn_switch::{ServerHalf, Switch};
-use sojourn_web::{Node, NodeConfig};
+use sojourn_web::Node;
 
 use crate::clusters::{Front, HOUR, key, key_file, upstream};
 use crate::support::{get, inside, ms, run, server, until};
@@ -162,9 +163,10 @@ impl Cluster {
         for (name, _) in [("a", 11), ("b", 12)] {
             let host = bed.host(&format!("{name}-{net}")).expect("a host");
             let held = bed.on(host, || {
-                let model = Some(server(Discipline::Ps, "1 ms", None));
+                let model = Some(server(Discipline::Ps, "1 ms", None).to_toml());
                 let listen = SocketAddr::from(([0, 0, 0, 0], service.port()));
-                let node = NodeConfig { model, listen: vec![listen], grace: Span::ZERO, ..NodeConfig::new(name) };
+                let node =
+                    NodeSettings { model, listen: vec![listen], grace: Some(Span::ZERO), ..NodeSettings::new(name) };
                 let node = Node::start(node).expect("a node starts");
                 let ask = format!("http://127.0.0.1:{}/load", service.port());
                 let settings = LoaddSettings {

@@ -10,8 +10,10 @@ use std::task::{Context, Poll};
 use hyper::body::{Body, Incoming};
 use hyper::header::{ALLOW, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION};
 use hyper::{Method, Request, Response, StatusCode};
+use sojourn_model::Server;
 use sojourn_part::burn::{Amount, Workers};
 use sojourn_part::caller::Caller;
+use sojourn_part::settings::node::{NodeLimits, NodeSettings};
 use sojourn_part::{ServeError, clock, headers};
 use sojourn_report::{Metric, Metrics, orca};
 use sojourn_stats::{Span, Stream, Time};
@@ -23,7 +25,7 @@ use super::dynamic::Dynamic;
 use super::emulation::{Emulation, NotServed, Served};
 use super::files::Files;
 use super::hand_over::{Passed, from_copy, pass_on};
-use super::limits::{Limits, Overrun};
+use super::limits::{Overrun, drain, is_too_large};
 use super::log::{AccessLog, Line};
 use super::oracle::{Learner, Metered};
 use super::processor::Processor;
@@ -31,7 +33,7 @@ use super::reply::{self, Reply, text};
 use super::requests::Requests;
 use super::stored::{STORED, Source};
 use super::work::Asked;
-use super::{BYTES_MAX, DEMAND_MAX, HEALTH, LOAD, NodeConfig, NodeCounts};
+use super::{BYTES_MAX, DEMAND_MAX, HEALTH, LOAD, NodeCounts};
 use crate::gateway::Forwarder;
 use crate::redirection::leave_body;
 use crate::target;
@@ -45,7 +47,7 @@ pub(crate) struct Handler {
     files: Option<Files>,
     dynamic: Dynamic,
     log: Option<Arc<AccessLog>>,
-    limits: Limits,
+    limits: NodeLimits,
     emulation: Option<Arc<Emulation>>,
     started: Time,
     requests: Arc<Requests>,
@@ -58,8 +60,8 @@ pub(crate) struct Handler {
 
 /// What a handler comes after.
 pub(crate) enum Before<'a> {
-    /// Nothing: the node starts, with this broker.
-    Start(Option<Arc<Broker>>),
+    /// Nothing: the node starts, with this broker, as this server.
+    Start(Option<Arc<Broker>>, Option<Server>),
     /// Another one, whose place it takes.
     Reload(&'a Handler),
 }
@@ -87,14 +89,14 @@ struct BusyMarks {
 
 impl Handler {
     /// What answers by these settings. Where it takes the place of another one, counts and the emulated server go on.
-    pub(crate) fn new(config: &NodeConfig, port: u16, before: Before<'_>) -> Result<Handler, ServeError> {
-        let name = headers::name_value(&config.name)?;
-        let limits = config.limits.clone();
-        let files = config.files.as_ref().map(Files::new).transpose()?;
-        let root = config.files.as_ref().map(|settings| settings.root.as_path());
-        let dynamic = Dynamic::new(config.cgi.as_ref(), config.fastcgi.as_ref(), root, port)?;
-        let log = config.log.as_ref().map(AccessLog::open).transpose()?.map(Arc::new);
-        let broker = match before {
+    pub(crate) fn new(settings: &NodeSettings, port: u16, before: Before<'_>) -> Result<Handler, ServeError> {
+        let name = headers::name_value(&settings.name)?;
+        let limits = settings.limits.clone();
+        let files = settings.files.as_ref().map(Files::new).transpose().map_err(|wrong| wrong.inside("files"))?;
+        let root = settings.files.as_ref().map(|files| files.root.as_path());
+        let dynamic = Dynamic::new(settings.cgi.as_ref(), settings.fastcgi.as_ref(), root, port)?;
+        let log = settings.log.as_ref().map(AccessLog::open).transpose()?.map(Arc::new);
+        let (broker, model) = match before {
             Before::Reload(Handler {
                 emulation, started, requests, busy, ailment, broker, learner, workers, ..
             }) => {
@@ -116,13 +118,13 @@ impl Handler {
                     workers: workers.clone(),
                 });
             }
-            Before::Start(broker) => broker,
+            Before::Start(broker, model) => (broker, model),
         };
-        let ailment = Arc::new(Ailment::none(Stream::new(config.seed, &config.name, "errors")));
-        let emulation = Emulation::of(config)?.map(Arc::new);
+        let ailment = Arc::new(Ailment::none(Stream::new(settings.seed, &settings.name, "errors")));
         let speed = broker.as_ref().map(|broker| broker.speed());
-        let speed = speed.or(config.model.as_ref().map(|model| model.speed)).unwrap_or(1.0);
-        let learner = config.learn.as_ref().map(|file| {
+        let speed = speed.or(model.as_ref().map(|model| model.speed)).unwrap_or(1.0);
+        let emulation = Emulation::of(settings, model)?.map(Arc::new);
+        let learner = settings.learn.as_ref().map(|file| {
             let cannot = format!("cannot write what is learned to {}", file.display());
             let learner = Learner::new(file.clone(), speed);
             learner.map(Arc::new).map_err(|error| ServeError::Config(format!("{cannot}: {error}")))
@@ -131,7 +133,7 @@ impl Handler {
         let busy = if emulation.is_some() { Span::ZERO } else { clock::process_cpu() };
         let busy = Arc::new(Mutex::new(BusyMarks { older: (started, busy), newer: (started, busy) }));
         let (requests, learner) = (Arc::default(), learner.transpose()?);
-        let workers = Workers::new(config.workers);
+        let workers = Workers::new(settings.workers);
         Ok(Handler {
             name,
             files,
@@ -213,7 +215,7 @@ impl Handler {
             Ok(()) if request.method() == Method::TRACE => {
                 Some(text(StatusCode::METHOD_NOT_ALLOWED, "TRACE is not answered here\n"))
             }
-            Ok(()) if self.limits.is_too_large(&request) => Some(self.too_large()),
+            Ok(()) if is_too_large(&self.limits, &request) => Some(self.too_large()),
             Ok(()) if self.broker.is_none() && self.learner.is_none() => self.at_once(&request),
             Ok(()) => None,
             Err((status, wrong)) => Some(last(text(status, format!("{wrong}\n")))),
@@ -381,7 +383,7 @@ impl Handler {
             (Some(source), Some(object)) => Some(source.fetch(parts, body, object, asked.size)),
             _ if body.is_end_stream() => None,
             _ => {
-                self.limits.drain(body).await.map_err(|overrun| match overrun {
+                drain(&self.limits, body).await.map_err(|overrun| match overrun {
                     Overrun::TooLarge => self.too_large(),
                     Overrun::Malformed => last(text(StatusCode::BAD_REQUEST, "the body of the request is malformed\n")),
                     Overrun::TooSlow => text(StatusCode::REQUEST_TIMEOUT, "the body of the request came too slowly\n"),
@@ -435,7 +437,7 @@ impl Handler {
     }
 
     fn too_large(&self) -> Reply {
-        let most = self.limits.body_size;
+        let most = self.limits.body_size.0;
         text(StatusCode::PAYLOAD_TOO_LARGE, format!("the body of a request has at most {most} bytes here\n"))
     }
 

@@ -30,7 +30,7 @@ const COPIES: usize = 256;
 
 /// Which copies a node keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CopySettings {
+pub(super) struct CopySettings {
     /// The folder that they are in, of this node alone; it is made where it is not there.
     pub folder: PathBuf,
     /// After how many fetches, and how many bytes.

@@ -10,11 +10,12 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use sojourn_model::{FileCache, Resource, Server, Station};
+use sojourn_part::settings::node::NodeSettings;
 use sojourn_part::{ServeError, clock};
 use sojourn_stats::{Span, Stream};
 
+use super::DEMAND_MAX;
 use super::processor::{Processor, Totals};
-use super::{DEMAND_MAX, NodeConfig};
 
 /// The emulated server of a node.
 pub(super) struct Emulation {
@@ -61,10 +62,10 @@ impl Emulation {
     ///
     /// # Errors
     /// When no timer can be made, or files belong to one of several nodes and there is no cluster of them.
-    pub(super) fn of(config: &NodeConfig) -> Result<Option<Emulation>, ServeError> {
-        let Some(server) = config.model.clone() else { return Ok(None) };
+    pub(super) fn of(node: &NodeSettings, model: Option<Server>) -> Result<Option<Emulation>, ServeError> {
+        let Some(server) = model else { return Ok(None) };
         let machine = server.machine.as_deref();
-        if machine.is_some_and(|machine| machine.files.is_some()) && config.cluster.is_none() {
+        if machine.is_some_and(|machine| machine.files.is_some()) && node.cluster.is_none() {
             let wrong = "the server model: files that belong to one of several nodes: say which, in a [cluster] with owners \
                          of /work/0 and so on; or leave `files` out, then each node has all";
             return Err(ServeError::Config(wrong.into()));
@@ -75,8 +76,8 @@ impl Emulation {
         let stations = std::iter::once(processor).chain(others);
         let stations = stations.map(|station| Processor::new(station).map(Arc::new)).collect::<Result<_, _>>()?;
         let memory = machine.and_then(|machine| machine.memory).map(|memory| Mutex::new(FileCache::new(memory.size)));
-        let stream = Mutex::new(Stream::new(config.seed, &config.name, "demand"));
-        Ok(Some(Emulation { server, classes: config.classes.clone(), stations, memory, stream }))
+        let stream = Mutex::new(Stream::new(node.seed, &node.name, "demand"));
+        Ok(Some(Emulation { server, classes: node.classes.clone(), stations, memory, stream }))
     }
 
     /// The stations, whose bells are to be watched.

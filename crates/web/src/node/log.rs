@@ -10,13 +10,12 @@ mod line;
 mod writer;
 
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hyper::Request;
 use hyper::header::{REFERER, USER_AGENT};
-use serde::Deserialize;
 use sojourn_part::ServeError;
+use sojourn_part::settings::node::{LogFormat, LogSettings};
 
 use super::body::NodeBody;
 use super::reply::Reply;
@@ -24,47 +23,6 @@ use super::{HEALTH, LOAD};
 pub(super) use line::Line;
 use line::head;
 use writer::Writer;
-
-/// Where a node writes its access log, and how.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LogSettings {
-    /// The file, at whose end lines are added.
-    pub file: PathBuf,
-    /// The form of its lines.
-    #[serde(default)]
-    pub format: LogFormat,
-}
-
-/// The form of the lines of an access log.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LogFormat {
-    /// With the referrer and the user agent.
-    #[default]
-    Combined,
-    /// Without them.
-    Common,
-}
-
-impl LogSettings {
-    /// Lines in Combined Log Format in this file.
-    pub fn new(file: impl Into<PathBuf>) -> LogSettings {
-        LogSettings { file: file.into(), format: LogFormat::default() }
-    }
-
-    /// The same, with a path that is relative taken from `folder`.
-    #[must_use]
-    pub fn below(self, folder: &Path) -> LogSettings {
-        LogSettings { file: folder.join(self.file), ..self }
-    }
-}
-
-impl From<PathBuf> for LogSettings {
-    fn from(file: PathBuf) -> LogSettings {
-        LogSettings::new(file)
-    }
-}
 
 /// A log that is written on.
 pub(crate) struct AccessLog {

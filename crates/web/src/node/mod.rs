@@ -20,7 +20,6 @@ mod ailment;
 mod answer;
 mod body;
 mod broker;
-mod config;
 mod copies;
 mod dynamic;
 mod emulation;
@@ -29,13 +28,14 @@ mod hand_over;
 mod limits;
 mod log;
 mod metrics;
+mod model;
 mod oracle;
-mod pattern;
 mod processor;
 mod reply;
 mod requests;
 mod running;
 mod section;
+mod settings;
 mod stored;
 mod tls;
 mod work;
@@ -55,6 +55,8 @@ use sojourn_bed::supervised::Signalled;
 use sojourn_part::caller::Caller;
 use sojourn_part::listen::{Interim, hold_little, listeners};
 use sojourn_part::network::Allow;
+use sojourn_part::settings::node::NodeSettings;
+use sojourn_part::settings::{Given, Settings};
 use sojourn_part::threads::{Threads, Work};
 use sojourn_part::{ServeError, prometheus};
 use sojourn_report::Metrics;
@@ -65,20 +67,14 @@ use tokio::task::JoinSet;
 use crate::{gateway::Forwarder, gateway::GatewayId};
 pub use ailment::Ailment;
 use answer::Handler;
-pub use broker::{ClusterConfig, ClusterCounts, HandOver, Membership, PeerConfig, PeerCounts, hardware_of};
+pub use broker::{ClusterCounts, PeerCounts};
 use broker::{Door, Numbers, Telling};
-pub use config::{NodeConfig, NodeFile};
-pub use copies::CopySettings;
-pub use dynamic::{CgiSettings, FastCgiSettings};
-pub use files::{CacheControl, FileSettings};
-pub use limits::Limits;
-pub use log::{LogFormat, LogSettings};
-pub use oracle::{Foreseen, Oracle, Pattern as RankedPattern};
-pub use pattern::Pattern;
+pub use model::hardware_of;
+pub use oracle::{Foreseen, Oracle};
 use processor::Processor;
 use running::Running;
-pub use sojourn_part::listen::{ConnectionCounts, WhenFull};
-pub use tls::TlsConfig;
+pub use settings::{check, notes};
+pub use sojourn_part::listen::ConnectionCounts;
 
 /// The longest service that a request for `/work` may ask for: 24 h.
 pub const DEMAND_MAX: Span = Span(24 * 3600 * 1_000_000_000);
@@ -157,38 +153,33 @@ impl Node {
     /// # Errors
     /// When the address is in use, the root is no directory, the log cannot be written, a certificate cannot be used, or the
     /// name cannot stand in a header.
-    pub fn start(config: NodeConfig) -> Result<Node, ServeError> {
-        Node::start_with(config, Events::nowhere())
+    pub fn start(settings: NodeSettings) -> Result<Node, ServeError> {
+        Node::start_with(settings, Events::nowhere())
     }
 
     /// Starts a node; `events` hears of reloads, and of certificates that end soon.
     ///
     /// # Errors
     /// As [`Node::start`].
-    pub fn start_with(config: NodeConfig, events: Events) -> Result<Node, ServeError> {
-        for (count, what) in [(config.threads, "threads"), (config.workers, "workers")] {
-            if count == 0 {
-                return Err(ServeError::Config(format!("0 {what}: a node needs at least 1")));
-            }
-        }
-        let mut doors: Vec<Doors> = (0..config.threads).map(|_| Doors::default()).collect();
+    pub fn start_with(settings: NodeSettings, events: Events) -> Result<Node, ServeError> {
+        settings.check()?;
+        let mut doors: Vec<Doors> = (0..settings.threads).map(|_| Doors::default()).collect();
         let mut addresses = Vec::new();
-        let with_tls = config.tls.iter().flat_map(|tls| &tls.listen).map(|address| (address, true));
-        for (address, is_tls) in config.listen.iter().map(|address| (address, false)).chain(with_tls) {
-            let listeners = listeners(*address, config.threads)?;
+        let with_tls = settings.tls.iter().flat_map(|tls| &tls.listen).map(|address| (address, true));
+        for (address, is_tls) in settings.plain().iter().map(|address| (address, false)).chain(with_tls) {
+            let listeners = listeners(*address, settings.threads)?;
             addresses.push(address_of(&listeners[0])?);
             for (doors, listener) in doors.iter_mut().zip(listeners) {
                 if is_tls { &mut doors.tls } else { &mut doors.plain }.push(listener);
             }
         }
-        if addresses.is_empty() {
-            return Err(ServeError::Config("a node listens somewhere: name an address and a port".into()));
-        }
-        let metrics = config.metrics.map(|address| listeners(address, 1)).transpose()?;
-        let metrics = metrics.and_then(|mut listeners| listeners.pop());
-        let metrics_address = metrics.as_ref().map(address_of).transpose()?;
-        doors[0].metrics = metrics.map(|listener| (listener, config.metrics_allow_from.clone()));
-        if config.model.as_ref().and_then(|model| model.machine.as_ref()?.connections).is_some() {
+        let metrics = match &settings.metrics.0 {
+            Some(metrics) => listeners(metrics.listen, 1)?.pop().map(|listener| (listener, metrics.allow_from.clone())),
+            None => None,
+        };
+        let metrics_address = metrics.as_ref().map(|(listener, _)| address_of(listener)).transpose()?;
+        doors[0].metrics = metrics;
+        if model::model_of(&settings)?.and_then(|model| model.machine?.connections).is_some() {
             // The model counts a connection until its reply has arrived.
             let refused = |source| ServeError::Listen { address: addresses[0], source };
             doors
@@ -196,8 +187,8 @@ impl Node {
                 .flat_map(|doors| doors.plain.iter().chain(&doors.tls))
                 .try_for_each(|listener| hold_little(listener, HELD_BYTES).map_err(refused))?;
         }
-        let (plain, workers, grace) = (config.listen.len(), config.workers, config.grace);
-        let running = Arc::new(Running::new(config, addresses[0], events)?);
+        let (plain, workers, grace) = (settings.plain().len(), settings.workers, settings::grace(&settings));
+        let running = Arc::new(Running::new(settings, addresses[0], events)?);
         let broker = running.handler.get().broker().cloned();
         let door = broker.as_ref().map(|broker| broker.door(addresses[0])).transpose()?;
         let reports = door.as_ref().map(Door::address).transpose()?;
@@ -278,18 +269,18 @@ impl Node {
         Arc::clone(self.running.handler.get().ailment())
     }
 
-    /// Reads its file anew and takes it.
+    /// Reads its settings anew, where they are from a file, and an oracle's table, and takes them.
     ///
     /// # Errors
     /// In one line; what was in force stays so.
-    pub fn reload(&self) -> Result<(), String> {
-        self.running.reload()
+    pub fn reload(&self, given: Option<&Given<NodeSettings>>) -> Result<(), String> {
+        self.running.reload(given)
     }
 
-    /// What does as a signal tells, from any thread; what becomes of it is said as an event.
-    pub fn told(&self) -> impl Fn(Signalled) + Send + Sync + 'static {
+    /// What does as a signal tells, from any thread; what becomes of it is said as an event. `given` reads its file anew.
+    pub fn told(&self, given: Option<Given<NodeSettings>>) -> impl Fn(Signalled) + Send + Sync + 'static {
         let running = Arc::clone(&self.running);
-        move |told| running.told(told)
+        move |told| running.told(told, given.as_ref())
     }
 
     /// Goes on with the file that has the name of the log now, as after it was moved away.

@@ -14,14 +14,17 @@ use serde_json::json;
 use sojourn_bed::Events;
 use sojourn_bed::supervised::Signalled;
 use sojourn_part::current::Current;
-use sojourn_part::listen::{Connections, Rules};
-use sojourn_part::{ServeError, clock, descriptors};
+use sojourn_part::listen::Connections;
+use sojourn_part::settings::node::NodeSettings;
+use sojourn_part::settings::{Given, Wrong};
+use sojourn_part::{ServeError, clock};
 
 use super::NodeCounts;
 use super::answer::{Before, Handler};
 use super::broker::Broker;
-use super::config::NodeConfig;
 use super::metrics::{Numbers, Replies};
+use super::model::model_of;
+use super::settings::{certificates_of, check, fixed_difference, rules};
 use super::tls::{Certificates, Tls};
 
 /// How often it is looked whether a certificate ends soon.
@@ -33,44 +36,45 @@ pub(super) struct Running {
     pub(super) connections: Connections,
     pub(super) tls: Option<Arc<Current<ServerConfig>>>,
     pub(super) replies: Replies,
-    settings: Tls,
+    of_tls: Tls,
     /// Where programs are told that it listens.
     port: u16,
     certificates: Option<Arc<Current<Certificates>>>,
     /// The settings in force.
-    config: Mutex<NodeConfig>,
+    settings: Mutex<NodeSettings>,
     reloads: [AtomicU64; 2],
     events: Events,
 }
 
 impl Running {
     /// Gets everything ready but the sockets.
-    pub(super) fn new(config: NodeConfig, address: SocketAddr, events: Events) -> Result<Running, ServeError> {
-        let cluster = config.cluster.clone();
-        let broker = cluster.map(|cluster| Broker::new(cluster, &config, address, events.clone()).map(Arc::new));
-        let broker = broker.transpose()?;
-        let settings = Tls::new().map_err(ServeError::Config)?;
-        let certificates = certificates(&config)?.map(Current::new);
-        let tls = certificates.as_ref().map(|certificates| Current::new(settings.settings(certificates.get())));
+    pub(super) fn new(settings: NodeSettings, address: SocketAddr, events: Events) -> Result<Running, ServeError> {
+        let (cluster, model) = (settings.cluster.0.clone(), model_of(&settings)?);
+        let broker = |cluster| Broker::new(cluster, &settings, model.as_ref(), address, events.clone());
+        let broker = cluster.map(broker).transpose()?.map(Arc::new);
+        let of_tls = Tls::new().map_err(ServeError::Config)?;
+        let certificates = certificates_of(&settings)?.map(|certificates| Current::new(Arc::new(certificates)));
+        let tls = certificates.as_ref().map(|certificates| Current::new(of_tls.settings(certificates.get())));
+        let handler = Handler::new(&settings, address.port(), Before::Start(broker, model))?;
         let running = Running {
-            handler: Current::new(Arc::new(Handler::new(&config, address.port(), Before::Start(broker))?)),
-            connections: Connections::new(rules(&config)?),
+            handler: Current::new(Arc::new(handler)),
+            connections: Connections::new(rules(&settings)?),
             tls,
             replies: Replies::default(),
-            settings,
+            of_tls,
             port: address.port(),
             certificates,
-            config: Mutex::new(config),
+            settings: Mutex::new(settings),
             reloads: Default::default(),
             events,
         };
         Ok(running)
     }
 
-    /// What it is told by a signal.
-    pub(super) fn told(&self, told: Signalled) {
+    /// What it is told by a signal; `given` reads its file anew, if it has one.
+    pub(super) fn told(&self, told: Signalled, given: Option<&Given<NodeSettings>>) {
         match told {
-            Signalled::Reload => drop(self.reload()),
+            Signalled::Reload => drop(self.reload(given)),
             Signalled::Reopen => self.reopen(),
         }
     }
@@ -79,8 +83,8 @@ impl Running {
     ///
     /// # Errors
     /// In one line; what was in force stays so.
-    pub(super) fn reload(&self) -> Result<(), String> {
-        let outcome = self.read_and_take();
+    pub(super) fn reload(&self, given: Option<&Given<NodeSettings>>) -> Result<(), String> {
+        let outcome = self.read_and_take(given);
         match &outcome {
             Ok(()) => {
                 self.events.emit(&json!({"event": "reloaded"}));
@@ -92,32 +96,33 @@ impl Running {
         outcome
     }
 
-    fn read_and_take(&self) -> Result<(), String> {
+    fn read_and_take(&self, given: Option<&Given<NodeSettings>>) -> Result<(), String> {
         // Held to the end, so that two reloads do not mix.
-        let mut in_force = self.config();
+        let mut in_force = self.settings();
         // Without a file there is still the table of an oracle.
-        let Some(source) = &in_force.source else {
+        let Some(given) = given.filter(|given| given.file().is_some()) else {
             let has_oracle = in_force.cluster.as_ref().is_some_and(|cluster| cluster.oracle.is_some());
             let why = "there is no file to read anew; it serves on";
             return if has_oracle { self.reload_oracle() } else { Err(why.into()) };
         };
-        let config = source.read()?;
-        if let Some(key) = config.fixed_difference(&in_force) {
-            let file = source.file.display();
-            return Err(format!("{file}: {key} cannot change in a running node: start it anew"));
+        let mut settings = given.read_and(check)?;
+        // What was usual for a child, or for one by hand, stays so.
+        settings.grace = settings.grace.or(in_force.grace);
+        if let Some(key) = fixed_difference(&settings, &in_force) {
+            return Err(given.wrong(&Wrong::new(key, "it cannot change in a running node: start it anew")));
         }
-        let certificates = certificates(&config).map_err(|error| error.to_string())?;
-        let rules = rules(&config).map_err(|error| error.to_string())?;
+        let certificates = certificates_of(&settings).map_err(|wrong| given.wrong(&wrong))?.map(Arc::new);
+        let rules = rules(&settings).map_err(|wrong| given.wrong(&wrong))?;
         let before = self.handler.get();
-        let handler = Handler::new(&config, self.port, Before::Reload(&before)).map_err(|error| error.to_string())?;
+        let handler = Handler::new(&settings, self.port, Before::Reload(&before)).map_err(|error| error.to_string())?;
         self.reload_oracle()?;
         if let (Some(new), Some(current), Some(tls)) = (certificates, &self.certificates, &self.tls) {
-            tls.set(self.settings.settings(Arc::clone(&new)));
+            tls.set(self.of_tls.settings(Arc::clone(&new)));
             current.set(new);
         }
         self.connections.set_rules(rules);
         self.handler.set(Arc::new(handler));
-        *in_force = config;
+        *in_force = settings;
         Ok(())
     }
 
@@ -127,8 +132,8 @@ impl Running {
 
     /// Opens the log anew, where its path leads now.
     fn reopen(&self) {
-        let config = self.config();
-        match Handler::new(&config, self.port, Before::Reload(&self.handler.get())) {
+        let settings = self.settings();
+        match Handler::new(&settings, self.port, Before::Reload(&self.handler.get())) {
             Ok(handler) => {
                 self.handler.set(Arc::new(handler));
                 self.events.emit(&json!({"event": "reopened"}));
@@ -167,39 +172,7 @@ impl Running {
         })
     }
 
-    fn config(&self) -> MutexGuard<'_, NodeConfig> {
-        self.config.lock().unwrap_or_else(PoisonError::into_inner)
+    fn settings(&self) -> MutexGuard<'_, NodeSettings> {
+        self.settings.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn certificates(config: &NodeConfig) -> Result<Option<Arc<Certificates>>, ServeError> {
-    let Some(tls) = &config.tls else { return Ok(None) };
-    let certificates = Certificates::read(&tls.certificates, clock::seconds()).map_err(ServeError::Config)?;
-    Ok(Some(Arc::new(certificates)))
-}
-
-/// The rules of connections that the settings make.
-fn rules(config: &NodeConfig) -> Result<Rules, ServeError> {
-    // A connection may take a file besides, the pipes of a program, or a connection to a peer, which may be left behind idle;
-    // each thread has some descriptors of its own.
-    let has_programs = config.cgi.is_some() || config.fastcgi.is_some();
-    let (each, kept) = match config.files.is_some() || has_programs {
-        true => (2 + u64::from(has_programs), descriptors::kept() as u64),
-        false => (1, 0),
-    };
-    let each = each + 2 * u64::from(config.cluster.is_some());
-    let limits = &config.limits;
-    Ok(Rules {
-        connections: descriptors::connections(config.connections, each, 16 + (4 + kept) * config.threads as u64)?,
-        when_full: limits.when_full,
-        per_address: limits.per_address,
-        requests: limits.requests,
-        keep_alive: config.keep_alive,
-        head_timeout: config.head_timeout,
-        head_size: Some(limits.head_size),
-        patience: limits.send_timeout,
-        handshake_timeout: limits.handshake_timeout,
-        streams: limits.streams,
-        grace: config.grace,
-    })
 }

@@ -5,7 +5,6 @@
 //! is refused before anything listens.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,15 +23,6 @@ use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
 /// A certificate that ends sooner than this is told of (s): 14 days.
 const SOON: i64 = 14 * 24 * 3600;
-
-/// Where a node listens with TLS, and as what.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TlsConfig {
-    /// Addresses and ports; port 0 takes a free port.
-    pub listen: Vec<SocketAddr>,
-    /// Certificates with their keys, the one for clients that name no known host first.
-    pub certificates: Vec<CertificateFiles>,
-}
 
 /// All certificates of a node.
 #[derive(Debug)]

@@ -10,12 +10,17 @@ mod partition;
 mod reports;
 mod stored;
 
+use sojourn_part::settings::node::{ClusterSettings, NodeSettings, Peer};
+use std::io::Write;
 use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use sojourn_bed::Events;
 use sojourn_report::Key;
 use sojourn_stats::Span;
-use sojourn_web::{ClusterConfig, Node, NodeConfig, PeerConfig};
+use sojourn_web::Node;
+use tempfile::NamedTempFile;
 
 use crate::support::{Client, Lines, Reply, free, ms, server, until};
 
@@ -26,7 +31,19 @@ const SERVICE: &str = "service.test";
 const EVERY: Span = Span(250_000_000);
 
 pub(crate) fn key() -> Key {
-    Key::new(b"a secret of tests")
+    Key::read(&key_file()).expect("a key")
+}
+
+/// The file of the key that all nodes share.
+fn key_file() -> PathBuf {
+    static FILE: OnceLock<NamedTempFile> = OnceLock::new();
+    FILE.get_or_init(|| file_with("a secret of tests")).path().to_owned()
+}
+
+fn file_with(text: &str) -> NamedTempFile {
+    let mut file = NamedTempFile::new().expect("a file");
+    file.write_all(text.as_bytes()).expect("it is written");
+    file
 }
 
 /// Nodes `a`, `b`, ... of one service, each an emulated processor.
@@ -38,7 +55,7 @@ struct Cluster<const N: usize> {
 
 impl<const N: usize> Cluster<N> {
     /// They have heard of each other.
-    fn start(change: impl Fn(usize, &mut NodeConfig)) -> Cluster<N> {
+    fn start(change: impl Fn(usize, &mut NodeSettings)) -> Cluster<N> {
         let cluster = Cluster::unacquainted(change);
         until("all nodes have heard of each other", || {
             cluster.nodes.iter().all(|node| peers(node).iter().all(|(_, is_up)| *is_up))
@@ -46,7 +63,7 @@ impl<const N: usize> Cluster<N> {
         cluster
     }
 
-    fn unacquainted(change: impl Fn(usize, &mut NodeConfig)) -> Cluster<N> {
+    fn unacquainted(change: impl Fn(usize, &mut NodeSettings)) -> Cluster<N> {
         let addresses = free();
         let events: [Lines; N] = std::array::from_fn(|_| Lines::default());
         let nodes = std::array::from_fn(|index| {
@@ -94,22 +111,22 @@ impl<const N: usize> Cluster<N> {
 }
 
 /// The configuration of one of the nodes at these addresses.
-fn node_of(addresses: &[SocketAddr], index: usize) -> NodeConfig {
+fn node_of(addresses: &[SocketAddr], index: usize) -> NodeSettings {
     let name = |index: usize| String::from(char::from(b'a' + index as u8));
     let others = (0..addresses.len()).filter(|other| *other != index);
-    let peers = others.map(|other| PeerConfig::new(name(other), format!("http://{}", addresses[other])));
-    let mut cluster = ClusterConfig::new(SERVICE, peers.collect(), key());
+    let peers = others.map(|other| Peer::new(name(other), format!("http://{}", addresses[other])));
+    let mut cluster = ClusterSettings::new(SERVICE, peers.collect(), key_file());
     cluster.every = EVERY;
-    NodeConfig {
+    NodeSettings {
         listen: vec![addresses[index]],
-        model: Some(server(sojourn_model::Discipline::Ps, "1 ms", None)),
-        cluster: Some(cluster),
-        grace: Span::ZERO,
-        ..NodeConfig::new(name(index))
+        model: Some(server(sojourn_model::Discipline::Ps, "1 ms", None).to_toml()),
+        cluster: cluster.into(),
+        grace: Some(Span::ZERO),
+        ..NodeSettings::new(name(index))
     }
 }
 
-fn cluster(config: &mut NodeConfig) -> &mut ClusterConfig {
+fn cluster(config: &mut NodeSettings) -> &mut ClusterSettings {
     config.cluster.as_mut().expect("it is one of a cluster")
 }
 

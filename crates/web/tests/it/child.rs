@@ -1,5 +1,6 @@
 //! Live parts as children. The children are this test binary, run again as one of the two tests that only serve.
 
+use sojourn_part::settings::node::{CgiSettings, FileSettings, LogSettings, Metrics, NodeSettings, Pattern};
 use std::process::Command;
 
 use nix::sys::signal::kill;
@@ -8,30 +9,32 @@ use serde_json::Value;
 use sojourn_bed::{Child, SpawnError};
 use sojourn_part::Backend;
 use sojourn_part::settings::gateway::GatewaySettings;
-use sojourn_web::node::{CgiSettings, FileSettings, LogSettings, Pattern};
-use sojourn_web::{NodeConfig, child};
+
+use sojourn_web::child;
 
 use crate::support::{Client, PATIENCE, address, command, get, ms};
 
 #[test]
 #[ignore = "serves as a child of other tests"]
 fn as_node() {
-    let mut config = NodeConfig::new("n");
-    let mut set = |name: &str, apply: &mut dyn FnMut(&mut NodeConfig, String)| {
+    let mut config = NodeSettings::new("n");
+    let mut set = |name: &str, apply: &mut dyn FnMut(&mut NodeSettings, String)| {
         if let Ok(value) = std::env::var(name) {
             apply(&mut config, value);
         }
     };
     set("LISTEN", &mut |config, to| config.listen = vec![to.parse().expect("an address")]);
     set("THREADS", &mut |config, threads| config.threads = threads.parse().expect("a number"));
-    set("GRACE_MS", &mut |config, grace| config.grace = ms(grace.parse().expect("a number")));
-    set("FILES", &mut |config, folder| config.files = Some(FileSettings::new(folder)));
-    set("LOG", &mut |config, file| config.log = Some(LogSettings::new(file)));
-    set("METRICS", &mut |config, to| config.metrics = Some(to.parse().expect("an address")));
+    set("GRACE_MS", &mut |config, grace| config.grace = Some(ms(grace.parse().expect("a number"))));
+    set("FILES", &mut |config, folder| config.files = FileSettings::new(folder).into());
+    set("LOG", &mut |config, file| config.log = LogSettings::new(file).into());
+    set("METRICS", &mut |config, to| {
+        config.metrics = Metrics { listen: to.parse().expect("an address"), ..Metrics::default() }.into()
+    });
     set("CGI", &mut |config, scripts| {
         config.cgi = Some(CgiSettings::new(Pattern::parse(scripts).expect("a pattern")));
     });
-    if let Err(error) = child::node(config, std::io::stdout(), Some(std::io::stdin())) {
+    if let Err(error) = child::node(config, None, std::io::stdout(), Some(std::io::stdin())) {
         std::io::Write::write_all(&mut std::io::stderr(), format!("{error}\n").as_bytes()).expect("it is read");
         std::process::exit(2);
     }

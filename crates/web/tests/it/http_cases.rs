@@ -1,11 +1,12 @@
 //! Requests that are meant to deceive or to exhaust a server, and what is right to answer to each. The gateway and the node
 //! answer all of them alike: what one lets pass and the other does not is a way around the one in front.
 
+use sojourn_part::settings::node::NodeSettings;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use sojourn_web::{Node, NodeConfig};
+use sojourn_web::Node;
 
 /// What a client sends on one connection, and what is right.
 pub(crate) struct Case {
@@ -229,7 +230,7 @@ fn refused_with(status: u16, text: String) -> Case {
 
 #[test]
 fn a_node_answers_them_as_is_right() {
-    let node = Node::start(NodeConfig::new("n")).expect("a node starts");
+    let node = Node::start(NodeSettings::new("n")).expect("a node starts");
     let mut wrong = Vec::new();
     for Case { bytes, statuses: right, .. } in cases() {
         let said = statuses(node.address(), &bytes);

@@ -1,5 +1,6 @@
 //! What one client can take from others: time, connections and descriptors.
 
+use sojourn_part::settings::node::{NodeLimits, NodeSettings};
 use std::process::Command;
 
 use sojourn_bed::{Child, Events};
@@ -9,7 +10,7 @@ use sojourn_part::settings::Limits;
 use sojourn_part::settings::gateway::GatewaySettings;
 use sojourn_stats::Span;
 use sojourn_web::node::DEMAND_MAX;
-use sojourn_web::{Gateway, Node, NodeConfig};
+use sojourn_web::{Gateway, Node};
 
 use crate::support::{Client, Origin, backends, falling, gateway, get, ms, node, ok, server, until};
 use crate::support::{PATIENCE, address};
@@ -19,7 +20,11 @@ const HALF: &str = "GET /bytes/1 HTTP/1.1\r\nhost: ";
 #[test]
 fn a_head_must_be_complete_in_time() {
     let head_timeout = ms(200);
-    let node = Node::start(NodeConfig { head_timeout, ..NodeConfig::new("n") }).expect("a node starts");
+    let node = Node::start(NodeSettings {
+        limits: NodeLimits { head_timeout, ..NodeLimits::default() },
+        ..NodeSettings::new("n")
+    })
+    .expect("a node starts");
     let config = GatewaySettings::new("random", backends(&[node.address()]));
     let gateway = gateway(GatewaySettings { limits: Limits { head_timeout, ..Limits::default() }, ..config });
     for address in [node.address(), gateway.address()] {
@@ -41,7 +46,11 @@ fn a_head_must_be_complete_in_time() {
 #[test]
 fn an_idle_connection_is_closed_without_a_word() {
     let (head_timeout, keep_alive) = (ms(100), ms(300));
-    let node = Node::start(NodeConfig { head_timeout, keep_alive, ..NodeConfig::new("n") }).expect("a node starts");
+    let node = Node::start(NodeSettings {
+        limits: NodeLimits { head_timeout, keep_alive, ..NodeLimits::default() },
+        ..NodeSettings::new("n")
+    })
+    .expect("a node starts");
     let config = GatewaySettings::new("random", backends(&[node.address()]));
     let gateway = gateway(GatewaySettings { limits: Limits { head_timeout, keep_alive, connections: None }, ..config });
     for address in [node.address(), gateway.address()] {
@@ -76,7 +85,13 @@ fn half_sent_heads_shut_others_out_for_a_time_only() {
 #[test]
 fn connections_beyond_the_limit_wait() {
     for threads in [1, 2] {
-        let start = || Node::start(NodeConfig { threads, connections: Some(2), ..NodeConfig::new("n") });
+        let start = || {
+            Node::start(NodeSettings {
+                threads,
+                limits: NodeLimits { connections: Some(2), ..NodeLimits::default() },
+                ..NodeSettings::new("n")
+            })
+        };
         let (node, behind) = (start().expect("a node starts"), start().expect("a node starts"));
         let config = GatewaySettings::new("random", backends(&[behind.address()]));
         let limits = Limits { connections: Some(2), ..Limits::default() };
@@ -100,12 +115,16 @@ fn connections_beyond_the_limit_wait() {
 
 #[test]
 fn impossible_counts_are_refused() {
-    let node = |config: NodeConfig| Node::start(config).err().expect("it cannot start").to_string();
+    let most = |connections| NodeLimits { connections: Some(connections), ..NodeLimits::default() };
+    let node = |config: NodeSettings| Node::start(config).err().expect("it cannot start").to_string();
     for (said, expected) in [
-        (node(NodeConfig { connections: Some(0), ..NodeConfig::new("n") }), "0 connections"),
-        (node(NodeConfig { connections: Some(usize::MAX), ..NodeConfig::new("n") }), "ulimit"),
-        (node(NodeConfig { threads: 0, ..NodeConfig::new("n") }), "0 threads"),
-        (node(NodeConfig { workers: 0, ..NodeConfig::new("n") }), "0 workers"),
+        (
+            node(NodeSettings { limits: most(0), ..NodeSettings::new("n") }),
+            "connections: it is a whole number of at least 1",
+        ),
+        (node(NodeSettings { limits: most(usize::MAX), ..NodeSettings::new("n") }), "ulimit"),
+        (node(NodeSettings { threads: 0, ..NodeSettings::new("n") }), "threads: 0: it is a whole number of at least 1"),
+        (node(NodeSettings { workers: 0, ..NodeSettings::new("n") }), "workers: 0: it is a whole number of at least 1"),
     ] {
         assert!(said.contains(expected) && said.lines().count() == 1, "{said}");
     }
@@ -177,7 +196,8 @@ fn a_node_serves_no_request_for_longer_than_it_says() {
     until("it is out", || node.counts().in_flight == 0);
 
     // A slow server makes a long service of a short demand.
-    let model = Some(Server { speed: 1e-9, ..server(Discipline::Ps, "1 ms", None) });
-    let node = Node::start(NodeConfig { model, grace: Span::ZERO, ..NodeConfig::new("n") }).expect("a node starts");
+    let model = Some(Server { speed: 1e-9, ..server(Discipline::Ps, "1 ms", None) }.to_toml());
+    let node =
+        Node::start(NodeSettings { model, grace: Some(Span::ZERO), ..NodeSettings::new("n") }).expect("a node starts");
     assert_eq!(get(node.address(), "/work?demand=1h").status, 500);
 }

@@ -6,9 +6,12 @@ mod gateway;
 mod http_cases;
 mod limits;
 mod loadd;
+#[path = "../../../part/tests/it/mutated.rs"]
+mod mutated;
 mod node_files;
 mod node_limits;
 mod node_reload;
+mod node_settings;
 mod node_tls;
 mod node_work;
 mod orca;

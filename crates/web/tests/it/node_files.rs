@@ -1,5 +1,6 @@
 //! Static files and bytes.
 
+use sojourn_part::settings::node::{FileSettings, NodeLimits, NodeSettings};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
@@ -8,8 +9,8 @@ use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 use sojourn_bed::Child;
 use sojourn_part::now;
-use sojourn_web::node::FileSettings;
-use sojourn_web::{Node, NodeConfig};
+
+use sojourn_web::Node;
 
 use crate::support::{Client, get, ms};
 use crate::support::{PATIENCE, address, command};
@@ -27,7 +28,7 @@ fn files_below_the_root_and_nothing_else() {
     let large: Vec<u8> = (0..3_000_001_u32).map(|byte| (byte % 251) as u8).collect();
     fs::write(root.join("large.bin"), &large).expect("a file");
     symlink(folder.path().join("secret.txt"), root.join("link.txt")).expect("a link");
-    let config = NodeConfig { files: Some(FileSettings::new(root)), ..NodeConfig::new("n") };
+    let config = NodeSettings { files: FileSettings::new(root).into(), ..NodeSettings::new("n") };
     let node = Node::start(config).expect("a node starts");
     let mut client = Client::new(node.address());
 
@@ -86,7 +87,8 @@ fn what_is_no_file_is_not_opened() {
 
 #[test]
 fn a_root_that_is_no_folder_is_said() {
-    let error = Node::start(NodeConfig { files: Some(FileSettings::new("/no/such/folder")), ..NodeConfig::new("n") });
+    let error =
+        Node::start(NodeSettings { files: FileSettings::new("/no/such/folder").into(), ..NodeSettings::new("n") });
     let error = error.err().expect("there is no such folder").to_string();
     assert!(error.contains("/no/such/folder"), "{error}");
 }
@@ -94,7 +96,7 @@ fn a_root_that_is_no_folder_is_said() {
 #[test]
 fn an_idle_connection_stays_open_as_long_as_it_was_told_to() {
     let keep_alive = ms(200);
-    let config = NodeConfig { keep_alive, ..NodeConfig::new("n") };
+    let config = NodeSettings { limits: NodeLimits { keep_alive, ..NodeLimits::default() }, ..NodeSettings::new("n") };
     let node = Node::start(config).expect("a node starts");
     let mut client = Client::new(node.address());
     // A reply may take longer than an idle connection stays open. Counted from before the request, because the node's
@@ -109,7 +111,8 @@ fn an_idle_connection_stays_open_as_long_as_it_was_told_to() {
     assert!(client.reply(true).is_none(), "it is closed without a word");
     assert!(now() - asked >= keep_alive, "and not before its time: {}", now() - asked);
 
-    let config = NodeConfig { keep_alive: ms(0), ..NodeConfig::new("n") };
+    let config =
+        NodeSettings { limits: NodeLimits { keep_alive: ms(0), ..NodeLimits::default() }, ..NodeSettings::new("n") };
     let node = Node::start(config).expect("a node starts");
     let mut client = Client::new(node.address());
     assert_eq!(client.get("/bytes/1").header("connection"), Some("close"));
@@ -118,7 +121,7 @@ fn an_idle_connection_stays_open_as_long_as_it_was_told_to() {
 
 #[test]
 fn as_many_bytes_as_asked_for() {
-    let node = Node::start(NodeConfig::new("n")).expect("a node starts");
+    let node = Node::start(NodeSettings::new("n")).expect("a node starts");
     let mut client = Client::new(node.address());
     for size in [0, 1, 65_536, 65_537, 5_000_000] {
         let reply = client.get(&format!("/bytes/{size}"));

@@ -1,16 +1,19 @@
 //! What one client of a node can take: connections, requests, heads, bodies, and time.
 
+use sojourn_part::settings::node::{Metrics, NodeLimits, NodeSettings};
+use sojourn_stats::Bytes;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use sojourn_model::Discipline;
+use sojourn_part::listen::WhenFull;
 use sojourn_part::now;
-use sojourn_web::{Limits, Node, NodeConfig, WhenFull};
+use sojourn_web::Node;
 
 use crate::support::{Client, get, ms, server, until};
 
-fn limited(limits: Limits) -> Node {
-    Node::start(NodeConfig { limits, ..NodeConfig::new("n") }).expect("a node starts")
+fn limited(limits: NodeLimits) -> Node {
+    Node::start(NodeSettings { limits, ..NodeSettings::new("n") }).expect("a node starts")
 }
 
 /// Whether a connection is closed without a word.
@@ -22,8 +25,8 @@ fn is_closed(address: std::net::SocketAddr) -> bool {
 
 #[test]
 fn connections_of_an_address_beyond_its_limit_are_closed_at_once() {
-    let limits = Limits { per_address: Some(3), ..Limits::default() };
-    let node = Node::start(NodeConfig { limits, threads: 2, ..NodeConfig::new("n") }).expect("a node starts");
+    let limits = NodeLimits { per_address: Some(3), ..NodeLimits::default() };
+    let node = Node::start(NodeSettings { limits, threads: 2, ..NodeSettings::new("n") }).expect("a node starts");
     let mut open: Vec<_> = (0..3).map(|_| Client::new(node.address())).collect();
     for client in &mut open {
         assert_eq!(client.get("/bytes/1").status, 200);
@@ -46,8 +49,8 @@ fn connections_of_an_address_beyond_its_limit_are_closed_at_once() {
 
 #[test]
 fn connections_beyond_all_are_closed_where_that_is_wanted() {
-    let limits = Limits { when_full: WhenFull::Close, ..Limits::default() };
-    let config = NodeConfig { limits, connections: Some(2), ..NodeConfig::new("n") };
+    let limits = NodeLimits { when_full: WhenFull::Close, connections: Some(2), ..NodeLimits::default() };
+    let config = NodeSettings { limits, ..NodeSettings::new("n") };
     let node = Node::start(config).expect("a node starts");
     let mut open: Vec<_> = (0..2).map(|_| Client::new(node.address())).collect();
     for client in &mut open {
@@ -62,7 +65,7 @@ fn connections_beyond_all_are_closed_where_that_is_wanted() {
 
 #[test]
 fn a_connection_ends_after_as_many_requests_as_it_may_have() {
-    let node = limited(Limits { requests: Some(3), ..Limits::default() });
+    let node = limited(NodeLimits { requests: Some(3), ..NodeLimits::default() });
     for _ in 0..2 {
         let mut client = Client::new(node.address());
         for last in [false, false, true] {
@@ -77,7 +80,7 @@ fn a_connection_ends_after_as_many_requests_as_it_may_have() {
 
 #[test]
 fn a_head_has_a_size() {
-    let node = limited(Limits { head_size: 2_000, ..Limits::default() });
+    let node = limited(NodeLimits { head_size: Bytes(2_000), ..NodeLimits::default() });
     let mut client = Client::new(node.address());
     assert_eq!(client.ask("GET", "/bytes/1", &format!("x-long: {}\r\n", "a".repeat(1_800))).status, 200);
     assert_eq!(client.ask("GET", "/bytes/1", &format!("x-long: {}\r\n", "a".repeat(2_100))).status, 431);
@@ -90,9 +93,9 @@ fn a_head_has_a_size() {
 
 #[test]
 fn a_body_has_a_size() {
-    let model = Some(server(Discipline::Ps, "1 ms", None));
-    let limits = Limits { body_size: 1_000, ..Limits::default() };
-    let node = Node::start(NodeConfig { model, limits, ..NodeConfig::new("n") }).expect("a node starts");
+    let model = Some(server(Discipline::Ps, "1 ms", None).to_toml());
+    let limits = NodeLimits { body_size: Bytes(1_000), ..NodeLimits::default() };
+    let node = Node::start(NodeSettings { model, limits, ..NodeSettings::new("n") }).expect("a node starts");
     let post = |client: &mut Client, framing: &str, body: &str| {
         client.send(&format!("POST /work?demand=1ms HTTP/1.1\r\nhost: t\r\n{framing}\r\n\r\n{body}"));
         client.reply(true).expect("a reply")
@@ -130,9 +133,9 @@ fn a_body_has_a_size() {
 
 #[test]
 fn a_body_has_a_time() {
-    let model = Some(server(Discipline::Ps, "1 ms", None));
-    let limits = Limits { body_timeout: ms(300), ..Limits::default() };
-    let node = Node::start(NodeConfig { model, limits, ..NodeConfig::new("n") }).expect("a node starts");
+    let model = Some(server(Discipline::Ps, "1 ms", None).to_toml());
+    let limits = NodeLimits { body_timeout: ms(300), ..NodeLimits::default() };
+    let node = Node::start(NodeSettings { model, limits, ..NodeSettings::new("n") }).expect("a node starts");
     let begun = now();
     let mut client = Client::new(node.address());
     client.send("POST /work?demand=1ms HTTP/1.1\r\nhost: t\r\ncontent-length: 1000\r\n\r\n");
@@ -156,7 +159,7 @@ fn a_body_has_a_time() {
 
 #[test]
 fn a_client_that_takes_nothing_is_cut() {
-    let node = limited(Limits { send_timeout: ms(500), ..Limits::default() });
+    let node = limited(NodeLimits { send_timeout: ms(500), ..NodeLimits::default() });
     let mut client = Client::new(node.address());
     let begun = now();
     client.send("GET /bytes/1000000000 HTTP/1.1\r\nhost: t\r\n\r\n");
@@ -174,7 +177,7 @@ fn a_client_that_takes_nothing_is_cut() {
 /// `endpoint-load-metrics-format` asks for the load in the reply, as gRPC has it.
 #[test]
 fn a_reply_tells_the_load_where_that_is_asked_for() {
-    let node = limited(Limits::default());
+    let node = limited(NodeLimits::default());
     let mut client = Client::new(node.address());
     let reply = client.ask("GET", "/bytes/1", "endpoint-load-metrics-format: TEXT\r\n");
     let told = reply.header("endpoint-load-metrics").expect("it is told");
@@ -186,9 +189,9 @@ fn a_reply_tells_the_load_where_that_is_asked_for() {
 
 #[test]
 fn its_numbers_are_told_to_prometheus() {
-    let limits = Limits { per_address: Some(1), ..Limits::default() };
-    let metrics = Some(([127, 0, 0, 1], 0).into());
-    let node = Node::start(NodeConfig { limits, metrics, ..NodeConfig::new("n") }).expect("a node starts");
+    let limits = NodeLimits { per_address: Some(1), ..NodeLimits::default() };
+    let metrics = Metrics::default().into();
+    let node = Node::start(NodeSettings { limits, metrics, ..NodeSettings::new("n") }).expect("a node starts");
     let mut client = Client::new(node.address());
     assert_eq!(client.get("/bytes/1000").status, 200);
     assert_eq!(client.get("/none").status, 404);
@@ -232,14 +235,15 @@ fn its_numbers_are_told_to_prometheus() {
     let held: Vec<TcpStream> = (0..100).map(|_| stranger()).collect();
     assert!(page().contains("sojourn_node_connections"));
     drop(held);
-    let metrics_allow_from = "10.0.0.0/8".parse().expect("networks");
-    let node = Node::start(NodeConfig { metrics, metrics_allow_from, ..NodeConfig::new("n") }).expect("a node starts");
+    let allow_from = "10.0.0.0/8".parse().expect("networks");
+    let metrics = Metrics { allow_from, ..Metrics::default() }.into();
+    let node = Node::start(NodeSettings { metrics, ..NodeSettings::new("n") }).expect("a node starts");
     assert_eq!(get(node.metrics_address().expect("it tells"), "/metrics").status, 403);
 }
 
 #[test]
 fn trace_is_not_answered() {
-    let node = limited(Limits::default());
+    let node = limited(NodeLimits::default());
     for path in ["/bytes/1", "/work", "/health", "/none"] {
         assert_eq!(Client::new(node.address()).ask("TRACE", path, "").status, 405, "{path}");
     }

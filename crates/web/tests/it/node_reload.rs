@@ -1,6 +1,8 @@
 //! A node that reads its file anew while it serves: nothing is lost, what is wrong changes nothing, and what cannot change says
 //! so.
 
+use sojourn_part::settings::Given;
+use sojourn_part::settings::node::NodeSettings;
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
@@ -8,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde_json::Value;
 use sojourn_bed::Events;
-use sojourn_web::{Node, NodeFile};
+use sojourn_web::Node;
 use tempfile::TempDir;
 
 use crate::secure::{DAY_S, Http2, certificate, get_secure, trusting, valid};
@@ -17,6 +19,7 @@ use crate::support::{Client, Lines, get, until};
 struct Running {
     folder: TempDir,
     node: Node,
+    given: Given<NodeSettings>,
     lines: Lines,
 }
 
@@ -35,9 +38,10 @@ impl Running {
         let file = folder.path().join("node.toml");
         fs::write(&file, format!("{HEAD}{text}")).expect("a file");
         let lines = Lines::default();
-        let config = NodeFile::new(&file).read().expect("the file is right");
+        let given = Given::from_file(&file);
+        let config = given.read_and(sojourn_web::node::check).expect("the file is right");
         let node = Node::start_with(config, Events::to(lines.clone())).expect("a node starts");
-        Running { folder, node, lines }
+        Running { folder, node, given, lines }
     }
 
     fn path(&self) -> &Path {
@@ -46,7 +50,7 @@ impl Running {
 
     fn reload(&self, text: &str) -> Result<(), String> {
         fs::write(self.path().join("node.toml"), text).expect("a file");
-        self.node.reload()
+        self.node.reload(Some(&self.given))
     }
 
     fn take(&self, text: &str) {
@@ -148,19 +152,19 @@ fn what_is_new_is_in_force_on_open_connections_too() {
 fn what_is_wrong_changes_nothing() {
     let running = Running::start(&files("one"));
     for (text, needle) in [
-        (format!("{HEAD}{}", files("three")), "node.toml:3: files: "),
+        (format!("{HEAD}{}", files("three")), "node.toml:4: files.root: "),
         (format!("{HEAD}[fils]\n"), "unknown key `fils`; did you mean `files`?"),
-        ("listen = [\"127.0.0.1:9\"]\n".into(), "listen cannot change"),
-        (format!("threads = 2\n{HEAD}"), "threads cannot change"),
-        (format!("seed = 2\n{HEAD}"), "seed cannot change"),
-        (format!("name = \"m\"\n{HEAD}"), "name cannot change"),
-        (format!("classes = [\"a\"]\n{HEAD}"), "classes cannot change"),
-        ("listen = [\"127.0.0.1:0\"]\n".into(), "metrics.listen cannot change"),
+        ("listen = [\"127.0.0.1:9\"]\n".into(), "node.toml:1: listen: it cannot change"),
+        (format!("threads = 2\n{HEAD}"), "node.toml:1: threads: it cannot change"),
+        (format!("seed = 2\n{HEAD}"), "seed: it cannot change"),
+        (format!("name = \"m\"\n{HEAD}"), "name: it cannot change"),
+        (format!("classes = [\"a\"]\n{HEAD}"), "classes: it cannot change"),
+        ("listen = [\"127.0.0.1:0\"]\n".into(), "metrics: it cannot change"),
         (
             format!(
                 "{HEAD}[tls]\nlisten = [\"127.0.0.1:0\"]\n[[tls.certificate]]\nchain = \"a.pem\"\nkey = \"a.key\"\n"
             ),
-            "tls.listen cannot change",
+            "tls.listen: it cannot change",
         ),
     ] {
         let why = running.reload(&text).expect_err("it is wrong");
@@ -192,13 +196,13 @@ fn certificates_are_replaced_and_bad_ones_are_not() {
     assert_eq!(open.get("/bytes/1").expect("a reply").status, 200);
 
     certificate(running.path(), "a", &["a.test"], (-9 * DAY_S, -1));
-    let why = running.node.reload().expect_err("it has run out");
+    let why = running.node.reload(Some(&running.given)).expect_err("it has run out");
     assert!(why.contains("it ended at") && why.lines().count() == 1, "{why}");
     assert!(get_secure(secure, &old, "a.test", "/bytes/1").is_ok(), "the old one stays");
     assert_eq!(running.said("reload_failed").len(), 1);
 
     let new = certificate(running.path(), "a", &["a.test"], (-DAY_S, 2 * DAY_S + 60));
-    running.node.reload().expect("it is right");
+    running.node.reload(Some(&running.given)).expect("it is right");
     assert!(get_secure(secure, &old, "a.test", "/bytes/1").is_err(), "the old one is gone");
     assert!(get_secure(secure, &trusting(&[&new], &[]), "a.test", "/bytes/1").is_ok());
     assert_eq!(running.said("certificate_ends_soon").pop().expect("it is said")["days"], 2);

@@ -2,13 +2,14 @@
 
 mod http2;
 
+use sojourn_part::settings::node::{NodeLimits, NodeSettings};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use serde_json::Value;
 use sojourn_part::certificate::CertificateFiles;
 use sojourn_part::now;
-use sojourn_web::{Limits, Node, NodeConfig};
+use sojourn_web::Node;
 
 use crate::secure::{DAY_S, Http2, certificate, connect, get_secure, secure_node, trusting, valid, with_versions};
 use crate::support::{Lines, get, ms, until};
@@ -121,8 +122,8 @@ fn a_certificate_that_ends_soon_is_told_of() {
 fn a_handshake_that_fails_or_lasts_ends_its_connection_only() {
     let folder = tempfile::tempdir().expect("a folder");
     let files = valid(folder.path(), "a", &["a.test"]);
-    let limits = Limits { handshake_timeout: ms(200), ..Limits::default() };
-    let node = Node::start(NodeConfig { limits, ..secure_node(vec![files.clone()]) }).expect("a node starts");
+    let limits = NodeLimits { handshake_timeout: ms(200), ..NodeLimits::default() };
+    let node = Node::start(NodeSettings { limits, ..secure_node(vec![files.clone()]) }).expect("a node starts");
     let secure = node.tls_addresses()[0];
     let config = trusting(&[&files], &[]);
     let before = now();

@@ -1,17 +1,18 @@
 //! Emulated and spun work: what a request waits and stays, to the nanosecond of the virtual processor.
 
+use sojourn_part::settings::node::{LogSettings, NodeSettings};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt;
 
 use socket2::{Domain, Socket, Type};
-use sojourn_model::{Discipline, Server};
+use sojourn_model::Discipline;
 use sojourn_part::now;
 use sojourn_report::orca;
 use sojourn_stats::Span;
 use sojourn_traffic::log;
-use sojourn_web::node::LogSettings;
-use sojourn_web::{Node, NodeConfig};
+
+use sojourn_web::Node;
 
 use crate::support::{Client, get, ms, node, server, until};
 
@@ -55,8 +56,8 @@ fn a_node_writes_what_it_is_asked_as_logs_have_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("access.log");
     let node = || {
-        let model = Some(server(Discipline::Fcfs, "1 ms", None));
-        Node::start(NodeConfig { model, log: Some(LogSettings::new(&path)), ..NodeConfig::new("n") })
+        let model = Some(server(Discipline::Fcfs, "1 ms", None).to_toml());
+        Node::start(NodeSettings { model, log: LogSettings::new(&path).into(), ..NodeSettings::new("n") })
             .expect("a node starts")
     };
     let served = node();
@@ -80,7 +81,7 @@ fn a_node_writes_what_it_is_asked_as_logs_have_it() {
     assert_eq!(lines.iter().map(told).collect::<Vec<_>>(), expected);
     let now_s = std::fs::metadata(&path).unwrap().mtime();
     assert!(lines.iter().all(|line| line.host == b"127.0.0.1" && (now_s - line.time_s).abs() < 60), "{text}");
-    let nowhere = NodeConfig { log: Some(LogSettings::new(folder.path().join("no/log"))), ..NodeConfig::new("n") };
+    let nowhere = NodeSettings { log: LogSettings::new(folder.path().join("no/log")).into(), ..NodeSettings::new("n") };
     let refusal = Node::start(nowhere).err().expect("there is no such folder").to_string();
     assert!(refusal.starts_with("cannot write the access log ") && !refusal.contains('\n'), "{refusal}");
 }
@@ -152,8 +153,9 @@ fn a_client_that_leaves_takes_its_job_along() {
 
 #[test]
 fn a_full_server_denies() {
-    let model = Some(server(Discipline::Fcfs, "1 ms", Some(1)));
-    let node = Node::start(NodeConfig { model, grace: Span::ZERO, ..NodeConfig::new("n") }).expect("a node starts");
+    let model = Some(server(Discipline::Fcfs, "1 ms", Some(1)).to_toml());
+    let node =
+        Node::start(NodeSettings { model, grace: Some(Span::ZERO), ..NodeSettings::new("n") }).expect("a node starts");
     let mut client = Client::new(node.address());
     client.send("GET /work?demand=1h HTTP/1.1\r\nhost: t\r\n\r\n");
     until("the job is inside", || node.counts().in_flight == 1);
@@ -164,8 +166,8 @@ fn a_full_server_denies() {
 
 #[test]
 fn several_threads_share_one_processor() {
-    let model = Some(server(Discipline::Fcfs, "1 ms", None));
-    let node = Node::start(NodeConfig { model, threads: 3, ..NodeConfig::new("n") }).expect("a node starts");
+    let model = Some(server(Discipline::Fcfs, "1 ms", None).to_toml());
+    let node = Node::start(NodeSettings { model, threads: 3, ..NodeSettings::new("n") }).expect("a node starts");
     let address = node.address();
     let ask = move || get(address, "/work?demand=2ms").service();
     let clients: Vec<_> = (0..12).map(|_| std::thread::spawn(ask)).collect();
@@ -178,7 +180,7 @@ fn several_threads_share_one_processor() {
 
 #[test]
 fn spun_work_burns_processor_time() {
-    let node = Node::start(NodeConfig::new("n")).expect("a node starts");
+    let node = Node::start(NodeSettings::new("n")).expect("a node starts");
     let mut client = Client::new(node.address());
     assert_eq!(client.get("/work?iter=100000&bytes=3").body.len(), 3);
     let sent = now();
@@ -221,12 +223,13 @@ fn bad_input_is_answered_with_what_would_be_right() {
     }
     assert_eq!(client.ask("GET", "/work", "x-sojourn-demand: 10ms\r\n").status, 400);
     assert_eq!(client.ask("POST", "/bytes/1", "content-length: 0\r\n").status, 405);
-    let taken = NodeConfig { listen: vec![node.address()], ..NodeConfig::new("m") };
+    let taken = NodeSettings { listen: vec![node.address()], ..NodeSettings::new("m") };
     for threads in [1, 2] {
-        let error = Node::start(NodeConfig { threads, ..taken.clone() }).err().expect("the port is taken").to_string();
+        let error =
+            Node::start(NodeSettings { threads, ..taken.clone() }).err().expect("the port is taken").to_string();
         assert!(error.contains("already in use"), "{error}");
     }
-    let error = Node::start(NodeConfig::new("two words")).err().expect("no such name").to_string();
+    let error = Node::start(NodeSettings::new("two words")).err().expect("no such name").to_string();
     assert!(error.contains("two words"), "{error}");
 }
 
@@ -242,8 +245,8 @@ net = { discipline = "ps", rate = "10 MB/s" }
 "#;
 
 fn machine() -> Node {
-    let model = Some(Server::from_toml(MACHINE).unwrap());
-    Node::start(NodeConfig { model, ..NodeConfig::new("n") }).expect("a node starts")
+    let model = Some(MACHINE.into());
+    Node::start(NodeSettings { model, ..NodeSettings::new("n") }).expect("a node starts")
 }
 
 #[test]
@@ -314,7 +317,8 @@ fn requests_wait_at_each_resource_and_are_refused_beyond_its_connections() {
 #[test]
 fn a_node_alone_owns_no_files() {
     let files = MACHINE.replace("limits", "files = { placed = \"one-owner\", number = 6 }\nlimits");
-    let model = Some(Server::from_toml(&files).unwrap());
-    let refusal = Node::start(NodeConfig { model, ..NodeConfig::new("n") }).err().expect("it has no peers").to_string();
+    let model = Some(files);
+    let refusal =
+        Node::start(NodeSettings { model, ..NodeSettings::new("n") }).err().expect("it has no peers").to_string();
     assert!(refusal.contains("leave `files` out"), "{refusal}");
 }

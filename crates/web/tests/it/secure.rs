@@ -1,5 +1,6 @@
 //! Certificates made on the spot, and clients that speak TLS with HTTP/1.1, HTTP/2, or frames of HTTP/2 by hand.
 
+use sojourn_part::settings::node::{Certificates, NodeSettings, TlsSettings};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -19,7 +20,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned, SupportedProtocolVersion};
 use sojourn_part::certificate::CertificateFiles;
-use sojourn_web::{NodeConfig, TlsConfig};
+
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -53,9 +54,10 @@ pub(crate) fn valid(folder: &Path, stem: &str, names: &[&str]) -> CertificateFil
 }
 
 /// A node that listens on free ports of the loopback address, with TLS and without.
-pub(crate) fn secure_node(certificates: Vec<CertificateFiles>) -> NodeConfig {
-    let tls = TlsConfig { listen: vec![([127, 0, 0, 1], 0).into()], certificates };
-    NodeConfig { tls: Some(tls), ..NodeConfig::new("n") }
+pub(crate) fn secure_node(certificates: Vec<CertificateFiles>) -> NodeSettings {
+    let certificates = Certificates(certificates);
+    let tls = TlsSettings { listen: vec![([127, 0, 0, 1], 0).into()], certificates };
+    NodeSettings { tls: tls.into(), ..NodeSettings::new("n") }
 }
 
 /// Clients that trust these certificates, and offer these protocols.

@@ -1,5 +1,6 @@
 //! Nodes and gateways as most tests need them, and what the tests of several crates share.
 
+use sojourn_part::settings::node::NodeSettings;
 use std::net::SocketAddr;
 
 use sojourn_bed::Events;
@@ -8,7 +9,7 @@ use sojourn_model::{Demand, Discipline, Server};
 use sojourn_part::Backend;
 use sojourn_part::settings::gateway::{Face, Forward, InFront};
 use sojourn_stats::Span;
-use sojourn_web::{Gateway, Node, NodeConfig};
+use sojourn_web::{Gateway, Node};
 
 #[path = "../../../part/tests/it/support.rs"]
 #[allow(dead_code, reason = "the tests of other crates use it too")]
@@ -23,8 +24,8 @@ pub(crate) fn server(discipline: Discipline, demand: &str, capacity: Option<u32>
 
 /// An emulated node with one core.
 pub(crate) fn node(name: &str, discipline: Discipline) -> Node {
-    let model = Some(server(discipline, "1 ms", None));
-    Node::start(NodeConfig { model, grace: Span::ZERO, ..NodeConfig::new(name) }).expect("a node starts")
+    let model = Some(server(discipline, "1 ms", None).to_toml());
+    Node::start(NodeSettings { model, grace: Some(Span::ZERO), ..NodeSettings::new(name) }).expect("a node starts")
 }
 
 pub(crate) fn gateway<F: Face>(mut settings: InFront<F>) -> Gateway {

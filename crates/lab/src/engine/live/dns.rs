@@ -78,7 +78,7 @@ impl Dns<'_> {
         if self.tier.reports.is_some() {
             reports::make_key()?;
         }
-        Part::start_by(ground, (host, address), self.program, &name, &["dns"], &self.settings(address))
+        Part::start_on(ground, (host, address), self.program, &name, &["dns"], &self.settings(address))
     }
 
     fn settings(&self, listen: SocketAddr) -> DnsSettings {
@@ -131,11 +131,6 @@ fn upstream(dns: &Tier, reports: Reports, to: SocketAddr, name: &str) -> Upstrea
         client_rates: client_rates.unwrap_or(usual.client_rates),
         echoes: Echoes { refresh, ..usual.echoes },
     }
-}
-
-/// A text as TOML has it.
-pub(super) fn quoted(text: &str) -> String {
-    toml::Value::String(text.into()).to_string()
 }
 
 #[cfg(test)]

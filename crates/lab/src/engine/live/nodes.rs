@@ -9,25 +9,22 @@
 //! the simulator's do. The price: a run begins up to a period later, nodes are told nothing of the instant at which an overload
 //! begins, and a limit of connections counts a reply until the kernel has taken its last byte.
 
-use std::fmt::Write;
-use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sojourn_bed::Ground;
-use sojourn_bed::namespace::TEMPORARY;
 use sojourn_dispatch::{Dispatcher, Information, Signals};
 use sojourn_load::{Url, realtime_ns};
-use sojourn_model::system::{Reports, Target, Tier};
+use sojourn_model::system::{Target, Tier};
 use sojourn_model::{Server, System};
+use sojourn_part::settings::Section;
+use sojourn_part::settings::node::{ClusterSettings, HardwareSettings, NodeSettings, Numbers, Owners, Peer};
 use sojourn_stats::Span;
 
-use super::dns::quoted;
 use super::part::Part;
 use super::{Serving, bed, reports, tls};
 use crate::spec::SystemQuestion;
-use crate::topology::as_host;
 
 /// The name of the service (RFC 6761 keeps `test` for such), and the port of every node: each is alone on its host.
 pub(super) const SERVICE: &str = "www.sojourn.test";
@@ -78,57 +75,46 @@ pub(super) struct Node<'a> {
 }
 
 impl Node<'_> {
-    /// Starts it on its host; `rest` says what it is.
-    pub(super) fn start(&self, ground: &mut dyn Ground, rest: &[&str]) -> Result<Part, String> {
-        let name = &self.system.hosts[self.host].name;
-        let host = ground.host(name).map_err(|e| e.to_string())?;
+    /// Starts it on its host, with a cluster besides what `settings` say.
+    pub(super) fn start(&self, ground: &mut dyn Ground, settings: NodeSettings) -> Result<Part, String> {
+        let host = ground.host(&settings.name).map_err(|e| e.to_string())?;
         let address = SocketAddr::new(ground.address(host), PORT);
         reports::make_key()?;
-        let file = Path::new(TEMPORARY).join(format!("{}.toml", as_host(name)));
-        fs::write(&file, self.config(ground)).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
-        let (listen, file) = (address.to_string(), file.display().to_string());
-        let tls = tls::is_asked_for(self.system).then(|| tls::arguments(address.ip()));
-        let tls: Vec<&str> = tls.iter().flatten().map(String::as_str).collect();
-        let arguments = [&["node", "--listen", &listen, "--cluster", &file], &tls[..], rest].concat();
-        Part::start_on(ground, (host, address), self.program, name, &arguments)
+        let tls = tls::is_asked_for(self.system).then(|| tls::settings(address.ip()));
+        let cluster = Section(Some(self.cluster(ground)));
+        let settings = NodeSettings { listen: vec![address], tls: Section(tls), cluster, ..settings };
+        Part::start_on(ground, (host, address), self.program, &settings.name, &["node"], &settings)
     }
 
-    /// Its cluster, as a file says it.
-    fn config(&self, ground: &dyn Ground) -> String {
+    /// Its cluster.
+    fn cluster(&self, ground: &dyn Ground) -> ClusterSettings {
         let System { hosts, .. } = self.system;
         let link = self.system.network.cluster_link().rate.map(|bits| bits / 8.0);
-        let url = |host: usize| format!("http://{}:{PORT}", bed::address(ground, &hosts[host].name));
-        let mut text = String::new();
-        let mut line = |line: String| writeln!(text, "{line}").expect("a text takes all");
-        line("[cluster]".into());
-        line(format!("service = \"{SERVICE}\""));
-        line(format!("url = \"{}\"", url(self.host)));
-        line(format!("key_file = {}", quoted(&reports::key().display().to_string())));
-        line(format!("policy = {}", quoted(&self.tier.policy)));
-        line(format!("hardware = {}", hardware(&hosts[self.host].server, link)));
-        if let Some(Reports { every, .. }) = self.tier.reports {
-            line(format!("every = \"{every}\""));
-        }
-        if let Some(record) = &self.record {
-            line(format!("record = {}", quoted(&record.display().to_string())));
-        }
-        for peer in self.members().filter(|peer| *peer != self.host) {
-            line("[[cluster.peer]]".into());
-            line(format!("name = {}", quoted(&hosts[peer].name)));
-            line(format!("url = \"{}\"", url(peer)));
-            if tls::is_asked_for(self.system) {
-                line(format!("tls_url = \"{}\"", tls::url_of(bed::address(ground, &hosts[peer].name))));
-            }
-            line(format!("hardware = {}", hardware(&hosts[peer].server, link)));
-        }
+        let address = |host: usize| bed::address(ground, &hosts[host].name);
+        let url = |host: usize| format!("http://{}:{PORT}", address(host));
+        let hardware = |host: usize| Some(hardware(&hosts[host].server, link));
+        let peer = |host: usize| Peer {
+            tls_url: tls::is_asked_for(self.system).then(|| tls::url_of(address(host))),
+            hardware: hardware(host),
+            ..Peer::new(hosts[host].name.clone(), url(host))
+        };
+        let peers = self.members().filter(|peer| *peer != self.host).map(peer).collect();
+        let usual = ClusterSettings::new(SERVICE, peers, reports::key());
         let files = hosts[self.host].server.machine.as_ref().and_then(|machine| machine.files);
         // Dealt to the servers in turn, as the simulator does it.
-        for file in 0..files.map_or(0, |files| files.number) {
-            line("[[cluster.owners]]".into());
-            line(format!("path = \"/work/{file}\""));
-            line(format!("nodes = [{}]", quoted(&hosts[file as usize % hosts.len()].name)));
+        let owners = (0..files.map_or(0, |files| files.number)).map(|file| Owners {
+            path: format!("/work/{file}"),
+            nodes: vec![hosts[file as usize % hosts.len()].name.clone()],
+        });
+        ClusterSettings {
+            url: Some(url(self.host)),
+            policy: self.tier.policy.clone(),
+            hardware: hardware(self.host),
+            every: self.tier.reports.map_or(usual.every, |reports| reports.every),
+            record: self.record.clone(),
+            owners: owners.collect(),
+            ..usual
         }
-        text
     }
 
     /// The servers that are nodes of its cluster.
@@ -144,10 +130,10 @@ impl Node<'_> {
 
 /// What a node is made of, as it is told: what the simulator tells its policies. `link`: bytes per second of the network that
 /// all share.
-fn hardware(server: &Server, link: Option<f64>) -> String {
-    let rates = [("disk", server.byte_rate("disk")), ("net", server.byte_rate("net").or(link))];
-    let rates = rates.map(|(name, rate)| rate.map_or(String::new(), |rate| format!(", {name} = \"{rate} B/s\"")));
-    format!("{{ speed = {:?}{} }}", server.speed, rates.concat())
+fn hardware(server: &Server, link: Option<f64>) -> HardwareSettings {
+    let written = |rate: f64| format!("{rate} B/s");
+    let (disk, net) = (server.byte_rate("disk").map(written), server.byte_rate("net").or(link).map(written));
+    HardwareSettings::Numbers(Numbers { speed: server.speed, disk, net })
 }
 
 /// Waits until all nodes have heard of each other.
@@ -192,13 +178,16 @@ mod tests {
     fn a_node_is_told_what_the_simulator_tells_its_policies() {
         let of = |text: &str| Server::from_toml(text).unwrap();
         let plain = of("discipline = \"ps\"\ndemand = \"1 ms\"\nspeed = 2.0\n");
-        assert_eq!(hardware(&plain, None), "{ speed = 2.0 }");
-        assert_eq!(hardware(&plain, Some(1e6)), "{ speed = 2.0, net = \"1000000 B/s\" }");
+        let numbers = |speed: f64, disk: Option<&str>, net: Option<&str>| {
+            HardwareSettings::Numbers(Numbers { speed, disk: disk.map(Into::into), net: net.map(Into::into) })
+        };
+        assert_eq!(hardware(&plain, None), numbers(2.0, None, None));
+        assert_eq!(hardware(&plain, Some(1e6)), numbers(2.0, None, Some("1000000 B/s")));
         let disk = "resources = { cpu = { discipline = \"ps\" }, disk = { discipline = \"fcfs\", rate = \"5 MB/s\" }NET }\n\
                     demand = \"1 ms\"\n";
         let own = of(&disk.replace("NET", ", net = { discipline = \"ps\", rate = \"2 MB/s\" }"));
-        let whole = "{ speed = 1.0, disk = \"5000000 B/s\", net = \"2000000 B/s\" }";
+        let whole = numbers(1.0, Some("5000000 B/s"), Some("2000000 B/s"));
         assert_eq!(hardware(&own, Some(1e6)), whole, "its own network counts before the one that all share");
-        assert_eq!(hardware(&of(&disk.replace("NET", "")), None), "{ speed = 1.0, disk = \"5000000 B/s\" }");
+        assert_eq!(hardware(&of(&disk.replace("NET", "")), None), numbers(1.0, Some("5000000 B/s"), None));
     }
 }

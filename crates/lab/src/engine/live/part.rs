@@ -45,7 +45,7 @@ pub(super) struct Part {
     /// How long it waited for a core in earlier lives.
     waited: Span,
     /// What it goes by, for as long as it may be started again.
-    _file: Option<SettingsFile>,
+    _file: SettingsFile,
 }
 
 /// A file of settings, which goes with its owner.
@@ -90,28 +90,13 @@ impl Part {
         verb: &str,
         settings: &T,
     ) -> Result<Part, String> {
-        let file = SettingsFile::write(settings)?;
-        let part = Part::start_by_flags(ground, program, name, verb, &["--config".as_ref(), file.0.as_os_str()])?;
-        Ok(Part { _file: Some(file), ..part })
-    }
-
-    /// The same with flags.
-    pub(super) fn start_by_flags<S: AsRef<std::ffi::OsStr>>(
-        ground: &mut dyn Ground,
-        program: &Path,
-        name: &str,
-        verb: &str,
-        arguments: &[S],
-    ) -> Result<Part, String> {
         let host = ground.host(name).map_err(|e| e.to_string())?;
-        let address = SocketAddr::new(ground.address(host), 0);
-        let mut order = vec![program.into(), verb.into(), "--child".into()];
-        order.extend(arguments.iter().map(|argument| argument.as_ref().to_owned()));
-        Part::begin(ground, name, (host, address), order, true)
+        let place = (host, SocketAddr::new(ground.address(host), 0));
+        Part::begin(ground, name, place, (program, &[verb], SettingsFile::write(settings)?), true)
     }
 
-    /// Starts it by its settings on a host that others may be on too; it is reached at the address.
-    pub(super) fn start_by<T: Settings>(
+    /// Starts it by its settings on a host that others may be on too. They say all; it is reached at the address.
+    pub(super) fn start_on<T: Settings>(
         ground: &dyn Ground,
         place: (Host, SocketAddr),
         program: &Path,
@@ -119,33 +104,19 @@ impl Part {
         verb: &[&str],
         settings: &T,
     ) -> Result<Part, String> {
-        let file = SettingsFile::write(settings)?;
-        let path = file.0.display().to_string();
-        let part = Part::start_on(ground, place, program, name, &[verb, &["--config", &path]].concat())?;
-        Ok(Part { _file: Some(file), ..part })
-    }
-
-    /// Starts it on a host that others may be on too. Its arguments say all; it is reached at `address`.
-    pub(super) fn start_on(
-        ground: &dyn Ground,
-        (host, address): (Host, SocketAddr),
-        program: &Path,
-        name: &str,
-        arguments: &[&str],
-    ) -> Result<Part, String> {
-        let mut order = vec![program.into()];
-        order.extend(arguments.iter().map(Into::into));
-        order.push("--child".into());
-        Part::begin(ground, name, (host, address), order, false)
+        Part::begin(ground, name, place, (program, verb, SettingsFile::write(settings)?), false)
     }
 
     fn begin(
         ground: &dyn Ground,
         name: &str,
         (host, address): (Host, SocketAddr),
-        order: Vec<std::ffi::OsString>,
+        (program, verb, file): (&Path, &[&str], SettingsFile),
         is_told_where: bool,
     ) -> Result<Part, String> {
+        let mut order = vec![program.into()];
+        order.extend(verb.iter().map(Into::into));
+        order.extend(["--child".into(), "--config".into(), file.0.clone().into()]);
         let mut part = Part {
             name: name.to_owned(),
             host,
@@ -159,7 +130,7 @@ impl Part {
             events: Vec::new(),
             frozen: Vec::new(),
             waited: Span::ZERO,
-            _file: None,
+            _file: file,
         };
         part.revive(ground)?;
         Ok(part)

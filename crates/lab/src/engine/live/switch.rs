@@ -16,6 +16,7 @@ use sojourn_model::system::{Face, Limit, Target, Tier};
 use sojourn_model::{Mode, System};
 use sojourn_part::settings::Settings;
 use sojourn_part::settings::loadd::LoaddSettings;
+use sojourn_part::settings::node::NodeSettings;
 use sojourn_part::settings::switch::{self, Accepted, SwitchServer, SwitchServerSettings, SwitchSettings};
 
 use super::part::Part;
@@ -32,12 +33,12 @@ pub(super) fn entrance(ground: &dyn Ground, host: &str) -> Option<SocketAddr> {
 }
 
 /// Starts a server of an Ethernet, which listens at all of its addresses.
-pub(super) fn server(ground: &mut dyn Ground, program: &Path, name: &str, arguments: &[&str]) -> Result<Part, String> {
-    let host = ground.host(name).map_err(|e| e.to_string())?;
-    let address = SocketAddr::new(ground.address(host), PORT);
-    let listen = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), PORT).to_string();
-    let arguments = [&["node", "--listen", &listen], arguments].concat();
-    Part::start_on(ground, (host, address), program, name, &arguments)
+pub(super) fn server(ground: &mut dyn Ground, program: &Path, settings: NodeSettings) -> Result<Part, String> {
+    let host = ground.host(&settings.name).map_err(|e| e.to_string())?;
+    let place = (host, SocketAddr::new(ground.address(host), PORT));
+    let listen = vec![SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), PORT)];
+    let settings = NodeSettings { listen, ..settings };
+    Part::start_on(ground, place, program, &settings.name, &["node"], &settings)
 }
 
 /// A switch that is to be started.
@@ -87,7 +88,7 @@ impl Switch<'_> {
             settings.key_file = Some(reports::key());
         }
         let (place, verb) = ((host, entrance), ["switch", "front"]);
-        Part::start_by(ground, place, self.program, self.name, &verb, &settings).map(Part::with_rules)
+        Part::start_on(ground, place, self.program, self.name, &verb, &settings).map(Part::with_rules)
     }
 
     /// The services of the switches of its tier that pass on to it.
@@ -160,7 +161,7 @@ impl Beside {
         settings: &T,
     ) -> Result<(), String> {
         let place = (bed::place(ground, name), SocketAddr::new(bed::address(ground, name), PORT));
-        self.0.push(Part::start_by(ground, place, program, &format!("{name}, {what}"), verb, settings)?);
+        self.0.push(Part::start_on(ground, place, program, &format!("{name}, {what}"), verb, settings)?);
         Ok(())
     }
 

@@ -12,6 +12,7 @@ use sojourn_bed::namespace::TEMPORARY;
 use sojourn_load::{Endpoint, Load, Rotation, Tls, Url};
 use sojourn_model::System;
 use sojourn_part::certificate::{self, CertificateFiles};
+use sojourn_part::settings::node::{Certificates, TlsSettings};
 
 use super::bed;
 
@@ -30,12 +31,9 @@ pub(super) fn make(ground: &dyn Ground, system: &System, service: &str) -> Resul
     certificate::make(&names, &files()).map_err(|error| error.to_string())
 }
 
-/// The arguments of a node at this address.
-pub(super) fn arguments(address: IpAddr) -> [String; 6] {
-    let CertificateFiles { chain, key } = files();
-    let [listen, chain, key] =
-        [SocketAddr::new(address, PORT).to_string(), chain.display().to_string(), key.display().to_string()];
-    ["--tls".into(), listen, "--certificate".into(), chain, "--certificate-key".into(), key]
+/// The settings of a node at this address.
+pub(super) fn settings(address: IpAddr) -> TlsSettings {
+    TlsSettings { listen: vec![SocketAddr::new(address, PORT)], certificates: Certificates(vec![files()]) }
 }
 
 /// What a node at this address is asked by over TLS.

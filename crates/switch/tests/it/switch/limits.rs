@@ -1,11 +1,11 @@
 //! Limits of servers: no more connections reach one than its limit, further clients are refused at once, and a server that
 //! was full is chosen again at the lower mark.
 
+use sojourn_part::settings::node::{NodeLimits, NodeSettings};
 use std::io::ErrorKind;
 
-use sojourn_model::Server;
 use sojourn_part::now;
-use sojourn_web::{Node, NodeConfig, NodeCounts};
+use sojourn_web::{Node, NodeCounts};
 
 use super::*;
 use crate::support::inside;
@@ -56,9 +56,10 @@ fn overload_is_refused(cluster: &Cluster) {
     const CLIENTS: usize = 24;
     const MOST: u32 = 3;
     let nodes = cluster.servers().map(|(host, name)| {
-        let model = Server::from_toml("discipline = \"ps\"\ndemand = \"10 ms\"").unwrap();
-        let (listen, model) = ("0.0.0.0:80".parse().unwrap(), Some(model));
-        let node = NodeConfig { listen: vec![listen], model, keep_alive: ms(0), ..NodeConfig::new(name) };
+        let model = Some("discipline = \"ps\"\ndemand = \"10 ms\"".into());
+        let listen = vec!["0.0.0.0:80".parse().unwrap()];
+        let limits = NodeLimits { keep_alive: ms(0), ..NodeLimits::default() };
+        let node = NodeSettings { listen, model, limits, ..NodeSettings::new(name) };
         cluster.at(host, cluster.on(host, || Node::start(node)).expect("a node"))
     });
     let mut config = config("least-connections");

@@ -1,9 +1,10 @@
 //! Overflow by redirection: a server behind the switch tells the clients that no other one can take where to go.
 
 use sojourn_dispatch::FrontSettings;
+use sojourn_part::settings::node::NodeSettings;
 use sojourn_part::settings::switch::Attempts;
 use sojourn_part::{Backend, Probe};
-use sojourn_web::{Gateway, Node, NodeConfig};
+use sojourn_web::{Gateway, Node};
 
 use super::*;
 use crate::support::inside;
@@ -22,7 +23,7 @@ fn as_redirector() {
     let _echo = cluster.echo(cluster.web_1, "web-1");
     // The other site is another port of the second server, which is reached past the switch.
     let elsewhere: SocketAddr = "10.0.1.12:8080".parse().unwrap();
-    let node = NodeConfig { listen: vec![elsewhere], ..NodeConfig::new("c2") };
+    let node = NodeSettings { listen: vec![elsewhere], ..NodeSettings::new("c2") };
     let node = cluster.at(cluster.web_2, cluster.on(cluster.web_2, || Node::start(node)).expect("a node"));
     let redirector = RedirectorSettings {
         listen: "0.0.0.0:80".parse().unwrap(),

@@ -38,7 +38,7 @@ impl Broker {
         let named = request.headers().get(headers::CLASS).and_then(|name| name.to_str().ok());
         let class = named.or(foreseen.and_then(|of| of.class.as_deref()));
         let class = class.and_then(|class| self.classes.iter().position(|known| known == class));
-        let object = match object_of(&self.config.owners, path) {
+        let object = match object_of(&self.resolved.owners, path) {
             // What is copied here is of this node too.
             owned @ 1.. if copy.is_some() => owned + self.config.owners.len() as u32,
             object => object,

@@ -14,13 +14,14 @@ use serde_json::json;
 use sojourn_dispatch::reports::{Account, Totals, earliest};
 use sojourn_dispatch::{BackendId, Front, Hardware, News};
 use sojourn_part::clock;
+use sojourn_part::settings::node::Peer;
 use sojourn_report::membership::{Card, Gossip, Member, Settings};
 use sojourn_stats::{Span, Time};
 use tokio::sync::watch;
 
 use super::Broker;
-use super::config::{Membership, PeerConfig};
 use super::members::Member as Known;
+use super::peers::is_reached_at;
 use super::teller::Teller;
 
 /// Members at most; more are not listened to.
@@ -76,11 +77,9 @@ pub(super) async fn run(broker: Arc<Broker>, socket: UdpSocket, mut teller: Tell
 }
 
 async fn begin(broker: &Broker, socket: UdpSocket) -> Result<(Gossip, u64), String> {
-    let Membership::Gossip { seeds } = &broker.config.membership else { return Err("no gossip is set".into()) };
     let own = broker.members.get(super::OWN);
-    let (config, Hardware { speed, disk_rate, net_rate }) = (&broker.config, broker.hardware);
-    let inside =
-        PeerConfig::new(own.name.clone(), own.url.clone()).is_reached_at().map_err(|error| error.to_string())?;
+    let (config, Hardware { speed, disk_rate, net_rate }) = (&broker.config, broker.resolved.hardware);
+    let inside = is_reached_at(&Peer::new(own.name.clone(), own.url.clone())).map_err(|error| error.to_string())?;
     let serves = !config.dispatch_only;
     let every_ms = config.every.0 / 1_000_000;
     let card = Card {
@@ -95,9 +94,9 @@ async fn begin(broker: &Broker, socket: UdpSocket) -> Result<(Gossip, u64), Stri
     };
     let settings = Settings {
         name: own.name.clone(),
-        key: config.key.clone(),
+        key: broker.resolved.key.clone(),
         cluster: config.service.clone(),
-        seeds: seeds.clone(),
+        seeds: config.seeds.clone(),
         every: config.every,
     };
     let counters = &broker.counters;
@@ -188,8 +187,8 @@ impl Broker {
             return Ok(());
         }
         let (inside, tls_url) = (Some(card.inside), card.tls_url.clone());
-        let peer = PeerConfig { inside, tls_url, ..PeerConfig::new(name, card.url.clone()) };
-        self.hosts.check(&peer).map_err(|error| error.to_string())?;
+        let peer = Peer { inside, tls_url, ..Peer::new(name, card.url.clone()) };
+        self.hosts.check(&peer)?;
         let member = Known::of(&peer).map_err(|error| error.to_string())?;
         let rates = [card.speed, card.disk_rate, card.net_rate];
         if rates.iter().any(|rate| !(rate.is_finite() && *rate >= 0.0)) || card.speed <= 0.0 {

@@ -10,9 +10,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use hyper::header::HeaderValue;
 use sojourn_dispatch::BackendId;
 use sojourn_part::ServeError;
+use sojourn_part::settings::node::Peer;
 
-use super::PeerConfig;
-use super::config::is_of_tls;
+use super::peers::{host, is_of_tls, is_reached_at};
 
 /// A node.
 pub(super) struct Member {
@@ -50,13 +50,13 @@ impl Member {
     ///
     /// # Errors
     /// When its address is not known.
-    pub(super) fn of(peer: &PeerConfig) -> Result<Member, ServeError> {
+    pub(super) fn of(peer: &Peer) -> Result<Member, ServeError> {
         let wrong =
             |_| ServeError::Config(format!("URL {:?} ({}) has no host that a header can name", peer.url, peer.name));
-        let host = HeaderValue::from_str(peer.host()).map_err(wrong)?;
+        let host = HeaderValue::from_str(host(peer)).map_err(wrong)?;
         Ok(Member {
             host,
-            inside: Some(peer.is_reached_at()?),
+            inside: Some(is_reached_at(peer)?),
             ..Member::own(&peer.name, &peer.url, peer.tls_url.as_deref())
         })
     }

@@ -14,13 +14,12 @@
 //! three periods.
 
 mod asked;
-mod config;
 mod counts;
-mod file;
 mod gossiping;
 mod hosts;
 mod members;
 mod numbers;
+mod peers;
 mod teller;
 mod telling;
 
@@ -34,22 +33,24 @@ use hyper::header::{HOST, HeaderMap, HeaderValue};
 use hyper::{Method, Request};
 use serde_json::json;
 use sojourn_bed::Events;
-use sojourn_dispatch::{Action, BackendId, Catalogue, Front, FrontSettings, Hardware, Heed, News, Signals, State};
+use sojourn_dispatch::{Action, BackendId, Catalogue, DispatchError, Front, FrontSettings, Heed, News, Signals, State};
+use sojourn_model::{CopyRules, Server};
 use sojourn_part::caller::Caller;
+use sojourn_part::settings::Wrong;
+use sojourn_part::settings::node::{ClusterSettings, NodeSettings};
 use sojourn_part::{Backend, ServeError, clock, headers, record};
 
-use super::copies::{Copies, Copy};
+use super::copies::{Copies, Copy, CopySettings};
 use super::files::{Files, percent_decoded};
 use super::oracle::{Oracle, Pattern};
-use super::{HEALTH, LOAD, NodeConfig};
+use super::{HEALTH, LOAD};
 use crate::redirection::{RedirectStatus, location};
-pub use config::{ClusterConfig, HandOver, Membership, PeerConfig, hardware_of};
 use counts::Counters;
 pub use counts::{ClusterCounts, PeerCounts};
-pub(super) use file::RawCluster;
 use hosts::Hosts;
 use members::{Member, Members};
 pub(super) use numbers::Numbers;
+use peers::{HandOver, Resolved, hosts};
 pub(super) use telling::{Door, Telling};
 
 /// The node itself; its peers follow.
@@ -57,10 +58,10 @@ const OWN: BackendId = BackendId(0);
 
 /// The broker of one node, for all its threads.
 pub(crate) struct Broker {
-    config: ClusterConfig,
+    config: ClusterSettings,
+    resolved: Resolved,
     members: Members,
     hosts: Hosts,
-    hardware: Hardware,
     classes: Vec<String>,
     requires: Signals,
     /// Whether the emulated server has files that one node owns.
@@ -122,37 +123,33 @@ impl Broker {
     /// When a setting is impossible, the policy cannot be followed by a node, the oracle's table is wrong, or the record
     /// cannot be made.
     pub(crate) fn new(
-        cluster: ClusterConfig,
-        node: &NodeConfig,
+        cluster: ClusterSettings,
+        node: &NodeSettings,
+        model: Option<&Server>,
         address: SocketAddr,
         events: Events,
     ) -> Result<Broker, ServeError> {
-        cluster.check(&node.name)?;
-        let hosts = cluster.hosts(address)?;
+        let inside = |wrong: Wrong| wrong.inside("cluster");
+        let resolved = Resolved::new(&cluster, &node.name, model).map_err(inside)?;
+        let hosts = hosts(&cluster, address).map_err(inside)?;
         let own_url = cluster.url.clone().unwrap_or_else(|| format!("http://{address}"));
         let mut all = vec![Member::own(&node.name, &own_url, cluster.tls_url.as_deref())];
         for peer in &cluster.peers {
             all.push(Member::of(peer)?);
         }
         // An owner that has not been found by gossip yet.
-        for name in cluster.owners.iter().flat_map(|(_, nodes)| nodes) {
+        for name in resolved.owners.iter().flat_map(|(_, nodes)| nodes) {
             if all.iter().all(|member| member.name != *name) {
                 all.push(Member::named(name));
             }
         }
         let oracle = read_oracle(&cluster, &node.classes)?;
-        let hardware = cluster.own_hardware(node.model.as_ref());
-        let backends: Vec<_> = all.iter().map(|member| (member.name.clone(), 1.0)).collect();
-        let stream = format!("node {}", node.name);
-        // Nodes weigh the load of each, their own too, and hear no alarms.
-        let heed_reports = Heed::Never;
-        let settings = FrontSettings { seed: node.seed, heed_reports, ..FrontSettings::new(cluster.policy.as_str()) };
-        let mut front = Front::new(&settings, &backends, &Catalogue::default(), Signals::NODE, &stream)?;
+        let mut front = front(&cluster, node, all.iter().map(|member| &member.name))?;
         record(&mut front, cluster.record.as_deref(), cluster.explain)?;
-        front.set_hardware(OWN, hardware);
+        front.set_hardware(OWN, resolved.hardware);
         let now = clock::now();
-        for (peer, id) in cluster.peers.iter().zip(1..).map(|(peer, number)| (peer, BackendId(number))) {
-            front.set_hardware(id, peer.hardware());
+        for (hardware, number) in resolved.of_peers.iter().zip(1..) {
+            front.set_hardware(BackendId(number), *hardware);
         }
         // Reports are all that is known of them.
         for id in front.backends() {
@@ -162,7 +159,7 @@ impl Broker {
             }
         }
         front.learn(OWN, News::Drained(cluster.dispatch_only), now);
-        for ((_, nodes), object) in cluster.owners.iter().zip(1..) {
+        for ((_, nodes), object) in resolved.owners.iter().zip(1..) {
             let number = |node: &String| all.iter().position(|member| member.name == *node).expect("it was added");
             let owners: Vec<BackendId> = nodes.iter().map(|node| BackendId(number(node) as u32)).collect();
             front.set_owners(object, &owners);
@@ -172,17 +169,14 @@ impl Broker {
                 front.set_owners(object + cluster.owners.len() as u32, &here);
             }
         }
-        let copies = cluster.copies.clone().map(Copies::new).transpose()?.map(Arc::new);
+        let copies = copies_of(&cluster).map(Copies::new).transpose()?.map(Arc::new);
         Ok(Broker {
             members: Members::new(all),
             hosts,
-            hardware,
+            resolved,
             classes: node.classes.clone(),
             requires: front.requires(),
-            emulates_files: node
-                .model
-                .as_ref()
-                .is_some_and(|model| model.machine.as_ref().is_some_and(|of| of.files.is_some())),
+            emulates_files: model.is_some_and(|model| model.machine.as_ref().is_some_and(|of| of.files.is_some())),
             front: Mutex::new(front),
             oracle: RwLock::new(oracle),
             events,
@@ -204,7 +198,7 @@ impl Broker {
         let asked = self.asked(caller, request, files);
         let is_secure = caller.is_secure;
         // What came over TLS is sent to nowhere without it.
-        let unfit = match self.config.hand_over {
+        let unfit = match self.resolved.hand_over {
             HandOver::Redirect(_) if is_secure => self.members.without_tls(),
             _ => Vec::new(),
         };
@@ -238,12 +232,12 @@ impl Broker {
 
     /// Operations per second of this node.
     pub(crate) fn speed(&self) -> f64 {
-        self.hardware.speed
+        self.resolved.hardware.speed
     }
 
     /// Bytes per second of this node's network; 0 where that is not known.
     pub(crate) fn net_rate(&self) -> f64 {
-        self.hardware.net_rate
+        self.resolved.hardware.net_rate
     }
 
     /// Ends the record.
@@ -260,11 +254,11 @@ impl Broker {
             return Some("it was asked for under this node's own name");
         }
         let may_move = matches!(*method, Method::GET | Method::HEAD)
-            || *method == Method::POST && self.config.moves_post
+            || *method == Method::POST && self.config.post
             || self.config.dispatch_only;
         if !may_move
             || matches!(path, LOAD | HEALTH)
-            || self.config.local.iter().any(|local| local.matches(&plain(path)))
+            || self.resolved.local.iter().any(|local| local.matches(&plain(path)))
         {
             return Some("it cannot be served elsewhere");
         }
@@ -283,7 +277,7 @@ impl Broker {
     /// fetches nothing, and what it is asked for is asked under its own name, so that no request goes round.
     fn here(&self, request: &Request<Incoming>, files: Option<&Files>, tried: &[u32]) -> Place {
         let path = request.uri().path();
-        let object = if self.config.owners.is_empty() { 0 } else { object_of(&self.config.owners, &plain(path)) };
+        let object = object_of(&self.resolved.owners, &plain(path));
         if object == 0 || !matches!(*request.method(), Method::GET | Method::HEAD) {
             return Place::Here;
         }
@@ -372,7 +366,7 @@ impl Broker {
     }
 
     fn sends_to(&self, peer: BackendId, is_secure: bool, request: &Request<Incoming>, files: Option<&Files>) -> Place {
-        let HandOver::Redirect(status) = self.config.hand_over else {
+        let HandOver::Redirect(status) = self.resolved.hand_over else {
             self.counters.forwarded.fetch_add(1, Ordering::Relaxed);
             return Place::Through(peer.0 - 1);
         };
@@ -422,7 +416,40 @@ impl Placed {
     }
 }
 
-fn read_oracle(cluster: &ClusterConfig, classes: &[String]) -> Result<Oracle, ServeError> {
+/// Whether a node can be one of a cluster, as far as that is known before it starts.
+///
+/// # Errors
+/// The first setting that cannot be.
+pub(super) fn check(cluster: &ClusterSettings, node: &NodeSettings, model: Option<&Server>) -> Result<(), Wrong> {
+    Resolved::new(cluster, &node.name, model)?;
+    let address = node.plain().first().or(node.tls.iter().flat_map(|tls| &tls.listen).next());
+    address.map_or(Ok(()), |address| hosts(cluster, *address).map(drop))?;
+    read_oracle(cluster, &node.classes).map_err(|error| Wrong::new("oracle", error))?;
+    let names = [&node.name].into_iter().chain(cluster.peers.iter().map(|peer| &peer.name));
+    front(cluster, node, names).map(drop).map_err(|error| Wrong::new("policy", error))
+}
+
+/// What chooses among the nodes of these names.
+fn front<'a>(
+    cluster: &ClusterSettings,
+    node: &NodeSettings,
+    names: impl Iterator<Item = &'a String>,
+) -> Result<Front, DispatchError> {
+    let backends: Vec<_> = names.map(|name| (name.clone(), 1.0)).collect();
+    let stream = format!("node {}", node.name);
+    // Nodes weigh the load of each, their own too, and hear no alarms.
+    let heed_reports = Heed::Never;
+    let settings = FrontSettings { seed: node.seed, heed_reports, ..FrontSettings::new(cluster.policy.as_str()) };
+    Front::new(&settings, &backends, &Catalogue::default(), Signals::NODE, &stream)
+}
+
+/// Which files are copied; none where no folder is named.
+fn copies_of(cluster: &ClusterSettings) -> Option<CopySettings> {
+    let rules = CopyRules { after: cluster.copies_after, within: cluster.copies_within, max: cluster.copies_max.0 };
+    Some(CopySettings { folder: cluster.copies.clone()?, rules, fresh: cluster.copies_fresh })
+}
+
+fn read_oracle(cluster: &ClusterSettings, classes: &[String]) -> Result<Oracle, ServeError> {
     let read = |path: &std::path::PathBuf| Oracle::read(path, classes).map_err(ServeError::Config);
     Ok(cluster.oracle.as_ref().map(read).transpose()?.unwrap_or_default())
 }

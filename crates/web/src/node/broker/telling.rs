@@ -12,15 +12,16 @@ use std::sync::{Arc, PoisonError};
 
 use serde_json::json;
 use sojourn_dispatch::{BackendId, Front, News, Standing};
+use sojourn_part::settings::node::ClusterSettings;
 use sojourn_part::{ServeError, clock};
 use sojourn_report::{Inbox, Outbox, ReportsConfig, Told};
 use sojourn_stats::Time;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::config::Membership;
+use super::peers::takes_reports_at;
 use super::teller::Teller;
-use super::{Broker, ClusterConfig, Numbers, OWN, gossiping};
+use super::{Broker, Numbers, OWN, gossiping};
 
 /// What tells and hears, on one thread of a node.
 pub(in crate::node) struct Telling {
@@ -56,7 +57,7 @@ impl Broker {
     /// When the system refuses it.
     pub(in crate::node) fn door(&self, address: SocketAddr) -> Result<Door, ServeError> {
         let listen = self.config.reports.unwrap_or(address);
-        if let Membership::Gossip { .. } = self.config.membership {
+        if self.config.gossips() {
             if listen.ip().is_unspecified() {
                 let right = "say at which it gossips (--reports), as IP:PORT";
                 return Err(ServeError::Config(format!("others cannot reach a node at {listen}; {right}")));
@@ -64,7 +65,7 @@ impl Broker {
             let socket = UdpSocket::bind(listen).map_err(|source| ServeError::Listen { address: listen, source })?;
             return Ok(Door::Gossip(socket));
         }
-        let reports = ReportsConfig::new(listen, self.config.key.clone());
+        let reports = ReportsConfig::new(listen, self.resolved.key.clone());
         let names: Vec<String> = [self.members.get(OWN)]
             .into_iter()
             .chain(self.members.others().into_iter().map(|(_, member)| member))
@@ -80,13 +81,13 @@ impl Telling {
     /// # Errors
     /// When a peer's address is not known, or the system refuses a socket.
     pub(in crate::node) fn open(broker: Arc<Broker>, door: Door, numbers: Numbers) -> Result<Telling, ServeError> {
-        let ClusterConfig { peers, report_to, dispatch_only, key, .. } = &broker.config;
+        let ClusterSettings { peers, report_to, dispatch_only, .. } = &broker.config;
         // One that serves nothing is no peer to those to which it sends clients.
-        let peers = peers.iter().filter(|_| !dispatch_only).map(|peer| peer.takes_reports_at());
+        let peers = peers.iter().filter(|_| !dispatch_only).map(takes_reports_at);
         let told: Vec<_> = peers.chain(report_to.iter().copied().map(Ok)).collect::<Result<_, _>>()?;
         let traffic = Arc::clone(&broker.counters.traffic);
         let name = &broker.members.get(OWN).name;
-        let outbox = Rc::new(Outbox::open(name, key, &told, broker.events.clone(), traffic)?);
+        let outbox = Rc::new(Outbox::open(name, &broker.resolved.key, &told, broker.events.clone(), traffic)?);
         Ok(Telling { broker, door, teller: Teller::new(outbox, numbers) })
     }
 

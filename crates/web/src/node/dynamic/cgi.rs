@@ -21,6 +21,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::{AccessFlags, Pid, access};
 use sojourn_part::ServeError;
+use sojourn_part::settings::node::CgiSettings;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio::sync::{Semaphore, oneshot};
@@ -30,7 +31,6 @@ use super::super::reply::text;
 use super::environment::{Call, variables};
 use super::relay::{Limits, Outcome, Output, busy, failed, relay};
 use super::scripts::{Script, Scripts};
-use super::settings::CgiSettings;
 use super::stderr::Errors;
 use super::upload::{Awaited, Upload};
 
@@ -69,7 +69,7 @@ struct Killed(Group);
 
 impl Cgi {
     pub(super) fn new(settings: &CgiSettings, files: Option<&Path>) -> Result<Cgi, ServeError> {
-        settings.check()?;
+        settings.check().map_err(|wrong| wrong.inside("cgi"))?;
         Ok(Cgi {
             scripts: Scripts::new("cgi", &settings.scripts, settings.root.as_deref(), files)?,
             limits: (settings.time, settings.output),

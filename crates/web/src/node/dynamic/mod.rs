@@ -13,7 +13,6 @@ mod fastcgi;
 mod head;
 mod relay;
 mod scripts;
-mod settings;
 mod stderr;
 mod upload;
 
@@ -22,6 +21,7 @@ use std::net::IpAddr;
 use hyper::body::Incoming;
 use hyper::{Method, Request, StatusCode};
 use sojourn_part::ServeError;
+use sojourn_part::settings::node::{CgiSettings, FastCgiSettings};
 
 use super::files::{Files, normalized};
 use super::reply::{Reply, text};
@@ -30,7 +30,6 @@ use environment::Call;
 use fastcgi::FastCgi;
 use relay::Outcome;
 use scripts::{Place, Script};
-pub use settings::{CgiSettings, FastCgiSettings};
 use upload::Upload;
 
 /// A program may send a request on to another path of the site so often.

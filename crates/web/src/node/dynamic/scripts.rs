@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sojourn_part::ServeError;
-
-use super::super::pattern::Pattern;
+use sojourn_part::settings::node::Pattern;
 
 /// The programs below a root.
 pub(super) struct Scripts {

@@ -27,18 +27,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyper::header::{CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER};
 use hyper::{Request, StatusCode};
-use sojourn_part::{ServeError, clock, descriptors};
+use sojourn_part::settings::Wrong;
+use sojourn_part::settings::node::{FileSettings, Pattern};
+use sojourn_part::{clock, descriptors};
 use sojourn_stats::Time;
 
 use super::body::NodeBody;
-use super::pattern::Pattern;
 use super::reply::{self, OwnWords, Reply, text};
 pub(crate) use copied::{Copied, copyable};
 pub(super) use path::percent_decoded;
 pub(crate) use path::{encoded, normalized};
 use resource::Resource;
 use root::{Found, Root};
-pub use settings::{CacheControl, FileSettings};
 
 /// The files that a node serves.
 pub(crate) struct Files {
@@ -73,9 +73,9 @@ impl Files {
     ///
     /// # Errors
     /// Which setting cannot be right.
-    pub(crate) fn new(settings: &FileSettings) -> Result<Files, ServeError> {
+    pub(crate) fn new(settings: &FileSettings) -> Result<Files, Wrong> {
         static FILES: AtomicU64 = AtomicU64::new(0);
-        settings.check()?;
+        settings::check(settings)?;
         Ok(Files {
             id: FILES.fetch_add(1, Ordering::Relaxed),
             root: Root::open(&settings.root).map_err(settings::unfit_root(&settings.root))?,
@@ -84,9 +84,9 @@ impl Files {
             listing: settings.listing,
             precompressed: settings.precompressed,
             ranges_max: settings.ranges_max,
-            types: settings.media_types()?,
-            errors: settings.error_pages()?,
-            cache_control: settings.cache_rules()?,
+            types: settings::media_types(settings)?,
+            errors: settings::error_pages(settings)?,
+            cache_control: settings::cache_rules(settings)?,
         })
     }
 

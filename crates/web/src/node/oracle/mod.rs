@@ -20,12 +20,11 @@ pub(crate) mod pattern;
 use std::path::Path;
 
 use serde::Deserialize;
-use sojourn_part::place::Place;
+use sojourn_stats::config::{ConfigFile, Wrong};
 use sojourn_stats::input;
-use toml::Spanned;
 
 pub(crate) use learn::{Learner, Metered};
-pub use pattern::Pattern;
+pub(super) use pattern::Pattern;
 use pattern::{best, contradiction};
 
 /// A table of what requests take.
@@ -50,18 +49,18 @@ pub struct Foreseen {
 #[serde(deny_unknown_fields)]
 struct RawOracle {
     #[serde(default)]
-    rule: Vec<Spanned<RawRule>>,
+    rule: Vec<RawRule>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawRule {
-    path: Option<Spanned<String>>,
+    path: Option<String>,
     #[serde(rename = "type")]
-    media_type: Option<Spanned<String>>,
-    operations: Option<Spanned<f64>>,
-    bytes: Option<Spanned<u64>>,
-    class: Option<Spanned<String>>,
+    media_type: Option<String>,
+    operations: Option<f64>,
+    bytes: Option<u64>,
+    class: Option<String>,
 }
 
 impl Oracle {
@@ -79,26 +78,31 @@ impl Oracle {
     /// # Errors
     /// As [`Oracle::read`].
     pub fn parse(text: &str, path: &Path, classes: &[String]) -> Result<Oracle, String> {
-        let place = Place { text, file: path };
-        let raw: RawOracle = place.read()?;
+        let file = ConfigFile::new(path, text);
+        let raw: RawOracle = file.read().map_err(|error| error.0)?;
         let mut oracle = Oracle::default();
-        let mut lines = [Vec::new(), Vec::new()];
-        for rule in &raw.rule {
-            let (pattern, is_path) = pattern_of(rule, &place)?;
-            let foreseen = rule.get_ref().foreseen(rule.span(), classes, &place)?;
+        let mut places = [Vec::new(), Vec::new()];
+        let wrong = |index: usize, wrong: Wrong| {
+            let Wrong { key, message } = wrong;
+            let key = if key.is_empty() { format!("rule[{index}]") } else { format!("rule[{index}].{key}") };
+            file.error(&key, &message).0
+        };
+        for (index, rule) in raw.rule.iter().enumerate() {
+            let (pattern, is_path) = rule.pattern().map_err(|why| wrong(index, why))?;
+            let foreseen = rule.foreseen(classes).map_err(|why| wrong(index, why))?;
             let (rules, at) = match is_path {
-                true => (&mut oracle.paths, &mut lines[0]),
-                false => (&mut oracle.types, &mut lines[1]),
+                true => (&mut oracle.paths, &mut places[0]),
+                false => (&mut oracle.types, &mut places[1]),
             };
             rules.push((pattern, foreseen));
-            at.push(rule.span());
+            at.push(index);
         }
-        for (rules, lines) in [(&oracle.paths, &lines[0]), (&oracle.types, &lines[1])] {
+        for (rules, places) in [(&oracle.paths, &places[0]), (&oracle.types, &places[1])] {
             let patterns: Vec<&Pattern> = rules.iter().map(|(pattern, _)| pattern).collect();
             if let Some((_, later, earlier)) = contradiction(&patterns) {
                 let what = format!("`{}` and `{earlier}` match the same and are equally long", patterns[later]);
-                let right = "make one of them longer, or leave it out";
-                return Err(place.wrong(lines[later].clone(), "rule", format!("{what}; {right}")));
+                let right = format!("{what}; make one of them longer, or leave it out");
+                return Err(wrong(places[later], Wrong::new("", right)));
             }
         }
         Ok(oracle)
@@ -112,36 +116,29 @@ impl Oracle {
     }
 }
 
-/// What a rule is about, and whether it is a path.
-fn pattern_of(rule: &Spanned<RawRule>, place: &Place<'_>) -> Result<(Pattern, bool), String> {
-    let (text, key, read): (_, _, fn(&str) -> _) = match (&rule.get_ref().path, &rule.get_ref().media_type) {
-        (Some(path), None) => (path, "rule.path", Pattern::of_paths),
-        (None, Some(media_type)) => (media_type, "rule.type", Pattern::of_types),
-        _ => return Err(place.wrong(rule.span(), "rule", "either `path` or `type`, as `path = \"/cgi-bin/*\"`")),
-    };
-    let pattern = read(text.get_ref()).map_err(|why| place.wrong(text.span(), key, why))?;
-    Ok((pattern, key == "rule.path"))
-}
-
 impl RawRule {
-    fn foreseen(&self, at: std::ops::Range<usize>, classes: &[String], place: &Place<'_>) -> Result<Foreseen, String> {
+    /// What it is about, and whether that is a path.
+    fn pattern(&self) -> Result<(Pattern, bool), Wrong> {
+        let read = match (&self.path, &self.media_type) {
+            (Some(path), None) => Pattern::of_paths(path).map_err(|why| Wrong::new("path", why)),
+            (None, Some(media_type)) => Pattern::of_types(media_type).map_err(|why| Wrong::new("type", why)),
+            _ => Err(Wrong::new("", "either `path` or `type`, as `path = \"/cgi-bin/*\"`")),
+        };
+        Ok((read?, self.path.is_some()))
+    }
+
+    fn foreseen(&self, classes: &[String]) -> Result<Foreseen, Wrong> {
         let RawRule { operations, bytes, class, .. } = self;
         if operations.is_none() && bytes.is_none() && class.is_none() {
-            return Err(place.wrong(at, "rule", "it says nothing; add `operations`, `bytes` or `class`"));
+            return Err(Wrong::new("", "it says nothing; add `operations`, `bytes` or `class`"));
         }
-        if let Some(number) = operations.as_ref().filter(|number| !(0.0..=1e18).contains(number.get_ref())) {
-            return Err(place.wrong(number.span(), "rule.operations", "it is a number from 0 to 1e18"));
+        if operations.is_some_and(|number| !(0.0..=1e18).contains(&number)) {
+            return Err(Wrong::new("operations", "it is a number from 0 to 1e18"));
         }
-        if let Some(name) = class.as_ref().filter(|name| !classes.contains(name.get_ref())) {
-            let known = classes.join(", ");
-            let what = format!("`{}` is no class; known are {known}", name.get_ref());
-            return Err(place.wrong(name.span(), "rule.class", what));
+        if let Some(name) = class.as_ref().filter(|name| !classes.contains(name)) {
+            return Err(Wrong::new("class", format!("`{name}` is no class; known are {}", classes.join(", "))));
         }
-        Ok(Foreseen {
-            operations: operations.as_ref().map(|number| *number.get_ref()),
-            bytes: bytes.as_ref().map(|number| *number.get_ref()),
-            class: class.as_ref().map(|name| name.get_ref().clone()),
-        })
+        Ok(Foreseen { operations: *operations, bytes: *bytes, class: class.clone() })
     }
 }
 
@@ -177,20 +174,20 @@ mod tests {
                 rule("path = \"/a*\"\noperation = 1"),
                 "oracle.toml:4: unknown key `operation`; did you mean `operations`?",
             ),
-            (rule("operations = 1"), "oracle.toml:2: rule: either `path` or `type`"),
-            (rule("path = \"/a\"\ntype = \"a/b\"\noperations = 1"), "oracle.toml:2: rule: either `path` or `type`"),
-            (rule("path = \"/a\""), "oracle.toml:2: rule: it says nothing"),
-            (rule("path = \"a\"\nbytes = 1"), "oracle.toml:3: rule.path: `a` is no pattern of paths"),
-            (rule("type = \"image\"\nbytes = 1"), "oracle.toml:3: rule.type: `image` is no pattern of media types"),
-            (rule("path = \"/a\"\noperations = -1.0"), "oracle.toml:4: rule.operations: it is a number from 0"),
-            (rule("path = \"/a\"\noperations = nan"), "oracle.toml:4: rule.operations: it is a number from 0"),
+            (rule("operations = 1"), "oracle.toml:2: rule[0]: either `path` or `type`"),
+            (rule("path = \"/a\"\ntype = \"a/b\"\noperations = 1"), "oracle.toml:2: rule[0]: either `path` or `type`"),
+            (rule("path = \"/a\""), "oracle.toml:2: rule[0]: it says nothing"),
+            (rule("path = \"a\"\nbytes = 1"), "oracle.toml:3: rule[0].path: `a` is no pattern of paths"),
+            (rule("type = \"image\"\nbytes = 1"), "oracle.toml:3: rule[0].type: `image` is no pattern of media types"),
+            (rule("path = \"/a\"\noperations = -1.0"), "oracle.toml:4: rule[0].operations: it is a number from 0"),
+            (rule("path = \"/a\"\noperations = nan"), "oracle.toml:4: rule[0].operations: it is a number from 0"),
             (
                 rule("path = \"/a\"\nclass = \"slow\""),
-                "oracle.toml:4: rule.class: `slow` is no class; known are static",
+                "oracle.toml:4: rule[0].class: `slow` is no class; known are static",
             ),
             (
                 rule("path = \"/a/*\"\nbytes = 1\n[[rule]]\npath = \"*.js\"\nbytes = 2"),
-                "oracle.toml:5: rule: `*.js` and `/a/*` match the same and are equally long",
+                "oracle.toml:5: rule[1]: `*.js` and `/a/*` match the same and are equally long",
             ),
             (rule("path = \"/a\"\nbytes = 1\n[[rule]]\npath = \"/a\"\nbytes = 2"), "`/a` and `/a` match the same"),
         ] {

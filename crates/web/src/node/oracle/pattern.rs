@@ -7,7 +7,7 @@ use std::fmt;
 
 /// A text with `*` in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pattern {
+pub(crate) struct Pattern {
     text: String,
     /// How many bytes stand for themselves.
     rank: usize,
@@ -18,7 +18,7 @@ impl Pattern {
     ///
     /// # Errors
     /// In words, where no path can be meant.
-    pub fn of_paths(text: &str) -> Result<Pattern, String> {
+    pub(crate) fn of_paths(text: &str) -> Result<Pattern, String> {
         match text.starts_with(['/', '*']) && !text.contains(['?', '#']) {
             true => Ok(Pattern::of(text)),
             false => Err(format!("`{text}` is no pattern of paths; write e.g. `/cgi-bin/*` or `*.mpg`")),
@@ -29,7 +29,7 @@ impl Pattern {
     ///
     /// # Errors
     /// In words, where no media type can be meant.
-    pub fn of_types(text: &str) -> Result<Pattern, String> {
+    pub(crate) fn of_types(text: &str) -> Result<Pattern, String> {
         match text.matches('/').count() {
             1 => Ok(Pattern::of(text)),
             _ => Err(format!("`{text}` is no pattern of media types; write e.g. `image/*`")),

@@ -1,12 +1,12 @@
 //! By which policy a node chooses, why, and that its record replays.
 
+use sojourn_part::settings::node::{FileSettings, HardwareSettings, Numbers};
 use std::fs;
 use std::io::BufReader;
 use std::os::unix::fs::OpenOptionsExt;
 
 use sojourn_dispatch::record::replay;
 use sojourn_web::Node;
-use sojourn_web::node::{FileSettings, RankedPattern as Pattern};
 
 use super::{Cluster, cluster, node_of};
 use crate::support::free;
@@ -102,12 +102,13 @@ fn a_file_goes_to_the_node_that_owns_it() {
     fs::write(folder.path().join("v/index.html"), "small").expect("a file");
     let nodes = |policy: &str| {
         Cluster::<2>::start(|_, config| {
-            config.files = Some(FileSettings::new(folder.path()));
+            config.files = FileSettings::new(folder.path()).into();
             cluster(config).policy = policy.into();
-            cluster(config).owners = vec![(Pattern::of_paths("/v/*").expect("a pattern"), vec!["b".into()])];
-            let hardware = sojourn_dispatch::Hardware { speed: 1.0, disk_rate: 1e6, net_rate: 1e9 };
-            cluster(config).hardware = Some(hardware);
-            cluster(config).peers.iter_mut().for_each(|peer| peer.hardware = Some(hardware));
+            cluster(config).owners = vec!["/v/*=b".parse().expect("owners")];
+            let (disk, net) = (Some("1 MB/s".into()), Some("1 GB/s".into()));
+            let hardware = HardwareSettings::Numbers(Numbers { speed: 1.0, disk, net });
+            cluster(config).hardware = Some(hardware.clone());
+            cluster(config).peers.iter_mut().for_each(|peer| peer.hardware = Some(hardware.clone()));
         })
     };
     let local = nodes("file-locality");

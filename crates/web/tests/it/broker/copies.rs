@@ -1,12 +1,10 @@
 //! Copies of files that other nodes own: kept after so many fetches, served while the owner has them so, within so many bytes.
 
+use sojourn_part::settings::node::FileSettings;
 use std::fs;
 use std::path::Path;
 
-use sojourn_model::CopyRules;
-use sojourn_stats::Span;
-use sojourn_web::CopySettings;
-use sojourn_web::node::{FileSettings, RankedPattern as Pattern};
+use sojourn_stats::{Bytes, Span};
 
 use super::{Cluster, SERVICE, ask, cluster};
 use crate::support::until;
@@ -17,12 +15,13 @@ const HOUR: Span = Span(3_600_000_000_000);
 fn nodes(folder: &Path, max: u64, fresh: Span) -> Cluster<2> {
     ["a/copies", "a/v", "b/v"].iter().for_each(|name| fs::create_dir_all(folder.join(name)).expect("a folder"));
     Cluster::start(|index, config| {
-        config.files = Some(FileSettings::new(folder.join(&config.name)));
+        config.files = FileSettings::new(folder.join(&config.name)).into();
         cluster(config).policy = "stay".into();
-        cluster(config).owners = vec![(Pattern::of_paths("/v/*").expect("a pattern"), vec!["b".into()])];
+        cluster(config).owners = vec!["/v/*=b".parse().expect("owners")];
         if index == 0 {
-            let rules = CopyRules { after: 2, within: HOUR, max };
-            cluster(config).copies = Some(CopySettings { folder: folder.join("a/copies"), rules, fresh });
+            let cluster = cluster(config);
+            (cluster.copies, cluster.copies_after) = (Some(folder.join("a/copies")), 2);
+            (cluster.copies_within, cluster.copies_max, cluster.copies_fresh) = (HOUR, Bytes(max), fresh);
         }
     })
 }

@@ -1,16 +1,16 @@
 //! Nodes that find each other by gossip.
 
 use sojourn_bed::Events;
-use sojourn_report::Key;
-use sojourn_web::{HandOver, Membership, Node, NodeConfig};
+use sojourn_part::settings::node::{HardwareSettings, NodeSettings, Numbers};
+use sojourn_web::Node;
 
-use super::{SERVICE, ask, cluster, node_of, peers};
+use super::{SERVICE, ask, cluster, file_with, node_of, peers};
 use crate::support::{Lines, free, until};
 
 /// The configuration of one of the nodes at these addresses, which is told of the first one only.
-pub(super) fn gossiping(config: &mut NodeConfig, seed: std::net::SocketAddr) {
+pub(super) fn gossiping(config: &mut NodeSettings, seed: std::net::SocketAddr) {
     cluster(config).peers.clear();
-    cluster(config).membership = Membership::Gossip { seeds: vec![seed.to_string()] };
+    cluster(config).seeds = vec![seed.to_string()];
 }
 
 /// Those that a node may send clients to.
@@ -26,9 +26,9 @@ fn nodes_find_each_other_come_and_go() {
     let start = |index: usize| {
         let mut config = node_of(&addresses, index);
         gossiping(&mut config, addresses[0]);
-        cluster(&mut config).hand_over = HandOver::Forward;
-        let hardware = sojourn_dispatch::Hardware { speed: 1.0 + index as f64, disk_rate: 0.0, net_rate: 0.0 };
-        cluster(&mut config).hardware = Some(hardware);
+        cluster(&mut config).forward = true;
+        let numbers = Numbers { speed: 1.0 + index as f64, disk: None, net: None };
+        cluster(&mut config).hardware = Some(HardwareSettings::Numbers(numbers));
         cluster(&mut config).explain = true;
         let events = Lines::default();
         (Node::start_with(config, Events::to(events.clone())).expect("a node starts"), events)
@@ -65,11 +65,12 @@ fn nodes_find_each_other_come_and_go() {
 #[test]
 fn who_has_another_key_or_another_service_is_no_member() {
     let addresses = free::<3>();
+    let other_key = file_with("another secret of tests");
     let nodes: [(Node, Lines); 3] = std::array::from_fn(|index| {
         let mut config = node_of(&addresses, index);
         gossiping(&mut config, addresses[0]);
         match index {
-            1 => cluster(&mut config).key = Key::new(b"another secret of tests"),
+            1 => cluster(&mut config).key_file = Some(other_key.path().into()),
             2 => cluster(&mut config).service = "other.test".into(),
             _ => {}
         }
@@ -105,13 +106,13 @@ fn who_only_dispatches_is_known_to_none() {
 
 #[test]
 fn what_cannot_be_gossiped_is_refused() {
-    let wrong = |change: &dyn Fn(&mut NodeConfig)| {
+    let wrong = |change: &dyn Fn(&mut NodeSettings)| {
         let addresses = free::<2>();
         let mut config = node_of(&addresses, 0);
         change(&mut config);
         Node::start(config).err().expect("it is refused").to_string()
     };
-    let both = wrong(&|config| cluster(config).membership = Membership::Gossip { seeds: vec!["127.0.0.1:9".into()] });
+    let both = wrong(&|config| cluster(config).seeds = vec!["127.0.0.1:9".into()]);
     assert!(both.contains("gossip finds the other nodes"), "{both}");
     let nowhere = wrong(&|config| {
         let address = config.listen[0];

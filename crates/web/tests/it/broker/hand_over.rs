@@ -1,5 +1,6 @@
 //! Requests that pass through one node to another: to a better one, and for files that another owns.
 
+use sojourn_part::settings::node::{FileSettings, Peer};
 use std::fs;
 use std::io::Read;
 use std::net::{SocketAddr, TcpListener};
@@ -8,8 +9,7 @@ use socket2::{Domain, Socket, Type};
 use sojourn_bed::Events;
 use sojourn_report::Metric;
 use sojourn_stats::Span;
-use sojourn_web::node::{FileSettings, RankedPattern as Pattern};
-use sojourn_web::{HandOver, Node, PeerConfig};
+use sojourn_web::Node;
 
 use super::reports::Played;
 use super::{Cluster, SERVICE, ask, cluster, key, node_of, peers};
@@ -44,15 +44,11 @@ fn breaking(taken: Socket, requests: usize) -> std::thread::JoinHandle<()> {
     })
 }
 
-fn paths(text: &str) -> Pattern {
-    Pattern::of_paths(text).expect("a pattern")
-}
-
 #[test]
 fn a_request_passes_through_to_the_idle_node() {
     let nodes = Cluster::<2>::start(|_, config| {
-        cluster(config).hand_over = HandOver::Forward;
-        cluster(config).moves_post = true;
+        cluster(config).forward = true;
+        cluster(config).post = true;
         cluster(config).explain = true;
     });
     let _busy = nodes.burden(0, 20);
@@ -88,9 +84,9 @@ fn a_file_of_another_node_is_fetched_from_it_whoever_is_asked() {
     }
     fs::write(folder.path().join("c/v/copy.mpg"), "a copy").expect("a file");
     let nodes = Cluster::<3>::start(|_, config| {
-        config.files = Some(FileSettings::new(folder.path().join(&config.name)));
+        config.files = FileSettings::new(folder.path().join(&config.name)).into();
         cluster(config).policy = "stay".into();
-        cluster(config).owners = vec![(paths("/v/*"), vec!["b".into()])];
+        cluster(config).owners = vec!["/v/*=b".parse().expect("owners")];
     });
     for host in [SERVICE.to_string(), nodes.addresses[0].to_string()] {
         let reply = nodes.ask_for(0, &host, "/v/film.mpg");
@@ -122,7 +118,7 @@ fn a_file_of_another_node_is_fetched_from_it_whoever_is_asked() {
 fn two_nodes_that_name_each_other_as_owners_end_their_circle() {
     let nodes = Cluster::<2>::start(|index, config| {
         let other = if index == 0 { "b" } else { "a" };
-        cluster(config).owners = vec![(paths("/v/*"), vec![other.into()])];
+        cluster(config).owners = vec![format!("/v/*={other}").parse().expect("owners")];
     });
     assert_eq!(nodes.ask(0, "/v/film.mpg").status, 508);
     assert_eq!(nodes.nodes[0].counts().cluster.expect("a cluster").fetched, 2);
@@ -133,8 +129,8 @@ fn two_nodes_that_name_each_other_as_owners_end_their_circle() {
 fn what_is_sent_on_to_a_node_that_has_just_died_is_served_here() {
     let ([address], (other, taken)) = (free(), deaf());
     let mut config = node_of(&[address, other], 0);
-    cluster(&mut config).hand_over = HandOver::Forward;
-    cluster(&mut config).moves_post = true;
+    cluster(&mut config).forward = true;
+    cluster(&mut config).post = true;
     cluster(&mut config).policy = "round-robin".into();
     let events = Lines::default();
     let node = Node::start_with(config, Events::to(events.clone())).expect("a node starts");
@@ -192,11 +188,11 @@ fn a_file_whose_owner_has_just_died_is_fetched_from_another() {
     fs::write(folder.path().join("b/v/film.mpg"), "a film").expect("a file");
     let (nowhere, taken) = deaf();
     let nodes = Cluster::<2>::unacquainted(|index, config| {
-        config.files = Some(FileSettings::new(folder.path().join(&config.name)));
+        config.files = FileSettings::new(folder.path().join(&config.name)).into();
         if index == 0 {
             cluster(config).policy = "stay".into();
-            cluster(config).peers.insert(0, PeerConfig::new("dead", format!("http://{nowhere}")));
-            cluster(config).owners = vec![(paths("/v/*"), vec!["dead".into(), "b".into()])];
+            cluster(config).peers.insert(0, Peer::new("dead", format!("http://{nowhere}")));
+            cluster(config).owners = vec!["/v/*=dead,b".parse().expect("owners")];
         }
     });
     let mut dead = Played::new("dead", key(), nodes.addresses[0]);

@@ -1,10 +1,11 @@
 //! What a node knows of a request beforehand: its oracle's table, and what it learns.
 
+use sojourn_part::settings::node::{FileSettings, NodeSettings};
 use std::fs;
 use std::path::Path;
 
-use sojourn_web::node::{FileSettings, Oracle};
-use sojourn_web::{Node, NodeConfig};
+use sojourn_web::Node;
+use sojourn_web::node::Oracle;
 
 use super::{Cluster, cluster, node_of};
 use crate::support::{free, get, server, until};
@@ -18,7 +19,7 @@ fn the_oracle_says_what_is_worth_a_redirection_and_is_read_anew() {
     let nodes = Cluster::<2>::start(|_, config| cluster(config).oracle = Some(file.clone()));
     let _busy = nodes.burden(0, 20);
     assert_eq!(nodes.ask(0, "/bytes/10").status, 200, "it takes nothing anywhere");
-    let reload = || nodes.nodes[0].reload();
+    let reload = || nodes.nodes[0].reload(None);
     fs::write(&file, rule(1.0)).expect("it can be written");
     assert_eq!(nodes.ask(0, "/bytes/10").status, 200, "the table is that of before");
     assert_eq!(reload(), Ok(()));
@@ -41,7 +42,7 @@ fn a_table_that_is_wrong_or_not_there_stops_the_start() {
     };
     assert!(start(&file).contains("oracle.toml: No such file"), "{}", start(&file));
     fs::write(&file, "[[rule]]\npath = \"*\"\noperations = 1\nclass = \"slow\"\n").expect("it can be written");
-    assert!(start(&file).contains("oracle.toml:4: rule.class: `slow` is no class"), "{}", start(&file));
+    assert!(start(&file).contains("oracle.toml:4: rule[0].class: `slow` is no class"), "{}", start(&file));
 }
 
 #[test]
@@ -52,11 +53,11 @@ fn a_node_learns_what_it_serves() {
     let mut model = server(sojourn_model::Discipline::Ps, "1 ms", None);
     // A service of 30 ms of work takes 10 ms here.
     model.speed = 3.0;
-    let config = NodeConfig {
-        model: Some(model),
-        files: Some(FileSettings::new(folder.path())),
+    let config = NodeSettings {
+        model: Some(model.to_toml()),
+        files: FileSettings::new(folder.path()).into(),
         learn: Some(file.clone()),
-        ..NodeConfig::new("a")
+        ..NodeSettings::new("a")
     };
     let node = Node::start(config).expect("a node starts");
     for _ in 0..5 {
@@ -83,7 +84,7 @@ fn a_node_learns_what_it_serves() {
 
 #[test]
 fn what_cannot_be_learned_is_known_at_once() {
-    let config = NodeConfig { learn: Some("/proc/none/learned.toml".into()), ..NodeConfig::new("a") };
+    let config = NodeSettings { learn: Some("/proc/none/learned.toml".into()), ..NodeSettings::new("a") };
     let wrong = Node::start(config).err().expect("it is refused").to_string();
     assert!(wrong.starts_with("cannot write what is learned to /proc/none/learned.toml: "), "{wrong}");
 }

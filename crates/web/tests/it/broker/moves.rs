@@ -1,7 +1,7 @@
 //! What moves, where to, and how often.
 
 use sojourn_part::certificate::{self, CertificateFiles};
-use sojourn_web::{HandOver, RedirectStatus, TlsConfig};
+use sojourn_part::settings::node::{Certificates, TlsSettings};
 
 use super::{Cluster, SERVICE, ask, cluster};
 use crate::secure::{get_secure, trusting};
@@ -52,7 +52,7 @@ fn what_came_over_tls_is_sent_on_over_tls_only() {
     certificate::make(&[SERVICE.into()], &files).expect("a certificate");
     let nodes = Cluster::<3>::start(|_, config| {
         let listen = vec![([127, 0, 0, 1], 0).into()];
-        config.tls = Some(TlsConfig { listen, certificates: vec![files.clone()] });
+        config.tls = TlsSettings { listen, certificates: Certificates(vec![files.clone()]) }.into();
         let cluster = cluster(config);
         // What is asked of `a` moves to one of the others.
         cluster.policy = "sweb(dedicated = a, class = 1)".into();
@@ -74,7 +74,7 @@ fn what_came_over_tls_is_sent_on_over_tls_only() {
 
     let alone = Cluster::<2>::start(|_, config| {
         let listen = vec![([127, 0, 0, 1], 0).into()];
-        config.tls = Some(TlsConfig { listen, certificates: vec![files.clone()] });
+        config.tls = TlsSettings { listen, certificates: Certificates(vec![files.clone()]) }.into();
         cluster(config).policy = "sweb(dedicated = a, class = 1)".into();
     });
     let reply = get_secure(alone.nodes[0].tls_addresses()[0], &trusting, SERVICE, "/work?demand=1ms").expect("a reply");
@@ -84,10 +84,10 @@ fn what_came_over_tls_is_sent_on_over_tls_only() {
 
 #[test]
 fn what_cannot_be_served_elsewhere_stays() {
-    let local = sojourn_web::node::RankedPattern::of_paths("/work/local*").expect("a pattern");
+    let local = String::from("/work/local*");
     let nodes = Cluster::<2>::start(|_, config| {
         cluster(config).local = vec![local.clone()];
-        cluster(config).hand_over = HandOver::Redirect(RedirectStatus::Found);
+        cluster(config).redirect = 302;
     });
     let _busy = nodes.burden(0, 20);
     let status = |method, path, more| ask(nodes.addresses[0], method, SERVICE, path, more).status;
@@ -114,7 +114,7 @@ fn a_node_answers_for_its_own_load_and_health() {
 
 #[test]
 fn a_post_moves_where_that_is_allowed_and_its_connection_goes_on() {
-    let nodes = Cluster::<2>::start(|_, config| cluster(config).moves_post = true);
+    let nodes = Cluster::<2>::start(|_, config| cluster(config).post = true);
     let _busy = nodes.burden(0, 20);
     let mut client = Client::new(nodes.addresses[0]);
     for _ in 0..2 {

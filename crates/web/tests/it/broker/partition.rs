@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use sojourn_bed::link::LinkSpec;
 use sojourn_bed::{Events, Ground, Host, Namespaces, Topology};
-use sojourn_web::{HandOver, Node};
+use sojourn_web::Node;
 
 use super::gossip::{gossiping, up};
 use super::{EVERY, SERVICE, ask, cluster, node_of};
@@ -85,7 +85,7 @@ fn start(bed: &Namespaces, hosts: [Host; 4], gossips: bool) -> [Node; 4] {
         if gossips {
             gossiping(&mut config, addresses[0]);
         }
-        cluster(&mut config).hand_over = HandOver::Forward;
+        cluster(&mut config).forward = true;
         cluster(&mut config).policy = "round-robin".into();
         bed.on(hosts[node], || Node::start_with(config, Events::nowhere()).expect("a node starts")).expect("a host")
     })

@@ -7,7 +7,7 @@ use sojourn_report::{Heard, Key, Load, Metric, Metrics, Sender};
 use sojourn_stats::Span;
 use sojourn_web::Node;
 
-use super::{Cluster, EVERY, cluster, key, node_of, peers};
+use super::{Cluster, EVERY, cluster, file_with, key, node_of, peers};
 use crate::support::{Lines, free, ms, until};
 
 /// A peer that a test plays: it reports, and serves nothing.
@@ -51,9 +51,10 @@ fn counts(node: &Node) -> sojourn_web::ClusterCounts {
 
 #[test]
 fn nodes_with_another_key_do_not_know_each_other() {
+    let other_key = file_with("another secret of tests");
     let nodes = Cluster::<2>::unacquainted(|index, config| {
         if index == 1 {
-            cluster(config).key = Key::new(b"another secret of tests");
+            cluster(config).key_file = Some(other_key.path().into());
         }
     });
     until("each has heard what it cannot believe", || nodes.nodes.iter().all(|node| counts(node).dropped.forged > 3));

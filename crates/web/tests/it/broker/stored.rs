@@ -1,8 +1,5 @@
 //! Emulated files that one node owns: the owner's disk reads them, and the node that was asked does the rest.
 
-use sojourn_model::Server;
-use sojourn_web::node::RankedPattern as Pattern;
-
 use super::{Cluster, SERVICE, ask, cluster};
 
 /// Processor 2 ms; disk 10 ms for 50 kB, 20 ms for another node; memory for all.
@@ -18,11 +15,11 @@ disk = { discipline = "fcfs", rate = "5 MB/s" }
 /// Two nodes which serve what comes; files 0 and 2 are of the first, 1 and 3 of the second.
 fn nodes() -> Cluster<2> {
     Cluster::start(|_, config| {
-        config.model = Some(Server::from_toml(MACHINE).expect("a model"));
+        config.model = Some(MACHINE.into());
         cluster(config).policy = "stay".into();
         let owner = |file: usize| String::from(["a", "b"][file % 2]);
-        let pattern = |file: usize| Pattern::of_paths(&format!("/work/{file}")).expect("a pattern");
-        cluster(config).owners = (0..4).map(|file| (pattern(file), vec![owner(file)])).collect();
+        let owners = |file: usize| format!("/work/{file}={}", owner(file)).parse().expect("owners");
+        cluster(config).owners = (0..4).map(owners).collect();
     })
 }
 

@@ -1,5 +1,6 @@
 //! What passes through a gateway, and what does not.
 
+use sojourn_part::settings::node::{NodeLimits, NodeSettings};
 use std::io::Write;
 
 use sojourn_bed::Events;
@@ -7,7 +8,7 @@ use sojourn_model::Discipline;
 use sojourn_part::now;
 use sojourn_part::settings::Limits;
 use sojourn_part::settings::gateway::GatewaySettings;
-use sojourn_web::{Gateway, Node, NodeConfig};
+use sojourn_web::{Gateway, Node};
 
 use crate::support::{Client, Origin, backends, gateway, get, ms, node, ok, retrying, until};
 
@@ -122,7 +123,11 @@ fn a_connection_closed_meanwhile_is_no_failure() {
 #[test]
 fn a_clients_idle_connection_is_closed() {
     // The backend closes idle connections too, and sooner: that is no failure of its, and no client hears of it.
-    let node = Node::start(NodeConfig { keep_alive: ms(50), ..NodeConfig::new("s1") }).expect("a node starts");
+    let node = Node::start(NodeSettings {
+        limits: NodeLimits { keep_alive: ms(50), ..NodeLimits::default() },
+        ..NodeSettings::new("s1")
+    })
+    .expect("a node starts");
     let config = GatewaySettings::new("random", backends(&[node.address()]));
     let gateway = gateway(GatewaySettings { limits: Limits { keep_alive: ms(200), ..Limits::default() }, ..config });
     for _ in 0..3 {

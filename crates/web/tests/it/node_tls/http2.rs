@@ -1,5 +1,6 @@
 //! HTTP/2: its limits, and how a connection ends.
 
+use sojourn_part::settings::node::{NodeLimits, NodeSettings};
 use std::io::Read;
 use std::sync::Arc;
 
@@ -8,8 +9,8 @@ use hyper::header::HOST;
 use rustls::ClientConfig;
 use sojourn_model::Discipline;
 use sojourn_part::now;
-use sojourn_stats::Span;
-use sojourn_web::{Limits, Node, NodeConfig};
+use sojourn_stats::{Bytes, Span};
+use sojourn_web::Node;
 
 use crate::secure::frames::{
     ENHANCE_YOUR_CALM, GOAWAY, HEADERS, PREFACE, RST_STREAM, SETTINGS, frame, get, next, send,
@@ -22,7 +23,7 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
 }
 
 /// A node with these settings, and a client's settings for it.
-fn start(change: impl FnOnce(&mut NodeConfig)) -> (Node, Arc<ClientConfig>) {
+fn start(change: impl FnOnce(&mut NodeSettings)) -> (Node, Arc<ClientConfig>) {
     let folder = tempfile::tempdir().expect("a folder");
     let files = valid(folder.path(), "a", &["a.test"]);
     let client = trusting(&[&files], &["h2"]);
@@ -53,7 +54,7 @@ fn goaway(connection: &mut TlsClient) -> Option<u32> {
 
 #[test]
 fn limits_are_announced_and_kept() {
-    let limits = Limits { streams: 7, head_size: 2_000, ..Limits::default() };
+    let limits = NodeLimits { streams: 7, head_size: Bytes(2_000), ..NodeLimits::default() };
     let (node, client) = start(|config| config.limits = limits);
     let (_, settings) = by_hand(&node, &client, &[]);
     assert_eq!((setting(&settings, 3), setting(&settings, 6)), (Some(7), Some(2_000)));
@@ -92,8 +93,8 @@ fn a_rapid_reset_ends_the_connection() {
 
 #[test]
 fn what_is_asked_when_it_is_told_to_stop_is_answered() {
-    let model = Some(server(Discipline::Ps, "1 ms", None));
-    let (node, client) = start(|config| (config.model, config.grace) = (model, Span(20_000_000_000)));
+    let model = Some(server(Discipline::Ps, "1 ms", None).to_toml());
+    let (node, client) = start(|config| (config.model, config.grace) = (model, Some(Span(20_000_000_000))));
     let mut idle = Http2::connect(node.tls_addresses()[0], &client);
     assert_eq!(idle.get("/bytes/1").expect("a reply").status, 200);
     let mut busy = Http2::connect(node.tls_addresses()[0], &client);
@@ -110,7 +111,7 @@ fn what_is_asked_when_it_is_told_to_stop_is_answered() {
 
 #[test]
 fn idle_connections_end_in_order_and_others_stay() {
-    let (node, client) = start(|config| (config.keep_alive, config.head_timeout) = (ms(300), ms(300)));
+    let (node, client) = start(|config| (config.limits.keep_alive, config.limits.head_timeout) = (ms(300), ms(300)));
     let begun = now();
     let mut never = Http2::connect(node.tls_addresses()[0], &client);
     assert!(never.has_ended());
@@ -127,7 +128,7 @@ fn idle_connections_end_in_order_and_others_stay() {
 /// It takes the head of the reply and leaves its window shut, which no timeout of the socket would show.
 #[test]
 fn a_client_that_takes_nothing_is_cut() {
-    let limits = Limits { send_timeout: ms(300), ..Limits::default() };
+    let limits = NodeLimits { send_timeout: ms(300), ..NodeLimits::default() };
     let (node, client) = start(|config| config.limits = limits);
     // Its window for each stream is shut from the beginning.
     let shut = [&4_u16.to_be_bytes()[..], &0_u32.to_be_bytes()].concat();
@@ -143,10 +144,11 @@ fn a_client_that_takes_nothing_is_cut() {
 
 #[test]
 fn a_service_may_take_longer_than_a_client_may_take_nothing() {
-    let model = Some(server(Discipline::Ps, "1 ms", None));
-    let limits = Limits { send_timeout: ms(100), ..Limits::default() };
+    let model = Some(server(Discipline::Ps, "1 ms", None).to_toml());
+    let limits =
+        NodeLimits { send_timeout: ms(100), keep_alive: ms(100), head_timeout: ms(100), ..NodeLimits::default() };
     let (node, client) = start(|config| {
-        (config.model, config.limits, config.keep_alive, config.head_timeout) = (model, limits, ms(100), ms(100));
+        (config.model, config.limits) = (model, limits);
     });
     let mut client = Http2::connect(node.tls_addresses()[0], &client);
     assert_eq!(client.get("/work?demand=600ms").expect("a reply").status, 200);
@@ -154,7 +156,7 @@ fn a_service_may_take_longer_than_a_client_may_take_nothing() {
 
 #[test]
 fn a_connection_ends_after_as_many_requests_as_it_may_have() {
-    let limits = Limits { requests: Some(3), ..Limits::default() };
+    let limits = NodeLimits { requests: Some(3), ..NodeLimits::default() };
     let (node, client) = start(|config| config.limits = limits);
     let mut client = Http2::connect(node.tls_addresses()[0], &client);
     for _ in 0..3 {

@@ -1,5 +1,6 @@
 //! Programs that are started for each request (RFC 3875), well-behaved and not.
 
+use sojourn_part::settings::node::{CgiSettings, FileSettings, NodeSettings, Pattern};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -8,8 +9,8 @@ use std::process::{Command, Stdio};
 use nix::sys::signal::kill;
 use nix::unistd::Pid;
 use sojourn_bed::Child;
-use sojourn_web::node::{CgiSettings, FileSettings, Pattern};
-use sojourn_web::{Node, NodeConfig};
+
+use sojourn_web::Node;
 use tempfile::TempDir;
 
 use crate::support::{Client, Reply, ms, until};
@@ -36,8 +37,8 @@ fn site(programs: &[(&str, &str)]) -> TempDir {
 fn node(root: &Path, change: impl FnOnce(&mut CgiSettings)) -> Node {
     let mut cgi = CgiSettings::new(Pattern::parse("/cgi-bin/*").expect("a pattern"));
     change(&mut cgi);
-    let files = Some(FileSettings::new(root));
-    Node::start(NodeConfig { files, cgi: Some(cgi), ..NodeConfig::new("n") }).expect("a node starts")
+    let files = FileSettings::new(root).into();
+    Node::start(NodeSettings { files, cgi: Some(cgi), ..NodeSettings::new("n") }).expect("a node starts")
 }
 
 /// Whether a process lives that wrote its number into this file.
@@ -347,18 +348,18 @@ fn settings_that_cannot_be_right_are_said_in_a_line() {
         let mut cgi = CgiSettings::new(Pattern::parse("*.cgi").expect("a pattern"));
         cgi.root = Some(root.path().into());
         change(&mut cgi);
-        let config = NodeConfig { cgi: Some(cgi), ..NodeConfig::new("n") };
+        let config = NodeSettings { cgi: Some(cgi), ..NodeSettings::new("n") };
         Node::start(config).err().expect("it cannot start").to_string()
     };
     for (said, expected) in [
         (refusal(&|cgi| cgi.root = None), "there is no root"),
         (refusal(&|cgi| cgi.root = Some("/no/such".into())), "/no/such"),
-        (refusal(&|cgi| cgi.scripts.clear()), "scripts is empty"),
+        (refusal(&|cgi| cgi.scripts.clear()), "cgi.scripts: none"),
         (refusal(&|cgi| cgi.time = ms(0)), "time"),
         (refusal(&|cgi| cgi.at_once = 0), "at_once"),
-        (refusal(&|cgi| cgi.env = [("A=B".into(), "c".into())].into()), "env `A=B`"),
+        (refusal(&|cgi| cgi.env = [("A=B".into(), "c".into())].into()), "cgi.env: `A=B`"),
         (refusal(&|cgi| cgi.errors = Some("/no/such/log".into())), "cannot write the errors /no/such/log"),
     ] {
-        assert!(said.starts_with("cgi: ") && said.contains(expected) && said.lines().count() == 1, "{said}");
+        assert!(said.starts_with("cgi") && said.contains(expected) && said.lines().count() == 1, "{said}");
     }
 }

@@ -1,5 +1,6 @@
 //! Programs that a FastCGI server runs: Debian's PHP-FPM, and servers that do wrong what it does right.
 
+use sojourn_part::settings::node::{FastCgiSettings, FileSettings, NodeSettings, Pattern};
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -7,8 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 
-use sojourn_web::node::{FastCgiSettings, FileSettings, Pattern};
-use sojourn_web::{Node, NodeConfig};
+use sojourn_web::Node;
 use tempfile::TempDir;
 
 use crate::skip::skipped;
@@ -62,7 +62,7 @@ fn node(root: &Path, server: &Path, change: impl FnOnce(&mut FastCgiSettings)) -
     change(&mut fastcgi);
     let mut files = FileSettings::new(root);
     files.index.push("index.php".into());
-    let config = NodeConfig { files: Some(files), fastcgi: Some(fastcgi), ..NodeConfig::new("n") };
+    let config = NodeSettings { files: files.into(), fastcgi: Some(fastcgi), ..NodeSettings::new("n") };
     Node::start(config).expect("a node starts")
 }
 
@@ -273,14 +273,14 @@ fn settings_that_cannot_be_right_are_said_in_a_line() {
     let refusal = |server: &str, connections: usize| {
         let mut fastcgi = FastCgiSettings::new(Pattern::parse("*.php").expect("a pattern"), server);
         (fastcgi.root, fastcgi.connections) = (Some(root.path().into()), connections);
-        let config = NodeConfig { fastcgi: Some(fastcgi), ..NodeConfig::new("n") };
+        let config = NodeSettings { fastcgi: Some(fastcgi), ..NodeSettings::new("n") };
         Node::start(config).err().expect("it cannot start").to_string()
     };
     for (said, expected) in [
-        (refusal("localhost", 1), "server `localhost`"),
+        (refusal("localhost", 1), "fastcgi.server: `localhost`"),
         (refusal("127.0.0.1", 1), "127.0.0.1:9000"),
-        (refusal("/run/php.sock", 0), "connections = 0"),
+        (refusal("/run/php.sock", 0), "fastcgi.connections: 0"),
     ] {
-        assert!(said.starts_with("fastcgi: ") && said.contains(expected) && said.lines().count() == 1, "{said}");
+        assert!(said.contains(expected) && said.lines().count() == 1, "{said}");
     }
 }

@@ -1,9 +1,9 @@
 //! Folders, pages for errors, types, and what is said about keeping; and settings that cannot be right.
 
+use sojourn_part::settings::node::{CacheControl, FileSettings, NodeSettings, Pattern};
 use std::fs;
 
-use sojourn_web::node::{CacheControl, FileSettings, Pattern};
-use sojourn_web::{Node, NodeConfig};
+use sojourn_web::Node;
 
 use super::node;
 use crate::support::Client;
@@ -110,20 +110,23 @@ fn settings_that_cannot_be_right_are_said_in_a_line() {
     let refusal = |change: &dyn Fn(&mut FileSettings)| {
         let mut files = FileSettings::new(root.path());
         change(&mut files);
-        let config = NodeConfig { files: Some(files), ..NodeConfig::new("n") };
+        let config = NodeSettings { files: files.into(), ..NodeSettings::new("n") };
         Node::start(config).err().expect("it cannot start").to_string()
     };
     let cache = |value: &str| CacheControl { path: Pattern::parse("*").expect("a pattern"), value: value.into() };
     for (said, expected) in [
         (refusal(&|files| files.root = root.path().join("file")), "not a directory"),
         (refusal(&|files| files.root = root.path().join("none")), "none: No such file"),
-        (refusal(&|files| files.index = vec!["a/b".into()]), "index `a/b`"),
-        (refusal(&|files| files.types = [(".css".into(), "text/css".into())].into()), "types .css"),
-        (refusal(&|files| files.types = [("css".into(), "css".into())].into()), "types css"),
-        (refusal(&|files| files.errors = [("200".into(), "file".into())].into()), "errors 200"),
-        (refusal(&|files| files.errors = [("404".into(), "none.html".into())].into()), "errors 404: there is no file"),
-        (refusal(&|files| files.errors = [("404".into(), "../x".into())].into()), "errors 404 = `../x`"),
-        (refusal(&|files| files.cache_control = vec![cache("")]), "cache_control ``"),
+        (refusal(&|files| files.index = vec!["a/b".into()]), "files.index: `a/b`"),
+        (refusal(&|files| files.types = [(".css".into(), "text/css".into())].into()), "files.types: .css"),
+        (refusal(&|files| files.types = [("css".into(), "css".into())].into()), "files.types: css"),
+        (refusal(&|files| files.errors = [("200".into(), "file".into())].into()), "files.errors: 200"),
+        (
+            refusal(&|files| files.errors = [("404".into(), "none.html".into())].into()),
+            "files.errors: 404: there is no file",
+        ),
+        (refusal(&|files| files.errors = [("404".into(), "../x".into())].into()), "files.errors: 404 = `../x`"),
+        (refusal(&|files| files.cache_control = vec![cache("")]), "files.cache_control: ``"),
         (refusal(&|files| files.cache_control = vec![cache("a\nb")]), "cache_control"),
     ] {
         assert!(said.contains(expected), "{said} lacks {expected}");

@@ -1,5 +1,7 @@
 //! The access log of a node, as who reads it sees it.
 
+use sojourn_part::settings::Section;
+use sojourn_part::settings::node::{FileSettings, LogFormat, LogSettings, Metrics, NodeSettings};
 use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -7,15 +9,16 @@ use std::process::Command;
 
 use sojourn_bed::Child;
 use sojourn_traffic::log;
-use sojourn_web::node::{FileSettings, LogFormat, LogSettings};
-use sojourn_web::{Node, NodeConfig};
+
+use sojourn_web::Node;
 
 use crate::skip::skipped;
 use crate::support::{Client, get, until};
 use crate::support::{PATIENCE, address};
 
 fn node(log: LogSettings, files: Option<&Path>) -> Node {
-    let config = NodeConfig { log: Some(log), files: files.map(FileSettings::new), ..NodeConfig::new("n") };
+    let config =
+        NodeSettings { log: log.into(), files: Section(files.map(FileSettings::new)), ..NodeSettings::new("n") };
     Node::start(config).expect("a node starts")
 }
 
@@ -180,12 +183,11 @@ fn a_log_that_takes_nothing_holds_up_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("pipe");
     nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).expect("a FIFO");
-    let refusal = Node::start(NodeConfig { log: Some(LogSettings::new(&path)), ..NodeConfig::new("n") });
+    let refusal = Node::start(NodeSettings { log: LogSettings::new(&path).into(), ..NodeSettings::new("n") });
     assert!(refusal.is_err(), "there is none who reads");
     let _reader = fs::File::options().read(true).write(true).open(&path).expect("it is open to both sides");
-    let log = Some(LogSettings::new(&path));
-    let metrics = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
-    let served = Node::start(NodeConfig { log, metrics, ..NodeConfig::new("n") }).expect("a node starts");
+    let (log, metrics) = (LogSettings::new(&path).into(), Metrics::default().into());
+    let served = Node::start(NodeSettings { log, metrics, ..NodeSettings::new("n") }).expect("a node starts");
     let mut client = Client::new(served.address());
     for _ in 0..2000 {
         assert_eq!(client.get("/bytes/1").status, 200);

@@ -7,18 +7,18 @@ mod folders;
 mod log;
 mod variants;
 
+use sojourn_part::settings::node::{CgiSettings, FastCgiSettings, FileSettings, LogSettings, NodeSettings, Pattern};
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use sojourn_web::node::{CgiSettings, FastCgiSettings, FileSettings, LogSettings, Pattern};
-use sojourn_web::{Node, NodeConfig};
+use sojourn_web::Node;
 
 /// A node that serves files as `change` says.
 fn node(root: &Path, change: impl FnOnce(&mut FileSettings)) -> Node {
     let mut files = FileSettings::new(root);
     change(&mut files);
-    Node::start(NodeConfig { files: Some(files), ..NodeConfig::new("n") }).expect("a node starts")
+    Node::start(NodeSettings { files: files.into(), ..NodeSettings::new("n") }).expect("a node starts")
 }
 
 /// A file that was last changed so many seconds after 1970.

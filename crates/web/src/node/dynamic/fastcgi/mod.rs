@@ -14,6 +14,7 @@ use std::sync::Arc;
 use hyper::Request;
 use hyper::body::Bytes;
 use sojourn_part::ServeError;
+use sojourn_part::settings::node::FastCgiSettings;
 use sojourn_stats::Span;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::task::JoinHandle;
@@ -21,7 +22,6 @@ use tokio::task::JoinHandle;
 use super::environment::{Call, variables};
 use super::relay::{Limits, Outcome, Output, busy, failed, relay, too_late};
 use super::scripts::{Script, Scripts};
-use super::settings::FastCgiSettings;
 use super::stderr::Errors;
 use super::upload::{Awaited, Upload};
 use pool::{Connection, Lent, Pool};
@@ -38,7 +38,7 @@ pub(super) struct FastCgi {
 
 impl FastCgi {
     pub(super) fn new(settings: &FastCgiSettings, files: Option<&Path>) -> Result<FastCgi, ServeError> {
-        settings.check()?;
+        settings.check().map_err(|wrong| wrong.inside("fastcgi"))?;
         Ok(FastCgi {
             scripts: Scripts::new("fastcgi", &settings.scripts, settings.root.as_deref(), files)?,
             limits: (settings.time, settings.output),

@@ -3,22 +3,22 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-use sojourn_part::ServeError;
-use sojourn_stats::{Dimension, Span, quantity};
+use serde::{Deserialize, Serialize};
+use sojourn_stats::Span;
 
-use super::super::pattern::Pattern;
+use super::{Pattern, Wrong};
 
 /// Programs that are started for each request (RFC 3875).
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CgiSettings {
     /// Which paths are programs, as `/cgi-bin/*` or `*.cgi`.
     pub scripts: Vec<Pattern>,
     /// The folder that paths are below; else that of the files.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<PathBuf>,
     /// How long a program may be waited for in all, as `30 s`.
-    #[serde(default = "time", deserialize_with = "span")]
+    #[serde(default = "time")]
     pub time: Span,
     /// The most bytes that a program may write.
     #[serde(default = "output")]
@@ -30,21 +30,23 @@ pub struct CgiSettings {
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// Where what they write to standard error goes; else to that of the node.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub errors: Option<PathBuf>,
 }
 
 /// Programs that a FastCGI server runs.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FastCgiSettings {
     /// Which paths are programs, as `*.php`.
     pub scripts: Vec<Pattern>,
     /// The folder that paths are below; else that of the files.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<PathBuf>,
     /// Where the server listens: the path of its socket, with a slash, or `ADDRESS:PORT`.
     pub server: String,
     /// How long a program may be waited for in all, as `30 s`.
-    #[serde(default = "time", deserialize_with = "span")]
+    #[serde(default = "time")]
     pub time: Span,
     /// The most bytes that a program may write.
     #[serde(default = "output")]
@@ -56,6 +58,7 @@ pub struct FastCgiSettings {
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// Where what they write to standard error goes; else to that of the node.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub errors: Option<PathBuf>,
 }
 
@@ -69,12 +72,6 @@ fn output() -> u64 {
 
 fn at_once() -> usize {
     8
-}
-
-fn span<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    let seconds = quantity::parse(&text, Dimension::Time).map_err(serde::de::Error::custom)?;
-    Ok(Span::from_secs_f64(seconds.max(0.0)))
 }
 
 impl CgiSettings {
@@ -91,20 +88,18 @@ impl CgiSettings {
         }
     }
 
-    /// The same, with paths that are relative taken from `folder`.
-    #[must_use]
-    pub fn below(self, folder: &Path) -> CgiSettings {
-        let join = |path: PathBuf| folder.join(path);
-        CgiSettings { root: self.root.map(join), errors: self.errors.map(join), ..self }
+    pub(super) fn below(&mut self, folder: &Path) {
+        let paths = [&mut self.root, &mut self.errors].into_iter().flatten();
+        paths.for_each(|path| *path = folder.join(&*path));
     }
 
     /// Whether a node can run them.
     ///
     /// # Errors
     /// What is wrong first, and what would be right.
-    pub fn check(&self) -> Result<(), ServeError> {
-        check("cgi", &self.scripts, self.time, &self.env)?;
-        if self.at_once == 0 { wrong("cgi: at_once = 0: at least 1 runs programs") } else { Ok(()) }
+    pub fn check(&self) -> Result<(), Wrong> {
+        check(&self.scripts, self.time, &self.env)?;
+        if self.at_once == 0 { Err(Wrong::new("at_once", "0: at least 1 runs programs")) } else { Ok(()) }
     }
 }
 
@@ -123,48 +118,41 @@ impl FastCgiSettings {
         }
     }
 
-    /// The same, with paths that are relative taken from `folder`.
-    #[must_use]
-    pub fn below(self, folder: &Path) -> FastCgiSettings {
-        let join = |path: PathBuf| folder.join(path);
-        let server = match self.server.contains('/') {
-            true => folder.join(&self.server).to_string_lossy().into_owned(),
-            false => self.server,
-        };
-        FastCgiSettings { root: self.root.map(join), errors: self.errors.map(join), server, ..self }
+    pub(super) fn below(&mut self, folder: &Path) {
+        let paths = [&mut self.root, &mut self.errors].into_iter().flatten();
+        paths.for_each(|path| *path = folder.join(&*path));
+        if self.server.contains('/') {
+            self.server = folder.join(&self.server).to_string_lossy().into_owned();
+        }
     }
 
     /// Whether a node can ask for them.
     ///
     /// # Errors
     /// What is wrong first, and what would be right.
-    pub fn check(&self) -> Result<(), ServeError> {
-        check("fastcgi", &self.scripts, self.time, &self.env)?;
+    pub fn check(&self) -> Result<(), Wrong> {
+        check(&self.scripts, self.time, &self.env)?;
         if self.connections == 0 {
-            return wrong("fastcgi: connections = 0: at least 1 is needed");
+            return Err(Wrong::new("connections", "0: at least 1 is needed"));
         }
-        let is_address = self.server.parse::<std::net::SocketAddr>().is_ok();
-        if self.server.contains('/') || is_address {
+        if self.server.contains('/') || self.server.parse::<std::net::SocketAddr>().is_ok() {
             return Ok(());
         }
-        wrong(format!("fastcgi: server `{}`: write `/run/php/php-fpm.sock` or `127.0.0.1:9000`", self.server))
+        let right = format!("`{}`: write `/run/php/php-fpm.sock` or `127.0.0.1:9000`", self.server);
+        Err(Wrong::new("server", right))
     }
 }
 
-fn check(section: &str, scripts: &[Pattern], time: Span, env: &BTreeMap<String, String>) -> Result<(), ServeError> {
+fn check(scripts: &[Pattern], time: Span, env: &BTreeMap<String, String>) -> Result<(), Wrong> {
     if scripts.is_empty() {
-        return wrong(format!("{section}: scripts is empty: write e.g. `scripts = [\"/cgi-bin/*\"]`"));
+        return Err(Wrong::new("scripts", "none: write e.g. `scripts = [\"/cgi-bin/*\"]`"));
     }
     if time == Span::ZERO {
-        return wrong(format!("{section}: time: a program takes some time, e.g. `30 s`"));
+        return Err(Wrong::new("time", "a program takes some time, e.g. `30 s`"));
     }
     let unfit = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
     match env.keys().find(unfit).or(env.values().find(|value| value.contains('\0'))) {
-        Some(text) => wrong(format!("{section}: env `{text}`: write e.g. `env = {{ LANG = \"C.UTF-8\" }}`")),
+        Some(text) => Err(Wrong::new("env", format!("`{text}`: write e.g. `env = {{ LANG = \"C.UTF-8\" }}`"))),
         None => Ok(()),
     }
-}
-
-fn wrong<T>(why: impl Into<String>) -> Result<T, ServeError> {
-    Err(ServeError::Config(why.into()))
 }

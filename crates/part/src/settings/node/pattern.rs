@@ -3,10 +3,10 @@
 //! One that begins with a slash is held against the whole path, any other against what follows the last slash. A star is any
 //! number of any characters, slashes too.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// See the module.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Pattern(String);
 
@@ -25,7 +25,7 @@ impl Pattern {
     }
 
     /// Whether `path`, which begins with a slash, is one of those.
-    pub(super) fn matches(&self, path: &str) -> bool {
+    pub fn matches(&self, path: &str) -> bool {
         let subject = if self.0.starts_with('/') { path } else { path.rsplit('/').next().unwrap_or(path) };
         let mut parts = self.0.split('*');
         let first = parts.next().unwrap_or("");
