@@ -70,7 +70,7 @@ enum Verb {
     Queue(queue::Arguments),
     /// Make or understand input
     Traffic(traffic::Arguments),
-    /// Serve: static files, /bytes/N, and /work whose service is emulated or real
+    /// Serve: a site, or /bytes/N and /work whose service is emulated or real
     ///
     /// docs/node.md says what a file may have, more than there are flags: `sojourn node --config node.toml`. SIGHUP makes the
     /// node read it anew, SIGUSR1 makes it open its log anew.

@@ -4,12 +4,12 @@
 //!
 //! `cargo bench --profile dev -p sojourn-web --bench gossip`.
 
-use sojourn_part::settings::node::{ClusterSettings, NodeLimits, NodeSettings, Peer};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
 use std::time::Duration;
 
+use sojourn_part::settings::node::{ClusterSettings, NodeLimits, NodeSettings, Peer};
 use sojourn_stats::Span;
 use sojourn_web::{ClusterCounts, Node};
 

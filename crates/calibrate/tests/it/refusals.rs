@@ -1,11 +1,11 @@
 //! What cannot be measured is refused, in one line that says why.
 
-use sojourn_part::settings::node::NodeSettings;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use sojourn_calibrate::{CalibrateError, Settings, Target, calibrate};
+use sojourn_part::settings::node::NodeSettings;
 use sojourn_web::Node;
 
 use crate::support::{beside_others, brief, node};

@@ -1,10 +1,10 @@
 //! Emulated nodes to be calibrated.
 
-use sojourn_part::settings::node::NodeSettings;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use sojourn_calibrate::{CalibrateError, Calibration, Settings, Target, calibrate};
+use sojourn_part::settings::node::NodeSettings;
 use sojourn_stats::Span;
 use sojourn_web::Node;
 

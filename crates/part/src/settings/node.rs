@@ -52,6 +52,10 @@ pub struct NodeSettings {
     #[arg(long, value_name = "TOML")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Answer /bytes/N and /work, which cost processor time and bandwidth [default: unless it serves a site and has no --model]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_paths: Option<bool>,
     /// Told to stop (SIGTERM, Ctrl-C), give requests in flight this long; told twice, end at once [default: 30 s]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -137,6 +141,7 @@ impl Default for NodeSettings {
             seed: 1,
             classes: ["static", "dynamic", "secure"].map(Into::into).into(),
             model: None,
+            test_paths: None,
             grace: None,
             learn: None,
             limits: NodeLimits::default(),
@@ -162,6 +167,13 @@ impl NodeSettings {
     /// Where it listens without TLS.
     pub fn plain(&self) -> &[SocketAddr] {
         if self.listen.is_empty() && self.tls.is_none() { &[ANYWHERE] } else { &self.listen }
+    }
+
+    /// Whether `/bytes/N` and `/work` are answered, and `/load` and `/health` whatever files there are. A site has them only
+    /// where that is asked for: a stranger could keep a processor busy by them, and they hide files of the same names.
+    pub fn has_test_paths(&self) -> bool {
+        let is_site = self.files.is_some() || self.cgi.is_some() || self.fastcgi.is_some();
+        self.test_paths.unwrap_or(!is_site || self.model.is_some())
     }
 
     /// The file of the server model, where the text is not the model itself: that has `key = value`. A path with an equals sign

@@ -1,11 +1,11 @@
 //! `sojourn calibrate` from the command line: a node that is emulated by the file that is found, and what is refused.
 
-use sojourn_part::settings::node::NodeSettings;
 use std::fs;
 use std::net::TcpListener;
 
 use serde_json::Value;
 use sojourn_model::{Discipline, Server};
+use sojourn_part::settings::node::NodeSettings;
 use sojourn_web::Node;
 
 use crate::sojourn::{sojourn, stderr, stdout};

@@ -3,7 +3,6 @@
 //!
 //! This test binary is run again inside namespaces, as for the switch.
 
-use sojourn_part::settings::node::NodeSettings;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
 
 use sojourn_bed::link::LinkSpec;
@@ -11,6 +10,7 @@ use sojourn_bed::{Events, Ground, Host, Namespaces, Segment, Topology};
 use sojourn_dispatch::BackendId;
 use sojourn_model::Discipline;
 use sojourn_part::settings::loadd::LoaddSettings;
+use sojourn_part::settings::node::NodeSettings;
 use sojourn_part::settings::switch::{SwitchServer, SwitchServerSettings, SwitchSettings};
 use sojourn_part::settings::{Echoes, Reports, Upstream};
 use sojourn_report::loadd::Loadd;

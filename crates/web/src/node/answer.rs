@@ -44,6 +44,7 @@ const LOAD_WINDOW: Span = Span(1_000_000_000);
 /// What answers the requests of all connections.
 pub(crate) struct Handler {
     name: HeaderValue,
+    has_test_paths: bool,
     files: Option<Files>,
     dynamic: Dynamic,
     log: Option<Arc<AccessLog>>,
@@ -91,7 +92,7 @@ impl Handler {
     /// What answers by these settings. Where it takes the place of another one, counts and the emulated server go on.
     pub(crate) fn new(settings: &NodeSettings, port: u16, before: Before<'_>) -> Result<Handler, ServeError> {
         let name = headers::name_value(&settings.name)?;
-        let limits = settings.limits.clone();
+        let (limits, has_test_paths) = (settings.limits.clone(), settings.has_test_paths());
         let files = settings.files.as_ref().map(Files::new).transpose().map_err(|wrong| wrong.inside("files"))?;
         let root = settings.files.as_ref().map(|files| files.root.as_path());
         let dynamic = Dynamic::new(settings.cgi.as_ref(), settings.fastcgi.as_ref(), root, port)?;
@@ -104,6 +105,7 @@ impl Handler {
                 let (ailment, broker, learner) = (Arc::clone(ailment), broker.clone(), learner.clone());
                 return Ok(Handler {
                     name,
+                    has_test_paths,
                     files,
                     dynamic,
                     log,
@@ -136,6 +138,7 @@ impl Handler {
         let workers = Workers::new(settings.workers);
         Ok(Handler {
             name,
+            has_test_paths,
             files,
             dynamic,
             log,
@@ -208,7 +211,8 @@ impl Handler {
         forwarder: Option<Rc<Forwarder>>,
         mut request: Request<Incoming>,
     ) -> Answer {
-        let line = self.log.as_ref().and_then(|log| log.line(caller.address.ip(), &request));
+        let is_logged = !self.is_about_itself(request.uri().path());
+        let line = self.log.as_ref().filter(|_| is_logged).map(|log| log.line(caller.address.ip(), &request));
         let wants_load = request.headers().get(orca::WANTED).is_some_and(|form| form.as_bytes() == b"TEXT");
         let wish = Wish { is_head: request.method() == Method::HEAD, wants_load, line };
         let reply = match target::settle(&mut request) {
@@ -298,7 +302,7 @@ impl Handler {
         request: Request<Incoming>,
         source: Option<Source<'_>>,
     ) -> Reply {
-        let Some(learner) = self.learner.as_ref().filter(|_| !matches!(request.uri().path(), LOAD | HEALTH)) else {
+        let Some(learner) = self.learner.as_ref().filter(|_| !self.is_about_itself(request.uri().path())) else {
             return self.route(client, request, source).await;
         };
         let (path, before) = (request.uri().path().to_owned(), self.requests.all());
@@ -330,7 +334,7 @@ impl Handler {
         if self.ailment.fails() {
             return text(StatusCode::SERVICE_UNAVAILABLE, "");
         }
-        if is_work(path) {
+        if self.is_work(path) {
             return match self.work(request, source).await {
                 Ok(reply) => reply.map(|body| body.with(in_flight)),
                 Err(refusal) => refusal,
@@ -344,13 +348,11 @@ impl Handler {
     /// The answer, where nothing is waited for: all but emulated work and programs.
     fn at_once(&self, request: &Request<Incoming>) -> Option<Reply> {
         let path = request.uri().path();
-        match path {
-            LOAD => return Some(self.load()),
-            HEALTH => return Some(text(StatusCode::OK, "ok\n")),
-            _ => {}
+        if self.is_about_itself(path) {
+            return Some(if path == LOAD { self.load() } else { text(StatusCode::OK, "ok\n") });
         }
         let is_stored = self.emulation.is_some() && path.starts_with(STORED);
-        if is_stored || is_work(path) || self.dynamic.find(path, self.files.as_ref()).is_some() {
+        if is_stored || self.is_work(path) || self.dynamic.find(path, self.files.as_ref()).is_some() {
             return None;
         }
         let in_flight = self.requests.enter();
@@ -362,7 +364,8 @@ impl Handler {
             refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             return Some(refusal);
         }
-        let reply = match (path.strip_prefix("/bytes/"), &self.files) {
+        let size = path.strip_prefix("/bytes/").filter(|_| self.has_test_paths);
+        let reply = match (size, &self.files) {
             (Some(size), _) => match size.parse() {
                 Ok(size) if size <= BYTES_MAX => reply::of(NodeBody::filler(size), "application/octet-stream"),
                 _ => text(StatusCode::BAD_REQUEST, format!("/bytes/N wants a whole number up to {BYTES_MAX}\n")),
@@ -371,6 +374,19 @@ impl Handler {
             (None, None) => text(StatusCode::NOT_FOUND, "there is no such file here\n"),
         };
         Some(reply.map(|body| body.with(in_flight)))
+    }
+
+    /// Whether this is the path of a question about the node itself, and not of a file of its site.
+    fn is_about_itself(&self, path: &str) -> bool {
+        let is_of_site = || {
+            let files = self.files.as_ref();
+            files.is_some_and(|files| files.has(path)) || self.dynamic.find(path, files).is_some()
+        };
+        matches!(path, LOAD | HEALTH) && (self.has_test_paths || !is_of_site())
+    }
+
+    fn is_work(&self, path: &str) -> bool {
+        self.has_test_paths && (path == "/work" || path.starts_with("/work/"))
     }
 
     async fn work(self: &Arc<Handler>, request: Request<Incoming>, source: Option<Source<'_>>) -> Result<Reply, Reply> {
@@ -520,10 +536,6 @@ impl Future for Answer {
 }
 
 /// Whether an emulated server, or the processor itself, is asked to work.
-fn is_work(path: &str) -> bool {
-    path == "/work" || path.starts_with("/work/")
-}
-
 /// The answer to a request that cannot be meant so.
 fn wrong(why: String) -> Reply {
     text(StatusCode::BAD_REQUEST, format!("{why}\n"))

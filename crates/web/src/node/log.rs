@@ -19,7 +19,6 @@ use sojourn_part::settings::node::{LogFormat, LogSettings};
 
 use super::body::NodeBody;
 use super::reply::Reply;
-use super::{HEALTH, LOAD};
 pub(super) use line::Line;
 use line::head;
 use writer::Writer;
@@ -57,17 +56,14 @@ impl AccessLog {
         self.writer.lost()
     }
 
-    /// The line of a request that has come; none of one that is not logged.
-    pub(super) fn line<B>(self: &Arc<AccessLog>, client: IpAddr, request: &Request<B>) -> Option<Line> {
-        if matches!(request.uri().path(), LOAD | HEALTH) {
-            return None;
-        }
+    /// The line of a request that has come.
+    pub(super) fn line<B>(self: &Arc<AccessLog>, client: IpAddr, request: &Request<B>) -> Line {
         let text = head(client, request);
         let who = match self.format {
             LogFormat::Combined => [REFERER, USER_AGENT].map(|name| request.headers().get(name).cloned()),
             LogFormat::Common => [None, None],
         };
-        Some(Line::new(Arc::clone(self), text, who))
+        Line::new(Arc::clone(self), text, who)
     }
 
     /// The reply that `line` tells of.

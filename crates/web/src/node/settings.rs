@@ -34,10 +34,17 @@ pub fn check(settings: &NodeSettings) -> Result<(), Wrong> {
     }
 }
 
-/// What is to be known of these settings beside what they say: the names that their certificates are for.
+/// What is to be known of these settings beside what they say: the names that their certificates are for, and files of the site
+/// that the node's own paths hide.
 pub fn notes(settings: &NodeSettings) -> Vec<String> {
     let certificates = certificates_of(settings).ok().flatten();
-    certificates.map(|all| format!("certificates for {}", all.names().join(", "))).into_iter().collect()
+    let certificates = certificates.map(|all| format!("certificates for {}", all.names().join(", ")));
+    let root = settings.files.as_ref().filter(|_| settings.has_test_paths()).map(|files| &files.root);
+    let own = ["work", "bytes", "load", "health"].into_iter();
+    let hidden: Vec<&str> = own.filter(|name| root.is_some_and(|root| root.join(name).exists())).collect();
+    let right = "answered by the node itself, in the place of the site's files (test_paths = false has these)";
+    let hidden = Some(hidden).filter(|hidden| !hidden.is_empty());
+    certificates.into_iter().chain(hidden.map(|hidden| format!("/{}: {right}", hidden.join(", /")))).collect()
 }
 
 /// The certificates of a node, if it speaks TLS.

@@ -10,13 +10,13 @@ mod partition;
 mod reports;
 mod stored;
 
-use sojourn_part::settings::node::{ClusterSettings, NodeSettings, Peer};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use sojourn_bed::Events;
+use sojourn_part::settings::node::{ClusterSettings, NodeSettings, Peer};
 use sojourn_report::Key;
 use sojourn_stats::Span;
 use sojourn_web::Node;

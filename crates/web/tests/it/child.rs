@@ -1,6 +1,5 @@
 //! Live parts as children. The children are this test binary, run again as one of the two tests that only serve.
 
-use sojourn_part::settings::node::{CgiSettings, FileSettings, LogSettings, Metrics, NodeSettings, Pattern};
 use std::process::Command;
 
 use nix::sys::signal::kill;
@@ -9,7 +8,7 @@ use serde_json::Value;
 use sojourn_bed::{Child, SpawnError};
 use sojourn_part::Backend;
 use sojourn_part::settings::gateway::GatewaySettings;
-
+use sojourn_part::settings::node::{CgiSettings, FileSettings, LogSettings, Metrics, NodeSettings, Pattern};
 use sojourn_web::child;
 
 use crate::support::{Client, PATIENCE, address, command, get, ms};

@@ -1,11 +1,11 @@
 //! Requests that are meant to deceive or to exhaust a server, and what is right to answer to each. The gateway and the node
 //! answer all of them alike: what one lets pass and the other does not is a way around the one in front.
 
-use sojourn_part::settings::node::NodeSettings;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use sojourn_part::settings::node::NodeSettings;
 use sojourn_web::Node;
 
 /// What a client sends on one connection, and what is right.

@@ -1,6 +1,5 @@
 //! What one client can take from others: time, connections and descriptors.
 
-use sojourn_part::settings::node::{NodeLimits, NodeSettings};
 use std::process::Command;
 
 use sojourn_bed::{Child, Events};
@@ -8,6 +7,7 @@ use sojourn_model::{Discipline, Server};
 use sojourn_part::now;
 use sojourn_part::settings::Limits;
 use sojourn_part::settings::gateway::GatewaySettings;
+use sojourn_part::settings::node::{NodeLimits, NodeSettings};
 use sojourn_stats::Span;
 use sojourn_web::node::DEMAND_MAX;
 use sojourn_web::{Gateway, Node};

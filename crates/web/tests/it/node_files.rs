@@ -1,6 +1,5 @@
 //! Static files and bytes.
 
-use sojourn_part::settings::node::{FileSettings, NodeLimits, NodeSettings};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
@@ -9,7 +8,7 @@ use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 use sojourn_bed::Child;
 use sojourn_part::now;
-
+use sojourn_part::settings::node::{FileSettings, NodeLimits, NodeSettings};
 use sojourn_web::Node;
 
 use crate::support::{Client, get, ms};
@@ -83,6 +82,38 @@ fn what_is_no_file_is_not_opened() {
         assert_eq!(get(address(&node), path).status, 404, "{path}");
     }
     assert_eq!(get(address(&node), "/a.txt").text(), "a");
+}
+
+/// What strangers could keep a processor and the network busy by is not there, and no file is hidden; a node that emulates a
+/// server, and one that is told to, has its own paths.
+#[test]
+fn a_site_has_no_paths_but_its_own() {
+    let root = tempfile::tempdir().expect("a folder");
+    let of_node = ["/work?demand=1ns", "/work/1?demand=1ns", "/bytes/3"];
+    let start = |test_paths: Option<bool>, model: Option<&str>| {
+        let (files, model) = (FileSettings::new(root.path()).into(), model.map(Into::into));
+        Node::start(NodeSettings { files, model, test_paths, ..NodeSettings::new("n") }).expect("a node starts")
+    };
+    let statuses = |node: &Node| of_node.map(|path| get(node.address(), path).status);
+    let site = start(None, None);
+    assert_eq!(statuses(&site), [404; 3]);
+    // Who stands in front still hears how it is.
+    assert_eq!(get(site.address(), "/health").text(), "ok\n");
+    assert_eq!(get(site.address(), "/load").status, 200);
+    let model = Some("discipline = \"ps\"\ndemand = \"1 ms\"");
+    for node in [start(Some(true), None), start(None, model)] {
+        assert_eq!(statuses(&node), [200; 3]);
+    }
+    assert_eq!(statuses(&start(Some(false), model)), [404; 3]);
+    // The site's own files of such names.
+    for name in ["health", "load", "work", "bytes"] {
+        fs::write(root.path().join(name), format!("the site's {name}")).expect("a file");
+    }
+    let own = |node: &Node, name: &str| get(node.address(), &format!("/{name}")).text() == format!("the site's {name}");
+    let (site, asked) = (start(None, None), start(Some(true), None));
+    assert!(["health", "load", "work", "bytes"].iter().all(|name| own(&site, name)));
+    assert!(["health", "load", "work"].iter().all(|name| !own(&asked, name)));
+    assert_eq!(site.counts().requests, 4, "they are requests as others");
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! What one client of a node can take: connections, requests, heads, bodies, and time.
 
-use sojourn_part::settings::node::{Metrics, NodeLimits, NodeSettings};
-use sojourn_stats::Bytes;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use sojourn_model::Discipline;
 use sojourn_part::listen::WhenFull;
 use sojourn_part::now;
+use sojourn_part::settings::node::{Metrics, NodeLimits, NodeSettings};
+use sojourn_stats::Bytes;
 use sojourn_web::Node;
 
 use crate::support::{Client, get, ms, server, until};

@@ -1,8 +1,6 @@
 //! A node that reads its file anew while it serves: nothing is lost, what is wrong changes nothing, and what cannot change says
 //! so.
 
-use sojourn_part::settings::Given;
-use sojourn_part::settings::node::NodeSettings;
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
@@ -10,6 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde_json::Value;
 use sojourn_bed::Events;
+use sojourn_part::settings::Given;
+use sojourn_part::settings::node::NodeSettings;
 use sojourn_web::Node;
 use tempfile::TempDir;
 

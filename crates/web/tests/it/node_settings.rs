@@ -22,6 +22,7 @@ workers = 3
 seed = 7
 classes = ["static", "dynamic"]
 model = "server.toml"
+test_paths = true
 grace = "10 s"
 learn = "learned.toml"
 
@@ -169,7 +170,7 @@ fn a_file_says_all_and_what_is_written_of_it_is_read_again() {
 fn flags_win_over_the_file_and_leave_the_rest_of_a_section() {
     let folder = folder();
     let file = folder.path().join("node.toml");
-    fs::write(&file, format!("{NODE}{CLUSTER}")).expect("a file");
+    fs::write(&file, format!("{NODE}{}", CLUSTER.replace("\"node\"", "\"a\""))).expect("a file");
     let read = |flags: &[&str]| {
         let line = ["node", "--config", file.to_str().expect("plain")].into_iter().chain(flags.iter().copied());
         let matches = Given::<NodeSettings>::augment_args(Command::new("node")).try_get_matches_from(line);
@@ -262,15 +263,33 @@ fn a_mistake_has_a_line() {
         (CLUSTER, "cpu-only", "least-connections", "node.toml:9: cluster.policy: policy `least-connections` needs"),
         (CLUSTER, "\"key\"", "\"none\"", "node.toml:3: cluster.key_file: "),
         (CLUSTER, "http://c.example.org", "http://www.example.org", "node.toml:33: cluster.peer[1]: URL"),
-        (NODE, "a.key", "server.toml", "node.toml:55: tls.certificate[0]: "),
-        (NODE, "webmanifest =", "\".web\" =", "node.toml:32: files.types: .web"),
-        (NODE, "\"*.cgi\"", "", "node.toml:37: cgi.scripts: none: write e.g."),
-        (NODE, "root = \"site\"\nindex", "index", "node.toml:26: files: missing field `root`"),
+        (NODE, "a.key", "server.toml", "node.toml:56: tls.certificate[0]: "),
+        (NODE, "webmanifest =", "\".web\" =", "node.toml:33: files.types: .web"),
+        (NODE, "\"*.cgi\"", "", "node.toml:38: cgi.scripts: none: write e.g."),
+        (NODE, "root = \"site\"\nindex", "index", "node.toml:27: files: missing field `root`"),
     ] {
         assert!(whole.contains(old), "{old}");
         let why = read(folder.path(), &whole.replacen(old, new, 1)).expect_err(new);
         assert!(why.starts_with(wanted) && !why.contains('\n'), "{why}\nwanted: {wanted}");
     }
+}
+
+#[test]
+fn files_that_the_nodes_own_paths_hide_are_named() {
+    let folder = folder();
+    for name in ["work", "health", "page"] {
+        fs::write(folder.path().join("site").join(name), name).expect("a file");
+    }
+    let notes = |more: &str| {
+        let settings = read(folder.path(), &format!("{more}\n[files]\nroot = \"site\"\n")).expect("it is right");
+        sojourn_web::node::notes(&settings)
+    };
+    assert_eq!(notes(""), Vec::<String>::new());
+    for own in ["test_paths = true", "model = \"server.toml\""] {
+        let notes = notes(own);
+        assert!(notes.len() == 1 && notes[0].starts_with("/work, /health: answered by the node itself"), "{notes:?}");
+    }
+    assert_eq!(notes("test_paths = false\nmodel = \"server.toml\""), Vec::<String>::new());
 }
 
 #[test]

@@ -2,13 +2,13 @@
 
 mod http2;
 
-use sojourn_part::settings::node::{NodeLimits, NodeSettings};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use serde_json::Value;
 use sojourn_part::certificate::CertificateFiles;
 use sojourn_part::now;
+use sojourn_part::settings::node::{NodeLimits, NodeSettings};
 use sojourn_web::Node;
 
 use crate::secure::{DAY_S, Http2, certificate, connect, get_secure, secure_node, trusting, valid, with_versions};

@@ -1,6 +1,5 @@
 //! Emulated and spun work: what a request waits and stays, to the nanosecond of the virtual processor.
 
-use sojourn_part::settings::node::{LogSettings, NodeSettings};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt;
@@ -8,10 +7,10 @@ use std::os::unix::fs::MetadataExt;
 use socket2::{Domain, Socket, Type};
 use sojourn_model::Discipline;
 use sojourn_part::now;
+use sojourn_part::settings::node::{LogSettings, NodeSettings};
 use sojourn_report::orca;
 use sojourn_stats::Span;
 use sojourn_traffic::log;
-
 use sojourn_web::Node;
 
 use crate::support::{Client, get, ms, node, server, until};

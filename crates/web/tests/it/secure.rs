@@ -1,6 +1,5 @@
 //! Certificates made on the spot, and clients that speak TLS with HTTP/1.1, HTTP/2, or frames of HTTP/2 by hand.
 
-use sojourn_part::settings::node::{Certificates, NodeSettings, TlsSettings};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -20,6 +19,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned, SupportedProtocolVersion};
 use sojourn_part::certificate::CertificateFiles;
+use sojourn_part::settings::node::{Certificates, NodeSettings, TlsSettings};
 
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;

@@ -1,6 +1,5 @@
 //! Nodes and gateways as most tests need them, and what the tests of several crates share.
 
-use sojourn_part::settings::node::NodeSettings;
 use std::net::SocketAddr;
 
 use sojourn_bed::Events;
@@ -8,6 +7,7 @@ use sojourn_dispatch::FrontSettings;
 use sojourn_model::{Demand, Discipline, Server};
 use sojourn_part::Backend;
 use sojourn_part::settings::gateway::{Face, Forward, InFront};
+use sojourn_part::settings::node::NodeSettings;
 use sojourn_stats::Span;
 use sojourn_web::{Gateway, Node};
 

@@ -1,10 +1,10 @@
 //! Limits of servers: no more connections reach one than its limit, further clients are refused at once, and a server that
 //! was full is chosen again at the lower mark.
 
-use sojourn_part::settings::node::{NodeLimits, NodeSettings};
 use std::io::ErrorKind;
 
 use sojourn_part::now;
+use sojourn_part::settings::node::{NodeLimits, NodeSettings};
 use sojourn_web::{Node, NodeCounts};
 
 use super::*;

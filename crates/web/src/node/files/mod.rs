@@ -126,6 +126,11 @@ impl Files {
         }
     }
 
+    /// Whether there is a file or a folder at a path.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        matches!(self.lead(path), Ok(Led::File(_) | Led::Folder | Led::Listing(_)))
+    }
+
     /// The page of the site for a status, in the place of the node's own words.
     pub(crate) fn dress(&self, mut refusal: Reply) -> Reply {
         if refusal.status().as_u16() < 400 {

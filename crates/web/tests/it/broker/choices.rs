@@ -1,11 +1,11 @@
 //! By which policy a node chooses, why, and that its record replays.
 
-use sojourn_part::settings::node::{FileSettings, HardwareSettings, Numbers};
 use std::fs;
 use std::io::BufReader;
 use std::os::unix::fs::OpenOptionsExt;
 
 use sojourn_dispatch::record::replay;
+use sojourn_part::settings::node::{FileSettings, HardwareSettings, Numbers};
 use sojourn_web::Node;
 
 use super::{Cluster, cluster, node_of};

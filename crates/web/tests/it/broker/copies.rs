@@ -1,9 +1,9 @@
 //! Copies of files that other nodes own: kept after so many fetches, served while the owner has them so, within so many bytes.
 
-use sojourn_part::settings::node::FileSettings;
 use std::fs;
 use std::path::Path;
 
+use sojourn_part::settings::node::FileSettings;
 use sojourn_stats::{Bytes, Span};
 
 use super::{Cluster, SERVICE, ask, cluster};

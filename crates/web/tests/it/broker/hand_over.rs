@@ -1,12 +1,12 @@
 //! Requests that pass through one node to another: to a better one, and for files that another owns.
 
-use sojourn_part::settings::node::{FileSettings, Peer};
 use std::fs;
 use std::io::Read;
 use std::net::{SocketAddr, TcpListener};
 
 use socket2::{Domain, Socket, Type};
 use sojourn_bed::Events;
+use sojourn_part::settings::node::{FileSettings, Peer};
 use sojourn_report::Metric;
 use sojourn_stats::Span;
 use sojourn_web::Node;

@@ -1,9 +1,9 @@
 //! What a node knows of a request beforehand: its oracle's table, and what it learns.
 
-use sojourn_part::settings::node::{FileSettings, NodeSettings};
 use std::fs;
 use std::path::Path;
 
+use sojourn_part::settings::node::{FileSettings, NodeSettings};
 use sojourn_web::Node;
 use sojourn_web::node::Oracle;
 

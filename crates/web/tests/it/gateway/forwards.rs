@@ -1,6 +1,5 @@
 //! What passes through a gateway, and what does not.
 
-use sojourn_part::settings::node::{NodeLimits, NodeSettings};
 use std::io::Write;
 
 use sojourn_bed::Events;
@@ -8,6 +7,7 @@ use sojourn_model::Discipline;
 use sojourn_part::now;
 use sojourn_part::settings::Limits;
 use sojourn_part::settings::gateway::GatewaySettings;
+use sojourn_part::settings::node::{NodeLimits, NodeSettings};
 use sojourn_web::{Gateway, Node};
 
 use crate::support::{Client, Origin, backends, gateway, get, ms, node, ok, retrying, until};

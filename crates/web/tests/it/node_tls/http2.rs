@@ -1,6 +1,5 @@
 //! HTTP/2: its limits, and how a connection ends.
 
-use sojourn_part::settings::node::{NodeLimits, NodeSettings};
 use std::io::Read;
 use std::sync::Arc;
 
@@ -9,6 +8,7 @@ use hyper::header::HOST;
 use rustls::ClientConfig;
 use sojourn_model::Discipline;
 use sojourn_part::now;
+use sojourn_part::settings::node::{NodeLimits, NodeSettings};
 use sojourn_stats::{Bytes, Span};
 use sojourn_web::Node;
 

@@ -1,6 +1,5 @@
 //! Programs that are started for each request (RFC 3875), well-behaved and not.
 
-use sojourn_part::settings::node::{CgiSettings, FileSettings, NodeSettings, Pattern};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -9,7 +8,7 @@ use std::process::{Command, Stdio};
 use nix::sys::signal::kill;
 use nix::unistd::Pid;
 use sojourn_bed::Child;
-
+use sojourn_part::settings::node::{CgiSettings, FileSettings, NodeSettings, Pattern};
 use sojourn_web::Node;
 use tempfile::TempDir;
 

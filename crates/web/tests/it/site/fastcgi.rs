@@ -1,6 +1,5 @@
 //! Programs that a FastCGI server runs: Debian's PHP-FPM, and servers that do wrong what it does right.
 
-use sojourn_part::settings::node::{FastCgiSettings, FileSettings, NodeSettings, Pattern};
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -8,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 
+use sojourn_part::settings::node::{FastCgiSettings, FileSettings, NodeSettings, Pattern};
 use sojourn_web::Node;
 use tempfile::TempDir;
 

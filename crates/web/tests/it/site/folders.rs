@@ -1,8 +1,8 @@
 //! Folders, pages for errors, types, and what is said about keeping; and settings that cannot be right.
 
-use sojourn_part::settings::node::{CacheControl, FileSettings, NodeSettings, Pattern};
 use std::fs;
 
+use sojourn_part::settings::node::{CacheControl, FileSettings, NodeSettings, Pattern};
 use sojourn_web::Node;
 
 use super::node;

@@ -1,15 +1,14 @@
 //! The access log of a node, as who reads it sees it.
 
-use sojourn_part::settings::Section;
-use sojourn_part::settings::node::{FileSettings, LogFormat, LogSettings, Metrics, NodeSettings};
 use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
 use sojourn_bed::Child;
+use sojourn_part::settings::Section;
+use sojourn_part::settings::node::{FileSettings, LogFormat, LogSettings, Metrics, NodeSettings};
 use sojourn_traffic::log;
-
 use sojourn_web::Node;
 
 use crate::skip::skipped;
@@ -17,8 +16,12 @@ use crate::support::{Client, get, until};
 use crate::support::{PATIENCE, address};
 
 fn node(log: LogSettings, files: Option<&Path>) -> Node {
-    let config =
-        NodeSettings { log: log.into(), files: Section(files.map(FileSettings::new)), ..NodeSettings::new("n") };
+    let config = NodeSettings {
+        log: log.into(),
+        files: Section(files.map(FileSettings::new)),
+        test_paths: Some(true),
+        ..NodeSettings::new("n")
+    };
     Node::start(config).expect("a node starts")
 }
 

@@ -7,11 +7,11 @@ mod folders;
 mod log;
 mod variants;
 
-use sojourn_part::settings::node::{CgiSettings, FastCgiSettings, FileSettings, LogSettings, NodeSettings, Pattern};
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use sojourn_part::settings::node::{CgiSettings, FastCgiSettings, FileSettings, LogSettings, NodeSettings, Pattern};
 use sojourn_web::Node;
 
 /// A node that serves files as `change` says.
