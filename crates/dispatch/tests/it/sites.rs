@@ -471,5 +471,17 @@ fn the_geographic_policy_chooses_the_nearest_in_the_region() {
         let least = among.iter().filter_map(km).fold(f64::INFINITY, f64::min);
         assert!(among.contains(&chosen));
         assert!(km(&chosen).map_or(least == f64::INFINITY, |km| km <= least + 1e-3), "{chosen:?} {least}");
+        // The further addresses: those in the region before the others, and of each the nearer before the farther ones.
+        let mut list = Vec::new();
+        dispatcher.answer(&request, chosen, Time(1), &mut list);
+        assert_eq!((list[0], list.len()), (chosen, 7));
+        if request.origin.region.is_some() {
+            let further = list[1..].windows(2).all(|pair| {
+                let [(one, km_of_one), (other, km_of_other)] =
+                    [&pair[0], &pair[1]].map(|id| (is_home(&id), km(id).unwrap_or(f64::INFINITY)));
+                one && !other || one == other && km_of_one <= km_of_other + 1e-3
+            });
+            assert!(further, "{list:?} of {places:?}");
+        }
     }
 }
