@@ -210,6 +210,9 @@ fn what_no_plan_can_be_made_of_is_refused_in_a_line() {
         ("cost = 5", "cost = -5", "from 0 up"),
         ("cost = 5", "cost = 5\nper = \"sevrers\"", "unknown choice"),
         ("cost = 5", "price = 5", "cost"),
+        ("unit = \"EUR\"", "growth = 0.5", "plan.growth is a factor of at least 1"),
+        ("unit = \"EUR\"", "growth = inf", "plan.growth is a factor of at least 1"),
+        ("unit = \"EUR\"", "offers = 0", "plan.offers is at least 1"),
         ("key = \"servers\"", "key = \"sevrers\"", "servers"),
         ("[[plan.choice]]\nkey = \"servers\"\nvalues = \"1..10\"\ncost = 5", "", "[[plan.choice]]"),
     ] {
