@@ -6,6 +6,9 @@
 //! [`Detail::Explained`] each choice also says what every candidate had to offer, for readers; a replay passes it over.
 //! The price is a line of 100 to 200 bytes per call, which is why recording is asked for.
 //!
+//! A record may go on in further files. Each begins with a line that names the one before, so that who replays them in their
+//! order replays all; none but the first can be replayed alone.
+//!
 //! Records have format 2. Those of format 1 are read as well, each line translated to what it would be in format 2.
 
 pub(crate) mod exact;
@@ -15,6 +18,7 @@ mod replay;
 use std::io::{self, BufWriter, Write};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sojourn_stats::{Span, Time};
 use thiserror::Error;
 
@@ -73,6 +77,10 @@ pub struct RecordedBackend {
 #[serde(rename_all = "snake_case")]
 enum Line<D> {
     Header(Header),
+    /// The first line of a further file of a record: what was before stands in this one.
+    Continues {
+        file: String,
+    },
     Choose {
         now: Time,
         request: Request,
@@ -205,6 +213,20 @@ impl Header {
                 DispatchError::MissingSignal(format!("the signal `{name}` is not known to this version"))
             })
         })
+    }
+}
+
+/// The first line of a file in which a record goes on that was in `file` before.
+pub fn continues(file: &str) -> String {
+    let line: Line<Decision> = Line::Continues { file: file.into() };
+    serde_json::to_string(&line).expect("it is plain JSON") + "\n"
+}
+
+/// The file before that a first line names, where the record of the file began in another one.
+pub fn continued(line: &[u8]) -> Option<String> {
+    match serde_json::from_slice(line) {
+        Ok(Line::<Value>::Continues { file }) => Some(file),
+        _ => None,
     }
 }
 

@@ -13,6 +13,7 @@ pub mod descriptors;
 mod error;
 pub mod headers;
 pub mod listen;
+mod memory;
 pub mod netlink;
 pub mod network;
 pub mod program;

@@ -30,6 +30,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use crate::ServeError;
 use crate::caller::Caller;
 use crate::current::Current;
+use crate::memory::Crowd;
 use conversation::Conversation;
 pub use counts::ConnectionCounts;
 use counts::{Counts, bump};
@@ -84,12 +85,14 @@ pub struct Connections {
     rules: Arc<Current<Rules>>,
     gate: Arc<Gate>,
     counts: Arc<Counts>,
+    awake: Arc<Crowd>,
 }
 
 impl Connections {
     /// Connections that are kept by these rules.
     pub fn new(rules: Rules) -> Connections {
-        Connections { rules: Current::new(Arc::new(rules)), gate: Arc::default(), counts: Arc::default() }
+        let (gate, counts, awake) = Default::default();
+        Connections { rules: Current::new(Arc::new(rules)), gate, counts, awake }
     }
 
     /// From now on these rules hold for connections that come in.
@@ -138,7 +141,8 @@ impl Connections {
             let tls = tls.as_ref().map(|tls| tls.get());
             let interim = Interim::default();
             let service = service(caller, &interim);
-            let speaking = Conversation { rules, counts, stop, interim }.speak(stream, tls, service);
+            let awake = Arc::clone(&self.awake);
+            let speaking = Conversation { rules, counts, stop, interim, awake }.speak(stream, tls, service);
             async move {
                 speaking.await;
                 drop(pass);

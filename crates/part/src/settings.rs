@@ -18,6 +18,7 @@ mod health;
 mod limits;
 pub mod loadd;
 pub mod node;
+mod record;
 mod reports;
 mod section;
 pub mod switch;
@@ -37,6 +38,7 @@ pub use sojourn_stats::config::{Wrong, seed};
 pub use backend::{backends, read_backend};
 pub use health::Checks;
 pub use limits::Limits;
+pub use record::RecordLimits;
 pub use reports::{Echoes, REPORTER_MAX, Reports, Upstream, check_reporting};
 pub use section::Section;
 

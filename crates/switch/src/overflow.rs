@@ -44,7 +44,7 @@ impl Sites {
         let settings =
             FrontSettings { seed: config.decider.seed, limit: config.overflow_limit, ..FrontSettings::new(POLICY) };
         let mut front = Front::new(&settings, &names, &Catalogue::default(), Signals::SWITCH, "overflow")?;
-        record(&mut front, config.record.as_deref().map(record_path).as_deref(), config.explain)?;
+        record(&mut front, config.record.as_deref().map(record_path).as_deref(), config.record_limits, config.explain)?;
         let site = |(name, address): (String, Ipv4Addr)| Site { name, address, mark: Mark(0), connections: 0, open: 0 };
         let places = config.others().map(|site| (site.name.clone(), site.address));
         Ok(Some(Sites { front, known: places.map(site).collect() }))

@@ -61,6 +61,9 @@ pub fn replay_with(
         Ok(Line::Header(header)) => {
             return Err(wrong(1, format!("format {}; this version reads formats 1 to {FORMAT}", header.format)));
         }
+        Ok(Line::Continues { file }) => {
+            return Err(wrong(1, format!("it goes on from `{file}`; name the record's files from the first on")));
+        }
         Ok(_) => return Err(wrong(1, "it should say how the dispatcher was made".into())),
         Err(error) => return Err(wrong(1, format!("it is no record of decisions ({error})"))),
     };
@@ -106,6 +109,7 @@ fn step(dispatcher: &mut Dispatcher, line: Line<Value>) -> Result<Option<(Time, 
     let differs = |now, recorded: Value, replayed: Value| (recorded != replayed).then_some((now, recorded, replayed));
     match line {
         Line::Header(_) => Err("a second header".into()),
+        Line::Continues { .. } => Ok(None),
         Line::Choose { now, request, tried, decision, .. } => {
             let replayed = dispatcher.choose(&request, &tried, now);
             Ok(differs(now, decision, reread(&replayed)))

@@ -67,6 +67,7 @@ probes = { at_most = 2, refresh = "90 s" }
 fall = 2
 rise = 4
 record = "decisions.jsonl"
+record_limits = { max_size = "1 MB", keep = 3 }
 explain = true
 
 [[zone.service.site]]
@@ -189,4 +190,38 @@ fn who_may_ask_is_said_in_one_way() {
         let error = why(line).expect_err(line);
         assert!(error.contains("dns.toml:1: ") && error.contains(wrong), "{error}");
     }
+}
+
+#[test]
+fn impossible_limits_of_a_record_are_refused() {
+    let folder = folder();
+    let zone = "listen = [\"127.0.0.1:0\"]\n[[zone]]\nname = \"a.test\"\nns = [\"ns.example.net\"]\n";
+    let site = "[[zone.service.site]]\nname = \"c1\"\naddress = \"10.0.0.1\"\n";
+    let with = |lines: &str| {
+        let service = "[[zone.service]]\nname = \"www\"\npolicy = \"random\"\nttl = \"60 s\"\n";
+        read(&folder, &format!("{zone}{service}{lines}\n{site}")).map(drop)
+    };
+    for (lines, wrong) in [
+        (
+            "record_limits = { keep = 3 }",
+            ":9: zone[0].service[0].record_limits.keep: there is no record; name its file",
+        ),
+        (
+            "record = \"r\"\nrecord_limits = { max_size = \"1 kB\" }",
+            ":10: zone[0].service[0].record_limits.max_size: 1 kB: a file takes at least 100 kB",
+        ),
+        (
+            "record = \"r\"\nrecord_limits = { max_age = \"1 ms\" }",
+            ":10: zone[0].service[0].record_limits.max_age: 1 ms: a file lasts at least 1 s",
+        ),
+        (
+            "record = \"r\"\nrecord_limits = { keep = 0 }",
+            ":10: zone[0].service[0].record_limits.keep: 0: the file that is written is kept",
+        ),
+        ("record = \"r\"\nrecord_limits = { max_sise = 3 }", ":10: "),
+    ] {
+        let error = with(lines).expect_err(lines);
+        assert!(error.contains(wrong), "{error}");
+    }
+    assert_eq!(with("record = \"r\"\nrecord_limits = { max_size = \"100 kB\", max_age = \"1 d\", keep = 1 }"), Ok(()));
 }

@@ -2,10 +2,12 @@
 
 use std::convert::Infallible;
 use std::error::Error;
+use std::future::poll_fn;
 use std::io;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use hyper::body::{Body, Incoming};
@@ -18,15 +20,16 @@ use socket2::SockRef;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, watch};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use super::activity::{Activity, Look, Watched};
 use super::counts::{Counts, bump};
-use super::head::{TOO_LATE, timed};
+use super::head::{HeadTimer, Heard, REST, TOO_LATE, timed};
 use super::interim::Interim;
 use super::rules::Rules;
 use super::stream::Stream;
+use crate::memory::Crowd;
 
 /// How long a client may take to read a last word, and to end what it still sends.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -40,6 +43,8 @@ pub(super) struct Conversation {
     pub(super) counts: Arc<Counts>,
     pub(super) stop: watch::Receiver<bool>,
     pub(super) interim: Interim,
+    /// The connections that do not rest.
+    pub(super) awake: Arc<Crowd>,
 }
 
 impl Conversation {
@@ -57,13 +62,15 @@ impl Conversation {
         let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(self.rules.patience.as_std()));
         let stream = match tls {
             None => Stream::Plain(stream),
-            Some(config) => match self.shake_hands(stream, config).await {
+            // In boxes, what only TLS needs: every connection would be as large.
+            Some(config) => match Box::pin(self.shake_hands(stream, config)).await {
                 Some(stream) => stream,
                 None => return,
             },
         };
         if stream.is_http2() {
-            self.speak_http2(stream, service).await;
+            let _awake = self.awake.join();
+            Box::pin(self.speak_http2(stream, service)).await;
         } else {
             self.speak_http1(stream, service).await;
         }
@@ -87,26 +94,73 @@ impl Conversation {
         B: Body + 'static,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
-        let (stream, timer) = timed(stream, self.rules.head_timeout.as_std(), self.interim.clone());
+        // What came with a handshake is not in the socket any more.
+        let mut patience = if stream.is_tls() { None } else { Some(self.rules.idle()) };
+        let (mut stream, timer) = timed(stream, self.rules.head_timeout.as_std(), self.interim.clone());
         let activity = Rc::new(Activity::new(Arc::clone(&self.counts)));
+        loop {
+            if let Some(patience) = patience {
+                let mut stop = self.stop.clone();
+                tokio::select! {
+                    biased;
+                    () = stream.comes() => {}
+                    // What has arrived meanwhile is answered.
+                    _ = stop.wait_for(|stop| *stop) => {}
+                    () = timer.until(Instant::now() + patience) => return,
+                }
+            }
+            let awake = self.awake.join();
+            // In a box, so that a connection that rests is no larger than what it needs for that.
+            let rests = Box::pin(self.answer_http1(stream, timer.clone(), &service, &activity)).await;
+            drop(awake);
+            match rests {
+                Some(rests) => stream = rests,
+                None => return,
+            }
+            patience = Some(self.rules.idle().saturating_sub(REST));
+        }
+    }
+
+    /// Answers what comes, until the connection ends; gives it back when it rests.
+    async fn answer_http1<S, B>(
+        &self,
+        stream: Heard,
+        timer: HeadTimer,
+        service: &S,
+        activity: &Rc<Activity>,
+    ) -> Option<Heard>
+    where
+        S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible> + 'static,
+        S::Future: 'static,
+        B: Body + 'static,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+    {
         let enough = Rc::new(Notify::new());
-        let service = service_fn(|request| self.answer(&service, request, &activity, &enough));
-        let mut connection = self.rules.http1(timer).serve_connection(stream, service);
+        let service = service_fn(|request| self.answer(service, request, activity, &enough));
+        let mut connection = self.rules.http1(timer.clone()).serve_connection(stream, service);
         let mut stop = self.stop.clone();
         let told = async {
             let _ = stop.wait_for(|stop| *stop).await;
             // What has arrived meanwhile is read before the connection may count as idle.
             tokio::task::yield_now().await;
         };
+        let rests_or_ends = poll_fn(|cx| match std::pin::Pin::new(&mut connection).poll(cx) {
+            Poll::Pending if timer.may_rest() && self.interim.is_flushed() => Poll::Ready(None),
+            polled => polled.map(Some),
+        });
         let ended = tokio::select! {
             biased;
-            ended = &mut connection => ended,
+            ended = rests_or_ends => ended,
             () = told => {
                 std::pin::Pin::new(&mut connection).graceful_shutdown();
-                (&mut connection).await
+                Some((&mut connection).await)
             }
         };
         let mut parts = connection.into_parts();
+        let Some(ended) = ended else {
+            parts.io.put_back(parts.read_buf);
+            return Some(parts.io);
+        };
         let stream = parts.io.stream();
         match ended {
             // A socket that is closed with something unread takes back what was sent.
@@ -138,6 +192,7 @@ impl Conversation {
             Err(error) if is_late(&error) => bump(&self.counts.too_slow),
             Err(_) => {}
         }
+        None
     }
 
     async fn speak_http2<S, B>(self, stream: Stream, service: S)

@@ -5,7 +5,11 @@
 //! price is a flag per connection that every read sets. All sleeps of a connection share one entry in the runtime's timers,
 //! which is set anew only when it rings or would ring too late: a request sets none. The price: it rings for heads that have
 //! long come, once in a time-out.
+//!
+//! A connection on which nothing comes for [`REST`] is taken out of hyper's hands, whose buffers take more than 16 kB, and given
+//! to it again when something comes.
 
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
+use hyper::body::Bytes;
 use hyper::rt::{Read, ReadBufCursor, Sleep, Timer, Write};
 use hyper_util::rt::TokioIo;
 
@@ -22,17 +27,25 @@ use super::stream::Stream;
 /// The answer to a head that was begun and not finished in time.
 pub(super) const TOO_LATE: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
+/// How long nothing has to come and to go until a connection rests.
+pub(super) const REST: Duration = Duration::from_secs(2);
+
 /// A connection that knows whether a byte has come since its timer began to wait.
 pub(super) struct Heard {
     io: TokioIo<Stream>,
     byte_came: Arc<AtomicBool>,
     interim: Interim,
+    /// What hyper had read when it gave the connection back; it is read again first.
+    unread: Bytes,
 }
 
 /// The timer of one connection.
+#[derive(Clone)]
 pub(super) struct HeadTimer {
     head_timeout: Duration,
     byte_came: Arc<AtomicBool>,
+    /// No byte has come for [`REST`].
+    may_rest: Arc<AtomicBool>,
     alarm: Arc<Alarm>,
 }
 
@@ -44,7 +57,10 @@ struct Wait {
     deadline: tokio::time::Instant,
     /// None once the head has begun.
     head_timeout: Option<Duration>,
+    /// None once that was so long ago, or the head has begun.
+    rest_at: Option<tokio::time::Instant>,
     byte_came: Arc<AtomicBool>,
+    may_rest: Arc<AtomicBool>,
     alarm: Arc<Alarm>,
 }
 
@@ -52,13 +68,40 @@ struct Wait {
 pub(super) fn timed(stream: Stream, head_timeout: Duration, interim: Interim) -> (Heard, HeadTimer) {
     let byte_came = Arc::new(AtomicBool::new(false));
     let alarm = Arc::new(Alarm(Mutex::new(Box::pin(tokio::time::sleep(head_timeout)))));
-    let timer = HeadTimer { head_timeout, byte_came: Arc::clone(&byte_came), alarm };
-    (Heard { io: TokioIo::new(stream), byte_came, interim }, timer)
+    let timer = HeadTimer { head_timeout, byte_came: Arc::clone(&byte_came), may_rest: Arc::default(), alarm };
+    (Heard { io: TokioIo::new(stream), byte_came, interim, unread: Bytes::new() }, timer)
 }
 
 impl Heard {
     pub(super) fn stream(&mut self) -> &mut Stream {
         self.io.inner_mut()
+    }
+
+    /// What was read of it is read again.
+    pub(super) fn put_back(&mut self, unread: Bytes) {
+        self.unread = unread;
+    }
+
+    /// Waits until there is something to be read, or its end.
+    pub(super) async fn comes(&self) {
+        if self.unread.is_empty() {
+            // A wake-up alone may be for nothing; an error shows itself to who reads.
+            let _ = self.io.inner().socket().peek(&mut [0]).await;
+        }
+    }
+}
+
+impl HeadTimer {
+    /// Whether nothing has come for so long that the connection may rest, once.
+    pub(super) fn may_rest(&self) -> bool {
+        self.may_rest.load(Ordering::Relaxed)
+            && self.may_rest.swap(false, Ordering::Relaxed)
+            && !self.byte_came.load(Ordering::Relaxed)
+    }
+
+    /// Waits until then, in the place of the last sleep.
+    pub(super) async fn until(&self, deadline: tokio::time::Instant) {
+        poll_fn(|cx| self.alarm.rings_at(deadline, cx)).await;
     }
 }
 
@@ -69,8 +112,11 @@ impl Timer for HeadTimer {
 
     fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn Sleep>> {
         self.byte_came.store(false, Ordering::Relaxed);
+        self.may_rest.store(false, Ordering::Relaxed);
         let (byte_came, alarm) = (Arc::clone(&self.byte_came), Arc::clone(&self.alarm));
-        Box::pin(Wait { deadline: deadline.into(), head_timeout: Some(self.head_timeout), byte_came, alarm })
+        let (may_rest, head_timeout) = (Arc::clone(&self.may_rest), Some(self.head_timeout));
+        let rest_at = Some(tokio::time::Instant::now() + REST);
+        Box::pin(Wait { deadline: deadline.into(), head_timeout, rest_at, byte_came, may_rest, alarm })
     }
 }
 
@@ -84,6 +130,12 @@ impl Future for Wait {
             && let Some(head_timeout) = self.head_timeout.take()
         {
             self.deadline = tokio::time::Instant::now() + head_timeout;
+            self.rest_at = None;
+        }
+        if let Some(rest_at) = self.rest_at.filter(|rest_at| *rest_at < self.deadline) {
+            ready!(self.alarm.rings_at(rest_at, cx));
+            self.rest_at = None;
+            self.may_rest.store(true, Ordering::Relaxed);
         }
         self.alarm.rings_at(self.deadline, cx)
     }
@@ -107,7 +159,18 @@ impl Alarm {
 }
 
 impl Read for Heard {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        mut buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        if !self.unread.is_empty() {
+            let length = self.unread.len().min(buffer.remaining());
+            let again = self.unread.split_to(length);
+            buffer.put_slice(&again);
+            self.byte_came.store(true, Ordering::Relaxed);
+            return Poll::Ready(Ok(()));
+        }
         ready!(Pin::new(&mut self.io).poll_read(cx, buffer))?;
         // Of the end too, at which no head is waited for any more.
         self.byte_came.store(true, Ordering::Relaxed);
@@ -125,7 +188,9 @@ impl Write for Heard {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Heard { io, interim, .. } = &mut *self;
         ready!(interim.before_flush(io.inner_mut(), cx))?;
-        Pin::new(io).poll_flush(cx)
+        ready!(Pin::new(io).poll_flush(cx))?;
+        interim.set_flushed();
+        Poll::Ready(Ok(()))
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -28,8 +28,10 @@ pub struct Interim(Arc<Outbox>);
 struct Outbox {
     waiting: Mutex<Waiting>,
     has_any: AtomicBool,
-    /// Something was written since the last flush: it may go on.
+    /// Something was written since hyper last had nothing left to write: it may go on.
     is_amid: AtomicBool,
+    /// Something was written since all was with the kernel.
+    is_unflushed: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -75,12 +77,23 @@ impl Interim {
         }
     }
 
+    /// Whether all that was to be written is with the kernel.
+    pub(super) fn is_flushed(&self) -> bool {
+        !self.has_any() && !self.0.is_unflushed.load(Ordering::Relaxed)
+    }
+
+    /// It is.
+    pub(super) fn set_flushed(&self) {
+        self.0.is_unflushed.store(false, Ordering::Relaxed);
+    }
+
     /// Lets those go out that come before what is to be written now.
     pub(super) fn before_write<W: AsyncWrite + Unpin>(&self, io: &mut W, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.has_any() && !self.waiting().is_behind {
             ready!(self.write(io, cx))?;
         }
         self.0.is_amid.store(true, Ordering::Relaxed);
+        self.0.is_unflushed.store(true, Ordering::Relaxed);
         Poll::Ready(Ok(()))
     }
 
@@ -91,6 +104,7 @@ impl Interim {
     }
 
     fn write<W: AsyncWrite + Unpin>(&self, io: &mut W, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0.is_unflushed.store(true, Ordering::Relaxed);
         let mut waiting = self.waiting();
         waiting.is_behind = false;
         while !waiting.bytes.is_empty() {

@@ -1,5 +1,7 @@
 //! What a client may take: connections, time and memory.
 
+use std::time::Duration;
+
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::TokioTimer;
 use serde::{Deserialize, Serialize};
@@ -19,6 +21,13 @@ pub const HANDSHAKE_TIMEOUT: Span = Span(10_000_000_000);
 
 /// Requests of a connection of HTTP/2 that may be in flight at once where nothing else is said, as in nginx.
 pub const STREAMS: u32 = 128;
+
+/// Bytes that a connection may hold of what its client has sent and of what it has not yet taken: a head longer than this is
+/// refused unless `head_size` says more, as by nginx. hyper's own 400 kB would be taken by each client that takes nothing.
+const BUFFER: usize = 32 << 10;
+
+/// The same of a stream of HTTP/2, of what was not yet taken.
+const STREAM_BUFFER: usize = 64 << 10;
 
 /// Streams that a client may open and reset before they were looked at, and those that the server may have to reset: more is
 /// an attack ("rapid reset", CVE-2023-44487, and "made you reset", CVE-2025-8671), and ends the connection.
@@ -86,11 +95,16 @@ impl Rules {
         }
     }
 
+    /// How long a connection may wait for a request to begin.
+    pub(super) fn idle(&self) -> Duration {
+        if self.keep_alive == Span::ZERO { KEEP_ALIVE } else { self.keep_alive }.as_std()
+    }
+
     /// How a connection of HTTP/1 is served.
     pub(super) fn http1(&self, timer: HeadTimer) -> http1::Builder {
         let mut http = http1::Builder::new();
-        let idle = if self.keep_alive == Span::ZERO { KEEP_ALIVE } else { self.keep_alive };
-        http.keep_alive(self.keep_alive > Span::ZERO).timer(timer).header_read_timeout(idle.as_std());
+        http.keep_alive(self.keep_alive > Span::ZERO).timer(timer).header_read_timeout(self.idle());
+        http.max_buf_size(self.head_size.unwrap_or(0).max(BUFFER));
         if let Some(most) = self.head_size {
             http.max_header_size(most);
         }
@@ -105,6 +119,7 @@ impl Rules {
             .max_concurrent_streams(self.streams)
             .max_pending_accept_reset_streams(early)
             .max_local_error_reset_streams(late)
+            .max_send_buf_size(STREAM_BUFFER)
             .keep_alive_interval(every)
             .keep_alive_timeout(patience);
         if let Some(most) = self.head_size {

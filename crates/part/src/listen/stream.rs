@@ -26,6 +26,10 @@ impl Stream {
         }
     }
 
+    pub(super) fn is_tls(&self) -> bool {
+        matches!(self, Stream::Tls(_))
+    }
+
     /// Whether both sides have agreed on HTTP/2.
     pub(super) fn is_http2(&self) -> bool {
         matches!(self, Stream::Tls(stream) if stream.get_ref().1.alpn_protocol() == Some(H2))

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sojourn_dispatch::FrontSettings;
 use sojourn_stats::Span;
 
-use super::{Checks, Limits, Reports, Settings, Upstream, Wrong, backends, check_reporting};
+use super::{Checks, Limits, RecordLimits, Reports, Settings, Upstream, Wrong, backends, check_reporting};
 use crate::{Backend, headers};
 
 /// Settings of what stands in front of servers, and does `F` with a request for which it has chosen one.
@@ -47,6 +47,9 @@ pub struct InFront<F: Face> {
     #[arg(long, value_name = "FILE")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record: Option<PathBuf>,
+    /// How large and how old the record's files may grow.
+    #[command(flatten)]
+    pub record_limits: RecordLimits,
     /// Socket at which it is told while it runs to drain a backend, or not (`sojourn ctl`)
     #[arg(long, value_name = "PATH")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -179,6 +182,7 @@ impl<F: Face> Default for InFront<F> {
             cookie: "SOJOURN".into(),
             classes: ["static", "dynamic", "secure"].map(Into::into).into(),
             record: None,
+            record_limits: RecordLimits::default(),
             control: None,
             explain: false,
             key_file: None,
@@ -245,6 +249,7 @@ impl<F: Face> InFront<F> {
             cookie,
             classes,
             record,
+            record_limits,
             control,
             explain,
             key_file,
@@ -267,6 +272,7 @@ impl<F: Face> InFront<F> {
             cookie,
             classes,
             record,
+            record_limits,
             control,
             explain,
             key_file,
@@ -352,6 +358,7 @@ impl<F: Face> Settings for InFront<F> {
             }
         }
         self.limits.check().map_err(|wrong| wrong.inside("limits"))?;
+        self.record_limits.check(self.record.is_some()).map_err(|wrong| wrong.inside("record_limits"))?;
         self.health.check().map_err(|wrong| wrong.inside("health"))?;
         check_reporting(self.key_file.as_deref(), &self.reports, &self.upstream, false)?;
         self.face.check(&backends).map_err(|wrong| wrong.inside("face"))

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use sojourn_dispatch::{FrontSettings, Limit};
 use sojourn_stats::Span;
 
-use super::{Reports, Settings, Upstream, Wrong};
+use super::{RecordLimits, Reports, Settings, Upstream, Wrong};
 use crate::Probe;
 pub use check::SERVERS_MAX;
 pub use mode::Mode;
@@ -88,6 +88,9 @@ pub struct SwitchSettings {
     #[arg(long, value_name = "FILE")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record: Option<PathBuf>,
+    /// How large and how old the record's files may grow.
+    #[command(flatten)]
+    pub record_limits: RecordLimits,
     /// Say in the record what each server had to offer
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub explain: bool,
@@ -168,6 +171,7 @@ impl Default for SwitchSettings {
             key_file: None,
             classes: ["static", "dynamic", "secure"].map(Into::into).into(),
             record: None,
+            record_limits: RecordLimits::default(),
             explain: false,
             keep: false,
             decider: FrontSettings::new(POLICY),

@@ -34,6 +34,11 @@ record = "decisions.jsonl"
 explain = true
 keep = true
 
+[record_limits]
+max_size = "100 MB"
+max_age = "24 h"
+keep = 7
+
 [decider]
 policy = "remaining-capacity"
 seed = 7
@@ -141,7 +146,8 @@ fn flags_have_the_names_that_guides_say() {
         flags::<SwitchSettings>(),
         format!(
             "config check service mode backend drain control idle connections overflow redirector overflow-limit accept \
-             key classes record explain keep policy seed poll limit fall rise heed-reports probe {reports} {echoes}"
+             key classes record record-max-size record-max-age record-keep explain keep policy seed poll limit fall rise \
+             heed-reports probe {reports} {echoes}"
         )
     );
     assert_eq!(flags::<SwitchServerSettings>(), "config check service mode front key also");

@@ -1,6 +1,7 @@
 //! Records of gateway, redirector and DNS, replayed by the verb; what differs, what breaks off, and what is no record.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -102,6 +103,46 @@ fn choices_are_made_again() {
     let (said, code) = replay(&broken);
     assert_eq!((&said["same"], code), (&json!(39), Some(0)), "{said}");
     assert_eq!(said["truncated_line"], text.lines().count() as u64, "{said}");
+}
+
+/// A record in several files is one: all of them are replayed, in their order and no other.
+#[test]
+fn a_record_in_several_files_is_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.jsonl");
+    let (record, limit) = (path.display().to_string(), ["--record-max-size", "100kB", "--policy", "random"]);
+    let node = child(&["node", "--child"]);
+    let backends = ["a", "b"].map(|name| format!("--backend={name}=127.0.0.1:{}", node.port()));
+    let gateway =
+        child(&[&["gateway", "--child", "--record", &record, &backends[0], &backends[1]], &limit[..]].concat());
+    let mut stream = std::net::TcpStream::connect(("127.0.0.1", gateway.port())).unwrap();
+    for _ in 0..1500 {
+        stream.write_all(b"GET /bytes/1 HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+        let mut reply = [0; 1024];
+        let mut read = 0;
+        while !reply[..read].windows(5).any(|end| end == b"\r\n\r\nx") {
+            read += stream.read(&mut reply[read..]).unwrap();
+        }
+    }
+    gateway.stop();
+    let named = |number| if number == 1 { record.clone() } else { format!("{record}-{number}") };
+    let all: Vec<String> = (1..).map(named).take_while(|file| Path::new(file).exists()).collect();
+    assert!(all.len() > 2, "{all:?}");
+    let replay = |files: &[&String]| {
+        let files = files.iter().map(|file| file.as_str());
+        sojourn(&["replay"].into_iter().chain(files).collect::<Vec<_>>())
+    };
+    let output = replay(&all.iter().collect::<Vec<_>>());
+    assert!(stdout(&output).ends_with(" backends: 1500 choices, all the same\n"), "{}", stdout(&output));
+    for (files, wrong) in [
+        (vec![&all[1]], "line 1: it goes on from `r.jsonl`; name the record's files from the first on"),
+        (vec![&all[0], &all[2]], "it goes on from `r.jsonl-2`"),
+        (vec![&all[0], &all[0]], "it is no file in which a record goes on"),
+    ] {
+        let output = replay(&files);
+        let said = stderr(&output);
+        assert!(output.status.code() == Some(2) && said.contains(wrong) && said.lines().count() == 1, "{said}");
+    }
 }
 
 /// Records of the format before can be replayed, too.

@@ -90,7 +90,7 @@ impl Decider {
         events: Events,
     ) -> Result<Decider, ServeError> {
         let mut front = front(config, catalogue)?;
-        record(&mut front, config.record.as_deref(), config.explain)?;
+        record(&mut front, config.record.as_deref(), config.record_limits, config.explain)?;
         let probes = config.health.probe != Probe::Off;
         for (backend, of) in front.backends().zip(&config.backends) {
             front.watch(backend, probes, config.reports.listen.is_some(), Time::ZERO);

@@ -24,7 +24,7 @@ const RATES_EXPIRE: Span = Span(130_000_000_000);
 
 /// Gets a front ready, before it learns or decides anything: `path` is where it records.
 pub(super) fn prepare(mut front: Front, config: &GatewaySettings, path: Option<&Path>) -> Result<Front, ServeError> {
-    record(&mut front, path, config.explain)?;
+    record(&mut front, path, config.record_limits, config.explain)?;
     let (checks, reports) = sources(config);
     front.backends().for_each(|backend| _ = front.watch(backend, checks, reports, clock::now()));
     if config.reports.listen.is_some() {

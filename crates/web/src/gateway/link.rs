@@ -20,6 +20,10 @@ use tokio::net::TcpStream;
 use super::board::Board;
 use super::upload::RequestBody;
 
+/// Bytes of a reply that are read at once, and of a request that wait to be taken. What a client does not take of its reply stays
+/// here and before the client. A head of a reply that is longer is malformed. Less costs more reads.
+const BUFFER: usize = 32 << 10;
+
 /// A connection to a backend.
 pub(super) struct Link {
     board: Rc<Board>,
@@ -57,7 +61,11 @@ impl Link {
             }
         };
         stream.set_nodelay(true)?;
-        let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+        let (sender, connection) = http1::Builder::new()
+            .max_buf_size(BUFFER)
+            .handshake(TokioIo::new(stream))
+            .await
+            .map_err(io::Error::other)?;
         board.count(backend).connections.add(1);
         board.tell(|_| Event::Opened { backend });
         Ok(Box::new(Link { board: Rc::clone(board), backend, address, sender, connection, ended: false, used: false }))

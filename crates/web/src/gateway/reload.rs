@@ -187,6 +187,7 @@ fn fixed_difference(next: &GatewaySettings, now: &GatewaySettings) -> Option<&'s
         ("threads", next.threads != now.threads),
         ("shared", next.shared != now.shared),
         ("record", next.record != now.record),
+        ("record_limits", next.record_limits != now.record_limits),
         ("control", next.control != now.control),
         ("explain", next.explain != now.explain),
         ("grace", next.grace != now.grace),

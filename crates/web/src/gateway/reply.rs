@@ -8,6 +8,9 @@ use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use super::flight::{Failure, Flight};
 use super::link::Link;
 
+/// A part of a reply of fewer bytes is copied where others follow.
+const SHORT: usize = 4 << 10;
+
 /// The body of a reply on its way to the client.
 pub(crate) enum Reply {
     Empty,
@@ -54,8 +57,11 @@ impl Upstream {
         let frame = ready!(frame);
         self.waits = false;
         match frame {
-            Some(Ok(frame)) => {
+            Some(Ok(mut frame)) => {
                 let bytes = frame.data_ref().map_or(0, |data| data.len() as u64);
+                if !self.body.is_end_stream() {
+                    frame = frame.map_data(compact);
+                }
                 if self.body.is_end_stream() {
                     self.finish(bytes, context);
                 } else {
@@ -83,6 +89,11 @@ impl Upstream {
         self.link = None;
         Stopped(failure)
     }
+}
+
+/// A short part of a reply in as little memory as it needs: as it came, it keeps a whole buffer.
+fn compact(data: Bytes) -> Bytes {
+    if data.len() < SHORT { Bytes::copy_from_slice(&data) } else { data }
 }
 
 impl Body for Reply {

@@ -50,7 +50,7 @@ pub(super) fn begin_record(front: &mut Front, config: &ServiceSettings, before: 
         0 => path.clone(),
         further => PathBuf::from(format!("{}.{further}", path.display())),
     };
-    record(front, Some(&path), config.explain)?;
+    record(front, Some(&path), config.record_limits, config.explain)?;
     Ok(before + 1)
 }
 
@@ -86,7 +86,8 @@ impl Inside {
             self.config.client_rates == config.client_rates,
             self.config.probing() == config.probing(),
             (self.config.fall, self.config.rise) == (config.fall, config.rise),
-            (&self.config.record, self.config.explain) == (&config.record, config.explain),
+            (&self.config.record, self.config.record_limits, self.config.explain)
+                == (&config.record, config.record_limits, config.explain),
             (self.around.seed, self.around.clients) == (around.seed, around.clients),
             self.around.takes_reports == around.takes_reports,
         ];

@@ -10,7 +10,7 @@ use sojourn_dispatch::{ClientRules, FrontSettings, Location, TtlRule};
 use sojourn_stats::Span;
 
 use super::{DnsSettings, Wrong, each, text};
-use crate::settings::REPORTER_MAX;
+use crate::settings::{REPORTER_MAX, RecordLimits};
 
 /// The most sites that an answer names.
 pub const ANSWERS_MAX: usize = 8;
@@ -51,6 +51,9 @@ pub struct ServiceSettings {
     pub rise: u32,
     /// Where decisions are recorded.
     pub record: Option<PathBuf>,
+    /// How large and how old the record's files may grow.
+    #[serde(default)]
+    pub record_limits: RecordLimits,
     /// Whether the record says what each site had to offer.
     #[serde(default)]
     pub explain: bool,
@@ -164,6 +167,7 @@ impl ServiceSettings {
             fall: fall(),
             rise: rise(),
             record: None,
+            record_limits: RecordLimits::default(),
             explain: false,
             sites,
         }
@@ -179,6 +183,7 @@ impl ServiceSettings {
     pub(super) fn check(&self, name: &str, whole: &DnsSettings) -> Result<(), Wrong> {
         let wrong = |key: &str, what: &str| Err(Wrong::new(key, what));
         let has_reports = whole.reports.is_some();
+        self.record_limits.check(self.record.is_some()).map_err(|wrong| wrong.inside("record_limits"))?;
         match self.ttl.rule {
             TtlRule::Variable if !has_reports => {
                 return wrong("ttl", "`variable` goes by the load of the sites: add `[reports]`");

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use sojourn_stats::{Bytes, Span};
 
 use super::super::gateway::{Exemplary, Named};
-use super::super::{REPORTER_MAX, Wrong};
+use super::super::{REPORTER_MAX, RecordLimits, Wrong};
 use crate::headers;
 
 /// A cluster of nodes, each of which serves a request or sends its client to the node that would serve it first
@@ -87,6 +87,9 @@ pub struct ClusterSettings {
     #[arg(long, value_name = "FILE")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record: Option<PathBuf>,
+    /// How large and how old the record's files may grow.
+    #[command(flatten)]
+    pub record_limits: RecordLimits,
     /// Say why in the reply header x-sojourn-reason
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub explain: bool,
@@ -221,6 +224,7 @@ impl Default for ClusterSettings {
             every: Span(2_500_000_000),
             oracle: None,
             record: None,
+            record_limits: RecordLimits::default(),
             explain: false,
             copies: None,
             copies_after: 3,
@@ -260,6 +264,7 @@ impl ClusterSettings {
     /// Whether a node of this name can be one of it.
     pub(super) fn check(&self, name: &str) -> Result<(), Wrong> {
         let wrong = |key: String, what: String| Err(Wrong::new(key, what));
+        self.record_limits.check(self.record.is_some()).map_err(|wrong| wrong.inside("record_limits"))?;
         if self.service.is_empty() {
             return wrong("service".into(), "write the host that clients ask for, e.g. `www.example.org`".into());
         }

@@ -63,6 +63,7 @@ pub(super) fn front(settings: &SwitchSettings) -> Result<(), Wrong> {
     if settings.connections == 0 {
         return wrong("connections", "0 connections: a switch remembers at least 1".into());
     }
+    settings.record_limits.check(settings.record.is_some()).map_err(|wrong| wrong.inside("record_limits"))?;
     if settings.explain && settings.record.is_none() {
         return wrong("explain", "it is said in the record; name its file (`--record`)".into());
     }

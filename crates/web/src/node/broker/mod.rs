@@ -145,7 +145,7 @@ impl Broker {
         }
         let oracle = read_oracle(&cluster, &node.classes)?;
         let mut front = front(&cluster, node, all.iter().map(|member| &member.name))?;
-        record(&mut front, cluster.record.as_deref(), cluster.explain)?;
+        record(&mut front, cluster.record.as_deref(), cluster.record_limits, cluster.explain)?;
         front.set_hardware(OWN, resolved.hardware);
         let now = clock::now();
         for (hardware, number) in resolved.of_peers.iter().zip(1..) {
