@@ -1,8 +1,10 @@
 //! How many requests per second can a backend take? Learned, at every report, from what it was sent and how it fared.
 //!
-//! Policies that ask for room rest on it, and no server says it of itself. Capacity is the rate at which the backend would
-//! be busy all the time; beyond it response time grows without bound (Agarwal 2001, section 3.5, has the front node
-//! estimate it at every load update, and leaves open how). Estimators are named and can be exchanged; they read no clock and
+//! Policies that ask for room rest on it, and no server says it of itself. An estimator learns the rate of saturation, at
+//! which the backend would be busy all the time; beyond it response time grows without bound. Long before that it is long.
+//! Agarwal (2001, section 3.5) calls capacity what a server "can serve without significant increase in response time", has
+//! the front node estimate it at every load update, and leaves open how. So a [`Rule`] says which share of saturation counts
+//! as capacity. Estimators are named and can be exchanged; they read no clock and
 //! are told one [`Interval`] after another. What they learned fades by a fiftieth per report, so that they follow a backend
 //! that changes; the price is that no estimate is surer than what some fifty reports can tell: the mean demand of n requests
 //! is off by its coefficient of variation over the square root of n.
@@ -57,6 +59,45 @@ pub static ESTIMATORS: &[(&str, &str)] = &[
 
 /// The name of the estimator that is taken where none is named.
 pub const DEFAULT: &str = "busy-share";
+
+/// What counts as the capacity of a backend.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rule {
+    /// What learns the rate of saturation, one of [`ESTIMATORS`].
+    pub estimator: &'static str,
+    /// The share of that rate that is its capacity, above 0 and at most 1.
+    pub at: f64,
+}
+
+impl Rule {
+    /// The rule of this estimator and this share.
+    ///
+    /// # Errors
+    /// As [`known`] and [`share`].
+    pub fn new(estimator: &str, at: f64) -> Result<Rule, DispatchError> {
+        Ok(Rule { estimator: known(estimator)?, at: share(at)? })
+    }
+}
+
+impl Default for Rule {
+    /// The default estimator, and saturation.
+    fn default() -> Rule {
+        Rule { estimator: DEFAULT, at: 1.0 }
+    }
+}
+
+/// A share of saturation that can count as capacity.
+///
+/// # Errors
+/// On what is not above 0 and at most 1.
+pub fn share(at: f64) -> Result<f64, DispatchError> {
+    if at > 0.0 && at <= 1.0 {
+        return Ok(at);
+    }
+    Err(DispatchError::Policy(format!(
+        "{at} of saturation is no capacity; write a share above 0 and at most 1, e.g. 0.7"
+    )))
+}
 
 /// Makes the estimator of this name.
 ///

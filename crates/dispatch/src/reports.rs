@@ -17,7 +17,7 @@ use std::hash::Hash;
 use sojourn_stats::{Span, Stream, Time};
 
 use crate::Report;
-use crate::capacity::{DEFAULT, Estimator, Interval, estimator};
+use crate::capacity::{Estimator, Interval, Rule, estimator};
 
 /// A considerable change of the busy share of the processor: a tenth of the capacity.
 pub const CHANGE: f32 = 0.1;
@@ -73,6 +73,8 @@ pub struct Account {
     /// It has completed nothing lately, while it was overloaded.
     is_stuck: bool,
     learned: Box<dyn Estimator>,
+    /// The share of saturation that counts as capacity.
+    at: f64,
 }
 
 /// What a decider tells of its backends: one server of high capacity.
@@ -135,16 +137,17 @@ impl Totals {
 impl Account {
     /// Knows what was done until `at`.
     pub fn new(at: Time, totals: Totals) -> Account {
-        Account::learning(at, totals, DEFAULT)
+        Account::learning(at, totals, Rule::default())
     }
 
-    /// The same, with another estimator of capacity.
+    /// The same, with another rule of capacity.
     ///
     /// # Panics
     /// On a name that [`known`](crate::capacity::known) does not give.
-    pub fn learning(at: Time, totals: Totals, by: &'static str) -> Account {
-        let learned = estimator(by).expect("its name was looked up");
-        Account { known: (at, totals), renewed: None, rate: 0.0, latency: None, is_stuck: false, learned }
+    pub fn learning(at: Time, totals: Totals, by: Rule) -> Account {
+        let learned = estimator(by.estimator).expect("its name was looked up");
+        let known = (at, totals);
+        Account { known, renewed: None, rate: 0.0, latency: None, is_stuck: false, learned, at: by.at }
     }
 
     /// What was done until `at` is not its business: the backend counts anew. What was learned stays.
@@ -182,7 +185,7 @@ impl Account {
     pub fn recall(&self, report: &mut Report) {
         report.latency = self.latency;
         // What is not known yet is 0.
-        let capacity = self.learned.capacity().unwrap_or(0.0);
+        let capacity = self.learned.capacity().unwrap_or(0.0) * self.at;
         let room = if self.is_stuck { 0.0 } else { (capacity - self.rate).max(0.0) };
         (report.capacity, report.room) = (capacity as f32, room as f32);
     }

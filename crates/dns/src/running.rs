@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use sojourn_bed::Events;
-use sojourn_dispatch::capacity;
+use sojourn_dispatch::capacity::Rule;
 use sojourn_part::settings::dns::{DnsSettings, ZoneSettings};
 use sojourn_part::settings::{Given, Wrong};
 use sojourn_part::{ServeError, clock};
@@ -205,8 +205,9 @@ pub fn check(settings: &DnsSettings) -> Result<(), Wrong> {
 pub(super) fn key_of_reports(settings: &DnsSettings) -> Result<Option<ReportsConfig>, Wrong> {
     let Some(reports) = &settings.reports else { return Ok(None) };
     let key = Key::read(&reports.key_file).map_err(|why| Wrong::new("reports.key_file", why))?;
-    let estimator = capacity::known(&reports.estimator).map_err(|why| Wrong::new("reports.estimator", why))?;
-    Ok(Some(ReportsConfig { estimator, ..ReportsConfig::new(reports.listen, key) }))
+    let capacity = Rule::new(&reports.estimator, reports.capacity.at);
+    let capacity = capacity.map_err(|why| Wrong::new("reports.estimator", why))?;
+    Ok(Some(ReportsConfig { capacity, ..ReportsConfig::new(reports.listen, key) }))
 }
 
 fn places(settings: &DnsSettings) -> Result<Places, Wrong> {

@@ -39,7 +39,7 @@ pub use backend::{backends, read_backend};
 pub use health::Checks;
 pub use limits::Limits;
 pub use record::RecordLimits;
-pub use reports::{Echoes, REPORTER_MAX, Reports, Upstream, check_reporting};
+pub use reports::{CapacityShare, Echoes, REPORTER_MAX, Reports, Upstream, check_reporting};
 pub use section::Section;
 
 /// The settings of a part.

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sojourn_dispatch::BackendId;
-use sojourn_dispatch::capacity::{DEFAULT, known};
+use sojourn_dispatch::capacity::Rule;
 use sojourn_part::settings::Reports;
 use sojourn_part::{ServeError, clock};
 use sojourn_stats::{Span, Time};
@@ -20,23 +20,23 @@ pub struct ReportsConfig {
     pub listen: SocketAddr,
     /// The key that the daemons have too.
     pub key: Key,
-    /// Name of what learns capacity from them, one of [`ESTIMATORS`](sojourn_dispatch::capacity::ESTIMATORS).
-    pub estimator: &'static str,
+    /// What counts as the capacity that is learned from them.
+    pub capacity: Rule,
 }
 
 impl ReportsConfig {
     /// Reports that are signed with `key` and come to `listen`.
     pub fn new(listen: SocketAddr, key: Key) -> ReportsConfig {
-        ReportsConfig { listen, key, estimator: DEFAULT }
+        ReportsConfig { listen, key, capacity: Rule::default() }
     }
 
     /// Reports as settings have them; none where nothing listens.
     ///
     /// # Errors
-    /// When there is no such estimator.
+    /// When there is no such estimator, or no such share of saturation.
     pub fn from_settings(reports: &Reports, key: Key) -> Result<Option<ReportsConfig>, ServeError> {
         let Some(listen) = reports.listen else { return Ok(None) };
-        Ok(Some(ReportsConfig { listen, key, estimator: known(&reports.estimator)? }))
+        Ok(Some(ReportsConfig { listen, key, capacity: Rule::new(&reports.estimator, reports.capacity.at)? }))
     }
 }
 
@@ -72,7 +72,7 @@ impl Inbox {
             Some(names) => Receiver::new(config.key.clone(), names, clock::now()),
             None => Receiver::of_any(config.key.clone(), clock::now()),
         };
-        let receiver = receiver.learning(config.estimator);
+        let receiver = receiver.learning(config.capacity);
         let heard = Arc::new(Mutex::new(Heard { receiver, addresses: Vec::new() }));
         let ears = Ears { socket: Arc::new(socket.try_clone().map_err(refused)?), heard };
         Ok(Inbox { socket, ears })

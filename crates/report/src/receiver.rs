@@ -19,7 +19,7 @@ use std::collections::HashMap;
 
 use ring::hmac;
 use ring::rand::SystemRandom;
-use sojourn_dispatch::capacity::DEFAULT;
+use sojourn_dispatch::capacity::Rule;
 use sojourn_dispatch::reports::{Account, Rates, SILENT_HEARTBEATS, Totals, earliest};
 use sojourn_dispatch::{BackendId, Report, RoundTrip, Signals};
 use sojourn_stats::{Span, Time};
@@ -67,8 +67,8 @@ pub struct Receiver {
     exchanged: Exchanged,
     /// It takes reports of any sender that has the key.
     admits: bool,
-    /// What learns capacity.
-    estimator: &'static str,
+    /// What counts as capacity.
+    capacity: Rule,
 }
 
 /// What became of a datagram.
@@ -125,7 +125,7 @@ impl Receiver {
             dropped: Dropped::default(),
             exchanged: Exchanged::default(),
             admits: false,
-            estimator: DEFAULT,
+            capacity: Rule::default(),
         }
     }
 
@@ -134,10 +134,10 @@ impl Receiver {
         Receiver { admits: true, ..Receiver::new(key, &[], now) }
     }
 
-    /// The same with this estimator of capacity, one of [`ESTIMATORS`](sojourn_dispatch::capacity::ESTIMATORS).
+    /// The same with this rule of capacity.
     #[must_use]
-    pub fn learning(self, estimator: &'static str) -> Receiver {
-        Receiver { estimator, ..self }
+    pub fn learning(self, capacity: Rule) -> Receiver {
+        Receiver { capacity, ..self }
     }
 
     /// Waits for reports of a sender of this name from now on, if it does not already; gives the number of its backend.
@@ -268,7 +268,7 @@ impl Receiver {
                 Ok(())
             }
             Body::Load(load) => {
-                let report = sender.take(&load, message.measured, Time(now.0.saturating_sub(age.0)), self.estimator)?;
+                let report = sender.take(&load, message.measured, Time(now.0.saturating_sub(age.0)), self.capacity)?;
                 sender.heard = now;
                 if load.is_empty != sender.is_lost {
                     sender.is_lost = load.is_empty;
@@ -343,7 +343,7 @@ impl Sender {
     }
 
     /// Makes a report of its numbers, or says that no server can have them.
-    fn take(&mut self, load: &Load, measured: u64, at: Time, by: &'static str) -> Result<Report, Cause> {
+    fn take(&mut self, load: &Load, measured: u64, at: Time, by: Rule) -> Result<Report, Cause> {
         let Load { every, heartbeat, metrics, .. } = load;
         let totals = metrics.totals();
         let session = self.session.as_mut().expect("it is open");

@@ -23,6 +23,9 @@ pub(super) fn text(runs: &Runs) -> String {
     text += "\n## Servers loaded enough for queueing to matter\n\n110 processes, unevenly spread; mean response times by the \
              servers' mean work per document.\n\n";
     text += &loaded(runs);
+    text += "\nWhat counts as capacity: each cluster can do 100 documents per second, Europe asks for 95, the two others for 50 \
+             each, and answers hold for 5 s. Mean response times; round robin and nearest look at no load.\n\n";
+    text += &shares(runs.of("8-capacity"));
     text += "\nWith 157 ms, by what the front nodes go by; mean response times.\n\n";
     text += &front_nodes(runs);
     text += "\n## Resolvers that ignore the TTL\n\nLoaded servers (157 ms); half of the clients of each region are behind a \
@@ -36,7 +39,7 @@ pub(super) fn text(runs: &Runs) -> String {
 }
 
 /// The other readings of `2-readings.toml`, in its order, with what they set.
-const READINGS: [(&str, &[Setting<'static>]); 13] = [
+const READINGS: [(&str, &[Setting<'static>]); 14] = [
     ("as read", &[]),
     (
         "3: a quarter of the processes in each region",
@@ -56,6 +59,7 @@ const READINGS: [(&str, &[Setting<'static>]); 13] = [
     ("10: front nodes by turns", &[("system.tier.front node.policy", "round-robin")]),
     ("10: front nodes draw by remaining capacity", &[("system.tier.front node.policy", "remaining-capacity")]),
     ("19: clients honour the TTL", &[("workload.resolves", "ttl")]),
+    ("23: the rate of saturation is the capacity", &[(SHARE, "1.0")]),
 ];
 
 /// The networks of `3-network.toml`, in its order.
@@ -148,16 +152,53 @@ const WAYS: [(&str, &str); 8] = [
 
 const DEMAND: &str = "system.server.demand";
 
+/// The share of the rate of saturation that counts as capacity.
+const SHARE: &str = "system.tier.front node.reports.capacity.at";
+
+const BETWEEN: &str = "system.paths.between.rtt";
+
+/// Of `8-capacity.toml`.
+const SHARES: [&str; 6] = ["1.0", "0.9", "0.8", "0.7", "0.6", "0.5"];
+
+fn shares(answers: &Answers) -> String {
+    let ways = [WAYS[5], WAYS[6], ("free capacity", FREE)];
+    let heads = ways.map(|(name, _)| format!("{name} (ms)"));
+    let mut text = format!(
+        "| other regions | share of saturation | {} | round robin (ms) | nearest (ms) |\n|---|---|---|---|---|---|---|\n",
+        heads.join(" | ")
+    );
+    for (rtt, farther) in [("30 ms", "10 ms"), ("80 ms", "60 ms")] {
+        let of = |policy, share: Option<&'static str>| {
+            let share = share.map(|share| (SHARE, share));
+            let settings: Vec<Setting<'_>> = share.into_iter().chain([(BETWEEN, rtt), (POLICY, policy)]).collect();
+            interval(scaled(answers.number(&settings, MEAN), 1e3), 1)
+        };
+        for share in SHARES {
+            let cells = ways.map(|(_, policy)| of(policy, Some(share)));
+            let others = [WAYS[1], WAYS[4]].map(|(_, policy)| of(policy, None));
+            let _ = writeln!(text, "| {farther} farther | {share} | {} | {} |", cells.join(" | "), others.join(" | "));
+        }
+    }
+    text
+}
+
 fn loaded(runs: &Runs) -> String {
     let answers = runs.of("4-loaded");
     let heads: Vec<String> = DEMANDS.iter().map(|(_, mean)| format!("{mean}: mean (s), utilisation")).collect();
     let mut text = format!("| policy | {} |\n|---|---|---|---|---|\n", heads.join(" | "));
-    for (name, policy) in WAYS {
+    let mut row = |name: &str, under: &[Setting<'static>]| {
         let cell = |demand: &'static str| {
-            let of = |metric| answers.number(&[(DEMAND, demand), (POLICY, policy)], metric);
+            let settings: Vec<Setting<'_>> = under.iter().copied().chain([(DEMAND, demand)]).collect();
+            let of = |metric| answers.number(&settings, metric);
             format!("{}, {}", interval(of(MEAN), 2), interval(of("utilization"), 2))
         };
         let _ = writeln!(text, "| {name} | {} |", DEMANDS.map(|(demand, _)| cell(demand)).join(" | "));
+    };
+    for (name, policy) in WAYS {
+        row(name, &[(POLICY, policy)]);
+    }
+    for (name, policy) in [WAYS[2], WAYS[5], WAYS[6], WAYS[7]] {
+        row(&format!("{name}; capacity at saturation (23)"), &[(POLICY, policy), (SHARE, "1.0")]);
     }
     text
 }

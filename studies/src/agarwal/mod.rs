@@ -32,8 +32,8 @@ use crate::verdict::LEGEND;
 pub(crate) use measured::condense;
 
 /// His experiments, by the name of the run folder.
-const RUNS: [&str; 7] =
-    ["1-grid", "2-readings", "3-network", "4-loaded", "5-resolvers", "6-site-fails", "7-server-fails"];
+const RUNS: [&str; 8] =
+    ["1-grid", "2-readings", "3-network", "4-loaded", "5-resolvers", "6-site-fails", "7-server-fails", "8-capacity"];
 
 /// His four policies of the DNS, as he calls them and as the experiments do.
 const POLICIES: [(&str, &str); 4] = [

@@ -1,7 +1,9 @@
 //! Capacity, estimated from 30 reports of emulated servers whose capacity is known.
 
-use sojourn_dispatch::capacity::{ESTIMATORS, Interval, estimator};
-use sojourn_stats::{Dimension, Law, Span, Stream};
+use sojourn_dispatch::Report;
+use sojourn_dispatch::capacity::{ESTIMATORS, Interval, Rule, estimator};
+use sojourn_dispatch::reports::{Account, Totals};
+use sojourn_stats::{Dimension, Law, Span, Stream, Time};
 
 const MEAN_S: f64 = 0.01;
 const REPORTS: u32 = 30;
@@ -170,4 +172,28 @@ fn reports_that_say_nothing_are_left_out() {
         },
     );
     assert_eq!(estimator.capacity(), Some(20.0));
+}
+
+/// A share of saturation is that share of what is learned, and room is what it leaves. Above it nothing is free.
+#[test]
+fn a_share_of_saturation_counts_as_capacity() {
+    let second = 1_000_000_000;
+    let told = |at: f64, rate: u64| {
+        let rule = Rule::new("busy-share", at).expect("a share");
+        let totals = |done: u64, busy_ns| Totals { completed: done, busy_ns: Some(busy_ns), ..Totals::default() };
+        let mut account = Account::learning(Time::ZERO, totals(0, (0, 0)), rule);
+        let mut report = Report { measured: Time(second), ..Report::default() };
+        // Each request keeps the only core busy for 10 ms: saturation is 100 per second.
+        let done = totals(rate, (u128::from(rate) * 10_000_000, u128::from(second)));
+        account.understand(&mut report, &done, Span(second));
+        (report.capacity.round(), report.room.round())
+    };
+    assert_eq!(
+        [told(1.0, 50), told(0.7, 50), told(0.7, 70), told(0.7, 90)],
+        [(100.0, 50.0), (70.0, 20.0), (70.0, 0.0), (70.0, 0.0)]
+    );
+    for at in [0.0, -0.5, 1.01, f64::NAN, f64::INFINITY] {
+        let said = Rule::new("busy-share", at).expect_err("no share").to_string();
+        assert!(said.ends_with("write a share above 0 and at most 1, e.g. 0.7"), "{said}");
+    }
 }

@@ -5,7 +5,8 @@
 //! silently ignore it.
 
 use serde::{Deserialize, de};
-use sojourn_dispatch::{DispatchError, Dispatcher, capacity};
+use sojourn_dispatch::capacity::{self, Rule};
+use sojourn_dispatch::{DispatchError, Dispatcher};
 use sojourn_model::system::{
     Affinity, Attachment, Face, Held, Probes, Region, Reports, Seat, Tier, Told, TtlRule, server_name,
 };
@@ -92,6 +93,13 @@ pub(super) struct RawReports {
     #[serde(default)]
     pub(super) lossy: bool,
     pub(super) estimator: Option<Text>,
+    pub(super) capacity: Option<RawCapacity>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawCapacity {
+    pub(super) at: Spanned<f64>,
 }
 
 #[derive(Deserialize)]
@@ -323,7 +331,8 @@ impl Reader<'_> {
         if let Some(information) = raw.information.as_ref().filter(|text| text.get_ref() != "immediate") {
             return Err(self.at(information, "information", "`reports` come unasked: leave one of the two out"));
         }
-        let RawReports { every, heartbeat, client_rates, hidden_load, cost, lossy, estimator } = reports.get_ref();
+        let RawReports { every, heartbeat, client_rates, hidden_load, cost, lossy, estimator, capacity } =
+            reports.get_ref();
         let longer = |text: &Text, key: &str| match self.span(text, key)? {
             Span::ZERO => Err(self.at(text, key, "reports are some time apart, e.g. `500 ms`")),
             span => Ok(span),
@@ -363,6 +372,9 @@ impl Reader<'_> {
                 .as_ref()
                 .map(|text| capacity::known(text.get_ref()).map_err(|e| self.at(text, "estimator", &e.to_string())))
                 .transpose()?,
+            capacity_at: capacity.as_ref().map_or(Ok(Rule::default().at), |RawCapacity { at }| {
+                capacity::share(*at.get_ref()).map_err(|e| self.at(at, "at", &e.to_string()))
+            })?,
         }))
     }
 

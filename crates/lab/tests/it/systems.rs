@@ -334,6 +334,11 @@ fn mistakes_about_tiers() {
                 &["x.toml:9: hidden_load", "add `client_rates`"],
             ),
             ("at = \"servers\"", "reports = { every = \"1 s\", cost = \"-1 s\" }", &["x.toml:19: cost", "negative"]),
+            (
+                "at = \"servers\"",
+                "reports = { every = \"1 s\", capacity = { at = 70 } }",
+                &["x.toml:19: at", "above 0 and at most 1"],
+            ),
             ("instances = 2", "probes = { at_most = 3, refresh = \"60 s\" }", &["x.toml:14: probes", "face `dns`"]),
             (
                 "policy = \"round-robin\"",

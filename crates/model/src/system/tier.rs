@@ -149,7 +149,7 @@ pub enum Held {
 }
 
 /// What targets report to a tier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reports {
     /// How often a target looks whether its load has changed.
     pub every: Span,
@@ -167,6 +167,8 @@ pub struct Reports {
     pub lossy: bool,
     /// Name of what estimates capacity from them, as `dispatch` knows it; none: its default.
     pub estimator: Option<&'static str>,
+    /// The share of the rate of saturation that counts as a target's capacity, above 0 and at most 1.
+    pub capacity_at: f64,
 }
 
 /// How a tier measures round trips to clients.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sojourn_dispatch::capacity;
 use sojourn_stats::Span;
 
-use super::{Settings, Wrong, seed};
+use super::{CapacityShare, Settings, Wrong, seed};
 use crate::network::Allow;
 pub use crate::network::Range;
 pub use service::{ANSWERS_MAX, NoneUp, NoneWithRoom, Probing, ServiceSettings, SiteSettings, TcpCheck, Ttl};
@@ -73,7 +73,7 @@ pub struct DnsSettings {
 }
 
 /// Where sites report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SiteReports {
     /// The address and port (UDP).
@@ -83,6 +83,9 @@ pub struct SiteReports {
     /// What learns the capacity of sites.
     #[serde(default = "usual_estimator")]
     pub estimator: String,
+    /// What counts as their capacity, where they do not tell it themselves.
+    #[serde(default)]
+    pub capacity: CapacityShare,
 }
 
 fn usual_estimator() -> String {
@@ -249,6 +252,8 @@ impl Settings for DnsSettings {
         if let Some(reports) = &self.reports {
             let known = capacity::known(&reports.estimator);
             known.map_err(|error| Wrong::new("reports.estimator", error))?;
+            let share = capacity::share(reports.capacity.at);
+            share.map_err(|error| Wrong::new("reports.capacity.at", error))?;
         }
         if self.regions.len() > usize::from(u16::MAX) {
             return Err(Wrong::new("region", format!("{}; at most {} are possible", self.regions.len(), u16::MAX)));

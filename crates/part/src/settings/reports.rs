@@ -14,7 +14,7 @@ use super::Wrong;
 pub const REPORTER_MAX: usize = 64;
 
 /// Reports that are taken, and what is made of them.
-#[derive(Args, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Reports {
     /// Take reports of load daemons (`sojourn loadd`) at this address and port (UDP); their names are the backends'
@@ -25,6 +25,19 @@ pub struct Reports {
     /// tell how busy they are
     #[arg(long, value_name = "NAME")]
     pub estimator: String,
+    /// What counts as capacity.
+    #[command(flatten)]
+    pub capacity: CapacityShare,
+}
+
+/// The share of saturation that counts as capacity
+#[derive(Args, Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CapacityShare {
+    /// The share of the rate of saturation that counts as a backend's capacity, above 0 and at most 1; 0.7 leaves room for
+    /// bursts
+    #[arg(id = "reports.capacity.at", long = "capacity-at", value_name = "SHARE")]
+    pub at: f64,
 }
 
 /// Reports that are made of all servers as of one, and to which front nodes.
@@ -69,7 +82,14 @@ pub struct Echoes {
 
 impl Default for Reports {
     fn default() -> Reports {
-        Reports { listen: None, estimator: capacity::DEFAULT.into() }
+        Reports { listen: None, estimator: capacity::DEFAULT.into(), capacity: CapacityShare::default() }
+    }
+}
+
+impl Default for CapacityShare {
+    /// Saturation.
+    fn default() -> CapacityShare {
+        CapacityShare { at: 1.0 }
     }
 }
 
@@ -144,6 +164,7 @@ pub fn check_reporting(key: Option<&Path>, reports: &Reports, upstream: &Upstrea
     if reports.listen.is_some() {
         key_is_there("reports.listen")?;
         capacity::known(&reports.estimator).map_err(|error| Wrong::new("reports.estimator", error))?;
+        capacity::share(reports.capacity.at).map_err(|error| Wrong::new("reports.capacity.at", error))?;
     } else if *reports != Reports::default() {
         let why = "capacity is estimated from reports, and none are taken; say where they come, `--reports IP:PORT`";
         return Err(Wrong::new("reports.estimator", why));

@@ -1,6 +1,7 @@
 //! Reports between a sender and a receiver, without sockets: what is believed, and what is not.
 
 use ring::hmac;
+use sojourn_dispatch::capacity::Rule;
 use sojourn_dispatch::{BackendId, Catalogue, Front, FrontSettings, Report, Signals, State};
 use sojourn_report::{
     DATAGRAM_MAX, Dropped, Heard, Key, Load, Metric, Metrics, Received, Receiver, SIGNALS, Sender, Told,
@@ -119,9 +120,10 @@ fn a_tick_that_seems_early_tells_a_rate() {
 /// 100 requests a second that stay 30 ms are three inside, which another estimator takes for three quarters of the
 /// capacity.
 #[test]
-fn a_receiver_learns_capacity_by_the_estimator_that_is_named() {
-    let capacity_by = |estimator| {
-        let receiver = Receiver::new(secret(), &names(), Time::ZERO).learning(estimator);
+fn a_receiver_learns_capacity_by_the_rule_that_is_named() {
+    let capacity_by = |(estimator, at)| {
+        let rule = Rule::new(estimator, at).expect("it is a rule");
+        let receiver = Receiver::new(secret(), &names(), Time::ZERO).learning(rule);
         let mut pair = Pair { receiver, ..Pair::new() };
         let told = |pair: &mut Pair, ms: u64| {
             let mut load = load(ms);
@@ -134,8 +136,11 @@ fn a_receiver_learns_capacity_by_the_estimator_that_is_named() {
         told(&mut pair, 0);
         only_report(told(&mut pair, 1000)).capacity
     };
-    let [busy_share, response_time] = ["busy-share", "response-time"].map(capacity_by);
-    assert!((busy_share - 200.0).abs() < 0.01 && (response_time - 133.33).abs() < 0.01, "{busy_share} {response_time}");
+    for (rule, right) in [(("busy-share", 1.0), 200.0), (("response-time", 1.0), 133.33), (("busy-share", 0.7), 140.0)]
+    {
+        let capacity = capacity_by(rule);
+        assert!((capacity - right).abs() < 0.01, "{rule:?}: {capacity}");
+    }
 }
 
 /// A lost report loses no request: the next one tells of them.

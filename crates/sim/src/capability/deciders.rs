@@ -4,9 +4,12 @@ use sojourn_dispatch::{Catalogue, Signals};
 use sojourn_model::system::{Face, Reports, Target, Tier};
 use sojourn_stats::Span;
 
-use super::Has::{Instead, No, Yes};
+use super::Has::{self, Instead, No, Yes};
 use super::Users::{Any, Request};
 use super::{Combination, Row, is_on_servers, row, targets};
+
+/// What to write where targets report the capacity of the servers behind them.
+const INSIDE: Has = Instead("give `capacity` to the reports of the tier behind");
 
 pub(super) const ROWS: &[Row] = &[
     row(None, Request, "pools by host and path", No, No, |of| of.any_tier(|tier| !tier.pools.is_empty())),
@@ -35,6 +38,9 @@ pub(super) const ROWS: &[Row] = &[
     row(None, Any, "reports but those to a packet switch, a DNS or nodes that redirect", Yes, No, |of| {
         let hears = |tier: &Tier| matches!(tier.face, Face::Switch | Face::Dns) || is_on_servers(tier);
         of.any_tier(|tier| tier.reports.is_some() && !hears(tier))
+    }),
+    row(None, Any, "share of saturation as `capacity` of targets that report their own", INSIDE, INSIDE, |of| {
+        of.any_tier(|tier| tier.reports.is_some_and(|reports| reports.capacity_at < 1.0) && adds_up(tier, of))
     }),
     row(
         None,
@@ -77,4 +83,10 @@ pub(super) const ROWS: &[Row] = &[
 fn has_redirects(tier: &Tier, of: &Combination<'_>) -> bool {
     let tiers = &of.system.tiers;
     targets(tier).any(|target| matches!(target, Target::Seat { tier, .. } if tiers[tier].face == Face::Redirect))
+}
+
+/// Whether all its targets report what those behind them report.
+fn adds_up(tier: &Tier, of: &Combination<'_>) -> bool {
+    let tiers = &of.system.tiers;
+    targets(tier).all(|target| matches!(target, Target::Seat { tier, .. } if tiers[tier].reports.is_some()))
 }

@@ -52,6 +52,9 @@ pub(super) const ROWS: &[Row] = &[
     row(Some(Face::Redirect), Any, "nodes that learn capacity by another `estimator` than busy-share", Yes, No, |of| {
         any_reports(of, |reports| reports.estimator.is_some_and(|name| name != capacity::DEFAULT))
     }),
+    row(Some(Face::Redirect), Any, "nodes that take less than saturation as `capacity`", Yes, No, |of| {
+        any_reports(of, |reports| reports.capacity_at < 1.0)
+    }),
     row(
         Some(Face::Redirect),
         Any,

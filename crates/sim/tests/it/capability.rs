@@ -143,6 +143,7 @@ fn reports() -> Reports {
         cost: Span::ZERO,
         lossy: false,
         estimator: None,
+        capacity_at: 1.0,
     }
 }
 
@@ -276,6 +277,13 @@ fn samples() -> Vec<Sample> {
         }),
         ("nodes that learn capacity", nodes, |of| {
             of.last().reports = Some(Reports { estimator: Some("response-time"), ..reports() });
+        }),
+        ("nodes that take less than saturation", nodes, |of| {
+            of.last().reports = Some(Reports { capacity_at: 0.7, ..reports() });
+        }),
+        ("share of saturation as `capacity` of targets", switches, |of| {
+            of.last().reports = Some(reports());
+            of.first().reports = Some(Reports { capacity_at: 0.7, ..reports() });
         }),
         ("copies of emulated files", with_files, |of| {
             let machine = of.system.hosts[0].server.machine.as_mut().unwrap();

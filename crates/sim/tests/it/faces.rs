@@ -124,6 +124,7 @@ fn other_faces() {
         cost: Span::ZERO,
         lossy: false,
         estimator: None,
+        capacity_at: 1.0,
     };
     let with_rates = Reports { client_rates: Some(Span(64_000_000_000)), ..reports };
     let probes = Probes { at_most: 3, refresh: Span(120_000_000_000) };

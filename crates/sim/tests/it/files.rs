@@ -44,6 +44,7 @@ pub(crate) fn nodes(count: usize, policy: &str, files: u32, more: &str) -> Syste
         cost: Span::ZERO,
         lossy: false,
         estimator: None,
+        capacity_at: 1.0,
     };
     system.tiers = vec![
         Tier { seats: vec![rotation], ttl: Span::ZERO, ..Tier::new(Face::Dns, "round-robin") },

@@ -173,6 +173,7 @@ fn a_site_is_cut_off() {
             cost: Span::ZERO,
             lossy: false,
             estimator: None,
+            capacity_at: 1.0,
         };
         system.tiers.iter_mut().for_each(|tier| tier.reports = Some(reports));
         system.faults = fault(20_050, Some(40_050), Subject::Site(1), trouble);

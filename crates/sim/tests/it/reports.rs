@@ -32,6 +32,7 @@ pub(crate) const REPORTS: Reports = Reports {
     cost: Span::ZERO,
     lossy: false,
     estimator: None,
+    capacity_at: 1.0,
 };
 
 /// What a policy hears.

@@ -16,7 +16,7 @@ use sojourn_model::system::{Face, Probes, Reports, Resolves, Tier, TtlRule};
 use sojourn_part::settings::dns::{
     DnsSettings, Probing, ServiceSettings, SiteReports, SiteSettings, Ttl, ZoneSettings,
 };
-use sojourn_part::settings::{Echoes, Upstream};
+use sojourn_part::settings::{CapacityShare, Echoes, Upstream};
 use sojourn_sim::capability::{self, Combination};
 use sojourn_stats::Span;
 
@@ -87,6 +87,7 @@ impl Dns<'_> {
             listen: reports::receiver(listen.ip()),
             key_file: reports::key(),
             estimator: reports.estimator.unwrap_or(capacity::DEFAULT).into(),
+            capacity: CapacityShare { at: reports.capacity_at },
         });
         let sites = self.sites.iter().enumerate().map(|(place, (name, address))| SiteSettings {
             weight: tier.weights.get(place).copied().unwrap_or(1.0),
@@ -152,6 +153,7 @@ mod tests {
             cost: Span::ZERO,
             lossy: false,
             estimator: None,
+            capacity_at: 1.0,
         });
         let tier = Tier {
             ttl: Span::from_secs_f64(60.0),
@@ -190,6 +192,7 @@ mod tests {
             cost: Span::ZERO,
             lossy: false,
             estimator: None,
+            capacity_at: 1.0,
         };
         let told = |reports: Reports, probes: Option<Probes>| {
             let tier = Tier { probes, ..Tier::new(Face::Dns, "random") };

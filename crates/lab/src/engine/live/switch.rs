@@ -75,6 +75,7 @@ impl Switch<'_> {
         if let Some(reports) = self.tier.reports {
             settings.reports.listen = Some(self.reports(ground));
             settings.reports.estimator = reports.estimator.unwrap_or(capacity::DEFAULT).into();
+            settings.reports.capacity.at = reports.capacity_at;
         }
         if let Some(overflow) = self.tier.overflow {
             let peers = self.tier.seats[self.seat].overflow.iter().map(|peer| name_of(self.tier, *peer));

@@ -19,6 +19,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use sojourn_dispatch::capacity::{DEFAULT, Rule};
 use sojourn_dispatch::reports::{Account, AsOne, Occasion, Rates, SILENT_HEARTBEATS, Totals, above_mean, phase};
 use sojourn_dispatch::{News, Report};
 use sojourn_model::System;
@@ -164,7 +165,7 @@ impl Reporting {
                     account: Account::learning(
                         Time::ZERO,
                         Totals { stayed_ns: Some(0), busy_ns: Some((0, 0)), ..Totals::default() },
-                        wanted.estimator.unwrap_or(sojourn_dispatch::capacity::DEFAULT),
+                        Rule { estimator: wanted.estimator.unwrap_or(DEFAULT), at: wanted.capacity_at },
                     ),
                     done: Totals::default(),
                 });
