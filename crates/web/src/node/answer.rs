@@ -267,7 +267,8 @@ impl Handler {
         let (Some(broker), Some(forwarder)) = (&self.broker, forwarder) else {
             return self.serve(client, request, None).await;
         };
-        let mut placed = broker.place(caller, &request, self.files.as_ref());
+        let site = self.files.as_ref();
+        let mut placed = broker.place(caller, &request, site, self.is_in_vain(&request));
         let mut reply = match std::mem::replace(&mut placed.place, Place::Here) {
             Place::Here => self.serve(client, request, None).await,
             Place::Fetches(peer) => {
@@ -293,6 +294,15 @@ impl Handler {
         };
         placed.annotate(reply.headers_mut());
         reply
+    }
+
+    /// Whether the site has nothing to read for a request: it is answered by a refusal or a redirection.
+    fn is_in_vain(&self, request: &Request<Incoming>) -> bool {
+        let (path, method) = (request.uri().path(), request.method());
+        let Some(files) = &self.files else { return false };
+        let is_made = self.is_work(path) || self.has_test_paths && path.starts_with("/bytes/");
+        let is_of_site = !is_made && self.dynamic.find(path, Some(files)).is_none();
+        is_of_site && !(matches!(*method, Method::GET | Method::HEAD) && files.can_read(path))
     }
 
     /// Here, and learns from it where it is to. `source` has the file, where it is one of another node's emulated disk.

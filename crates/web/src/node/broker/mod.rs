@@ -4,8 +4,9 @@
 //! policy is the simulator's own object, one for all threads behind a lock, as the DNS has it; it is told what the
 //! simulator's nodes are told (`asked`), and hears of the peers by reports that all nodes send to each other (`telling`).
 //! What cannot be served elsewhere (an upload, a question for this node's load or health, a path that is said to be local)
-//! stays without a question. Andresen, Yang, Holmedahl, Ibarra, SWEB: towards a scalable World Wide Web server on
-//! multicomputers, IPPS 1996.
+//! stays without a question. So does what is no retrieval: a path that does not exist, or a folder without its slash, is
+//! answered by the node that was asked, as step 2 of their scheduler has it, but where other nodes own such files. Andresen,
+//! Yang, Holmedahl, Ibarra, SWEB: towards a scalable World Wide Web server on multicomputers, IPPS 1996.
 //!
 //! A node that only dispatches is the same broker in front of others: it is no candidate itself.
 //!
@@ -186,9 +187,15 @@ impl Broker {
         })
     }
 
-    /// Where a request is served.
-    pub(crate) fn place(&self, caller: &Caller, request: &Request<Incoming>, files: Option<&Files>) -> Placed {
-        if let Some(why) = self.must_stay(request) {
+    /// Where a request is served. What is `in_vain` has no answer to read here.
+    pub(crate) fn place(
+        &self,
+        caller: &Caller,
+        request: &Request<Incoming>,
+        files: Option<&Files>,
+        in_vain: bool,
+    ) -> Placed {
+        if let Some(why) = self.must_stay(request, in_vain) {
             self.counters.unasked.fetch_add(1, Ordering::Relaxed);
             return Placed {
                 place: self.here(request, files, &[]),
@@ -247,7 +254,7 @@ impl Broker {
     }
 
     /// Why a request is not asked about: it stays.
-    fn must_stay(&self, request: &Request<Incoming>) -> Option<&'static str> {
+    fn must_stay(&self, request: &Request<Incoming>, in_vain: bool) -> Option<&'static str> {
         let (path, method) = (request.uri().path(), request.method());
         let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
         if !host.is_some_and(|host| self.hosts.is_service(host)) {
@@ -261,6 +268,10 @@ impl Broker {
             || self.resolved.local.iter().any(|local| local.matches(&plain(path)))
         {
             return Some("it cannot be served elsewhere");
+        }
+        let is_everywhere = || object_of(&self.resolved.owners, &plain(path)) == 0;
+        if in_vain && !self.config.dispatch_only && is_everywhere() {
+            return Some("there is nothing to read at this path");
         }
         None
     }

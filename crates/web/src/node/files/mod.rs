@@ -131,6 +131,12 @@ impl Files {
         matches!(self.lead(path), Ok(Led::File(_) | Led::Folder | Led::Listing(_)))
     }
 
+    /// Whether a path leads to something to read: no redirection, and not nothing.
+    pub(crate) fn can_read(&self, path: &str) -> bool {
+        // Without a descriptor nothing is known, and another node may have one.
+        matches!(self.lead(path), Ok(Led::File(_) | Led::Listing(_)) | Err(Exhausted))
+    }
+
     /// The page of the site for a status, in the place of the node's own words.
     pub(crate) fn dress(&self, mut refusal: Reply) -> Reply {
         if refusal.status().as_u16() < 400 {

@@ -31,6 +31,35 @@ fn the_oracle_says_what_is_worth_a_redirection_and_is_read_anew() {
     assert_eq!(nodes.ask(0, "/bytes/10").status, 307);
 }
 
+/// SWEB, step 2: what does not exist, or is a redirection, is completed at the node that was asked, whatever the oracle says
+/// of its path. What can be read moves.
+#[test]
+fn what_has_nothing_to_read_stays() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let oracle = folder.path().join("oracle.toml");
+    fs::write(&oracle, "[[rule]]\npath = \"/*\"\noperations = 1.0\n").expect("it can be written");
+    let site = folder.path().join("site");
+    fs::create_dir_all(site.join("folder")).expect("folders");
+    fs::write(site.join("a.html"), "a page").expect("a file");
+    fs::write(site.join("folder/index.html"), "a page").expect("a file");
+    let nodes = Cluster::<2>::start(|_, config| {
+        config.files = FileSettings::new(&site).into();
+        cluster(config).oracle = Some(oracle.clone());
+        cluster(config).explain = true;
+    });
+    let _busy = nodes.burden(0, 20);
+    for path in ["/a.html", "/folder/", "/bytes/10"] {
+        assert_eq!(nodes.ask(0, path).status, 307, "{path}");
+    }
+    for (path, status) in [("/none.html", 404), ("/folder", 301), ("/folder/none", 404), ("/%2e%2e/secret", 404)] {
+        let reply = nodes.ask(0, path);
+        assert_eq!(reply.status, status, "{path}");
+        assert_eq!(reply.header("x-sojourn-reason"), Some("there is nothing to read at this path"), "{path}");
+    }
+    let counts = nodes.nodes[0].counts().cluster.expect("a cluster");
+    assert_eq!((counts.decisions, counts.unasked), (3, 24), "20 services under its own name, and four refusals");
+}
+
 #[test]
 fn a_table_that_is_wrong_or_not_there_stops_the_start() {
     let folder = tempfile::tempdir().expect("a folder");
