@@ -16,8 +16,8 @@ pub(super) fn text(study: &Study) -> String {
     let heads: Vec<&str> = keys.iter().map(|key| key.name).collect();
     let mut text = format!(
         "\n## What each reading does\n\nEach row changes one reading alone (the numbers are those of the \
-         [readings](../../experiments/sweb-1996/READINGS.md)); empty where it changes nothing of the experiment. Number 22 was \
-         added after the comparison, because of the hot file, and no verdict rests on it.\n\n| reading | {} |\n|---|{}\n",
+         [readings](../../experiments/sweb-1996/READINGS.md)); empty where it changes nothing of the \
+         experiment.\n\n| reading | {} |\n|---|{}\n",
         heads.join(" | "),
         "---|".repeat(keys.len())
     );

@@ -17,6 +17,9 @@ pub(super) struct Reading {
 /// The number of the readings as they stand, and what is said of it.
 pub(super) const AS_READ: (&str, &str) = ("-", "as read");
 
+/// What sockets of one node reach, taken out.
+const SOCKETS: (&str, &str) = (", net = { discipline = \"ps\", rate = \"4 MB/s\" }", "");
+
 /// All of them; the fitted patience (s) takes the place of the fitted connections.
 pub(super) fn all(patience_s: u32) -> Vec<Reading> {
     let of = |number, name, changes: &[(&str, &str)]| Reading {
@@ -27,7 +30,14 @@ pub(super) fn all(patience_s: u32) -> Vec<Reading> {
     };
     let patience = format!("resolves = \"request\"\npatience = \"constant({patience_s} s)\"");
     vec![
-        of("2", "sockets reach a tenth of the network's peak", &[("\"320 Mbit/s\"", "\"32 Mbit/s\"")]),
+        of("2a", "sockets of a node reach 5 % of the network's peak", &[("\"4 MB/s\"", "\"2 MB/s\"")]),
+        of("2b", "sockets of a node reach 15 % of the network's peak", &[("\"4 MB/s\"", "\"6 MB/s\"")]),
+        of(
+            "2c",
+            "sockets of all nodes together reach 10 % of the peak",
+            &[SOCKETS, ("\"320 Mbit/s\"", "\"32 Mbit/s\"")],
+        ),
+        of("2d", "sockets reach all of the peak", &[SOCKETS]),
         of("5", "all of the memory caches files", &[("\"24 MB\"", "\"32 MB\""), ("\"12 MB\"", "\"16 MB\"")]),
         of("6", "half of the Ethernet is others'", &[("rate = \"10 Mbit/s\"", "rate = \"5 Mbit/s\"")]),
         of("7", "600 files", &[("documents(n = 60,", "documents(n = 600,"), ("number = 60,", "number = 600,")]),
@@ -48,11 +58,6 @@ pub(super) fn all(patience_s: u32) -> Vec<Reading> {
             &[("resolves = \"request\"", &patience), ("{ connections = ", "{ connections = 100000")],
         ),
         of("17", "reports every 3 s", &[("every = \"2 s\" }", "every = \"3 s\" }")]),
-        of(
-            "22",
-            "added after the comparison: sockets of one node reach a tenth of the network's peak",
-            &[("\"5 MB/s\" } }", "\"5 MB/s\" }, net = { discipline = \"ps\", rate = \"4 MB/s\" } }")],
-        ),
     ]
 }
 
