@@ -25,6 +25,7 @@ use sojourn_load::Limits;
 use sojourn_model::network::{ChainText, Network, StationText};
 use sojourn_model::{Knowledge, System};
 use sojourn_sim::Precision;
+use sojourn_stats::config::wrong_and_right;
 use sojourn_stats::{Dimension, Law, Span, quantity};
 use sojourn_traffic::{Demand, Workload};
 use toml::Spanned;
@@ -606,21 +607,11 @@ pub(crate) fn located(error: &toml::de::Error, text: &str, file: &Path) -> SpecE
     if let Some(remedy) = unquoted(written).filter(|_| message.starts_with("invalid type: map")) {
         return SpecError(format!("{}:{line}: {remedy}", file.display()));
     }
-    if !message.starts_with("invalid") {
-        return SpecError(format!("{}:{line}: {message}", file.display()));
-    }
-    let (wrong, expected) = message.rsplit_once(", expected ").unwrap_or((&message, ""));
-    let right = match expected {
-        "a string" => ": it is a text, with its unit where it has one, e.g. \"1.6 ms\"".into(),
-        "u8" | "u16" | "u32" | "u64" | "usize" if wrong.contains("integer `-") => ": it is not negative".into(),
-        "u8" | "u16" | "u32" | "u64" | "usize" if wrong.contains("integer `") => ": it is too large".into(),
-        "u8" | "u16" | "u32" | "u64" | "usize" => ": it is a whole number, without quotes".into(),
-        "f64" => ": it is a number, without quotes".into(),
-        "a boolean" => ": it is `true` or `false`, without quotes".into(),
-        "" => String::new(),
-        other => format!(": it is {other}"),
+    let message = match wrong_and_right(&message) {
+        Some((wrong, right)) => format!("{wrong} in `{written}`: {right}"),
+        None => message,
     };
-    SpecError(format!("{}:{line}: {wrong} in `{written}`{right}", file.display()))
+    SpecError(format!("{}:{line}: {message}", file.display()))
 }
 
 /// What to write in place of a line such as `p99.9 = "< 1 s"`, which TOML takes for a table `p99` with a key `9`.

@@ -8,6 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
+use sojourn_stats::config::ConfigFile;
 use sojourn_stats::input;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value};
 
@@ -177,28 +178,28 @@ impl Experiment {
     /// # Errors
     /// The first thing wrong, in one line.
     pub fn variants(&self) -> Result<Vec<Variant>, SpecError> {
-        let at = |message: String| SpecError(format!("{}: {message}", self.file.display()));
+        let at = |key: &str, message: String| self.at(self.own().line(key), &message);
         // The file as written first: an error in it should not be reported as one of a variant.
         let mut combinations: Vec<Vec<(String, Value)>> = vec![Vec::new()];
         if let Some(vary) = self.document.get("vary") {
             let vary = vary
                 .as_table_like()
-                .ok_or_else(|| at("vary: a table of lists, e.g. `policy = [\"random\"]`".into()))?;
+                .ok_or_else(|| at("vary", "vary: a table of lists, e.g. `policy = [\"random\"]`".into()))?;
             for (key, item) in vary.iter() {
-                let values = item
-                    .as_array()
-                    .filter(|values| !values.is_empty())
-                    .ok_or_else(|| at(format!("vary: `{key}` needs a list of values, e.g. `{key} = [...]`")))?;
+                let values = item.as_array().filter(|values| !values.is_empty()).ok_or_else(|| {
+                    let right = format!("vary: `{key}` needs a list of values, e.g. `{key} = [...]`");
+                    at(&format!("vary.{key}"), right)
+                })?;
                 combinations = combinations
                     .iter()
                     .flat_map(|done| values.iter().map(|value| [done.as_slice(), &together(key, value)].concat()))
                     .collect();
             }
         }
-        for more in self.document.get("variant").and_then(Item::as_array_of_tables).into_iter().flatten() {
+        for (number, more) in self.single().enumerate() {
             let settings = more.iter().map(|(key, item)| match item.as_value() {
                 Some(value) => Ok((key.to_string(), value.clone())),
-                None => Err(at(format!("variant: `{key}` needs a value"))),
+                None => Err(at(&format!("variant[{number}].{key}"), format!("variant: `{key}` needs a value"))),
             });
             combinations.push(settings.collect::<Result<_, _>>()?);
         }
@@ -246,7 +247,8 @@ impl Experiment {
     fn experiment(&self, settings: &[(String, Value)], sites: &Sites, overload: Overload) -> Result<Spec, SpecError> {
         let mut document = self.document.clone();
         for (key, value) in settings {
-            put(&mut document, key, value.clone()).map_err(|e| SpecError(format!("{}: {e}", self.file.display())))?;
+            let wrong = |message: String| self.at(self.line_of(key, settings), &message);
+            put(&mut document, key, value.clone()).map_err(wrong)?;
             drop_others_keys(&mut document, key, value);
         }
         let text = document.to_string();
@@ -318,11 +320,58 @@ impl Experiment {
             return SpecError(format!("{prefix}{}: {message}", original + 1));
         }
         let set: Vec<_> = settings.iter().map(|(key, value)| format!("{key} = {}", show(value))).collect();
-        match set.is_empty() {
+        let edited_key = text.split('=').next().unwrap_or_default().trim();
+        let is_edited = |key: &&String| long_name(key).rsplit('.').next() == Some(edited_key);
+        let key = settings.iter().map(|(key, _)| key).find(is_edited).or(settings.first().map(|(key, _)| key));
+        match key {
             // Wrong as it is in the file too; only the line has been edited.
-            true => SpecError(format!("{prefix} `{}`: {message}", text.trim())),
-            false => SpecError(format!("{prefix} with {}: {message}", set.join(", "))),
+            None => SpecError(format!("{prefix} `{}`: {message}", text.trim())),
+            Some(key) => self.at(self.line_of(key, settings), &format!("with {}: {message}", set.join(", "))),
         }
+    }
+
+    fn at(&self, line: Option<usize>, message: &str) -> SpecError {
+        let line = line.map_or(String::new(), |line| format!(":{line}"));
+        SpecError(format!("{}{line}: {message}", self.file.display()))
+    }
+
+    /// The file as its author sees it.
+    fn own(&self) -> ConfigFile {
+        ConfigFile::new(&self.file, &*self.original)
+    }
+
+    /// Each `[[variant]]`.
+    fn single(&self) -> impl Iterator<Item = &Table> {
+        self.document.get("variant").and_then(Item::as_array_of_tables).into_iter().flatten()
+    }
+
+    /// The line that gives `key` its value in the variant of these settings: of a `[[variant]]`, or of `[vary]`, where the key
+    /// may stand in a table of settings that go together.
+    fn line_of(&self, key: &str, settings: &[(String, Value)]) -> Option<usize> {
+        let says = |table: &Table| {
+            let is_same =
+                |(key, value): &(String, Value)| table.get(key).and_then(Item::as_value).map(show) == Some(show(value));
+            table.len() == settings.len() && settings.iter().all(is_same)
+        };
+        let own = self.own();
+        if let Some(number) = self.single().position(says) {
+            return own.line(&format!("variant[{number}].{key}"));
+        }
+        let vary = self.document.get("vary").and_then(Item::as_table_like)?;
+        if vary.contains_key(key) {
+            return own.line(&format!("vary.{key}"));
+        }
+        let of_several = |(name, item): (&str, &Item)| {
+            let is_it = |value: &Value| {
+                together(name, value)
+                    .iter()
+                    .all(|one| settings.iter().any(|of| of.0 == one.0 && show(&of.1) == show(&one.1)))
+            };
+            let has_key = |value: &Value| value.as_inline_table().is_some_and(|table| table.contains_key(key));
+            let place = item.as_array()?.iter().position(|value| has_key(value) && is_it(value))?;
+            own.line(&format!("vary.{name}[{place}].{key}"))
+        };
+        vary.iter().find_map(of_several).or_else(|| own.line("vary"))
     }
 }
 

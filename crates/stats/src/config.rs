@@ -4,6 +4,7 @@
 //! A check returns a [`Wrong`], which names a key as a path, `backends[2].weight`. Where that stands is found then, in the
 //! text ([`ConfigFile::line`]). The price is a second look at the text, which only a mistake pays.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -171,9 +172,20 @@ pub mod seed {
     }
 }
 
-/// Whatever the user's text has that a message repeats.
-fn one_line(message: &str) -> String {
-    message.replace('\n', " ")
+/// A message in one line, whatever of the user's text it repeats.
+pub fn one_line(message: &str) -> String {
+    message.replace(['\n', '\r'], " ")
+}
+
+/// A text as a terminal may show it: what would move its cursor or change its colours is written out, as `\u{1b}`. Ends of
+/// lines and tabs stay.
+pub fn shown(text: &str) -> Cow<'_, str> {
+    let acts = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    if !text.contains(acts) {
+        return Cow::Borrowed(text);
+    }
+    let escaped = |c: char| if acts(c) { c.escape_default().to_string() } else { c.to_string() };
+    Cow::Owned(text.chars().map(escaped).collect())
 }
 
 /// What serde says of a value, in the words of who writes files.
@@ -189,19 +201,38 @@ fn with_remedy(message: &str) -> String {
         let mut ticked = message.split('`').skip(1).step_by(2);
         return unknown("value", ticked.next().unwrap_or_default(), ticked);
     }
-    let Some((wrong, expected)) = message.rsplit_once(", expected ").filter(|_| message.starts_with("invalid")) else {
-        return message.into();
-    };
+    let Some((wrong, right)) = wrong_and_right(message) else { return message.into() };
+    format!("{wrong}: {right}")
+}
+
+/// What is wrong with a value of the wrong type, and what would be right, of what serde says of it: `invalid type: map,
+/// expected a string`. None of anything else that it says.
+pub fn wrong_and_right(message: &str) -> Option<(String, String)> {
+    let (wrong, expected) = message.rsplit_once(", expected ").filter(|_| message.starts_with("invalid"))?;
+    let is_count = matches!(expected, "u8" | "u16" | "u32" | "u64" | "usize");
     let right = match expected {
         "a string" => "it is a text in quotes, with its unit where it has one, e.g. \"1.6 ms\"",
-        "u8" | "u16" | "u32" | "u64" | "usize" if wrong.contains("integer `-") => "it is not negative",
-        "u8" | "u16" | "u32" | "u64" | "usize" if wrong.contains("integer `") => "it is too large",
-        "u8" | "u16" | "u32" | "u64" | "usize" => "it is a whole number, without quotes",
+        _ if is_count && wrong.contains("integer `-") => "it is not negative",
+        _ if is_count && wrong.contains("integer `") => "it is too large",
+        _ if is_count => "it is a whole number, without quotes",
         "f64" => "it is a number, without quotes",
         "a boolean" => "it is `true` or `false`, without quotes",
-        other => return format!("{wrong}: it is {other}"),
+        "a sequence" => "it is a list, e.g. `[1, 2]`",
+        "a map" => "it is a table, e.g. `{ key = 1 }`",
+        // The name of a type of ours says nothing.
+        of_ours if of_ours.starts_with("struct ") || of_ours.contains("enum ") => "it is a table, e.g. `{ key = 1 }`",
+        other => return Some((in_words(wrong), format!("it is {other}"))),
     };
-    format!("{wrong}: {right}")
+    Some((in_words(wrong), right.into()))
+}
+
+/// `invalid type: map` in the words of who writes files.
+fn in_words(wrong: &str) -> String {
+    match wrong {
+        "invalid type: map" => "invalid type: a table".into(),
+        "invalid type: sequence" => "invalid type: a list".into(),
+        other => other.into(),
+    }
 }
 
 /// Where the value of `path` begins, or the innermost that holds it. A key may have dots of its own.

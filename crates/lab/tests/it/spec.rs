@@ -114,6 +114,10 @@ fn a_value_of_another_type_is_said_in_words() {
         ("servers = 4", "servers = 5000000000", ": it is too large"),
         ("seed = 1", "seed = \"one\"", "it is a whole number, without quotes"),
         ("face = \"gateway\"", "face = 3", "it is a text"),
+        ("targets = { servers = 4 }", "targets = \"four\"", "it is a table, e.g. `{ key = 1 }`"),
+        ("targets = { servers = 4 }", "targets = []", "it is a table, e.g. `{ key = 1 }`"),
+        ("by = [\"theory\", \"sim\"]", "by = \"sim\"", "it is a list, e.g. `[1, 2]`"),
+        ("helpers = 16", "helpers = [16]", "invalid type: a list"),
     ];
     for (good, bad, right) in cases {
         let message = variants(&FOUR_SERVERS.replacen(good, bad, 1), &[]).unwrap_err();
@@ -150,6 +154,28 @@ fn a_mistake_in_a_variation_says_which() {
     assert!(message.contains("policy = rond-robin") && message.contains("round-robin"), "{message}");
     let message = variants(&format!("{FOUR_SERVERS}[vary]\npolicy = \"random\"\n"), &[]).unwrap_err();
     assert!(message.contains("needs a list"), "{message}");
+}
+
+/// Whatever is wrong with a variation, the line is that of the file where it is written.
+#[test]
+fn a_mistake_in_a_variation_has_the_line_of_the_variation() {
+    let first = FOUR_SERVERS.lines().count() + 1;
+    let cases = [
+        ("[vary]\nservers = [2, 4]\npolicy = [\"random\", \"rond-robin\"]\n", 2),
+        ("[vary]\nservers = [2, 4]\npolicy = \"random\"\n", 2),
+        ("vary = 3\n", 0),
+        ("[vary]\nservers = [2, 4]\nsizez = [\"constant(1 kB)\"]\n", 2),
+        ("[vary]\nservers = [2, 4]\n\"system.tier.9.policy\" = [\"random\"]\n", 2),
+        ("[vary]\nsite = [\n{ servers = 2 },\n{ servers = 3, demand = \"1 parsec\" },\n]\n", 3),
+        ("[[variant]]\nservers = 2\n\n[[variant]]\nservers = 2\ndiscipline = \"ps\"\ndemand = true\n", 6),
+        ("[[variant]]\nservers = 2\nsystem.x = 3\n", 2),
+        ("[vary]\npolicy = [\"random\", \"a\\nb\"]\n", 1),
+    ];
+    for (text, line) in cases {
+        let message = variants(&format!("{FOUR_SERVERS}{text}"), &[]).unwrap_err();
+        assert!(message.starts_with(&format!("x.toml:{}: ", first + line)), "{text}: {message}");
+        assert!(!message.contains('\n'), "{text}: {message}");
+    }
 }
 
 #[test]

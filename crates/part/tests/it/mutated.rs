@@ -54,6 +54,8 @@ impl Refusals {
         let name = file.display().to_string();
         let rest = why.strip_prefix(&name).unwrap_or_else(|| panic!("it does not say the file: {why}\n{text}"));
         assert!(!why.chars().any(|c| c == '\n' || c == '\r'), "it is not one line: {why}\n{text}");
+        let of_ours = ["struct ", "enum ", "a sequence", "a map", "Raw"];
+        assert!(!of_ours.iter().any(|word| rest.contains(word)), "it names a type of the program: {why}\n{text}");
         let line = rest.strip_prefix(':').and_then(|rest| rest.split(':').next()?.parse::<usize>().ok());
         self.refused += 1;
         self.with_line += usize::from(line.is_some_and(|line| (1..=text.lines().count() + 1).contains(&line)));

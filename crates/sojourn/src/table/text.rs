@@ -6,6 +6,7 @@
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
+use sojourn_stats::config::shown;
 use terminal_size::{Width, terminal_size_of};
 
 use crate::exit::Exit;
@@ -53,10 +54,10 @@ fn filled(first: &str, indent: &str, text: &str, width: usize) -> String {
     lines.join("\n")
 }
 
-/// A line on stdout. A closed pipe is no failure of ours; a full disk ends the program, for what is not said here would
-/// be missing without a word.
+/// A line on stdout, without what would act on a terminal. A closed pipe is no failure of ours; a full disk ends the program,
+/// for what is not said here would be missing without a word.
 pub(crate) fn outln(line: &str) {
-    match writeln!(std::io::stdout(), "{line}") {
+    match writeln!(std::io::stdout(), "{}", shown(line)) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
         Err(error) => {
@@ -66,8 +67,10 @@ pub(crate) fn outln(line: &str) {
     }
 }
 
-/// A message on stderr, which has nobody to tell if that fails. Lines of its own that it brings stay lines.
+/// A message on stderr, and if that fails there is no other place for it. Lines of its own that it brings stay lines; what would
+/// act on a terminal is written out.
 pub(crate) fn errln(message: &str) {
+    let message = shown(message);
     let width = columns_asked().or_else(|| terminal_size_of(std::io::stderr()).map(columns));
     for line in message.lines() {
         let text = line.trim_start();

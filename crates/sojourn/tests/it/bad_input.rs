@@ -45,6 +45,22 @@ fn mistakes_in_an_experiment() {
     }
 }
 
+/// What a file says reaches a terminal as text, and not as orders to it.
+#[test]
+fn control_characters_of_an_input_are_written_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = four_servers_but(folder.path(), "\"least-connections\"", "\"\\u001b[2J\\u0007least\"");
+    let complaint = refused(&["run", &path, "--check"]);
+    assert!(complaint.contains("\\u{1b}[2J\\u{7}least") && !complaint.contains(['\u{1b}', '\u{7}']), "{complaint:?}");
+    let text = fs::read_to_string(experiment("four-servers.toml")).expect("the experiment is there");
+    let named = text.replacen("name = \"", "name = \"\\u001b[31m", 1);
+    let path = file(folder.path(), "named.toml", named);
+    let out = folder.path().join("out").display().to_string();
+    let output = sojourn(&["run", &path, "--by", "theory", "--out", &out]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(!stdout(&output).contains('\u{1b}') && !stderr(&output).contains('\u{1b}'), "{}", stdout(&output));
+}
+
 #[test]
 fn a_folder_is_read_whole_before_it_is_run() {
     let folder = tempfile::tempdir().unwrap();

@@ -83,7 +83,7 @@ fn a_mistake_is_told_in_one_line_with_its_place() {
         (
             "\"10 s\"",
             "[1]",
-            "site.toml:2: timeout: invalid type: sequence: it is a time with its unit, as `10 s` or `10 ms`",
+            "site.toml:2: timeout: invalid type: a list: it is a time with its unit, as `10 s` or `10 ms`",
         ),
         (
             "body = 1",
