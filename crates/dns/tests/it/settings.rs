@@ -223,5 +223,5 @@ fn impossible_limits_of_a_record_are_refused() {
         let error = with(lines).expect_err(lines);
         assert!(error.contains(wrong), "{error}");
     }
-    assert_eq!(with("record = \"r\"\nrecord_limits = { max_size = \"100 kB\", max_age = \"1 d\", keep = 1 }"), Ok(()));
+    assert_eq!(with("record = \"r\"\nrecord_limits = { max_size = \"100 kB\", max_age = \"24 h\", keep = 1 }"), Ok(()));
 }
