@@ -254,7 +254,7 @@ fn no_cell_of_the_page_is_empty() {
     study.readings[1][place] = Some(hot(300.0));
     let text = effects::text(&study);
     assert!(
-        text.contains("- hot file, locality (s): printed 81.4, as read 3.70 (3.70 to 3.70); reading 2 ("),
+        text.contains("- hot file, locality (s): printed 81.4, as read 3.70 (3.70 to 3.70); reading 2a ("),
         "{text}"
     );
     assert!(!text.contains("- hot file, rotation (s): printed"), "that one is met: {text}");
