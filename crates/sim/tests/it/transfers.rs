@@ -235,6 +235,24 @@ fn of_two_links_the_slower_one_counts() {
     }
 }
 
+/// A reply of many rounds takes as long over a slow link of its client's own behind a shared link that is fast as over the slow
+/// link alone: no round counts twice.
+#[test]
+fn a_fast_link_that_is_shared_slows_no_slow_one_down() {
+    for bytes in [1_000.0, 100_000.0, 1_000_000.0] {
+        let mean_s = |medium| {
+            let mut system =
+                over(Path { rate: Directions::both(Some(1e6)), medium, ..path() }, tcp(TcpStack::LINUX_6, true));
+            system.media = vec![Medium { name: "ethernet".into(), rate: 1e9 }];
+            let Workload::Closed(users) = closed(1, "constant(100 ms)") else { unreachable!("it is closed") };
+            let workload = Workload::Closed(Closed { sizes: Sizes::Law(Law::constant(bytes)), ..users });
+            value(&run(&Scenario { workload, system }, 50), "response_time_mean")
+        };
+        let (behind_s, alone_s) = (mean_s(Some(0)), mean_s(None));
+        assert!((behind_s - alone_s).abs() < 0.01 * alone_s, "{bytes} B: {behind_s} s behind it, {alone_s} s alone");
+    }
+}
+
 /// A reply of 100 kB: what is lost of it is sent again, and what is lost of its acknowledgements hardly matters. Its
 /// rate is that towards the client.
 #[test]

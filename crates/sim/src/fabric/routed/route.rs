@@ -68,6 +68,8 @@ pub(super) struct Route {
     pub(super) from: usize,
     pub(super) set_out: Time,
     pub(super) lands: Time,
+    /// When its bytes would begin to flow, if they did so in one piece, at the rate of the slowest link.
+    pub(super) flows: Time,
 }
 
 /// A choice that is on a request's stack.

@@ -421,7 +421,9 @@ impl Routed {
         let bytes = self.transfers.as_ref().map_or(job.size, |transfers| transfers.on_the_link(job.size));
         let flowing = Span::from_secs_f64(8.0 * bytes as f64 / rate);
         let stall = (at - since).0.saturating_sub(flowing.0 + self.network.one_way(job.client, route.from).0);
-        self.happens((since + Span(stall)).max(cx.now), What::ReplyFlows, slot, cx);
+        route.flows = since + Span(stall);
+        let flows = route.flows.max(cx.now);
+        self.happens(flows, What::ReplyFlows, slot, cx);
     }
 
     /// The reply's bytes enter the links.
@@ -429,8 +431,12 @@ impl Routed {
         let job = &mut cx.jobs.slab[slot as usize];
         let route = &mut self.routes[slot];
         let bytes = self.transfers.as_ref().map_or(job.size, |transfers| transfers.on_the_link(job.size));
-        let mut arrives = self.network.reply(job.client, route.from, bytes, cx.now);
-        match self.network.medium(job.client, route.from) {
+        let medium = self.network.medium(job.client, route.from);
+        // Over a shared link it comes round by round, and what came in the rounds before this one is on its client's link already.
+        let is_in_rounds = medium.is_some() && self.transfers.is_some();
+        let since = if is_in_rounds { route.flows.min(cx.now) } else { cx.now };
+        let mut arrives = self.network.reply(job.client, route.from, bytes, since);
+        match medium {
             None => {}
             // It has waited for the link already, round by round.
             Some(_) if self.transfers.is_some() => arrives = arrives.max(route.lands),
