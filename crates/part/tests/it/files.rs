@@ -140,7 +140,7 @@ fn flags<T: Settings>() -> String {
 /// A flag has a name of its own, which is not the path of its key.
 #[test]
 fn flags_have_the_names_that_guides_say() {
-    let reports = "reports estimator report-to name report-every report-heartbeat report-client-rates";
+    let reports = "reports estimator capacity-at report-to name report-every report-heartbeat report-client-rates";
     let echoes = "echoes echo-refresh echo-port";
     assert_eq!(
         flags::<SwitchSettings>(),

@@ -84,17 +84,34 @@ fn processes_with(marks: &[&str]) -> Vec<Pid> {
     ids.filter(is_one).collect()
 }
 
-/// The gateway of a run by its second file of settings: the first is of the one that measures the path, and has ended then.
-fn gateway_of(run: &std::process::Child) -> Vec<Pid> {
-    let settings = std::env::temp_dir().join(format!("sojourn-{}-1.toml", run.id()));
-    processes_with(&["gateway", &settings.display().to_string()])
+/// A part of a run, by its file of settings: those of its servers are numbered from 0, one gateway measures the path and has ended,
+/// and the next one serves.
+fn part_of(run: &std::process::Child, verb: &str, number: usize) -> Option<Pid> {
+    let settings = std::env::temp_dir().join(format!("sojourn-{}-{number}.toml", run.id()));
+    processes_with(&[verb, &settings.display().to_string()]).pop()
 }
 
-/// Starts a long live run with a seed that marks its processes, and waits until requests are being sent.
-fn long_run(out: &Path, seed: &str) -> std::process::Child {
+/// Its gateway, in front of so many servers.
+fn gateway_of(run: &std::process::Child, servers: usize) -> Option<Pid> {
+    part_of(run, "gateway", servers + 1)
+}
+
+/// Waits for these and for the gateway.
+fn await_parts(run: &std::process::Child, servers: usize) {
+    await_that("its servers", || (0..servers).all(|number| part_of(run, "node", number).is_some()));
+    await_that("its gateway", || gateway_of(run, servers).is_some());
+}
+
+/// Whether no part of it is left.
+fn is_over(run: &std::process::Child, servers: usize) -> bool {
+    (0..servers).all(|number| part_of(run, "node", number).is_none()) && gateway_of(run, servers).is_none()
+}
+
+/// Starts a long live run over four servers, and waits until requests are being sent.
+fn long_run(out: &Path) -> std::process::Child {
     let path = experiment("four-servers.toml").display().to_string();
     let out_text = out.display().to_string();
-    let set = ["--set", "run.live.duration=120 s", "--set", "policy=random", "--seed", seed];
+    let set = ["--set", "run.live.duration=120 s", "--set", "policy=random"];
     let run = command(&[&["run", path.as_str(), "--by", "theory,live", "--out", &out_text], &set[..]].concat())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -102,8 +119,7 @@ fn long_run(out: &Path, seed: &str) -> std::process::Child {
         .unwrap();
     let events = || fs::read_to_string(out.join("events.jsonl")).unwrap_or_default();
     await_that("the live run", || events().contains("\"engine\":\"live\""));
-    await_that("its servers", || processes_with(&[seed]).len() == 5);
-    await_that("its gateway", || !gateway_of(&run).is_empty());
+    await_parts(&run, 4);
     run
 }
 
@@ -111,23 +127,23 @@ fn long_run(out: &Path, seed: &str) -> std::process::Child {
 fn an_interrupted_run_keeps_what_was_measured() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
-    let mut run = long_run(&out, "987001");
+    let mut run = long_run(&out);
     kill(Pid::from_raw(run.id() as i32), Signal::SIGINT).unwrap();
     assert_eq!(run.wait().unwrap().code(), Some(130));
     let told: Value = serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
     assert_eq!(told["verdict"], "INCOMPLETE");
     assert!(!estimates(&out, "theory", "response_time_mean").is_empty(), "what was known before is kept");
     assert!(out.join("report.html").exists());
-    assert!(processes_with(&["987001"]).is_empty() && gateway_of(&run).is_empty(), "nothing survives");
+    assert!(is_over(&run, 4), "nothing survives");
 }
 
 #[test]
 fn nothing_survives_a_parent_that_dies() {
     let folder = tempfile::tempdir().unwrap();
-    let mut run = long_run(&folder.path().join("out"), "987002");
+    let mut run = long_run(&folder.path().join("out"));
     run.kill().unwrap();
     run.wait().unwrap();
-    await_that("the end of all children", || processes_with(&["987002"]).is_empty() && gateway_of(&run).is_empty());
+    await_that("the end of all children", || is_over(&run, 4));
 }
 
 /// What becomes of a run of three seconds over two servers when `disturb` does something to a part of it, one second
@@ -136,7 +152,7 @@ fn nothing_survives_a_parent_that_dies() {
     clippy::disallowed_methods,
     reason = "the disturbance is to come in the middle of a run, whose length is known"
 )]
-fn disturbed(seed: &str, disturb: impl FnOnce(&std::process::Child)) -> (Option<i32>, Value, String, Vec<Value>) {
+fn disturbed(disturb: impl FnOnce(&std::process::Child)) -> (Option<i32>, Value, String, Vec<Value>) {
     let folder = tempfile::tempdir().unwrap();
     let text = "name = \"two\"\n[workload]\nkind = \"open\"\narrivals = \"exponential(rate = 120 /s)\"\nclients = 50\n\
                 [system]\n[[system.tier]]\nface = \"gateway\"\npolicy = \"round-robin\"\n\
@@ -144,10 +160,9 @@ fn disturbed(seed: &str, disturb: impl FnOnce(&std::process::Child)) -> (Option<
                 [run.live]\nduration = \"4 s\"\nwarm_up = \"0.5 s\"\n";
     let path = file(folder.path(), "two.toml", text);
     let out = folder.path().join("out");
-    let arguments = ["run", &path, "--by", "live", "--seed", seed, "--out", &out.display().to_string()];
+    let arguments = ["run", &path, "--by", "live", "--out", &out.display().to_string()];
     let run = command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    await_that("its servers", || processes_with(&[seed]).len() == 3);
-    await_that("its gateway", || !gateway_of(&run).is_empty());
+    await_parts(&run, 2);
     std::thread::sleep(Duration::from_secs(1));
     disturb(&run);
     let output = run.wait_with_output().unwrap();
@@ -163,19 +178,18 @@ fn disturbed(seed: &str, disturb: impl FnOnce(&std::process::Child)) -> (Option<
 #[test]
 #[allow(clippy::disallowed_methods, reason = "a part that stands still does so for a known time")]
 fn a_part_that_ends_or_stands_still_makes_a_run_suspect() {
-    let victim = |seed: &str, name: &str| *processes_with(&[seed, name]).first().expect("it runs");
+    let server = |run: &std::process::Child, number| part_of(run, "node", number).expect("it runs");
     let at = |incident: &Value| incident["at_s"].as_f64().unwrap();
     let during = 0.0..4.0;
 
-    let (code, verdict, reasons, incidents) =
-        disturbed("987003", |_| kill(victim("987003", "server-2"), Signal::SIGKILL).unwrap());
+    let (code, verdict, reasons, incidents) = disturbed(|run| kill(server(run, 1), Signal::SIGKILL).unwrap());
     assert_eq!((code, verdict), (Some(1), "SUSPECT".into()), "{reasons}");
     assert!(reasons.contains("server-2 ended (signal: 9 (SIGKILL))"), "{reasons}");
     assert_eq!((incidents.len(), &incidents[0]["part"]), (1, &"server-2".into()), "{incidents:?}");
     assert!(during.contains(&at(&incidents[0])), "{incidents:?}");
 
-    let (code, verdict, reasons, incidents) = disturbed("987004", |_| {
-        let server = victim("987004", "server-1");
+    let (code, verdict, reasons, incidents) = disturbed(|run| {
+        let server = server(run, 0);
         kill(server, Signal::SIGSTOP).unwrap();
         std::thread::sleep(Duration::from_millis(300));
         kill(server, Signal::SIGCONT).unwrap();
@@ -189,12 +203,12 @@ fn a_part_that_ends_or_stands_still_makes_a_run_suspect() {
     assert!(incidents.len() == 1 && during.contains(&at(&incidents[0])), "{incidents:?}");
 
     let (code, verdict, reasons, incidents) =
-        disturbed("987005", |run| kill(gateway_of(run)[0], Signal::SIGKILL).unwrap());
+        disturbed(|run| kill(gateway_of(run, 2).expect("it runs"), Signal::SIGKILL).unwrap());
     assert_eq!(code, Some(1), "{reasons}");
     assert_eq!(verdict, "SUSPECT", "{reasons}");
     assert!(reasons.contains("ended (signal: 9 (SIGKILL))") && incidents.len() == 1, "{reasons}");
 
     // Left alone, it may be doubted for what the machine does meanwhile, and for nothing else.
-    let (.., incidents) = disturbed("987006", |_| ());
+    let (.., incidents) = disturbed(|_| ());
     assert!(incidents.is_empty(), "{incidents:?}");
 }

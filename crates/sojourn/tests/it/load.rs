@@ -183,7 +183,7 @@ fn a_run_tells_its_numbers_while_it_goes_on() {
     let address = line.trim().strip_prefix("metrics: http://").and_then(|rest| rest.strip_suffix("/metrics")).unwrap();
     let ask = || {
         let mut stream = TcpStream::connect(address).unwrap();
-        stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
         text

@@ -432,7 +432,7 @@ impl Routed {
         let route = &mut self.routes[slot];
         let bytes = self.transfers.as_ref().map_or(job.size, |transfers| transfers.on_the_link(job.size));
         let medium = self.network.medium(job.client, route.from);
-        // Over a shared link it comes round by round, and what came in the rounds before this one is on its client's link already.
+        // Over a shared link it comes round by round, and the rounds before this one are on its client's own link already.
         let is_in_rounds = medium.is_some() && self.transfers.is_some();
         let since = if is_in_rounds { route.flows.min(cx.now) } else { cx.now };
         let mut arrives = self.network.reply(job.client, route.from, bytes, since);
