@@ -84,8 +84,8 @@ fn processes_with(marks: &[&str]) -> Vec<Pid> {
     ids.filter(is_one).collect()
 }
 
-/// A part of a run, by its file of settings: those of its servers are numbered from 0, one gateway measures the path and has ended,
-/// and the next one serves.
+/// A part of a run, by its file of settings: those of its servers are numbered from 0, one gateway measures the path and has
+/// ended, and the next one serves.
 fn part_of(run: &std::process::Child, verb: &str, number: usize) -> Option<Pid> {
     let settings = std::env::temp_dir().join(format!("sojourn-{}-{number}.toml", run.id()));
     processes_with(&[verb, &settings.display().to_string()]).pop()
