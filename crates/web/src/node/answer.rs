@@ -268,7 +268,7 @@ impl Handler {
             return self.serve(client, request, None).await;
         };
         let site = self.files.as_ref();
-        let mut placed = broker.place(caller, &request, site, self.is_in_vain(&request));
+        let mut placed = broker.place(caller, &request, site, || self.is_in_vain(&request));
         let mut reply = match std::mem::replace(&mut placed.place, Place::Here) {
             Place::Here => self.serve(client, request, None).await,
             Place::Fetches(peer) => {
@@ -395,6 +395,7 @@ impl Handler {
         matches!(path, LOAD | HEALTH) && (self.has_test_paths || !is_of_site())
     }
 
+    /// Whether an emulated server, or the processor itself, is asked to work.
     fn is_work(&self, path: &str) -> bool {
         self.has_test_paths && (path == "/work" || path.starts_with("/work/"))
     }
@@ -545,7 +546,6 @@ impl Future for Answer {
     }
 }
 
-/// Whether an emulated server, or the processor itself, is asked to work.
 /// The answer to a request that cannot be meant so.
 fn wrong(why: String) -> Reply {
     text(StatusCode::BAD_REQUEST, format!("{why}\n"))

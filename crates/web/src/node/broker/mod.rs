@@ -187,13 +187,13 @@ impl Broker {
         })
     }
 
-    /// Where a request is served. What is `in_vain` has no answer to read here.
+    /// Where a request is served; `in_vain` says whether there is nothing to read for it here, which takes a look at the site.
     pub(crate) fn place(
         &self,
         caller: &Caller,
         request: &Request<Incoming>,
         files: Option<&Files>,
-        in_vain: bool,
+        in_vain: impl Fn() -> bool,
     ) -> Placed {
         if let Some(why) = self.must_stay(request, in_vain) {
             self.counters.unasked.fetch_add(1, Ordering::Relaxed);
@@ -254,7 +254,7 @@ impl Broker {
     }
 
     /// Why a request is not asked about: it stays.
-    fn must_stay(&self, request: &Request<Incoming>, in_vain: bool) -> Option<&'static str> {
+    fn must_stay(&self, request: &Request<Incoming>, in_vain: impl Fn() -> bool) -> Option<&'static str> {
         let (path, method) = (request.uri().path(), request.method());
         let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
         if !host.is_some_and(|host| self.hosts.is_service(host)) {
@@ -270,7 +270,7 @@ impl Broker {
             return Some("it cannot be served elsewhere");
         }
         let is_everywhere = || object_of(&self.resolved.owners, &plain(path)) == 0;
-        if in_vain && !self.config.dispatch_only && is_everywhere() {
+        if !self.config.dispatch_only && is_everywhere() && in_vain() {
             return Some("there is nothing to read at this path");
         }
         None

@@ -10,7 +10,7 @@
 //!
 //! A path counts before a type, and of several patterns the one with the most characters of its own. Two that are equally
 //! long and may match the same are a mistake, told before anything is served. What no rule matches is not known: a policy
-//! takes it for nothing. A node writes such a table itself from what it serves ([`learn`]), so that nobody has to guess.
+//! takes it for nothing. A node writes such a table itself from what it serves ([`learn`]), so that no guess is needed.
 //! Andresen, Yang, Holmedahl, Ibarra, SWEB: towards a scalable World Wide Web server on multicomputers, IPPS 1996, section
 //! 3.2. The price of a table: it knows a program and not its arguments.
 
