@@ -10,6 +10,7 @@ pub(crate) struct Bars {
 }
 
 impl Bars {
+    #[allow(dead_code, reason = "not every bench has an upper bar")]
     pub(crate) fn at_most(&mut self, what: &str, value: f64, bar: f64) {
         self.told(what, value, "at most", bar, value <= bar);
     }
