@@ -12,7 +12,7 @@
 //!
 //! The chain steps with each packet, however long ago the last one was: a sender that waits for time-outs stays in a bad run.
 
-use sojourn_stats::Stream;
+use sojourn_stats::{Stream, math};
 
 /// The losses of one direction.
 #[derive(Clone, Debug)]
@@ -88,12 +88,13 @@ impl Loss {
             _ if share == 1.0 => Process::Always,
             LossModel::GilbertElliott => {
                 let ends = [share * (1.0 - correlation), (1.0 - share) * (1.0 - correlation)];
-                let scales = ends.map(|chance| 1.0 / f64::ln_1p(-chance));
+                let scales = ends.map(|chance| 1.0 / math::ln_1p(-chance));
                 let is_lost = draws.uniform() < share;
                 Process::Runs { is_lost, left: run(scales[usize::from(is_lost)], &mut draws), scales }
             }
             LossModel::Nistnet => {
-                let steps = if correlation == 0.0 { 0 } else { (FORGOTTEN.ln() / correlation.ln()).ceil() as u32 };
+                let steps =
+                    if correlation == 0.0 { 0 } else { (math::ln(FORGOTTEN) / math::ln(correlation)).ceil() as u32 };
                 let first = draws.uniform();
                 let last = (0..steps).fold(first, |last, _| step(last, correlation, &mut draws));
                 Process::Recursion { share, correlation, last }
@@ -131,7 +132,7 @@ impl Loss {
 
 /// The length of a run, geometric and at least 1.
 fn run(scale: f64, draws: &mut Stream) -> u64 {
-    1 + (f64::ln_1p(-draws.uniform()) * scale) as u64
+    1 + (math::ln_1p(-draws.uniform()) * scale) as u64
 }
 
 fn step(last: f64, correlation: f64, draws: &mut Stream) -> f64 {

@@ -28,7 +28,7 @@ mod text;
 
 use std::sync::Arc;
 
-use sojourn_stats::{Law, Span};
+use sojourn_stats::{Law, Span, math};
 
 use crate::{Demand, Discipline};
 
@@ -281,7 +281,7 @@ impl Chain {
 impl Cache {
     /// A cache over `objects` objects of which the i-th is asked for with chance proportional to i^-`exponent`.
     pub fn zipf(keeps: Keeps, objects: u64, exponent: f64) -> Cache {
-        let weights: Vec<f64> = (1..=objects).map(|rank| (rank as f64).powf(-exponent)).collect();
+        let weights: Vec<f64> = (1..=objects).map(|rank| math::pow(rank as f64, -exponent)).collect();
         Cache::weighted(keeps, weights)
     }
 

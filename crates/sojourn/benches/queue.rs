@@ -21,6 +21,9 @@ use bars::Bars;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
+/// Plays so many jobs.
+type Loop = fn(u64);
+
 const ROUNDS: usize = 7;
 /// Jobs of the run whose time is that of starting and ending.
 const FEW: u64 = 1_000;
@@ -30,7 +33,7 @@ fn main() -> Result<()> {
     let jobs = std::env::args().skip(1).find_map(|word| word.parse().ok()).unwrap_or(20_000_000);
     on_one_core()?;
     // Of mean 1 ms, the least share of the loop, and the loop.
-    let laws: [(&str, f64, fn(u64)); 3] = [
+    let laws: [(&str, f64, Loop); 3] = [
         ("exponential(mean = 1 ms)", 0.6, |jobs| by_hand(jobs, |stream| 1e-3 * exponential(stream))),
         ("lognormal(mean = 1 ms, cv = 2)", 0.5, |jobs| {
             let variance = 5f64.ln();

@@ -15,12 +15,11 @@ use std::f64::consts::PI;
 use std::fmt;
 use std::sync::Arc;
 
-use rand_distr::{Distribution, StandardNormal};
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftPlanner};
 use thiserror::Error;
 
-use crate::Stream;
+use crate::{Stream, math, ziggurat};
 
 /// Most points of a path: 16 GiB while it is drawn.
 pub const LONGEST: usize = 1 << 28;
@@ -136,7 +135,7 @@ impl Fgn {
     /// Z_k is the sum.
     fn draw(&mut self, stream: &mut Stream) {
         let half = self.lines.len();
-        let mut normal = || -> f64 { StandardNormal.sample(stream) };
+        let mut normal = || -> f64 { ziggurat::normal(stream) };
         let (first, rest) = self.lines.split_first_mut().expect("a path has points");
         // The two lines of the spectrum that are real have all of their variance in one part.
         let ends = [self.deviations[0], self.deviations[half]].map(|deviation| deviation * 2f64.sqrt() * normal());
@@ -173,7 +172,7 @@ pub fn autocovariance(h: f64, lag: usize) -> f64 {
     }
     let (k, power) = (lag as f64, 2.0 * h);
     if lag < 8 {
-        return 0.5 * ((k + 1.0).powf(power) - 2.0 * k.powf(power) + (k - 1.0).powf(power));
+        return 0.5 * (math::pow(k + 1.0, power) - 2.0 * math::pow(k, power) + math::pow(k - 1.0, power));
     }
     // k^2H ((1 + 1/k)^2H - 2 + (1 - 1/k)^2H) / 2 by the even terms of the binomial series.
     let inverse = 1.0 / (k * k);
@@ -183,7 +182,7 @@ pub fn autocovariance(h: f64, lag: usize) -> f64 {
         let order = f64::from(order);
         term *= inverse * (power - order) * (power - order - 1.0) / ((order + 1.0) * (order + 2.0));
     }
-    k.powf(power - 2.0) * sum
+    math::pow(k, power - 2.0) * sum
 }
 
 /// The autocovariances at lags 0 to `count` - 1. Far out they are those at every 64th lag, continued by eight terms of
@@ -201,7 +200,7 @@ fn autocovariances(h: f64, count: usize) -> Vec<f64> {
     let (leading, next) = ((power + 2.0) * (power + 1.0) / 2.0, power * (power - 1.0) / 12.0);
     for start in (NEAR..count).step_by(BLOCK) {
         let middle = (start + BLOCK / 2) as f64;
-        let (at_middle, inverse) = (leading * middle.powf(power), 1.0 / middle);
+        let (at_middle, inverse) = (leading * math::pow(middle, power), 1.0 / middle);
         all.extend((start..count.min(start + BLOCK)).map(|lag| {
             let k = lag as f64;
             let x = (k - middle) * inverse;
@@ -271,7 +270,7 @@ pub fn hosking(h: f64, n: usize, stream: &mut Stream) -> Vec<f64> {
             variance *= 1.0 - partial * partial;
         }
         let predicted: f64 = weights.iter().zip(path.iter().rev()).map(|(w, x)| w * x).sum();
-        let normal: f64 = StandardNormal.sample(stream);
+        let normal: f64 = ziggurat::normal(stream);
         path.push(predicted + variance.sqrt() * normal);
     }
     path

@@ -30,17 +30,20 @@ mod arguments;
 mod display;
 mod empirical;
 mod expression;
+mod gamma;
 mod kind;
 mod moments;
 mod parse;
 mod quantile;
 mod transform;
+mod zipf;
 
 use thiserror::Error;
 
 pub use self::expression::{Argument, Expression};
 use self::kind::Kind;
 pub use self::transform::ErlangBranch;
+use crate::ziggurat::exponential;
 use crate::{Dimension, Stream};
 
 /// A probability law of a non-negative quantity, in the SI unit of its dimension.
@@ -133,9 +136,15 @@ impl Law {
     pub fn sample(&self, stream: &mut Stream) -> f64 {
         match self.kind {
             Kind::Constant(value) => value,
-            Kind::Exponential { mean } => mean * kind::exp1(stream),
+            Kind::Exponential { mean } => mean * exponential(stream),
             _ => self.kind.sample(stream),
         }
+    }
+
+    /// Draws as many values as `out` has room for (SI unit): the very values that [`Law::sample`] would give one after another,
+    /// sooner.
+    pub fn fill(&self, out: &mut [f64], stream: &mut Stream) {
+        self.kind.fill(out, stream);
     }
 
     /// The mean; `f64::INFINITY` where it does not exist.

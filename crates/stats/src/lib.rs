@@ -60,14 +60,19 @@ mod batches;
 mod cache;
 pub mod config;
 pub mod fgn;
+#[allow(clippy::disallowed_methods, reason = "it draws nothing")]
 pub mod fit;
+#[allow(clippy::disallowed_methods, reason = "it draws nothing")]
 pub mod goodness;
 pub mod histogram;
+#[allow(clippy::disallowed_methods, reason = "it draws nothing")]
 pub mod hurst;
 pub mod input;
+#[allow(clippy::disallowed_methods, reason = "it draws nothing")]
 pub mod interval;
 pub mod law;
 mod line;
+pub mod math;
 pub mod measure;
 mod moments;
 mod nearest;
@@ -79,6 +84,7 @@ pub mod root;
 mod stream;
 mod time;
 pub mod warm_up;
+pub mod ziggurat;
 
 pub use amount::{Bandwidth, Bytes, PerSecond, nanoseconds};
 pub use batches::Batches;

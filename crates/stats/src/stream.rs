@@ -31,7 +31,7 @@ impl Stream {
     /// A number from the uniform law on [0, 1), with 53 random bits.
     #[inline]
     pub fn uniform(&mut self) -> f64 {
-        (self.next() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+        (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
     /// A number from 0 to `bound` - 1, each equally likely (Lemire's method with its bias removed).
@@ -42,18 +42,19 @@ impl Stream {
     pub fn below(&mut self, bound: usize) -> usize {
         assert!(bound > 0, "a choice among nothing");
         let bound = bound as u64;
-        let mut product = u128::from(self.next()) * u128::from(bound);
+        let mut product = u128::from(self.bits()) * u128::from(bound);
         if (product as u64) < bound {
             let threshold = bound.wrapping_neg() % bound;
             while (product as u64) < threshold {
-                product = u128::from(self.next()) * u128::from(bound);
+                product = u128::from(self.bits()) * u128::from(bound);
             }
         }
         (product >> 64) as usize
     }
 
+    /// 64 random bits.
     #[inline]
-    fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         match self.0.try_next_u64() {
             Ok(bits) => bits,
         }

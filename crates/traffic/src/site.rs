@@ -16,7 +16,7 @@ mod matching;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sojourn_stats::{Dimension, Law, Stream};
+use sojourn_stats::{Dimension, Law, Stream, math};
 
 pub(crate) use self::locality::Depth;
 pub use self::locality::Locality;
@@ -213,8 +213,9 @@ impl Site {
             .collect();
 
         let page_files: Vec<u32> = (0..base as u32).chain((base + embedded) as u32..law.files).collect();
-        let total: f64 = (1..=page_files.len()).map(|rank| (rank as f64).powf(-law.popularity)).sum();
-        let shares: Vec<f64> = (1..=page_files.len()).map(|rank| (rank as f64).powf(-law.popularity) / total).collect();
+        let total: f64 = (1..=page_files.len()).map(|rank| math::pow(rank as f64, -law.popularity)).sum();
+        let shares: Vec<f64> =
+            (1..=page_files.len()).map(|rank| math::pow(rank as f64, -law.popularity) / total).collect();
         let (ranked, deviation) = matching::ranked(&files, &page_files, &shares, &law.requests, law.base_requests);
         let pages = ranked
             .into_iter()

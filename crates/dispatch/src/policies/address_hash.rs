@@ -10,7 +10,7 @@
 //! dispatcher, in every later version, agrees where a client belongs. Where weights differ, the scores pass through a
 //! logarithm, whose last bit may differ between platforms.
 
-use sojourn_stats::Stream;
+use sojourn_stats::{Stream, math};
 
 use super::Entry;
 use crate::{Ask, BackendId, Code, Decision, Explanation, Policy, Reason, Signals, Table, key};
@@ -88,7 +88,7 @@ impl AddressHash {
 /// Exponential with the member's weight as its rate.
 fn score((hash, member): (u64, &Member)) -> f64 {
     let uniform = ((hash >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
-    -uniform.ln() / member.weight
+    -math::ln(uniform) / member.weight
 }
 
 /// The finaliser of SplitMix64 (Stafford's variant 13 of MurmurHash3's).

@@ -67,6 +67,19 @@ fn the_sans_io_crates_do_no_io() {
 
 /// Files that a user names are read by `stats::input`, which takes byte order marks and refuses what has no end. What is read
 /// otherwise is the system's, or was written by the program itself.
+/// Clippy takes the nearest file alone: that of stats must forbid what the workspace forbids.
+#[test]
+fn stats_forbids_what_all_forbid() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).expect("sources are text");
+    let of_stats = read("crates/stats/clippy.toml");
+    let missing: Vec<String> = read("clippy.toml")
+        .lines()
+        .filter(|line| line.contains("path = ") && !of_stats.contains(line))
+        .map(str::to_owned)
+        .collect();
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
 #[test]
 fn files_that_a_user_names_are_read_in_one_place() {
     let others = [

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use rand_distr::{Distribution, Exp1, Gamma, StandardNormal, Zipf};
-
 use super::empirical::Empirical;
-use crate::Stream;
+use super::gamma::Gamma;
+use super::zipf::Zipf;
+use crate::ziggurat::{exponential, normal};
+use crate::{Stream, math};
 
 /// Up to this many stages an Erlang is drawn as a sum of exponentials; beyond, Marsaglia and Tsang's gamma is faster.
 const SUMMED_STAGES: u32 = 4;
@@ -24,12 +25,12 @@ pub(super) enum Kind {
     Erlang {
         k: u32,
         mean: f64,
-        sampler: Gamma<f64>,
+        sampler: Gamma,
     },
     Gamma {
         shape: f64,
         scale: f64,
-        sampler: Gamma<f64>,
+        sampler: Gamma,
     },
     Hyperexponential {
         mean: f64,
@@ -70,7 +71,7 @@ pub(super) enum Kind {
         n: u64,
         s: f64,
         scale: f64,
-        sampler: Zipf<f64>,
+        sampler: Zipf,
     },
     Empirical {
         data: Arc<Empirical>,
@@ -98,11 +99,11 @@ pub(super) struct Part {
 
 impl Kind {
     pub(super) fn erlang(k: u32, mean: f64) -> Kind {
-        Kind::Erlang { k, mean, sampler: gamma(f64::from(k), mean / f64::from(k)) }
+        Kind::Erlang { k, mean, sampler: Gamma::new(f64::from(k), mean / f64::from(k)) }
     }
 
     pub(super) fn gamma(shape: f64, scale: f64) -> Kind {
-        Kind::Gamma { shape, scale, sampler: gamma(shape, scale) }
+        Kind::Gamma { shape, scale, sampler: Gamma::new(shape, scale) }
     }
 
     /// Two exponentials, each carrying half of the mean ("balanced means"); `cv` is at least 1.
@@ -122,12 +123,11 @@ impl Kind {
     }
 
     pub(super) fn bounded_pareto(alpha: f64, min: f64, max: f64) -> Kind {
-        Kind::BoundedPareto { alpha, min, max, share: -(alpha * (min / max).ln()).exp_m1() }
+        Kind::BoundedPareto { alpha, min, max, share: -math::exp_m1(alpha * math::ln(min / max)) }
     }
 
     pub(super) fn zipf(n: u64, s: f64, scale: f64) -> Kind {
-        let sampler = Zipf::new(n as f64, s).expect("checked when parsed: n >= 1, s >= 0");
-        Kind::Zipf { n, s, scale, sampler }
+        Kind::Zipf { n, s, scale, sampler: Zipf::new(n as f64, s) }
     }
 
     pub(super) fn mix(parts: impl IntoIterator<Item = (f64, Kind)>) -> Kind {
@@ -144,34 +144,30 @@ impl Kind {
         match *self {
             Kind::Constant(value) => value,
             Kind::Uniform { low, high } => low + (high - low) * stream.uniform(),
-            Kind::Exponential { mean } => mean * exp1(stream),
+            Kind::Exponential { mean } => mean * exponential(stream),
             Kind::Erlang { k, mean, .. } if k <= SUMMED_STAGES => {
-                let stages: f64 = (0..k).map(|_| exp1(stream)).sum();
+                let stages: f64 = (0..k).map(|_| exponential(stream)).sum();
                 stages * (mean / f64::from(k))
             }
             Kind::Erlang { ref sampler, .. } | Kind::Gamma { ref sampler, .. } => sampler.sample(stream),
             Kind::Hyperexponential { fast_share, fast_mean, slow_mean, .. } => {
                 let mean = if stream.uniform() < fast_share { fast_mean } else { slow_mean };
-                mean * exp1(stream)
+                mean * exponential(stream)
             }
-            Kind::Lognormal { mu, sigma } => (mu + sigma * normal(stream)).exp(),
+            Kind::Lognormal { mu, sigma } => lognormal(mu, sigma, normal(stream)),
             Kind::Normal { mean, sd } => loop {
                 let value = mean + sd * normal(stream);
                 if value >= 0.0 {
                     return value;
                 }
             },
-            // min * U^(-1/alpha) with U = e^-E: the far tail keeps all its digits.
-            Kind::Pareto { alpha, min } => min * (exp1(stream) / alpha).exp(),
-            Kind::BoundedPareto { alpha, min, max, share } => {
-                let value = min * (-(-stream.uniform() * share).ln_1p() / alpha).exp();
-                value.min(max)
-            }
-            Kind::Weibull { shape, scale } => scale * exp1(stream).powf(1.0 / shape),
+            Kind::Pareto { alpha, min } => pareto(alpha, min, exponential(stream)),
+            Kind::BoundedPareto { alpha, min, max, share } => bounded_pareto(alpha, min, max, share, stream.uniform()),
+            Kind::Weibull { shape, scale } => weibull(shape, scale, exponential(stream)),
             Kind::InverseGaussian { mean, lambda } => {
                 // Michael, Schucany and Haas, The American Statistician 30(2), 1976; the smaller root written
                 // without the cancellation of the published form.
-                let w = normal(stream).powi(2) * mean / lambda;
+                let w = square(normal(stream)) * mean / lambda;
                 let ratio = 1.0 + 0.5 * w + (w + 0.25 * w * w).sqrt();
                 if stream.uniform() * (1.0 + ratio) < ratio { mean / ratio } else { mean * ratio }
             }
@@ -193,6 +189,32 @@ impl Kind {
         }
     }
 
+    /// As many values, which are those of [`Kind::sample`] one after another. What follows the draws is a loop by itself, of which
+    /// the compiler makes vector code.
+    pub(super) fn fill(&self, out: &mut [f64], stream: &mut Stream) {
+        match *self {
+            Kind::Constant(value) => out.fill(value),
+            Kind::Exponential { mean } => out.iter_mut().for_each(|value| *value = mean * exponential(stream)),
+            Kind::Lognormal { mu, sigma } => {
+                out.iter_mut().for_each(|value| *value = normal(stream));
+                out.iter_mut().for_each(|value| *value = lognormal(mu, sigma, *value));
+            }
+            Kind::Pareto { alpha, min } => {
+                out.iter_mut().for_each(|value| *value = exponential(stream));
+                out.iter_mut().for_each(|value| *value = pareto(alpha, min, *value));
+            }
+            Kind::BoundedPareto { alpha, min, max, share } => {
+                out.iter_mut().for_each(|value| *value = stream.uniform());
+                out.iter_mut().for_each(|value| *value = bounded_pareto(alpha, min, max, share, *value));
+            }
+            Kind::Weibull { shape, scale } => {
+                out.iter_mut().for_each(|value| *value = exponential(stream));
+                out.iter_mut().for_each(|value| *value = weibull(shape, scale, *value));
+            }
+            _ => out.iter_mut().for_each(|value| *value = self.sample(stream)),
+        }
+    }
+
     /// Every value multiplied by `factor`.
     pub(super) fn scaled(&self, factor: f64) -> Kind {
         match *self {
@@ -202,7 +224,7 @@ impl Kind {
             Kind::Erlang { k, mean, .. } => Kind::erlang(k, mean * factor),
             Kind::Gamma { shape, scale, .. } => Kind::gamma(shape, scale * factor),
             Kind::Hyperexponential { mean, cv, .. } => Kind::hyperexponential(mean * factor, cv),
-            Kind::Lognormal { mu, sigma } => Kind::Lognormal { mu: mu + factor.ln(), sigma },
+            Kind::Lognormal { mu, sigma } => Kind::Lognormal { mu: mu + math::ln(factor), sigma },
             Kind::Normal { mean, sd } => Kind::Normal { mean: mean * factor, sd: sd * factor },
             Kind::Pareto { alpha, min } => Kind::Pareto { alpha, min: min * factor },
             Kind::BoundedPareto { alpha, min, max, .. } => Kind::bounded_pareto(alpha, min * factor, max * factor),
@@ -267,17 +289,30 @@ impl Kind {
     }
 }
 
-fn gamma(shape: f64, scale: f64) -> Gamma<f64> {
-    Gamma::new(shape, scale).expect("checked when parsed: shape and scale are positive and finite")
+#[inline]
+fn lognormal(mu: f64, sigma: f64, normal: f64) -> f64 {
+    math::exp(mu + sigma * normal)
 }
 
-/// The unit exponential, by ziggurat.
+/// min * U^(-1/alpha) with U = e^-E: the far tail keeps all its digits.
 #[inline]
-pub(super) fn exp1(stream: &mut Stream) -> f64 {
-    Exp1.sample(stream)
+fn pareto(alpha: f64, min: f64, exponential: f64) -> f64 {
+    min * math::exp(exponential / alpha)
 }
 
+/// By its quantiles; what 1 - U loses to rounding is below the value's own last digit.
 #[inline]
-fn normal(stream: &mut Stream) -> f64 {
-    StandardNormal.sample(stream)
+fn bounded_pareto(alpha: f64, min: f64, max: f64, share: f64, uniform: f64) -> f64 {
+    let value = min * math::exp(-math::ln(1.0 - uniform * share) / alpha);
+    if value < max { value } else { max }
+}
+
+/// A power that takes the time of a logarithm and an exponential; its few last digits are as good as any others of a draw.
+#[inline]
+fn weibull(shape: f64, scale: f64, exponential: f64) -> f64 {
+    scale * math::exp(math::ln(exponential) / shape)
+}
+
+fn square(x: f64) -> f64 {
+    x * x
 }

@@ -11,6 +11,7 @@ use statrs::function::erf::erfc;
 use statrs::function::gamma::{gamma as gamma_function, gamma_lr, gamma_ur, ln_gamma};
 
 use super::kind::Kind;
+use crate::math;
 
 impl Kind {
     /// The mean; infinite where the integral diverges.
@@ -23,7 +24,7 @@ impl Kind {
             | Kind::Hyperexponential { mean, .. }
             | Kind::InverseGaussian { mean, .. } => mean,
             Kind::Gamma { shape, scale, .. } => shape * scale,
-            Kind::Lognormal { mu, sigma } => (mu + 0.5 * sigma * sigma).exp(),
+            Kind::Lognormal { mu, sigma } => math::exp(mu + 0.5 * sigma * sigma),
             Kind::Pareto { alpha, .. } if alpha <= 1.0 => f64::INFINITY,
             Kind::Pareto { alpha, min } => alpha * min / (alpha - 1.0),
             Kind::Weibull { shape, scale } => scale * gamma_function(1.0 + 1.0 / shape),
@@ -45,14 +46,14 @@ impl Kind {
             Kind::Erlang { k, mean, .. } => mean * mean / f64::from(k),
             Kind::Gamma { shape, scale, .. } => shape * scale * scale,
             Kind::Hyperexponential { mean, cv, .. } => mean * mean * cv * cv,
-            Kind::Lognormal { sigma, .. } => self.mean().powi(2) * (sigma * sigma).exp_m1(),
+            Kind::Lognormal { sigma, .. } => self.mean().powi(2) * math::exp_m1(sigma * sigma),
             Kind::Pareto { alpha, .. } if alpha <= 2.0 => f64::INFINITY,
             Kind::Pareto { alpha, min } => alpha * min * min / ((alpha - 1.0).powi(2) * (alpha - 2.0)),
             Kind::Weibull { shape, scale } => {
                 // Gamma(1 + 2/shape) - Gamma(1 + 1/shape)^2 as a product: exact enough when shape is large too.
                 let one = gamma_function(1.0 + 1.0 / shape);
                 let log_ratio = ln_gamma(1.0 + 2.0 / shape) - 2.0 * ln_gamma(1.0 + 1.0 / shape);
-                scale * scale * one * one * log_ratio.exp_m1()
+                scale * scale * one * one * math::exp_m1(log_ratio)
             }
             Kind::InverseGaussian { mean, lambda } => mean * mean * mean / lambda,
             Kind::Empirical { ref data, scale } => {
@@ -100,15 +101,17 @@ impl Kind {
                     + (1.0 - fast_share) * exponential_partial(slow_mean, k, m)
             }
             Kind::Lognormal { mu, sigma } => {
-                let moment = (order * mu + 0.5 * (order * sigma).powi(2)).exp();
-                moment * normal_cdf((m.ln() - mu) / sigma - order * sigma)
+                let moment = math::exp(order * mu + 0.5 * (order * sigma).powi(2));
+                moment * normal_cdf((math::ln(m) - mu) / sigma - order * sigma)
             }
             Kind::Normal { mean, sd } => normal_partial(mean, sd, k, m),
             Kind::Pareto { alpha, min } => pareto_partial(alpha, min, k, m),
             Kind::BoundedPareto { alpha, min, max, share } => pareto_partial(alpha, min, k, m.min(max)) / share,
             Kind::Weibull { shape, scale } => {
                 let order = order / shape;
-                scale.powi(k) * gamma_function(1.0 + order) * gamma_cdf(1.0 + order, (m / scale).powf(shape), k == 0)
+                scale.powi(k)
+                    * gamma_function(1.0 + order)
+                    * gamma_cdf(1.0 + order, math::pow(m / scale, shape), k == 0)
             }
             Kind::InverseGaussian { mean, lambda } => inverse_gaussian_partial(mean, lambda, k, m),
             Kind::Zipf { n, s, scale, .. } => {
@@ -137,21 +140,21 @@ impl Kind {
         }
         match *self {
             Kind::Uniform { low, high } => (high - x) / (high - low),
-            Kind::Exponential { mean } => (-x / mean).exp(),
+            Kind::Exponential { mean } => math::exp(-x / mean),
             Kind::Erlang { k, mean, .. } => gamma_tail(f64::from(k), x * f64::from(k) / mean),
             Kind::Gamma { shape, scale, .. } => gamma_tail(shape, x / scale),
             Kind::Hyperexponential { fast_share, fast_mean, slow_mean, .. } => {
-                fast_share * (-x / fast_mean).exp() + (1.0 - fast_share) * (-x / slow_mean).exp()
+                fast_share * math::exp(-x / fast_mean) + (1.0 - fast_share) * math::exp(-x / slow_mean)
             }
-            Kind::Lognormal { mu, sigma } => normal_cdf((mu - x.ln()) / sigma),
+            Kind::Lognormal { mu, sigma } => normal_cdf((mu - math::ln(x)) / sigma),
             Kind::Normal { mean, sd } => normal_cdf((mean - x) / sd) / normal_cdf(mean / sd),
-            Kind::Pareto { alpha, min } => (alpha * (min / x).ln()).exp(),
-            Kind::Weibull { shape, scale } => (-(x / scale).powf(shape)).exp(),
+            Kind::Pareto { alpha, min } => math::exp(alpha * math::ln(min / x)),
+            Kind::Weibull { shape, scale } => math::exp(-math::pow(x / scale, shape)),
             Kind::Mix(ref parts) => parts.iter().map(|part| part.weight * part.law.survival(x)).sum(),
             Kind::Redrawn { ref law, max } => (law.survival(x) - law.survival(max)) / law.partial(0, max),
             Kind::Capped { ref law, .. } => law.survival(x),
             Kind::BoundedPareto { alpha, min, max, share } => {
-                -(alpha * (min / x).ln()).exp() * (alpha * (x / max).ln()).exp_m1() / share
+                -math::exp(alpha * math::ln(min / x)) * math::exp_m1(alpha * math::ln(x / max)) / share
             }
             Kind::Constant(_) | Kind::InverseGaussian { .. } | Kind::Zipf { .. } | Kind::Empirical { .. } => {
                 (1.0 - self.partial(0, x)).max(0.0)
@@ -161,7 +164,7 @@ impl Kind {
 }
 
 fn exponential_partial(mean: f64, k: i32, m: f64) -> f64 {
-    if k == 0 { -(-m / mean).exp_m1() } else { gamma_partial(1.0, mean, k, m) }
+    if k == 0 { -math::exp_m1(-m / mean) } else { gamma_partial(1.0, mean, k, m) }
 }
 
 /// scale^k shape (shape + 1) ... (shape + k - 1) P(shape + k, m / scale).
@@ -177,7 +180,7 @@ fn gamma_cdf(shape: f64, x: f64, unit: bool) -> f64 {
     } else if x.is_infinite() {
         1.0
     } else if unit {
-        -(-x).exp_m1()
+        -math::exp_m1(-x)
     } else {
         gamma_lr(shape, x)
     }
@@ -213,13 +216,13 @@ fn normal_partial(mean: f64, sd: f64, k: i32, m: f64) -> f64 {
 /// alpha min^alpha times the integral of x^(k - alpha - 1) from min to m.
 fn pareto_partial(alpha: f64, min: f64, k: i32, m: f64) -> f64 {
     let power = f64::from(k) - alpha;
-    let log = (m / min).ln();
+    let log = math::ln(m / min);
     let integral = if m.is_infinite() {
         if power < 0.0 { -1.0 / power } else { f64::INFINITY }
     } else if power * log == 0.0 {
         log
     } else {
-        (power * log).exp_m1() / power
+        math::exp_m1(power * log) / power
     };
     alpha * min.powi(k) * integral
 }
@@ -238,14 +241,14 @@ fn inverse_gaussian_partial(mean: f64, lambda: f64, k: i32, m: f64) -> f64 {
     let (a, b) = (root * (m / mean - 1.0), root * (m / mean + 1.0));
     // e^(2 lambda / mean) Phi(-b), written so that the first factor cannot overflow: it equals e^(-a^2/2) times
     // the scaled tail e^(b^2/2) Phi(-b).
-    let reflected = (-0.5 * a * a).exp() * scaled_tail(b);
+    let reflected = math::exp(-0.5 * a * a) * scaled_tail(b);
     let zeroth = normal_cdf(a) + reflected;
     let first = mean * (normal_cdf(a) - reflected);
     match k {
         0 => zeroth,
         1 => first,
         _ => {
-            let density = (lambda / (2.0 * PI * m)).sqrt() / m * (-0.5 * a * a).exp();
+            let density = (lambda / (2.0 * PI * m)).sqrt() / m * math::exp(-0.5 * a * a);
             let second = mean * mean * (zeroth + first / lambda - 2.0 * m * m * density / lambda);
             if k == 2 {
                 return second;
@@ -258,7 +261,7 @@ fn inverse_gaussian_partial(mean: f64, lambda: f64, k: i32, m: f64) -> f64 {
 /// The sum of r^-s for r = 1 to n, by Euler and Maclaurin beyond the first thousand terms (error below 1e-15 of it).
 fn power_sum(s: f64, n: f64) -> f64 {
     const SUMMED: f64 = 1000.0;
-    let power = |r: f64| (-s * r.ln()).exp();
+    let power = |r: f64| math::exp(-s * math::ln(r));
     let mut sum = 0.0;
     let mut r = n.min(SUMMED);
     while r >= 1.0 {
@@ -268,9 +271,9 @@ fn power_sum(s: f64, n: f64) -> f64 {
     if n <= SUMMED {
         return sum;
     }
-    let log = (n / SUMMED).ln();
+    let log = math::ln(n / SUMMED);
     let stretch = (1.0 - s) * log;
-    let integral = SUMMED * power(SUMMED) * if stretch == 0.0 { log } else { stretch.exp_m1() / (1.0 - s) };
+    let integral = SUMMED * power(SUMMED) * if stretch == 0.0 { log } else { math::exp_m1(stretch) / (1.0 - s) };
     let ends = 0.5 * (power(n) - power(SUMMED));
     let slopes = s / 12.0 * (power(SUMMED) / SUMMED - power(n) / n);
     let third = s * (s + 1.0) * (s + 2.0) / 720.0;
@@ -282,13 +285,13 @@ fn normal_cdf(z: f64) -> f64 {
 }
 
 fn normal_density(z: f64) -> f64 {
-    (-0.5 * z * z).exp() / (2.0 * PI).sqrt()
+    math::exp(-0.5 * z * z) / (2.0 * PI).sqrt()
 }
 
 /// e^(b^2/2) Phi(-b) for b >= 0: directly, or by its asymptotic series where the factors would over- and underflow.
 fn scaled_tail(b: f64) -> f64 {
     if b < 20.0 {
-        return (0.5 * b * b).exp() * normal_cdf(-b);
+        return math::exp(0.5 * b * b) * normal_cdf(-b);
     }
     let inverse = 1.0 / (b * b);
     let series = 1.0 - inverse * (1.0 - 3.0 * inverse * (1.0 - 5.0 * inverse * (1.0 - 7.0 * inverse)));

@@ -10,8 +10,8 @@ use super::arguments::{Reader, at};
 use super::empirical::Empirical;
 use super::expression::{Argument, Expression};
 use super::kind::Kind;
-use crate::nearest;
 use crate::quantity::{self, Dimension};
+use crate::{math, nearest};
 
 /// Redrawing must keep at least this share of the draws, or sampling would crawl.
 const LEAST_KEPT: f64 = 1e-3;
@@ -210,15 +210,17 @@ impl Reader<'_, '_> {
 
     fn lognormal(&self) -> Result<Kind, LawError> {
         let spread = match (self.positive("cv")?, self.positive("sigma")?) {
-            (Some(cv), None) => (cv * cv).ln_1p().sqrt(),
+            (Some(cv), None) => math::ln_1p(cv * cv).sqrt(),
             (None, Some(sigma)) => sigma,
             _ => return self.takes("mean (or rate) and cv, or mu, sigma and unit"),
         };
         match (self.mean()?, self.number("mu")?, self.written_unit()?) {
-            (Some(mean), None, None) => Ok(Kind::Lognormal { mu: mean.ln() - 0.5 * spread * spread, sigma: spread }),
+            (Some(mean), None, None) => {
+                Ok(Kind::Lognormal { mu: math::ln(mean) - 0.5 * spread * spread, sigma: spread })
+            }
             (None, Some(mu), unit) if self.argument("sigma").is_some() => {
                 let unit = self.needed_unit(unit, "mu and sigma are of the logarithm of a number in this unit")?;
-                Ok(Kind::Lognormal { mu: mu + unit.ln(), sigma: spread })
+                Ok(Kind::Lognormal { mu: mu + math::ln(unit), sigma: spread })
             }
             _ => self.takes("mean (or rate) and cv, or mu, sigma and unit"),
         }

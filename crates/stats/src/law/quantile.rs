@@ -12,7 +12,7 @@ use statrs::function::erf::{erfc, erfc_inv};
 
 use super::kind::Kind;
 use super::{Law, LawError};
-use crate::Stream;
+use crate::{Stream, math};
 
 /// The chances to be at most, and above, a value.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,7 @@ impl Law {
     #[inline]
     pub fn quantile_of_normal(&self, z: f64) -> Result<f64, LawError> {
         match self.kind {
-            Kind::Lognormal { mu, sigma } => Ok((mu + sigma * z).exp()),
+            Kind::Lognormal { mu, sigma } => Ok(math::exp(mu + sigma * z)),
             _ => self.at(Tails { lower: 0.5 * erfc(-z / SQRT_2), upper: 0.5 * erfc(z / SQRT_2) }),
         }
     }
@@ -66,7 +66,11 @@ impl Law {
                 // P(X_e > x) = (min/x)^(alpha - 1) / alpha beyond min, with all digits of the far tail.
                 let upper = 1.0 - stream.uniform();
                 let beyond = alpha * upper;
-                if beyond < 1.0 { min * beyond.powf(-1.0 / (alpha - 1.0)) } else { self.mean * (1.0 - upper) }
+                if beyond < 1.0 {
+                    min * math::exp(-math::ln(beyond) / (alpha - 1.0))
+                } else {
+                    self.mean * (1.0 - upper)
+                }
             }
             _ => {
                 let lower = stream.uniform().max(f64::EPSILON / 4.0);
@@ -119,7 +123,7 @@ impl Kind {
             Kind::Uniform { low, high } if lower < upper => low + (high - low) * lower,
             Kind::Uniform { low, high } => high - (high - low) * upper,
             Kind::Exponential { mean } => -mean * tails.log_upper(),
-            Kind::Lognormal { mu, sigma } => (mu + sigma * tails.normal()).exp(),
+            Kind::Lognormal { mu, sigma } => math::exp(mu + sigma * tails.normal()),
             Kind::Normal { mean, sd } => {
                 // P(X > x) is Phi((mean - x) / sd) / Phi(mean / sd), and what is below 0 counts as below.
                 let kept = 0.5 * erfc(-mean / sd / SQRT_2);
@@ -127,11 +131,11 @@ impl Kind {
                 let lower = 0.5 * erfc(mean / sd / SQRT_2) + lower * kept;
                 (mean + sd * Tails { lower, upper }.normal()).max(0.0)
             }
-            Kind::Pareto { alpha, min } => min * (-tails.log_upper() / alpha).exp(),
+            Kind::Pareto { alpha, min } => min * math::exp(-tails.log_upper() / alpha),
             Kind::BoundedPareto { alpha, min, max, share } => {
-                (min * (-(-share * lower).ln_1p() / alpha).exp()).clamp(min, max)
+                (min * math::exp(-math::ln_1p(-share * lower) / alpha)).clamp(min, max)
             }
-            Kind::Weibull { shape, scale } => scale * (-tails.log_upper()).powf(1.0 / shape),
+            Kind::Weibull { shape, scale } => scale * math::pow(-tails.log_upper(), 1.0 / shape),
             Kind::Empirical { ref data, scale } => {
                 let count = data.values.len();
                 // The hair keeps 0.9 * 10 from becoming the tenth by rounding.
@@ -167,7 +171,7 @@ impl Kind {
 impl Tails {
     /// The logarithm of the upper tail.
     fn log_upper(self) -> f64 {
-        if self.lower < 0.5 { (-self.lower).ln_1p() } else { self.upper.ln() }
+        if self.lower < 0.5 { math::ln_1p(-self.lower) } else { math::ln(self.upper) }
     }
 
     /// The quantile of the standard normal law.
@@ -187,14 +191,14 @@ fn invert(tails: Tails, bounds: (f64, f64), cdf: impl Fn(f64) -> f64, survival: 
     let rises = tails.lower < tails.upper;
     // Below 0 to the left of the x sought, above 0 to the right of it.
     let off = |log_x: f64| {
-        let x = log_x.exp();
+        let x = math::exp(log_x);
         if rises {
-            cdf(x).max(f64::MIN_POSITIVE).ln() - tails.lower.ln()
+            math::ln(cdf(x).max(f64::MIN_POSITIVE)) - math::ln(tails.lower)
         } else {
-            tails.upper.ln() - survival(x).max(f64::MIN_POSITIVE).ln()
+            math::ln(tails.upper) - math::ln(survival(x).max(f64::MIN_POSITIVE))
         }
     };
-    let (mut a, mut b) = (bounds.0.max(f64::MIN_POSITIVE).ln(), bounds.1.max(f64::MIN_POSITIVE).ln());
+    let (mut a, mut b) = (math::ln(bounds.0.max(f64::MIN_POSITIVE)), math::ln(bounds.1.max(f64::MIN_POSITIVE)));
     let (mut at_a, mut at_b) = (off(a), off(b));
     let mut step = 1.0;
     while at_a > CLOSE && a > -700.0 {
@@ -212,7 +216,7 @@ fn invert(tails: Tails, bounds: (f64, f64), cdf: impl Fn(f64) -> f64, survival: 
     }
     for (end, at_end) in [(a, at_a), (b, at_b)] {
         if at_end.abs() <= CLOSE {
-            return end.exp();
+            return math::exp(end);
         }
     }
     let mut widths = [f64::INFINITY; 3];
@@ -229,7 +233,7 @@ fn invert(tails: Tails, bounds: (f64, f64), cdf: impl Fn(f64) -> f64, survival: 
         let x = if stalls || !(position > a && position < b) { a + 0.5 * width } else { position };
         let at_x = off(x);
         if at_x.abs() <= CLOSE {
-            return x.exp();
+            return math::exp(x);
         }
         // An end that stays a second time gets less weight, or it would stay for ever.
         let less = |of: f64| if of < 1.0 { 1.0 - of } else { 0.5 };
@@ -245,5 +249,5 @@ fn invert(tails: Tails, bounds: (f64, f64), cdf: impl Fn(f64) -> f64, survival: 
             (a, at_a, moved_b) = (x, at_x, Some(false));
         }
     }
-    b.exp()
+    math::exp(b)
 }

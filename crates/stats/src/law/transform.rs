@@ -3,7 +3,7 @@
 
 use super::Law;
 use super::kind::Kind;
-use crate::quadrature;
+use crate::{math, quadrature};
 
 /// A branch of a mixture of Erlang laws.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,26 +61,27 @@ impl Kind {
         }
         let of_exponential = |mean: f64| s * mean / (1.0 + s * mean);
         match *self {
-            Kind::Constant(value) => -(-s * value).exp_m1(),
+            Kind::Constant(value) => -math::exp_m1(-s * value),
             Kind::Uniform { low, high } => {
                 let y = s * (high - low);
-                -(-s * low).exp_m1() + (-s * low).exp() * mean_complement(y)
+                -math::exp_m1(-s * low) + math::exp(-s * low) * mean_complement(y)
             }
             Kind::Exponential { mean } => of_exponential(mean),
             Kind::Erlang { k, mean, .. } => {
                 let k = f64::from(k);
-                -(-k * (s * mean / k).ln_1p()).exp_m1()
+                -math::exp_m1(-k * math::ln_1p(s * mean / k))
             }
-            Kind::Gamma { shape, scale, .. } => -(-shape * (s * scale).ln_1p()).exp_m1(),
+            Kind::Gamma { shape, scale, .. } => -math::exp_m1(-shape * math::ln_1p(s * scale)),
             Kind::Hyperexponential { fast_share, fast_mean, slow_mean, .. } => {
                 fast_share * of_exponential(fast_mean) + (1.0 - fast_share) * of_exponential(slow_mean)
             }
             Kind::InverseGaussian { mean, lambda } => {
                 let z = 2.0 * mean * mean * s / lambda;
-                -(-(lambda / mean) * z / (1.0 + (1.0 + z).sqrt())).exp_m1()
+                -math::exp_m1(-(lambda / mean) * z / (1.0 + (1.0 + z).sqrt()))
             }
             Kind::Empirical { ref data, scale } => {
-                data.values.iter().map(|value| -(-s * scale * value).exp_m1()).sum::<f64>() / data.values.len() as f64
+                data.values.iter().map(|value| -math::exp_m1(-s * scale * value)).sum::<f64>()
+                    / data.values.len() as f64
             }
             Kind::Mix(ref parts) => parts.iter().map(|part| part.weight * part.law.transform_complement(s)).sum(),
             _ => self.computed_complement(s),
@@ -94,8 +95,9 @@ impl Kind {
         // The smallest scale on which anything happens; the stretches double from far below it.
         let scale = if mean.is_finite() { (mean - low).max(1e-9 * mean).min(1.0 / s) } else { 1.0 / s };
         let end = high.min(low + 745.0 / s);
-        let beyond = quadrature::over_scales(low, end, scale / 1024.0, RELATIVE, |x| (-s * x).exp() * self.survival(x));
-        -(-s * low).exp_m1() + s * beyond
+        let beyond =
+            quadrature::over_scales(low, end, scale / 1024.0, RELATIVE, |x| math::exp(-s * x) * self.survival(x));
+        -math::exp_m1(-s * low) + s * beyond
     }
 
     fn erlang_branches(&self, weight: f64, branches: &mut Vec<ErlangBranch>) -> Option<()> {
@@ -128,6 +130,6 @@ fn mean_complement(y: f64) -> f64 {
     if y < 1e-2 {
         y * (1.0 / 2.0 - y * (1.0 / 6.0 - y * (1.0 / 24.0 - y * (1.0 / 120.0 - y * (1.0 / 720.0 - y / 5040.0)))))
     } else {
-        1.0 + (-y).exp_m1() / y
+        1.0 + math::exp_m1(-y) / y
     }
 }

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use sojourn_stats::law::Argument;
-use sojourn_stats::{Dimension, Law, Stream, quantity};
+use sojourn_stats::{Dimension, Law, Stream, math, quantity};
 
 use crate::alias::Alias;
 use crate::error::WorkloadError;
@@ -39,7 +39,7 @@ impl Documents {
         assert!((1..=Documents::MOST).contains(&n) && zipf >= 0.0, "{n} documents with exponent {zipf}");
         let mut stream = Stream::new(seed, "documents", "sizes");
         let drawn: Vec<f64> = (0..n).map(|_| size.sample(&mut stream).max(1.0)).collect();
-        let weights: Vec<f64> = (1..=n).map(|rank| (-zipf * f64::from(rank).ln()).exp()).collect();
+        let weights: Vec<f64> = (1..=n).map(|rank| math::exp(-zipf * math::ln(f64::from(rank)))).collect();
         let total: f64 = weights.iter().sum();
         let chances: Vec<f64> = weights.iter().map(|weight| weight / total).collect();
         let own: f64 = drawn.iter().zip(&chances).map(|(size, chance)| size * chance).sum();
