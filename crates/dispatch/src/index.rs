@@ -131,7 +131,7 @@ impl Kept {
 }
 
 impl Loads {
-    fn new(ties: Ties) -> Loads {
+    pub(crate) fn new(ties: Ties) -> Loads {
         match ties {
             Ties::Drawn => Loads::Drawn(Levels::default()),
             Ties::First => Loads::First(Tournament::default()),

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use sojourn_stats::{Stream, Time};
 
-use crate::{Ask, Averaging, BackendId, Decision, Event, Explanation, Index, Signals, Table, Ties};
+use crate::{Ask, Averaging, BackendId, Decision, Event, Explanation, Index, Plain, Signals, Table, Ties};
 
 /// What a policy or its table wants done by the face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -75,6 +75,11 @@ pub trait Policy: Send {
     /// saves the calls.
     fn listens(&self) -> bool {
         true
+    }
+
+    /// What it does, where that is one of the rules that need no dispatcher; a policy that does not say it always has one.
+    fn plain(&self) -> Option<Plain> {
+        None
     }
 
     /// Chooses.

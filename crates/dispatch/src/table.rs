@@ -798,6 +798,6 @@ fn inverse_share(load: u32) -> u64 {
 
 /// A number below `among`; draws nothing where there is no choice.
 #[inline]
-fn draw(among: usize, stream: &mut Stream) -> usize {
+pub(crate) fn draw(among: usize, stream: &mut Stream) -> usize {
     if among == 1 { 0 } else { stream.below(among) }
 }

@@ -393,6 +393,6 @@ impl Balancer {
 }
 
 /// The name of dispatcher number `number` (from 0), which names its random stream: a live gateway's is the same.
-fn dispatcher_name(number: u32) -> String {
+pub(crate) fn dispatcher_name(number: u32) -> String {
     format!("dispatcher {number}")
 }

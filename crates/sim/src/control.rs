@@ -47,6 +47,8 @@ pub struct Control {
     pub catalogue: Catalogue,
     /// Use the routed fabric where the direct one would do: for tests that hold the one to the other.
     pub always_routed: bool,
+    /// Use the event loop where replications without an event list would do ([`crate::needs_events`]).
+    pub events: bool,
 }
 
 impl Default for Control {
@@ -68,6 +70,7 @@ impl Default for Control {
             cancel: None,
             catalogue: Catalogue::default(),
             always_routed: false,
+            events: false,
         }
     }
 }

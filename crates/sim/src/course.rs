@@ -83,6 +83,17 @@ impl Phases {
         at < self.accepts_until
     }
 
+    /// What comes then or later is not let in.
+    pub(crate) fn accepts_until(&self) -> Time {
+        self.accepts_until
+    }
+
+    /// Whether no event up to `end` ends a phase.
+    #[inline]
+    pub(crate) fn is_quiet_until(&self, end: Time) -> bool {
+        self.pilot.is_none() && end < self.milestone
+    }
+
     /// Whether nothing counts yet.
     pub(crate) fn is_warming_up(&self) -> bool {
         self.phase == Phase::WarmUp

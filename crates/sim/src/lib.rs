@@ -168,12 +168,14 @@ pub mod single;
 mod study;
 mod summary;
 mod timers;
+mod wide;
 
 pub use balancer::{information, signals};
 pub use control::{Control, OverTime, Precision, Progress, Report, SimError, WarmUp, demand_of, demand_of_classes};
 pub use network::run_network;
 pub use run::{check, response_times, run, run_plan, sheds_load};
 pub use sessions::visits_of_run;
+pub use wide::needs_events;
 
 /// The README's example, tested with those above.
 #[cfg(doctest)]

@@ -10,9 +10,9 @@ pub(crate) mod jobs;
 pub(crate) mod of_class;
 pub(crate) mod over_time;
 pub(crate) mod prediction;
-mod tally;
+pub(crate) mod tally;
 
-use sojourn_stats::{Batches, Histogram, Time};
+use sojourn_stats::{Batches, Histogram, Span, Time};
 use sojourn_traffic::Workload;
 
 use self::connections::Connections;
@@ -223,6 +223,62 @@ pub(crate) trait Played: Replication {
     fn arrived(&self) -> u64;
 }
 
+/// What a replication has counted since measuring began, with the window of throughput and utilisation up to `now`, when its
+/// servers of so many `cores` had been busy for so long, unless that has closed.
+pub(crate) fn counts(
+    tally: &Tally,
+    phases: &Phases,
+    now: Time,
+    busy: Vec<Span>,
+    cores: impl Fn(usize) -> u32,
+) -> Counts {
+    let closed = phases.is_draining();
+    let end = if closed { tally.until } else { now };
+    let busy = if closed { &tally.busy_after } else { &busy };
+    let spent = busy.iter().zip(&tally.busy_before).enumerate();
+    let busy_s = spent.map(|(server, (after, before))| (*after - *before).as_secs_f64() / f64::from(cores(server)));
+    Counts {
+        elapsed_s: end.saturating_since(tally.since).as_secs_f64(),
+        busy_s: busy_s.sum::<f64>() / busy.len() as f64,
+        completions: tally.completions,
+        served: tally.served,
+        waiting_s: tally.waiting_ns as f64 * 1e-9,
+        service_s: tally.service_ns as f64 * 1e-9,
+        ended: tally.ended(),
+        denied: tally.denied,
+        abandoned: tally.abandoned,
+        retried: tally.retried,
+        may_fail: tally.may_fail,
+        sent: tally.sent.clone(),
+        connections: tally.connections,
+        of_class: tally.of_class.clone(),
+    }
+}
+
+/// All response times of some replications.
+pub(crate) fn responses(tallies: &[&Tally]) -> Histogram {
+    merged(&tallies.iter().map(|tally| &tally.response).collect::<Vec<_>>())
+}
+
+/// Every metric of some replications, from their tallies and counts.
+pub(crate) fn rows(tallies: &[&Tally], counts: &[Counts]) -> Vec<Row> {
+    let histograms: Vec<&Histogram> = tallies.iter().map(|tally| &tally.response).collect();
+    let whole = merged(&histograms);
+    let mut rows = vec![summary::mean("response_time_mean", &whole, &histograms)];
+    rows.extend(QUANTILES.iter().map(|(metric, p)| summary::quantile(metric, &whole, &histograms, *p)));
+    if tallies.iter().any(|tally| tally.connections.is_some()) {
+        rows.push(summary::longest("response_time_max", &whole, &histograms));
+    }
+    let errors: Vec<&Errors> = tallies.iter().filter_map(|tally| tally.predictions.as_ref()).collect();
+    if !errors.is_empty() {
+        let mut all = Errors::new();
+        errors.iter().for_each(|errors| all.join(errors));
+        rows.extend(Errors::rows(&all, &errors));
+    }
+    rows.extend(summary::others(&Counts::sum(counts), counts));
+    rows
+}
+
 impl<C: Clients<F>, F: Fabric<Traffic = Requests>> Played for Engine<C, F> {
     fn run_before(&mut self, end: Time) {
         Engine::run_before(self, end);
@@ -233,30 +289,9 @@ impl<C: Clients<F>, F: Fabric<Traffic = Requests>> Played for Engine<C, F> {
     }
 
     fn counts_at(&self, now: Time) -> Counts {
-        let tally = &self.cx.tally;
-        let closed = self.cx.phases.is_draining();
-        let end = if closed { tally.until } else { now };
-        let busy = if closed { tally.busy_after.clone() } else { self.fabric.busy(now) };
-        let elapsed_s = end.saturating_since(tally.since).as_secs_f64();
+        let Cx { tally, phases, .. } = &self.cx;
         let servers = self.fabric.servers();
-        let spent = busy.iter().zip(&tally.busy_before).zip(servers);
-        let busy_s = spent.map(|((after, before), server)| (*after - *before).as_secs_f64() / f64::from(server.cores));
-        Counts {
-            elapsed_s,
-            busy_s: busy_s.sum::<f64>() / servers.len() as f64,
-            completions: tally.completions,
-            served: tally.served,
-            waiting_s: tally.waiting_ns as f64 * 1e-9,
-            service_s: tally.service_ns as f64 * 1e-9,
-            ended: tally.ended(),
-            denied: tally.denied,
-            abandoned: tally.abandoned,
-            retried: tally.retried,
-            may_fail: tally.may_fail,
-            sent: tally.sent.clone(),
-            connections: tally.connections,
-            of_class: tally.of_class.clone(),
-        }
+        counts(tally, phases, now, self.fabric.busy(now), |server| servers[server].cores)
     }
 
     fn tally(&mut self) -> &mut Tally {
@@ -310,27 +345,13 @@ impl<C: Clients<F>, F: Fabric<Traffic = Requests>> Replication for Engine<C, F> 
     }
 
     fn responses(replications: &[&Engine<C, F>]) -> Histogram {
-        merged(&replications.iter().map(|engine| &engine.cx.tally.response).collect::<Vec<_>>())
+        responses(&replications.iter().map(|engine| &engine.cx.tally).collect::<Vec<_>>())
     }
 
     fn rows(replications: &[&Engine<C, F>]) -> Vec<Row> {
         let tallies: Vec<&Tally> = replications.iter().map(|engine| &engine.cx.tally).collect();
-        let histograms: Vec<&Histogram> = tallies.iter().map(|tally| &tally.response).collect();
-        let whole = merged(&histograms);
-        let mut rows = vec![summary::mean("response_time_mean", &whole, &histograms)];
-        rows.extend(QUANTILES.iter().map(|(metric, p)| summary::quantile(metric, &whole, &histograms, *p)));
-        if tallies.iter().any(|tally| tally.connections.is_some()) {
-            rows.push(summary::longest("response_time_max", &whole, &histograms));
-        }
-        let errors: Vec<&Errors> = tallies.iter().filter_map(|tally| tally.predictions.as_ref()).collect();
-        if !errors.is_empty() {
-            let mut all = Errors::new();
-            errors.iter().for_each(|errors| all.join(errors));
-            rows.extend(Errors::rows(&all, &errors));
-        }
         let counts: Vec<Counts> = replications.iter().map(|engine| engine.counts_at(engine.cx.now)).collect();
-        rows.extend(summary::others(&Counts::sum(&counts), &counts));
-        rows
+        rows(&tallies, &counts)
     }
 
     fn begin_anew(&mut self) {

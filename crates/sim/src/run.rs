@@ -19,8 +19,9 @@ use crate::requests::clients::{PlannedRequests, Users};
 use crate::requests::over_time::Intervals;
 use crate::requests::{Played, Requests, engine};
 use crate::sessions;
-use crate::study::{ALWAYS, Make, Study, Subject, replication_seed, sections};
+use crate::study::{ALWAYS, Make, Replication, Study, Subject, replication_seed, sections};
 use crate::summary::{self, Counts, QUANTILES, Row};
+use crate::wide::{self, Wide};
 
 /// Refuses, before anything is drawn, a system that makes no sense or has what the simulator does not have yet.
 ///
@@ -57,7 +58,14 @@ pub fn run(
         }
         _ => {
             fabric::check(system)?;
-            with_engine(system, workload, control, Replicated { system, workload, control, progress })
+            let replicated = Replicated { system, workload, control, progress };
+            match wide::needs_events(system, workload, control) {
+                None => {
+                    let make = |seed, course: &Course| Wide::new(system, workload, control, seed, course);
+                    replicated.study(Box::new(make), Wide::arrived)
+                }
+                Some(_) => with_engine(system, workload, control, replicated),
+            }
         }
     }
 }
@@ -96,7 +104,7 @@ pub fn response_times(system: &System, workload: &Workload, seed: u64, horizon: 
 }
 
 /// Whether the direct fabric can be it. A switch learns of ends from the client's packets, which take their time.
-fn is_direct(system: &System) -> bool {
+pub(crate) fn is_direct(system: &System) -> bool {
     system.is_plain() && system.tiers.iter().all(|tier| tier.face == Face::Gateway)
 }
 
@@ -177,6 +185,12 @@ impl<'a> Task<'a> for Replicated<'a> {
     type Answer = Report;
 
     fn run<E: Played + 'a>(self, make: Box<Make<'a, E>>) -> Result<Report, SimError> {
+        self.study(make, E::arrived)
+    }
+}
+
+impl<'a> Replicated<'a> {
+    fn study<E: Replication + 'a>(self, make: Box<Make<'a, E>>, arrived: fn(&E) -> u64) -> Result<Report, SimError> {
         let Replicated { system, workload, control, progress } = self;
         let has_end = matches!(workload, Workload::Replay(_));
         let finite = control.horizon.is_some() || has_end;
@@ -200,7 +214,7 @@ impl<'a> Task<'a> for Replicated<'a> {
         let seed = control.seed;
         let closing = Box::new(move |replications: &[E], pool: Option<&ThreadPool>| {
             let Workload::Open(open) = workload else { return (Vec::new(), Vec::new()) };
-            let arrived: Vec<u64> = replications.iter().map(E::arrived).collect();
+            let arrived: Vec<u64> = replications.iter().map(arrived).collect();
             let hurst = arrivals_hurst(&open.arrivals, seed, &arrived, pool);
             let longest = arrived.into_iter().max().unwrap_or(0);
             (hurst.into_iter().collect(), open.arrivals.caveats("the longest replication", longest))

@@ -1,5 +1,8 @@
 //! A long series in bounded memory, in its order of time.
 
+/// Below it a double holds every whole number.
+const EXACT: f64 = (1u64 << 53) as f64;
+
 /// The batch means of a series, between `capacity` and twice as many: when they are full, neighbours are joined and
 /// the batches are twice as long from then on. Made for [`crate::warm_up::mser`] and
 /// [`crate::measure::mean_of_batches`] at the end of a run of unknown length.
@@ -30,6 +33,19 @@ impl Batches {
         if self.filled == self.size {
             self.close();
         }
+    }
+
+    /// Whether so many further whole numbers of this sum may be taken in in any order: they end no batch, and every sum of
+    /// some of them is exact.
+    pub fn may_take(&self, count: u64, sum: u64) -> bool {
+        self.filled + count < self.size && self.sum + (sum as f64) < EXACT
+    }
+
+    /// Takes in so many whole numbers of this sum, where [`Batches::may_take`] says that their order does not matter.
+    #[inline]
+    pub fn push_together(&mut self, count: u64, sum: u64) {
+        self.sum += sum as f64;
+        self.filled += count;
     }
 
     /// The means of the full batches.

@@ -9,7 +9,7 @@
 use sojourn_stats::Stream;
 
 use super::Entry;
-use crate::{Ask, Decision, Index, Policy, Signals, Ties};
+use crate::{Ask, Decision, Index, Plain, Policy, Signals, Ties};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "least-connections",
@@ -38,6 +38,10 @@ impl Policy for LeastConnections {
 
     fn listens(&self) -> bool {
         false
+    }
+
+    fn plain(&self) -> Option<Plain> {
+        Some(Plain::Least(self.ties))
     }
 
     fn choose(&mut self, ask: &Ask<'_>, draw: &mut Stream) -> Decision {

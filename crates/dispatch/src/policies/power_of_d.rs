@@ -9,7 +9,7 @@
 use sojourn_stats::Stream;
 
 use super::Entry;
-use crate::{Ask, BackendId, Code, Decision, DispatchError, Explanation, Policy, Reason, Signals};
+use crate::{Ask, BackendId, Code, Decision, DispatchError, Explanation, Plain, Policy, Reason, Signals};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "power-of-d",
@@ -35,6 +35,10 @@ impl Policy for PowerOfD {
 
     fn listens(&self) -> bool {
         false
+    }
+
+    fn plain(&self) -> Option<Plain> {
+        Some(Plain::LeastOf(self.d))
     }
 
     fn choose(&mut self, ask: &Ask<'_>, draw: &mut Stream) -> Decision {

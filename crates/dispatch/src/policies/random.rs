@@ -5,7 +5,7 @@
 use sojourn_stats::Stream;
 
 use super::Entry;
-use crate::{Ask, Decision, Explanation, Policy, Signals};
+use crate::{Ask, Decision, Explanation, Plain, Policy, Signals};
 
 pub(super) const ENTRY: Entry =
     Entry { name: "random", summary: "each backend equally likely", build: |_| Ok(Box::new(Random)) };
@@ -21,6 +21,10 @@ impl Policy for Random {
 
     fn listens(&self) -> bool {
         false
+    }
+
+    fn plain(&self) -> Option<Plain> {
+        Some(Plain::Drawn)
     }
 
     fn choose(&mut self, ask: &Ask<'_>, draw: &mut Stream) -> Decision {

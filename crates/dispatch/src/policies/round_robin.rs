@@ -6,7 +6,7 @@
 use sojourn_stats::Stream;
 
 use super::Entry;
-use crate::{Ask, BackendId, Code, Decision, Explanation, Policy, Reason, Signals};
+use crate::{Ask, BackendId, Code, Decision, Explanation, Plain, Policy, Reason, Signals};
 
 pub(super) const ENTRY: Entry =
     Entry { name: "round-robin", summary: "each backend in turn", build: |_| Ok(Box::new(RoundRobin::default())) };
@@ -27,6 +27,10 @@ impl Policy for RoundRobin {
 
     fn listens(&self) -> bool {
         false
+    }
+
+    fn plain(&self) -> Option<Plain> {
+        Some(Plain::Turns)
     }
 
     fn choose(&mut self, ask: &Ask<'_>, _: &mut Stream) -> Decision {

@@ -11,7 +11,7 @@
 use sojourn_stats::Stream;
 
 use super::Entry;
-use crate::{Ask, BackendId, Code, Decision, Explanation, Index, Policy, Reason, Signals, Table};
+use crate::{Ask, BackendId, Code, Decision, Explanation, Index, Plain, Policy, Reason, Signals, Table};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "weighted",
@@ -61,6 +61,10 @@ impl Policy for Weighted {
 
     fn listens(&self) -> bool {
         false
+    }
+
+    fn plain(&self) -> Option<Plain> {
+        (self.by == By::Weight).then_some(Plain::Blind)
     }
 
     fn choose(&mut self, ask: &Ask<'_>, draw: &mut Stream) -> Decision {

@@ -11,7 +11,7 @@
 use sojourn_stats::Stream;
 
 use super::Entry;
-use crate::{Ask, BackendId, Code, Decision, Explanation, Policy, Reason, Signals, Table};
+use crate::{Ask, BackendId, Code, Decision, Explanation, Plain, Policy, Reason, Signals, Table};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "weighted-round-robin-classic",
@@ -46,6 +46,10 @@ impl Policy for WeightedRoundRobinClassic {
 
     fn listens(&self) -> bool {
         false
+    }
+
+    fn plain(&self) -> Option<Plain> {
+        Some(Plain::Blind)
     }
 
     fn choose(&mut self, ask: &Ask<'_>, _: &mut Stream) -> Decision {

@@ -144,6 +144,39 @@ impl Tally {
         }
     }
 
+    /// A request of a single class was served and is complete at its client at once.
+    #[inline(always)]
+    pub(crate) fn left(&mut self, planned: Time, response: u64, service: u64) {
+        if self.until == Time::NEVER {
+            self.completions += 1;
+        }
+        if self.counts(planned) {
+            self.served += 1;
+            self.waiting_ns += u128::from(response - service);
+            self.service_ns += u128::from(service);
+            self.response.record(response);
+            self.remembered.push(response as f64);
+        }
+    }
+
+    /// Whether `count` such requests, with response times of this sum (ns) and planned at `first` or later, may be counted in
+    /// any order.
+    pub(crate) fn may_count_together(&self, first: Time, count: u64, spent: u64) -> bool {
+        self.counts(first) && self.until == Time::NEVER && self.remembered.may_take(count, spent)
+    }
+
+    /// Counts them: their response times, the sum of these and that of their services (ns).
+    #[inline]
+    pub(crate) fn left_together(&mut self, responses: &[u64], spent: u64, service: u64) {
+        let count = responses.len() as u64;
+        self.completions += count;
+        self.served += count;
+        self.waiting_ns += u128::from(spent - service);
+        self.service_ns += u128::from(service);
+        self.response.extend(responses.iter().copied());
+        self.remembered.push_together(count, spent);
+    }
+
     /// A request has found its connection after so long, or has none because its client has given up.
     pub(crate) fn connected(&mut self, planned: Time, after: Option<Span>) {
         let Some(connections) = self.connections.as_mut().filter(|_| !self.by_plan || planned >= self.since) else {

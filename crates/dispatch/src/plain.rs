@@ -1,0 +1,164 @@
+//! Policies that need no dispatcher: those that read who is up and how many requests are in flight, and nothing else.
+//!
+//! Where all backends are up from the beginning to the end and every end of a request is known at once, a dispatcher only passes
+//! on what its policy says. A simulation of hundreds of millions of requests may then ask a [`Chooser`] instead: the same rule
+//! over the same orders, and the same draws from the same stream, without the books. A policy says by [`crate::Policy::plain`]
+//! that it is one of these; tests hold the choosers to the dispatchers, choice by choice.
+
+use sojourn_stats::{Stream, Time};
+
+use crate::index::Loads;
+use crate::table::draw;
+use crate::{Action, Ask, BackendId, Clients, Index, Policy, Request, Table, Ties};
+
+/// What a plain policy does with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Plain {
+    /// Each backend is equally likely.
+    Drawn,
+    /// Each backend has its turn, in ascending order of id.
+    Turns,
+    /// It reads who is up, and weights; what it remembers is its own.
+    Blind,
+    /// The fewest requests in flight.
+    Least(Ties),
+    /// The fewest in flight of so many that are drawn without repetition; ties go to the one drawn first.
+    LeastOf(usize),
+}
+
+/// A plain policy over backends that are all up.
+pub struct Chooser {
+    rule: Rule,
+    stream: Stream,
+}
+
+enum Rule {
+    Only,
+    Drawn { among: usize },
+    Turns { among: u32, next: u32 },
+    Blind(Box<Blind>),
+    Least { loads: Loads, ties: Ties, in_flight: Vec<u32> },
+    LeastOf { d: usize, drawn: Vec<u32>, in_flight: Vec<u32> },
+}
+
+/// A policy and the table that it sees.
+struct Blind {
+    policy: Box<dyn Policy>,
+    table: Table,
+    clients: Clients,
+}
+
+impl Chooser {
+    /// The chooser of `policy` over backends of these weights; none where the policy is not plain, or there is no backend that it
+    /// would choose. `name` names its random stream, as in [`crate::Dispatcher::new`].
+    pub fn new(policy: Box<dyn Policy>, weights: &[f64], seed: u64, name: &str) -> Option<Chooser> {
+        let among = weights.len();
+        let rule = match policy.plain()? {
+            _ if among == 0 => return None,
+            Plain::Blind if !weights.iter().any(|weight| *weight > 0.0) => return None,
+            _ if among == 1 => Rule::Only,
+            Plain::Drawn => Rule::Drawn { among },
+            Plain::Turns => Rule::Turns { among: among as u32, next: 0 },
+            Plain::Blind => {
+                let mut table = Table::new(Index::None, Ties::Drawn, None, false, true);
+                weights.iter().enumerate().for_each(|(number, weight)| _ = table.join(&number.to_string(), *weight));
+                Rule::Blind(Box::new(Blind { policy, table, clients: Clients::default() }))
+            }
+            Plain::Least(ties) => {
+                let mut loads = Loads::new(ties);
+                (0..among as u32).for_each(|backend| loads.set(backend, 0));
+                Rule::Least { loads, ties, in_flight: vec![0; among] }
+            }
+            Plain::LeastOf(d) => Rule::LeastOf { d: d.min(among), drawn: Vec::new(), in_flight: vec![0; among] },
+        };
+        Some(Chooser { rule, stream: Stream::new(seed, name, "dispatch") })
+    }
+
+    /// Whether it chooses without a look at the requests in flight: then [`Chooser::ended`] does nothing.
+    pub fn is_blind(&self) -> bool {
+        !matches!(self.rule, Rule::Least { .. } | Rule::LeastOf { .. })
+    }
+
+    /// The backend of a request that comes at `now`, which counts as in flight there until [`Chooser::ended`].
+    ///
+    /// # Panics
+    /// When a policy that says that it is blind does anything but forward.
+    #[inline]
+    pub fn choose(&mut self, now: Time) -> u32 {
+        let Chooser { rule, stream } = self;
+        match rule {
+            Rule::Only => 0,
+            Rule::Drawn { among } => draw(*among, stream) as u32,
+            Rule::Turns { among, next } => {
+                let turn = *next;
+                *next = if turn + 1 == *among { 0 } else { turn + 1 };
+                turn
+            }
+            Rule::Blind(blind) => blind.choose(now, stream),
+            Rule::Least { loads, ties, in_flight } => {
+                let pick = |among: usize| if *ties == Ties::Drawn { draw(among, stream) } else { 0 };
+                let (load, _, backend) = loads.least(pick).expect("there are backends");
+                in_flight[backend as usize] += 1;
+                loads.set(backend, load + 1);
+                backend
+            }
+            Rule::LeastOf { d, drawn, in_flight } => {
+                drawn.clear();
+                let mut best: Option<(u32, u32)> = None;
+                while drawn.len() < *d {
+                    let backend = stream.below(in_flight.len()) as u32;
+                    if drawn.contains(&backend) {
+                        continue;
+                    }
+                    drawn.push(backend);
+                    let load = in_flight[backend as usize];
+                    if best.is_none_or(|(least, _)| load < least) {
+                        best = Some((load, backend));
+                    }
+                }
+                let (_, backend) = best.expect("at least one is drawn");
+                in_flight[backend as usize] += 1;
+                backend
+            }
+        }
+    }
+
+    /// A request that was sent to `backend` has ended.
+    #[inline]
+    pub fn ended(&mut self, backend: u32) {
+        match &mut self.rule {
+            Rule::Least { loads, in_flight, .. } => {
+                let left = &mut in_flight[backend as usize];
+                *left -= 1;
+                loads.set(backend, *left);
+            }
+            Rule::LeastOf { in_flight, .. } => in_flight[backend as usize] -= 1,
+            _ => {}
+        }
+    }
+
+    /// The backends of requests that come at these instants, one after the other.
+    ///
+    /// # Panics
+    /// As [`Chooser::choose`].
+    pub fn choose_all(&mut self, at: &[u64], chosen: &mut [u32]) {
+        let Chooser { rule, stream } = self;
+        match rule {
+            Rule::Only => chosen.fill(0),
+            Rule::Drawn { among } => chosen.iter_mut().for_each(|chosen| *chosen = stream.below(*among) as u32),
+            _ => at.iter().zip(chosen).for_each(|(now, chosen)| *chosen = self.choose(Time(*now))),
+        }
+    }
+}
+
+impl Blind {
+    fn choose(&mut self, now: Time, stream: &mut Stream) -> u32 {
+        let request = Request::default();
+        let ask = Ask { request: &request, table: &self.table, clients: &self.clients, tried: &[], now };
+        match self.policy.choose(&ask, stream).action {
+            Action::Forward(BackendId(chosen)) => chosen,
+            other => panic!("a blind policy forwards, and does not {other:?}"),
+        }
+    }
+}

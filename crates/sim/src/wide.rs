@@ -1,0 +1,231 @@
+//! Replications without an event list: one tier over servers that serve one request after another.
+//!
+//! Where requests of an open plan come to first-come-first-served servers of one core, over links without delay and through one
+//! plain policy ([`sojourn_dispatch::Plain`]), little is left of an event list: when a request leaves is known when it comes. Here
+//! such a replication is played in blocks of requests, with the very draws, choices and counts that `engine` would have made:
+//! the same integers in the same tally at every look of a study, so that all that is built on them stays as it is
+//! (`tests/it/wide.rs` plays both, replication by replication).
+//!
+//! | policy | how |
+//! |---|---|
+//! | none, or one that looks at no requests in flight | in order of arrival (`blind`), Lindley's recursion at each server |
+//! | one that counts requests in flight | event by event (`counting`), without list, slab or dispatcher |
+//!
+//! What is asked of a system beyond that is the event loop's: [`needs_events`] says why. The price is a second way to the same
+//! numbers; the gain is what a sweep of hundreds of points takes.
+
+mod blind;
+mod books;
+mod counting;
+#[cfg(test)]
+mod same;
+mod source;
+
+use std::sync::Arc;
+
+use sojourn_dispatch::{Chooser, Plain};
+use sojourn_model::{Discipline, Server, System};
+use sojourn_stats::{Batches, Histogram, Span};
+use sojourn_traffic::{Open, Workload};
+
+use self::blind::Blind;
+use self::books::Books;
+use self::counting::Counting;
+use self::source::Source;
+use crate::balancer::{Balancer, dispatcher_name};
+use crate::control::{Control, SimError, demand_of_classes};
+use crate::course::{Course, Phases};
+use crate::requests::{self, tally::Tally};
+use crate::study::Replication;
+use crate::summary::{Counts, Row};
+
+/// One replication.
+pub(crate) struct Wide {
+    source: Source,
+    books: Books,
+    play: Play,
+}
+
+/// How it is played.
+enum Play {
+    Blind(Blind),
+    Counting(Counting),
+}
+
+/// Why the event loop plays the replications of `workload` at `system`; none where they need no event list, and are played
+/// several times as fast with the same numbers.
+pub fn needs_events(system: &System, workload: &Workload, control: &Control) -> Option<String> {
+    let why = |what: &str| Some(what.to_string());
+    let Workload::Open(Open { arrivals, patience, .. }) = workload else {
+        return why("the workload is not open");
+    };
+    if control.events {
+        return why("it was asked for");
+    }
+    if control.always_routed || !crate::run::is_direct(system) || system.network != Default::default() {
+        return why("there is more than one tier over servers in one place, without links");
+    }
+    if arrivals.law().is_none() {
+        return why("the gaps between requests are not independent draws of one law");
+    }
+    if patience.is_some() {
+        return why("clients give up");
+    }
+    if workload.classes().len() > 1 {
+        return why("there are several classes of requests");
+    }
+    if control.predict.is_some() || control.over_time.is_some() {
+        return why("response times are predicted, or requests counted over time");
+    }
+    let serves_in_turn =
+        |server: &Server| server.discipline == Discipline::Fcfs && server.cores == 1 && server.capacity.is_none();
+    if !system.servers().all(serves_in_turn) {
+        return why("a server does not serve first come first served with one core and unlimited room");
+    }
+    let Some(tier) = system.tier() else { return None };
+    if tier.dispatchers != 1 || tier.polled.is_some() {
+        return why("several dispatchers choose, or do not know at once what happens");
+    }
+    let plain = control.catalogue.build(&tier.policy).ok().and_then(|policy| policy.plain());
+    let makes_sense = || Balancer::first(tier, system.hosts.len(), false, &control.catalogue, control.seed).is_ok();
+    let chooses = || chooser(system, control, control.seed).is_some();
+    match plain {
+        Some(_) if !makes_sense() || !chooses() => why("the policy has nothing to choose from"),
+        Some(Plain::LeastOf(_) | Plain::Least(_) | Plain::Drawn | Plain::Turns | Plain::Blind) => None,
+        _ => Some(format!("`{}` reads more than who is up and how many requests are in flight", tier.policy)),
+    }
+}
+
+/// Who chooses a request's server, in the replication of this seed; none where no one can.
+fn chooser(system: &System, control: &Control, seed: u64) -> Option<Chooser> {
+    let tier = system.tier()?;
+    let weights: Vec<f64> =
+        (0..system.hosts.len()).map(|server| tier.weights.get(server).copied().unwrap_or(1.0)).collect();
+    Chooser::new(control.catalogue.build(&tier.policy).ok()?, &weights, seed, &dispatcher_name(0))
+}
+
+impl Wide {
+    /// The replication of this seed, which `course` plays; of what does not stand aside.
+    pub(crate) fn new(
+        system: &System,
+        workload: &Workload,
+        control: &Control,
+        seed: u64,
+        course: &Course,
+    ) -> Result<Wide, SimError> {
+        let servers = system.hosts.len();
+        let demand = demand_of_classes(&system.hosts[0].server, &workload.classes());
+        let mut source = Source::new(workload, seed, Arc::clone(&demand))?;
+        let phases = Phases::new(course, servers);
+        source.begin(&phases);
+        let mut tally = Tally::new(servers, course.finite, false);
+        tally.may_fail = (false, false);
+        let chooser = chooser(system, control, seed);
+        let speeds: Vec<f64> = system.servers().map(|server| server.speed).collect();
+        let play = match chooser {
+            Some(chooser) if !chooser.is_blind() => Play::Counting(Counting::new(speeds, chooser)),
+            chooser => Play::Blind(Blind::new(speeds, chooser)),
+        };
+        Ok(Wide { source, books: Books::new(phases, tally, course.most_inside), play })
+    }
+
+    /// Requests that have come so far, warm-up included.
+    pub(crate) fn arrived(&self) -> u64 {
+        match &self.play {
+            Play::Blind(blind) => blind.arrived(&self.books),
+            Play::Counting(counting) => counting.arrived(),
+        }
+    }
+
+    /// What has been counted since measuring began.
+    fn counts(&self) -> Counts {
+        let Books { tally, phases, now, .. } = &self.books;
+        let (busy, sent) = match &self.play {
+            Play::Blind(blind) => (blind.busy(*now, &self.books), Some(blind.sent(&self.books))),
+            Play::Counting(counting) => (counting.busy(*now), None),
+        };
+        let counts = requests::counts(tally, phases, *now, busy, |_| 1);
+        Counts { sent: sent.unwrap_or(counts.sent), ..counts }
+    }
+}
+
+impl Replication for Wide {
+    fn phases(&self) -> &Phases {
+        &self.books.phases
+    }
+
+    fn ended(&self) -> u64 {
+        self.books.ended
+    }
+
+    fn counted(&self) -> u64 {
+        self.books.tally.ended()
+    }
+
+    fn overflowed(&self) -> Option<usize> {
+        self.books.overflowed.map(|inside| inside as usize)
+    }
+
+    fn step(&mut self) -> bool {
+        let ended = self.books.ended;
+        !self.run_until(ended + 1)
+    }
+
+    fn finish(&mut self) {
+        if let Some(milestone) = self.books.phases.finished() {
+            match &mut self.play {
+                Play::Blind(blind) => blind.pass(milestone, &mut self.books),
+                Play::Counting(counting) => counting.pass(milestone, &mut self.books),
+            }
+        }
+    }
+
+    fn settle_books(&self) {
+        match &self.play {
+            Play::Blind(blind) => blind.settle_books(&self.books),
+            Play::Counting(counting) => counting.settle_books(&self.books),
+        }
+    }
+
+    fn run_until(&mut self, ended: u64) -> bool {
+        let Wide { source, books, play } = self;
+        let over = match play {
+            Play::Blind(blind) => blind.run_until(ended, source, books),
+            Play::Counting(counting) => counting.run_until(ended, source, books),
+        };
+        if over {
+            self.finish();
+        }
+        self.settle_books();
+        over
+    }
+
+    fn responses(replications: &[&Wide]) -> Histogram {
+        requests::responses(&replications.iter().map(|one| &one.books.tally).collect::<Vec<_>>())
+    }
+
+    fn rows(replications: &[&Wide]) -> Vec<Row> {
+        let tallies: Vec<&Tally> = replications.iter().map(|one| &one.books.tally).collect();
+        requests::rows(&tallies, &replications.iter().map(|one| one.counts()).collect::<Vec<_>>())
+    }
+
+    fn begin_anew(&mut self) {
+        if !self.books.phases.is_warming_up() {
+            let milestone = crate::course::Milestone::Begin(self.books.now);
+            match &mut self.play {
+                Play::Blind(blind) => blind.pass(milestone, &mut self.books),
+                Play::Counting(counting) => counting.pass(milestone, &mut self.books),
+            }
+        }
+    }
+
+    fn remembered(&self) -> Option<&Batches> {
+        Some(&self.books.tally.remembered)
+    }
+}
+
+/// Core time of `work` on a server of this speed.
+#[inline]
+fn service(work: u64, speed: f64) -> u64 {
+    if speed == 1.0 { work } else { Span::from_secs_f64(Span(work).as_secs_f64() / speed).0 }
+}
