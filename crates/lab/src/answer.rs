@@ -100,6 +100,9 @@ pub struct Flow {
     pub points: Vec<(f64, f64)>,
 }
 
+/// The event that says how a variant was simulated.
+pub(crate) const SIMULATED: &str = "simulated";
+
 /// Where the requests are that no server has answered well.
 pub const FAILED: &str = "failed";
 
@@ -265,6 +268,22 @@ impl Answers {
         let answers =
             self.variants.iter().flat_map(|variant| variant.answers.iter().map(move |answer| (variant, answer)));
         answers.flat_map(|(variant, answer)| answer.measures.iter().map(move |measure| (variant, answer, measure)))
+    }
+
+    /// How the simulator has played each variant, a line each: without an event list, or why with one.
+    pub fn how_simulated(&self) -> Vec<String> {
+        let line = |event: &Value| {
+            let variant = event["variant"].as_u64().and_then(|number| self.variants.get(number as usize))?;
+            let how = match event["why"].as_str() {
+                None => "simulated without an event list".to_string(),
+                Some(why) => format!("simulated event by event: {why}"),
+            };
+            (event["event"] == SIMULATED).then(|| match variant.label.is_empty() {
+                true => how,
+                false => format!("{}: {how}", variant.label),
+            })
+        };
+        self.events.iter().filter_map(line).collect()
     }
 
     /// Whether `engine` has a number of any variant.

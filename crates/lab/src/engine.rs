@@ -85,7 +85,7 @@ pub(crate) fn ask(engine: Engine, experiment: &Spec, conditions: &Conditions<'_>
     let alone = |answer| (answer, Traces::default());
     let (answer, traces) = match (engine, &experiment.question) {
         (Engine::Theory, question) => Ok(alone(theory::answer(question))),
-        (Engine::Sim, _) => sim::long_run(experiment, conditions).map(alone),
+        (Engine::Sim, _) => sim::long_run(experiment, conditions),
         (Engine::Live, Question::System(asked)) => live::answer(experiment, asked, conditions),
         (Engine::Twin, Question::System(asked)) => sim::twin(experiment, asked, conditions).map(alone),
         (Engine::Live | Engine::Twin, Question::Network(_)) => unreachable!("refused before the run"),

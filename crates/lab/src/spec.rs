@@ -107,6 +107,8 @@ pub struct Run {
     pub replications: u32,
     /// What the simulator predicts response times from; none: it does not.
     pub predict: Option<Knowledge>,
+    /// The simulator plays every replication event by event, also where it need not.
+    pub events: bool,
     /// The live run.
     pub live: Live,
 }
@@ -360,6 +362,7 @@ struct RawRun {
     max_jobs: Option<Spanned<u64>>,
     replications: Option<Spanned<u32>>,
     predict: Option<Text>,
+    engine: Option<Text>,
     #[serde(default)]
     live: RawLive,
 }
@@ -466,6 +469,13 @@ impl Reader<'_> {
         for (name, text) in &raw.live.limits {
             limits.set(name, text.get_ref()).map_err(|error| self.at(text, name, &error.to_string()))?;
         }
+        let events = match raw.engine.as_ref().map(|text| (text, text.get_ref().as_str())) {
+            None | Some((_, "auto")) => false,
+            Some((_, "events")) => true,
+            Some((text, other)) => {
+                return Err(self.at(text, "engine", &unknown("engine of the simulator", other, &["auto", "events"])));
+            }
+        };
         let max_jobs = self.count(raw.max_jobs.as_ref(), "max_jobs", 1, "at least 1 request is needed")?;
         let wanted = "at least 2 replications are needed, or there is no interval";
         let replications = self.count(raw.replications.as_ref(), "replications", 2, wanted)?;
@@ -480,6 +490,7 @@ impl Reader<'_> {
             max_jobs: max_jobs.unwrap_or(50_000_000),
             replications: replications.unwrap_or(10),
             predict: raw.predict.as_ref().map(|text| self.knowledge(text)).transpose()?,
+            events,
             live: Live {
                 one_request_per_connection: false,
                 duration,

@@ -1,4 +1,4 @@
-//! How fast is the simulator? Requests per second and core, through the public entry point with its assertions on,
+//! How fast is the simulator's event loop? Requests per second and core, through the public entry point with its assertions on,
 //! beside loops written by hand for just that model (same generator, same laws, same histogram).
 //!
 //! What is compared is played in turns, and each side counts by its best round: what disturbs a round only ever slows it
@@ -224,6 +224,7 @@ fn play((system, workload): &(System, Workload), requests: u64, always_routed: b
         max_jobs: requests,
         replications: 2,
         always_routed,
+        events: true,
         ..Control::default()
     };
     black_box(sojourn_sim::run(system, workload, &control, &|_| {}).expect("a sound system"));

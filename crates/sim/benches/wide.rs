@@ -21,22 +21,39 @@ fn main() {
     let four = |policy| scenario("fcfs", Some(policy), 4);
     let [random, turns, least, two] =
         ["random", "round-robin", "least-connections", "power-of-d"].map(|policy| four(policy));
-    let rates = best(requests, &[
-        &|n| lindley(n),
-        &|n| simulate(&single, n, false),
-        &|n| simulate(&random, n, false),
-        &|n| simulate(&turns, n, false),
-        &|n| least_connections_by_hand(n, false),
-        &|n| simulate(&least, n, false),
-        &|n| least_connections_by_hand(n, true),
-        &|n| simulate(&two, n, false),
-        &|n| simulate(&single, n, true),
-        &|n| simulate(&random, n, true),
-        &|n| simulate(&least, n, true),
-    ]);
-    let names = ["lindley by hand", "single", "random", "round robin", "least by hand", "least", "two by hand", "two",
-        "events single", "events random", "events least"];
-    names.iter().zip(&rates).for_each(|(name, rate)| println!("{name:<30}{:>8.2} M/s {:.2}", rate / 1e6, rate / rates[0]));
+    let rates = best(
+        requests,
+        &[
+            &|n| lindley(n),
+            &|n| simulate(&single, n, false),
+            &|n| simulate(&random, n, false),
+            &|n| simulate(&turns, n, false),
+            &|n| least_connections_by_hand(n, false),
+            &|n| simulate(&least, n, false),
+            &|n| least_connections_by_hand(n, true),
+            &|n| simulate(&two, n, false),
+            &|n| simulate(&single, n, true),
+            &|n| simulate(&random, n, true),
+            &|n| simulate(&least, n, true),
+        ],
+    );
+    let names = [
+        "lindley by hand",
+        "single",
+        "random",
+        "round robin",
+        "least by hand",
+        "least",
+        "two by hand",
+        "two",
+        "events single",
+        "events random",
+        "events least",
+    ];
+    names
+        .iter()
+        .zip(&rates)
+        .for_each(|(name, rate)| println!("{name:<30}{:>8.2} M/s {:.2}", rate / 1e6, rate / rates[0]));
 }
 
 /// Requests per second of each side in its best round. The sides take turns.

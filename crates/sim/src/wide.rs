@@ -23,7 +23,8 @@ mod source;
 
 use std::sync::Arc;
 
-use sojourn_dispatch::{Chooser, Plain};
+use sojourn_dispatch::Chooser;
+use sojourn_model::system::Tier;
 use sojourn_model::{Discipline, Server, System};
 use sojourn_stats::{Batches, Histogram, Span};
 use sojourn_traffic::{Open, Workload};
@@ -82,18 +83,21 @@ pub fn needs_events(system: &System, workload: &Workload, control: &Control) -> 
     if !system.servers().all(serves_in_turn) {
         return why("a server does not serve first come first served with one core and unlimited room");
     }
-    let Some(tier) = system.tier() else { return None };
+    system.tier().and_then(|tier| needs_dispatcher(system, tier, control))
+}
+
+/// Why the requests of a tier pass its dispatchers one by one; none where they need not.
+fn needs_dispatcher(system: &System, tier: &Tier, control: &Control) -> Option<String> {
     if tier.dispatchers != 1 || tier.polled.is_some() {
-        return why("several dispatchers choose, or do not know at once what happens");
+        return Some("several dispatchers choose, or do not know at once what happens".into());
     }
-    let plain = control.catalogue.build(&tier.policy).ok().and_then(|policy| policy.plain());
-    let makes_sense = || Balancer::first(tier, system.hosts.len(), false, &control.catalogue, control.seed).is_ok();
-    let chooses = || chooser(system, control, control.seed).is_some();
-    match plain {
-        Some(_) if !makes_sense() || !chooses() => why("the policy has nothing to choose from"),
-        Some(Plain::LeastOf(_) | Plain::Least(_) | Plain::Drawn | Plain::Turns | Plain::Blind) => None,
-        _ => Some(format!("`{}` reads more than who is up and how many requests are in flight", tier.policy)),
+    let is_plain = control.catalogue.build(&tier.policy).is_ok_and(|policy| policy.plain().is_some());
+    if !is_plain {
+        return Some(format!("`{}` reads more than who is up and how many requests are in flight", tier.policy));
     }
+    let makes_sense = Balancer::first(tier, system.hosts.len(), false, &control.catalogue, control.seed).is_ok();
+    let chooses = makes_sense && chooser(system, control, control.seed).is_some();
+    (!chooses).then(|| "the policy has nothing to choose from".into())
 }
 
 /// Who chooses a request's server, in the replication of this seed; none where no one can.

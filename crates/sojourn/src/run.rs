@@ -29,6 +29,9 @@ pub(crate) struct Arguments {
     /// Print the outcome rows as JSON
     #[arg(long)]
     json: bool,
+    /// Say how each variant was simulated
+    #[arg(short, long)]
+    verbose: bool,
     /// Say whether the file is right, and end
     #[arg(long)]
     check: bool,
@@ -181,7 +184,11 @@ fn run_one(arguments: &Arguments, file: &Path, out: Option<PathBuf>, cancel: &Ar
     let context = arguments.flags.context(out, command(arguments, file), &progress)?;
     let result = sojourn_lab::run(&source, engines.as_deref(), &context);
     bar.clear();
-    Ran::of(result, cancel)
+    let ran = Ran::of(result, cancel)?;
+    if arguments.verbose {
+        ran.answers.how_simulated().iter().for_each(|line| table::errln(line));
+    }
+    Ok(ran)
 }
 
 /// The command that repeats this run.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
 use sojourn_model::network::{Chain, Network};
 use sojourn_model::{ClusterNetwork, Discipline, Server, System, TcpStack};
 use sojourn_sim::{Control, Progress, SimError, WarmUp};
@@ -9,12 +10,12 @@ use sojourn_theory::formula::general::relaxation::relaxation_time_s;
 use sojourn_traffic::{Open, Workload};
 
 use super::{Conditions, over_time};
-use crate::answer::Answer;
+use crate::answer::{Answer, SIMULATED, Traces};
 use crate::host;
 use crate::spec::{Engine, Question, Spec, SystemQuestion};
 
-/// What would happen in the long run.
-pub(super) fn long_run(experiment: &Spec, conditions: &Conditions<'_>) -> Result<Answer, String> {
+/// What would happen in the long run, and how that was found.
+pub(super) fn long_run(experiment: &Spec, conditions: &Conditions<'_>) -> Result<(Answer, Traces), String> {
     let run = &experiment.run;
     let control = Control {
         seed: experiment.seed,
@@ -28,6 +29,7 @@ pub(super) fn long_run(experiment: &Spec, conditions: &Conditions<'_>) -> Result
         memory: memory(),
         replications: run.replications,
         predict: run.predict,
+        events: run.events,
         threads: conditions.threads,
         over_time: experiment.system().and_then(|asked| over_time::interval(&asked.system, run.duration)),
         cancel: Some(Arc::clone(conditions.cancel)),
@@ -37,13 +39,18 @@ pub(super) fn long_run(experiment: &Spec, conditions: &Conditions<'_>) -> Result
         let remark = now.relative.map_or(String::new(), |relative| format!("± {:.1} %", relative * 100.0));
         (conditions.progress)(now.jobs as f64 / now.planned.max(1) as f64, &remark);
     };
+    let mut traces = Traces::default();
     let report = match &experiment.question {
         Question::Network(network) => sojourn_sim::run_network(network, &control, &progress),
-        Question::System(asked) => sojourn_sim::run(&asked.system, &asked.workload, &control, &progress),
+        Question::System(asked) => {
+            let why = sojourn_sim::needs_events(&asked.system, &asked.workload, &control);
+            traces.events.push(json!({"event": SIMULATED, "variant": conditions.index, "why": why}));
+            sojourn_sim::run(&asked.system, &asked.workload, &control, &progress)
+        }
     };
     let mut answer = answered(report, experiment.system().map(|asked| &asked.system))?;
     answer.notes.extend(experiment.system().and_then(overload));
-    Ok(answer)
+    Ok((answer, traces))
 }
 
 /// What the simulator may take of memory (bytes): its default, and no more than half of what there is.

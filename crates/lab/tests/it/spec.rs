@@ -212,6 +212,16 @@ fn a_discipline_takes_its_own_keys_only() {
     assert_eq!(names, ["limited-ps", "least-attained-service", "round-robin", "lcfs", "priority"], "first as written");
 }
 
+/// Who wants to see every event played says so.
+#[test]
+fn the_event_list_is_asked_for_by_name() {
+    let asked = |word: &str| variants(&FOUR_SERVERS.replace("[run]", &format!("[run]\nengine = \"{word}\"")), &[]);
+    let events = |text| asked(text).unwrap()[0].experiment.run.events;
+    assert_eq!((events("events"), events("auto")), (true, false));
+    let message = asked("event").unwrap_err();
+    assert!(message.contains("engine") && message.contains("did you mean `events`"), "{message}");
+}
+
 /// A simulator can predict response times, and tell a policy of single requests; a gateway cannot.
 #[test]
 fn predictions_are_asked_for_by_name() {

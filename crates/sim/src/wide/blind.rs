@@ -142,7 +142,10 @@ impl Blind {
             chooser.choose_all(at, &mut chosen[..size]);
         }
         if let Some(speeds) = speeds {
-            chosen.iter().zip(work.iter_mut()).for_each(|(server, work)| *work = service(*work, speeds[*server as usize]));
+            chosen
+                .iter()
+                .zip(work.iter_mut())
+                .for_each(|(server, work)| *work = service(*work, speeds[*server as usize]));
         }
         if let [server] = &mut servers[..] {
             let mut free = server.free;

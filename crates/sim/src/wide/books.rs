@@ -47,7 +47,12 @@ impl Books {
 
     /// Whether requests that leave up to `bound`, of which the first came at `first`, may be counted in any order: none of them
     /// ends a phase, a look (after `ended` have ended) or a batch of those `count` with this sum of response times.
-    pub(super) fn may_count_together(&self, (first, bound): (u64, u64), (count, spent): (u64, u64), ended: u64) -> bool {
+    pub(super) fn may_count_together(
+        &self,
+        (first, bound): (u64, u64),
+        (count, spent): (u64, u64),
+        ended: u64,
+    ) -> bool {
         self.phases.is_quiet_until(Time(bound))
             && self.ended + count < ended
             && count < u64::from(self.most)

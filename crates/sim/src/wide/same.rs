@@ -1,7 +1,7 @@
 //! Two hundred random experiments, each played with and without an event list: the same counts of each replication at every pause.
 
 use sojourn_model::Server;
-use sojourn_model::system::{Face, Tier};
+use sojourn_model::system::Face;
 use sojourn_stats::{Law, Time};
 use sojourn_traffic::{Arrivals, Sizes};
 
@@ -73,7 +73,11 @@ fn drawn(number: u64) -> Drawn {
         Server::from_toml(&text).unwrap_or_else(|error| panic!("{text}: {error}"))
     };
     let hosts: Vec<Server> = (0..servers).map(|_| server()).collect();
-    let weights = if draw.below(2) == 0 { Vec::new() } else { (0..servers).map(|_| [0.0, 1.0, 2.0, 2.5][draw.below(4)]).collect() };
+    let weights = if draw.below(2) == 0 {
+        Vec::new()
+    } else {
+        (0..servers).map(|_| [0.0, 1.0, 2.0, 2.5][draw.below(4)]).collect()
+    };
     let system = match servers {
         1 if draw.below(2) == 0 => System::single(hosts[0].clone()),
         _ => System::balanced(Tier { weights: weights.clone(), ..Tier::new(Face::Gateway, policy) }, hosts),
@@ -83,7 +87,9 @@ fn drawn(number: u64) -> Drawn {
     let warm_up = [WarmUp::Auto, WarmUp::Fixed(span(200.0)), WarmUp::Fixed(Span(0))][draw.below(3)];
     let horizon = (draw.below(3) == 0).then(|| span(2000.0));
     let control = Control { seed: number, warm_up, horizon, ..Control::default() };
-    let text = format!("{number}: {servers} x {demand}{per_byte}, {gaps} at {utilization:.2}, {policy} {weights:?}, {warm_up:?}, {horizon:?}");
+    let text = format!(
+        "{number}: {servers} x {demand}{per_byte}, {gaps} at {utilization:.2}, {policy} {weights:?}, {warm_up:?}, {horizon:?}"
+    );
     Drawn { system, workload: Workload::Open(open), control, text }
 }
 
@@ -103,7 +109,8 @@ fn course(control: &Control, longest_pilot: u64, most_inside: u32) -> Course {
 
 /// What is counted of a replication.
 fn counted(tally: &Tally, counts: &Counts, now: Time) -> String {
-    let Tally { since, until, response, remembered, served, waiting_ns, service_ns, busy_before, busy_after, .. } = tally;
+    let Tally { since, until, response, remembered, served, waiting_ns, service_ns, busy_before, busy_after, .. } =
+        tally;
     let of = (since, until, served, waiting_ns, service_ns, busy_before, busy_after);
     let responses = (response.min(), response.max(), response.sum(), response.buckets().collect::<Vec<_>>());
     format!("{now:?} {of:?} {counts:?} {remembered:?} {responses:?}")
@@ -142,10 +149,8 @@ fn replications_without_an_event_list_count_what_the_event_loop_counts() {
             assert_eq!(wide.arrived(), events.arrived(), "{text}, look {look}");
             let now = Played::now(&events);
             let counts = events.counts_at(now);
-            let (one, other) = (
-                counted(&wide.books.tally, &wide.counts(), wide.books.now),
-                counted(events.tally(), &counts, now),
-            );
+            let (one, other) =
+                (counted(&wide.books.tally, &wide.counts(), wide.books.now), counted(events.tally(), &counts, now));
             assert!(one == other, "{text}, look {look} at {ended}\n{}", difference(&one, &other));
             if !course.finite && draw.below(4) == 0 {
                 wide.begin_anew();

@@ -38,3 +38,4 @@ mod summary;
 mod support;
 mod trace;
 mod transfers;
+mod wide;

@@ -45,3 +45,26 @@ fn contributing_shows_a_policy_as_it_is_in_the_tree() {
     let registry = fs::read_to_string(root().join("crates/dispatch/src/policies.rs")).unwrap();
     assert!(registry.contains("    power_of_d,\n") && shown.contains("    power_of_d,\n"));
 }
+
+/// What the simulator did without an event list, and why with one.
+#[test]
+fn a_run_says_how_each_variant_was_simulated() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[workload]\narrivals = \"exponential(rate = 320 /s)\"\n[system]\nservers = 4\npolicy = \"random\"\n\
+         [system.server]\ndiscipline = \"fcfs\"\ndemand = \"exponential(mean = 10 ms)\"\n\
+         [vary]\npolicy = [\"random\", \"round-trip\"]\n[run]\nby = [\"sim\"]\nprecision = \"20%\"\nengine = \"auto\"\n";
+    let path = file(folder.path(), "how.toml", text);
+    let run = |out: &str, more: &[&str]| {
+        let out = folder.path().join(out);
+        let output = sojourn(&[&["run", &path, "--out", &out.display().to_string()], more].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        (stderr(&output), fs::read_to_string(out.join("outcomes.csv")).unwrap())
+    };
+    let (told, rows) = run("auto", &["-v"]);
+    assert!(told.contains("random: simulated without an event list\n"), "{told}");
+    assert!(told.contains("round-trip: simulated event by event: `round-trip` reads more"), "{told}");
+    let (told, listed) = run("events", &["-v", "--set", "run.engine=events"]);
+    assert_eq!(told.matches("event by event: it was asked for").count(), 2, "{told}");
+    assert_eq!(rows, listed);
+    assert_eq!(run("silent", &[]).0, "");
+}
