@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use sojourn_stats::{Stream, Time};
 
-use crate::{Ask, Averaging, BackendId, Decision, Event, Explanation, Index, Plain, Signals, Table, Ties};
+use crate::{Ask, Averaging, BackendId, Decision, Event, Explanation, Index, Signals, Table, Ties};
 
 /// What a policy or its table wants done by the face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -34,6 +34,22 @@ impl Command {
             Command::Measure { .. } => Signals::ROUND_TRIPS,
         }
     }
+}
+
+/// What a plain policy does with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Plain {
+    /// Each backend is equally likely.
+    Drawn,
+    /// Each backend has its turn, in ascending order of id.
+    Turns,
+    /// It reads who is up, and weights; what it remembers is its own.
+    Blind,
+    /// The fewest requests in flight.
+    Least(Ties),
+    /// The fewest in flight of so many that are drawn without repetition; ties go to the one drawn first.
+    LeastOf(usize),
 }
 
 /// A load-distribution policy.

@@ -18,11 +18,17 @@ mod names;
 mod routed;
 
 use sojourn_model::System;
+use sojourn_model::system::Face;
 
 pub(crate) use self::cluster::{Cluster, OneTier, Routing, Tiers, innermost};
 pub(crate) use self::direct::Direct;
 pub(crate) use self::routed::{Routed, refuse};
 use crate::control::SimError;
+
+/// Whether the direct fabric can be it. A switch learns of ends from the client's packets, which take their time.
+pub(crate) fn is_direct(system: &System) -> bool {
+    system.is_plain() && system.tiers.iter().all(|tier| tier.face == Face::Gateway)
+}
 
 /// Refuses what makes no sense.
 pub(crate) fn check(system: &System) -> Result<(), SimError> {

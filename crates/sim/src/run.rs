@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
-use sojourn_model::system::Face;
 use sojourn_model::{Server, System};
 use sojourn_stats::{Measure, Span, measure};
 use sojourn_traffic::{Arrivals, Closed, Demand, Traced, Workload};
@@ -12,7 +11,7 @@ use sojourn_traffic::{Arrivals, Closed, Demand, Traced, Workload};
 use crate::control::{Control, Progress, Report, SimError, demand_of_classes};
 use crate::course::Course;
 use crate::engine::{Engine, Fabric};
-use crate::fabric::{self, Direct, Routed, refuse};
+use crate::fabric::{self, Direct, Routed, is_direct, refuse};
 use crate::forgetting;
 use crate::memory::{self, STATION};
 use crate::requests::clients::{PlannedRequests, Users};
@@ -101,11 +100,6 @@ pub fn run_plan(system: &System, workload: &Workload, control: &Control) -> Resu
 pub fn response_times(system: &System, workload: &Workload, seed: u64, horizon: Span) -> Result<Vec<f64>, SimError> {
     fabric::check(system)?;
     with_engine(system, workload, &Control::default(), ResponseTimes { seed, horizon })
-}
-
-/// Whether the direct fabric can be it. A switch learns of ends from the client's packets, which take their time.
-pub(crate) fn is_direct(system: &System) -> bool {
-    system.is_plain() && system.tiers.iter().all(|tier| tier.face == Face::Gateway)
 }
 
 /// Something to do with the engine of a system and its clients, whatever its type is.

@@ -1,10 +1,10 @@
 //! Replications without an event list: one tier over servers that serve one request after another.
 //!
-//! Where requests of an open plan come to first-come-first-served servers of one core, over links without delay and through one
-//! plain policy ([`sojourn_dispatch::Plain`]), little is left of an event list: when a request leaves is known when it comes. Here
-//! such a replication is played in blocks of requests, with the very draws, choices and counts that `engine` would have made:
-//! the same integers in the same tally at every look of a study, so that all that is built on them stays as it is
-//! (`tests/it/wide.rs` plays both, replication by replication).
+//! Where requests of an open plan come to first-come-first-served servers of one core, over links without delay and through
+//! one plain policy ([`sojourn_dispatch::Plain`]), little is left of an event list: when a request leaves is known when it
+//! comes. Here such a replication is played in blocks of requests, with the very draws, choices and counts that `engine` would
+//! have made: the same integers in the same tally at every look of a study, so that all that is built on them stays as it is
+//! (`wide/same.rs` plays 200 random experiments both ways, replication by replication).
 //!
 //! | policy | how |
 //! |---|---|
@@ -35,7 +35,8 @@ use self::counting::Counting;
 use self::source::Source;
 use crate::balancer::{Balancer, dispatcher_name};
 use crate::control::{Control, SimError, demand_of_classes};
-use crate::course::{Course, Phases};
+use crate::course::{Course, Milestone, Phases};
+use crate::fabric::is_direct;
 use crate::requests::{self, tally::Tally};
 use crate::study::Replication;
 use crate::summary::{Counts, Row};
@@ -63,7 +64,7 @@ pub fn needs_events(system: &System, workload: &Workload, control: &Control) -> 
     if control.events {
         return why("it was asked for");
     }
-    if control.always_routed || !crate::run::is_direct(system) || system.network != Default::default() {
+    if control.always_routed || !is_direct(system) || system.network != Default::default() {
         return why("there is more than one tier over servers in one place, without links");
     }
     if arrivals.law().is_none() {
@@ -215,7 +216,7 @@ impl Replication for Wide {
 
     fn begin_anew(&mut self) {
         if !self.books.phases.is_warming_up() {
-            let milestone = crate::course::Milestone::Begin(self.books.now);
+            let milestone = Milestone::Begin(self.books.now);
             match &mut self.play {
                 Play::Blind(blind) => blind.pass(milestone, &mut self.books),
                 Play::Counting(counting) => counting.pass(milestone, &mut self.books),

@@ -1,4 +1,4 @@
-//! Two hundred random experiments, each played with and without an event list: the same counts of each replication at every pause.
+//! Two hundred random experiments, each played with and without an event list: the same counts at every pause.
 
 use sojourn_model::Server;
 use sojourn_model::system::Face;

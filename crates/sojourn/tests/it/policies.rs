@@ -46,14 +46,32 @@ fn contributing_shows_a_policy_as_it_is_in_the_tree() {
     assert!(registry.contains("    power_of_d,\n") && shown.contains("    power_of_d,\n"));
 }
 
+const HOW: &str = r#"name = "how"
+seed = 1
+[workload]
+kind = "open"
+arrivals = "exponential(rate = 320 /s)"
+size = "constant(1 kB)"
+[[system.tier]]
+face = "gateway"
+policy = "random"
+targets = { servers = 4 }
+[system.server]
+discipline = "fcfs"
+demand = "exponential(mean = 10 ms)"
+[vary]
+policy = ["random", "round-trip"]
+[run]
+by = ["sim"]
+precision = "20% at 95%"
+engine = "auto"
+"#;
+
 /// What the simulator did without an event list, and why with one.
 #[test]
 fn a_run_says_how_each_variant_was_simulated() {
     let folder = tempfile::tempdir().unwrap();
-    let text = "[workload]\narrivals = \"exponential(rate = 320 /s)\"\n[system]\nservers = 4\npolicy = \"random\"\n\
-         [system.server]\ndiscipline = \"fcfs\"\ndemand = \"exponential(mean = 10 ms)\"\n\
-         [vary]\npolicy = [\"random\", \"round-trip\"]\n[run]\nby = [\"sim\"]\nprecision = \"20%\"\nengine = \"auto\"\n";
-    let path = file(folder.path(), "how.toml", text);
+    let path = file(folder.path(), "how.toml", HOW);
     let run = |out: &str, more: &[&str]| {
         let out = folder.path().join(out);
         let output = sojourn(&[&["run", &path, "--out", &out.display().to_string()], more].concat());

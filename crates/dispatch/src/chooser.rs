@@ -9,23 +9,7 @@ use sojourn_stats::{Stream, Time};
 
 use crate::index::Loads;
 use crate::table::draw;
-use crate::{Action, Ask, BackendId, Clients, Index, Policy, Request, Table, Ties};
-
-/// What a plain policy does with a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Plain {
-    /// Each backend is equally likely.
-    Drawn,
-    /// Each backend has its turn, in ascending order of id.
-    Turns,
-    /// It reads who is up, and weights; what it remembers is its own.
-    Blind,
-    /// The fewest requests in flight.
-    Least(Ties),
-    /// The fewest in flight of so many that are drawn without repetition; ties go to the one drawn first.
-    LeastOf(usize),
-}
+use crate::{Action, Ask, BackendId, Clients, Index, Plain, Policy, Request, Table, Ties};
 
 /// A plain policy over backends that are all up.
 pub struct Chooser {
