@@ -38,6 +38,8 @@ pub enum Judgement {
     NoInterval,
     /// There are too few samples for this metric.
     TooFew,
+    /// There is no sample at all: no request got a good reply.
+    NoSample,
     /// Nothing measures this metric here.
     Unknown,
 }
@@ -50,6 +52,7 @@ impl fmt::Display for Judgement {
             Judgement::Undecided => "UNDECIDED: the limit is inside the interval; measure longer",
             Judgement::NoInterval => "UNDECIDED: the number has no interval; measure longer",
             Judgement::TooFew => "UNDECIDED: too few samples; measure longer",
+            Judgement::NoSample => "MISSED: not measurable, no request got a good reply",
             Judgement::Unknown => "MISSED: this run does not measure it",
         })
     }
@@ -95,6 +98,11 @@ impl Objective {
         dimension(&self.metric) == Some(Dimension::Rate)
     }
 
+    /// Whether it asks for more good replies per second than `offered` (1/s) requests allow.
+    pub fn is_beyond(&self, offered: f64) -> bool {
+        self.metric == "throughput" && !self.below && self.limit >= offered
+    }
+
     /// Whether its metric counts what failed.
     pub(crate) fn is_of_errors(&self) -> bool {
         matches!(self.metric.as_str(), "error_ratio" | "denied_ratio")
@@ -134,6 +142,7 @@ impl Objective {
         let (low, high) = match (estimate.ends(), estimate.value()) {
             (Some(ends), _) => ends,
             (None, Some(_)) => return Judgement::NoInterval,
+            (None, None) if estimate.samples() == Some(0) => return Judgement::NoSample,
             (None, None) => return Judgement::TooFew,
         };
         match (self.met(low), self.met(high)) {
@@ -252,12 +261,20 @@ mod tests {
         assert_eq!(below.judge(&of(0.02, 0.06)), Judgement::Undecided, "its middle would hold");
         assert_eq!(below.judge(&of(0.06, 0.07)), Judgement::Fails);
         assert_eq!(below.judge(&Estimate::TooFew { samples: 3 }), Judgement::TooFew);
+        assert_eq!(below.judge(&Estimate::TooFew { samples: 0 }), Judgement::NoSample);
         let bare = Estimate::WithoutInterval { value: 0.01, samples: 99, why: NoInterval::TooShort };
         assert_eq!(below.judge(&bare), Judgement::NoInterval, "its number would hold");
         assert_eq!(below.judge(&Estimate::Exact { value: 0.04 }), Judgement::Holds);
         let above = Objective::parse("throughput > 100 /s").unwrap();
         assert_eq!(above.judge(&of(99.0, 130.0)), Judgement::Undecided);
         assert_eq!(above.judge(&of(101.0, 130.0)), Judgement::Holds);
+    }
+
+    #[test]
+    fn no_more_replies_come_than_requests_are_offered() {
+        let of = |text: &str, offered: f64| Objective::parse(text).unwrap().is_beyond(offered);
+        assert!(of("throughput > 101 /s", 100.0) && of("throughput > 100 /s", 100.0));
+        assert!(!of("throughput > 99 /s", 100.0) && !of("throughput < 101 /s", 100.0) && !of("p99 > 101 s", 100.0));
     }
 
     /// A count of what failed can be equal to its limit, and the sign says "below".

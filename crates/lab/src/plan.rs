@@ -72,6 +72,7 @@ impl Answered {
             (Judgement::Holds, _) => return None,
             (Judgement::NoInterval, _) => "its number has no interval".into(),
             (Judgement::TooFew, _) => "too few samples to say".into(),
+            (Judgement::NoSample, _) => "no request got a good reply".into(),
             (Judgement::Undecided, _) => "the limit is inside the interval".into(),
             (_, None) => "not measured".into(),
             (_, Some(times)) if is_below == Some(true) => format!("{:.0} % of it", 100.0 / times),
@@ -151,10 +152,30 @@ pub struct Tally {
     pub excluded: usize,
     /// Simulated.
     pub simulated: usize,
-    /// Weaker than one that misses.
+    /// Never asked, because a stronger one misses.
     pub weaker: usize,
     /// Never asked, because they are dearer than what was wanted.
     pub dearer: usize,
+}
+
+impl Tally {
+    /// In a line: `42 candidates: 6 overloaded, ...`.
+    pub fn words(&self) -> String {
+        let Tally { candidates, overloaded, excluded, simulated, weaker, dearer } = *self;
+        let s = if candidates == 1 { "" } else { "s" };
+        let mut unasked = Vec::new();
+        if weaker > 0 {
+            unasked.push(format!("{weaker} since a stronger one misses already"));
+        }
+        if dearer > 0 {
+            unasked.push(format!("{dearer} since they are dearer than what was found"));
+        }
+        let unasked =
+            if unasked.is_empty() { String::new() } else { format!("; not simulated: {}", unasked.join(", ")) };
+        format!(
+            "{candidates} candidate{s}: {overloaded} overloaded, {excluded} left out by theory, {simulated} simulated{unasked}"
+        )
+    }
 }
 
 /// A plan.
@@ -424,7 +445,8 @@ impl Planner<'_> {
         known.sort_by(|(one, _), (other, _)| one.cost.total_cmp(&other.cost));
         let least = known.iter().map(|(_, answers)| distance(answers)).fold(f64::INFINITY, f64::min);
         let nearest = known.into_iter().find(|(_, answers)| distance(answers) <= least + AS_NEAR);
-        Ok(nearest.map(|(candidate, answers)| Nearest {
+        let Some((candidate, answers)) = nearest else { return Ok(None) };
+        Ok(Some(Nearest {
             label: self.label(candidate),
             cost: candidate.cost,
             answers,

@@ -304,7 +304,7 @@ impl Inquiry {
                         engine: answer.engine,
                         met: match judgement {
                             Some(Judgement::Holds) => Some(true),
-                            Some(Judgement::Fails) => Some(false),
+                            Some(Judgement::Fails | Judgement::NoSample) => Some(false),
                             _ => None,
                         },
                         undecided: matches!(judgement, Some(Judgement::Undecided | Judgement::NoInterval)),

@@ -124,6 +124,7 @@ impl Measured {
             Judgement::Undecided => Finding::Open("the limit lies inside the interval".into()),
             Judgement::NoInterval => Finding::Open("the estimate has no interval".into()),
             Judgement::TooFew => Finding::Open("too few samples".into()),
+            Judgement::NoSample => Finding::Open("no request got a good reply".into()),
             Judgement::Unknown => Finding::Open("this run does not measure it".into()),
         }
     }
@@ -167,7 +168,13 @@ impl Found {
 
     /// Whether the last run had too few samples, and a higher rate, which has more, was not seen to fail.
     fn is_starved(&self) -> bool {
-        let starved = |trial: &Trial| matches!(trial.judgement, Judgement::NoInterval | Judgement::TooFew);
+        let empty = |trial: &Trial| trial.measured.doubts.iter().any(|doubt| doubt.cause == Cause::Nothing);
+        let starved = |trial: &Trial| match trial.judgement {
+            Judgement::NoInterval | Judgement::TooFew => true,
+            // More requests get no better reply than few, but more than none.
+            Judgement::NoSample => empty(trial),
+            _ => false,
+        };
         self.fails.is_none() && self.trials.last().is_some_and(starved)
     }
 }

@@ -42,7 +42,7 @@ pub(crate) struct Window {
 
 /// A tenth of a second of the run.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-#[serde(from = "[u64; 7]", into = "[u64; 7]")]
+#[serde(from = "[u64; 9]", into = "[u64; 9]")]
 pub(crate) struct Slice {
     pub(crate) planned: u64,
     pub(crate) begun: u64,
@@ -53,21 +53,24 @@ pub(crate) struct Slice {
     pub(crate) bytes: u64,
     /// Whole objects.
     pub(crate) objects: u64,
+    /// Of those planned in it, how many failed or were unfinished, and how many their clients gave up.
+    pub(crate) wrong: u64,
+    pub(crate) abandoned: u64,
 }
 
 /// Length of a [`Slice`].
 pub(crate) const SLICE: Span = Span(100_000_000);
 
-impl From<[u64; 7]> for Slice {
-    fn from([planned, begun, ok, failed, response_sum_ns, bytes, objects]: [u64; 7]) -> Slice {
-        Slice { planned, begun, ok, failed, response_sum_ns, bytes, objects }
+impl From<[u64; 9]> for Slice {
+    fn from([planned, begun, ok, failed, response_sum_ns, bytes, objects, wrong, abandoned]: [u64; 9]) -> Slice {
+        Slice { planned, begun, ok, failed, response_sum_ns, bytes, objects, wrong, abandoned }
     }
 }
 
-impl From<Slice> for [u64; 7] {
-    fn from(slice: Slice) -> [u64; 7] {
-        let Slice { planned, begun, ok, failed, response_sum_ns, bytes, objects } = slice;
-        [planned, begun, ok, failed, response_sum_ns, bytes, objects]
+impl From<Slice> for [u64; 9] {
+    fn from(slice: Slice) -> [u64; 9] {
+        let Slice { planned, begun, ok, failed, response_sum_ns, bytes, objects, wrong, abandoned } = slice;
+        [planned, begun, ok, failed, response_sum_ns, bytes, objects, wrong, abandoned]
     }
 }
 
@@ -152,6 +155,8 @@ pub(crate) struct Recorder {
     pub(crate) objects: Option<Tally>,
     /// Of users who follow scenarios: their passes and steps.
     pub(crate) passes: Option<PassTally>,
+    /// Whether any client had a patience: without one none gives up.
+    pub(crate) may_leave: bool,
     /// Bytes of reply bodies.
     pub(crate) bytes: u64,
     /// Requests in the generator's hands after the warm-up, integrated over the time its loop saw (ns x requests), for
@@ -189,6 +194,7 @@ impl Recorder {
             connections: Connections::default(),
             objects: keep.objects.then(|| Tally::new(division, keep.records.is_some())),
             passes: None,
+            may_leave: false,
             bytes: 0,
             area_ns: 0,
             inside_sum_ns: 0,
@@ -210,6 +216,7 @@ impl Recorder {
     pub(crate) fn taken(&mut self, job: &Job, now: Time) {
         self.whole.planned += 1;
         self.slice(job.planned).planned += 1;
+        self.may_leave |= job.request.patience != Span::FOREVER;
         if let Some(window) = self.window(job) {
             window.counts.planned += 1;
         }
@@ -296,6 +303,11 @@ impl Recorder {
         self.slice(done).bytes += reply.bytes;
         let sent = exchange.and_then(|exchange| exchange.sent);
         let ok = outcome == Outcome::Ok;
+        match outcome {
+            Outcome::Ok => {}
+            Outcome::Abandoned => self.slice(job.planned).abandoned += 1,
+            _ => self.slice(job.planned).wrong += 1,
+        }
         let by_status = matches!(outcome, Outcome::ClientError | Outcome::ServerError);
         let refused = by_status || matches!(outcome, Outcome::Check | Outcome::Take);
         if by_status {
@@ -457,7 +469,10 @@ impl Recorder {
             slice.response_sum_ns += more.response_sum_ns;
             slice.bytes += more.bytes;
             slice.objects += more.objects;
+            slice.wrong += more.wrong;
+            slice.abandoned += more.abandoned;
         }
+        self.may_leave |= other.may_leave;
         if let (Some(emitted), Some(more)) = (&mut self.emitted, other.emitted) {
             emitted.absorb(more);
         }

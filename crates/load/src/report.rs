@@ -24,7 +24,7 @@ use crate::recorder::passes::{PassTally, Passes};
 use crate::recorder::record::Record;
 use crate::recorder::records::Recorded;
 use crate::recorder::{Recorder, SLICE, STEPS, Slice, Window};
-use crate::report::estimate::{alike, quantile, quantile_of_independent, ratio, share};
+use crate::report::estimate::{alike, clump, never, quantile, quantile_of_independent, rate, ratio, share};
 use crate::report::gaps::Gaps;
 use crate::report::limits::Limits;
 use crate::report::measured::{Facts, ShareReport, ThreadFacts};
@@ -135,6 +135,9 @@ pub struct Pace {
     pub offered: f64,
     /// Requests begun per second.
     pub achieved: f64,
+    /// What the plan offers in the long run, where its gaps have a law: what came of it is more or less by chance.
+    #[serde(default)]
+    pub asked: Option<f64>,
 }
 
 /// One second of a run.
@@ -181,7 +184,7 @@ impl Report {
                 emitted.shift(-share.clock_offset_ns);
             }
         }
-        let Facts { warm_up, open, paced, pacing, connections_max, limits, .. } = shares[0].facts;
+        let Facts { warm_up, open, paced, pacing, timeout, connections_max, limits, .. } = shares[0].facts;
         let known_end = shares.iter().filter_map(|share| share.facts.end).max();
         let ended = shares.iter().map(|share| share.ended).max().unwrap_or_default();
         // From the warm-up to the last reply.
@@ -210,7 +213,8 @@ impl Report {
             None => all.last_done().min(ended),
         };
         let measured_s = (end.0.saturating_sub(warm_up.0)) as f64 * 1e-9;
-        let pace = pace(&all, &measured, open, end, measured_s);
+        let asked_rate = asked.as_ref().filter(|_| open).map(|law| 1.0 / law.mean());
+        let pace = Pace { asked: asked_rate, ..pace(&all, &measured, open, end, measured_s) };
         let runs = all.emitted.as_ref().map(Emitted::runs);
         let intervals = all.intervals.all();
         let seconds = seconds(&all.slices, &intervals);
@@ -222,7 +226,7 @@ impl Report {
             (tally, files)
         });
         let measures = match &objects {
-            None => measures(&all, &response, &measured, warm_up, end),
+            None => measures(&all, &response, &measured, (warm_up, timeout), end),
             Some((tally, files)) => {
                 let of_files = time_measures(
                     "file_response_time",
@@ -230,7 +234,7 @@ impl Report {
                     || all.windows.iter().map(|window| &window.response),
                     &[("p90", 0.9)],
                 );
-                let mut measures = tally.measures();
+                let mut measures = tally.measures(all.may_leave);
                 measures.extend(of_files);
                 let (whole, files, bytes): (Of, Of, Of) =
                     (|slice| slice.objects, |slice| slice.ok, |slice| slice.bytes);
@@ -318,13 +322,13 @@ fn pace(all: &Recorder, measured: &Counts, open: bool, end: Time, measured_s: f6
     let rate = |count: u64| if measured_s > 0.0 { count as f64 / measured_s } else { 0.0 };
     let offered = rate(measured.planned);
     if !open {
-        return Pace { offered, achieved: offered };
+        return Pace { offered, achieved: offered, asked: None };
     }
     let late: u64 = match all.windowing() {
         Windowing::Until(until) if until <= end => 0,
         _ => all.slices.iter().skip((end.0 / SLICE.0) as usize + 1).map(|slice| slice.begun).sum(),
     };
-    Pace { offered, achieved: rate(all.begun_in_time.saturating_sub(late)) }
+    Pace { offered, achieved: rate(all.begun_in_time.saturating_sub(late)), asked: None }
 }
 
 /// Busy and stolen share of each core of each machine; of shares on the same one the largest.
@@ -397,13 +401,24 @@ fn told_quantile(times: &Histogram, q: f64) -> Option<f64> {
     told.then(|| times.quantile(q)).flatten().map(|ns| ns as f64 * 1e-9)
 }
 
-fn measures(all: &Recorder, response: &Histogram, measured: &Counts, warm_up: Span, end: Time) -> Vec<Measure> {
+fn measures(
+    all: &Recorder,
+    response: &Histogram,
+    measured: &Counts,
+    (warm_up, timeout): (Span, Span),
+    end: Time,
+) -> Vec<Measure> {
     let windows = &all.windows;
     let per_window = |of: fn(&Window) -> (f64, f64)| windows.iter().map(of).collect::<Vec<_>>();
     let responses = per_window(|window| (response_sum_s(window), window.counts.ok as f64));
     let services = per_window(|window| (window.service_sum_ns as f64 * 1e-9, window.counts.ok as f64));
     let errors = per_window(|window| (window.counts.wrong() as f64, window.counts.planned as f64));
     let abandoned = per_window(|window| (window.counts.abandoned as f64, window.counts.planned as f64));
+    let first = warm_up.0.div_ceil(SLICE.0) as usize;
+    let clump_of = |of: Of| {
+        let parts = all.slices.iter().skip(first).map(|slice| (of(slice), slice.planned));
+        clump(&parts.collect::<Vec<_>>())
+    };
 
     let mean = ratio(&responses, measured.ok);
     let alike = alike(&mean, response);
@@ -418,8 +433,14 @@ fn measures(all: &Recorder, response: &Histogram, measured: &Counts, warm_up: Sp
         "1/s",
         per_second(&all.slices, warm_up, end, |slice| slice.ok, |slice| slice.ok),
     ));
-    measures.push(Measure::new("error_ratio", "1", share(&errors, measured.planned, alike)));
-    measures.push(Measure::new("abandoned_ratio", "1", share(&abandoned, measured.planned, alike)));
+    let slow = response.max().unwrap_or(0) as f64 * NEAR_TIMEOUT >= timeout.0 as f64;
+    let together = clump_of(|slice| slice.wrong).max(if slow { alike } else { 1.0 });
+    measures.push(Measure::new("error_ratio", "1", share(&errors, measured.planned, together)));
+    let abandoned = match all.may_leave {
+        true => share(&abandoned, measured.planned, clump_of(|slice| slice.abandoned).max(alike)),
+        false => never(measured.planned),
+    };
+    measures.push(Measure::new("abandoned_ratio", "1", abandoned));
     measures.extend(lateness(all));
     measures
 }
@@ -432,6 +453,9 @@ fn lateness(all: &Recorder) -> impl Iterator<Item = Measure> {
 
 /// Samples that must lie beyond a quantile: with fewer it is an extreme, not a quantile.
 const BEYOND_LEAST: f64 = 10.0;
+
+/// Where the slowest good reply took so large a part of the time-out, requests that failed by it would come with slow ones.
+const NEAR_TIMEOUT: f64 = 2.0;
 
 /// What is read from a slice.
 type Of = fn(&Slice) -> u64;
@@ -451,7 +475,7 @@ fn per_second(slices: &[Slice], warm_up: Span, end: Time, of: Of, count: Of) -> 
             (sum as f64, batch.len() as f64 * SLICE.as_secs_f64())
         })
         .collect();
-    ratio(&batches, samples)
+    rate(&batches, samples)
 }
 
 fn response_sum_s(window: &Window) -> f64 {

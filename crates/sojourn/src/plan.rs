@@ -105,13 +105,7 @@ fn text(plan: &Plan, path: &Path) -> String {
     };
     let say = |text: String| table::paragraph("", &text);
     let mut parts = vec![say(plan.name.clone())];
-    let tally = &plan.tally;
-    let s = if tally.candidates == 1 { "" } else { "s" };
-    parts.push(say(format!(
-        "{} candidate{s}: {} overloaded, {} left out by theory, {} simulated, {} weaker than one that misses, {} dearer than \
-         what was wanted",
-        tally.candidates, tally.overloaded, tally.excluded, tally.simulated, tally.weaker, tally.dearer
-    )));
+    parts.push(say(plan.tally.words()));
     if plan.interrupted {
         parts.push("interrupted: something may be cheaper".into());
     } else if plan.cut_short {
@@ -130,7 +124,7 @@ fn text(plan: &Plan, path: &Path) -> String {
         parts.push(table(&heads(&["cheapest first", "cost", "busy"]), rows.collect()));
     }
     if let Some(nearest) = &plan.nearest {
-        parts.push("No candidate meets every objective. The nearest:".into());
+        parts.push("No candidate meets every objective. The nearest of those simulated:".into());
         let of = row(vec![nearest.label.clone(), cost(nearest.cost)], &nearest.answers);
         parts.push(table(&heads(&["candidate", "cost"]), vec![of]));
         parts.extend(nearest.answers.iter().filter_map(Answered::miss).map(|miss| say(format!("It misses {miss}."))));
@@ -168,7 +162,7 @@ fn text(plan: &Plan, path: &Path) -> String {
 /// What an agreement on service must not overlook; none where every objective holds under all other traffic.
 fn beware(traffic: &[Traffic]) -> Option<String> {
     let open: Vec<_> = traffic.iter().flat_map(|of| &of.answers).map(|answer| answer.judgement).collect();
-    let misses = open.iter().any(|of| matches!(of, Judgement::Fails | Judgement::Unknown));
+    let misses = open.iter().any(|of| matches!(of, Judgement::Fails | Judgement::Unknown | Judgement::NoSample));
     let undecided =
         open.iter().any(|of| matches!(of, Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew));
     let what = match (misses, undecided) {

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde_json::json;
 use sojourn_lab::{Answers, Engine, FAILURES, VariantAnswers, Verdict};
+use sojourn_stats::measure::rounded_outwards;
 use sojourn_stats::{Estimate, Measure};
 
 use crate::exit::{Exit, Failure};
@@ -75,7 +76,7 @@ pub(crate) fn print_measures(measures: &[Measure], notes: &[String], as_json: bo
         if sampled { &["metric", "estimate", "interval (95 %)", "from"] } else { &["metric", "estimate", "how"] };
     let mut table = Grid::new(header);
     for measure in measures.iter().map(sojourn_lab::outcome::cut_at_zero) {
-        let scale = Scale::of_estimate(&measure.unit, &measure.estimate);
+        let scale = Scale::of_measure(&measure);
         let value = measure.estimate.value().map_or("too few samples".into(), |value| scale.unit(value));
         let interval = match measure.estimate {
             Estimate::Sampled { .. } if measure.estimate.is_sharp() => Some("exactly".into()),
@@ -123,7 +124,7 @@ pub(crate) fn print_beside(engines: &[(&str, &[Measure])], notes: &[String], as_
     for metric in metrics {
         let cell = |all: &[Measure]| {
             let found = all.iter().find(|measure| measure.metric == metric);
-            found.map_or("-".into(), |measure| plus_minus(&measure.estimate, &measure.unit))
+            found.map_or("-".into(), |measure| in_scale(&measure.estimate, &Scale::of_measure(measure)))
         };
         table.add_row(std::iter::once(metric.to_owned()).chain(engines.iter().map(|(_, all)| cell(all))));
     }
@@ -343,10 +344,9 @@ fn failure_table(answers: &Answers) -> Option<String> {
     if columns.is_empty() {
         return None;
     }
-    let percent = Scale { factor: 100.0, unit: "%".into() };
     let cell = |variant: &VariantAnswers, (metric, _, engine): &(&str, &str, Engine)| {
-        let scale = if metric.ends_with("_ratio") { &percent } else { &Scale::of("1", None) };
-        variant.estimate(*engine, metric).map_or("-".into(), |estimate| in_scale(estimate, scale))
+        let scale = Scale::of_share(metric).unwrap_or(Scale::of("1", None));
+        variant.estimate(*engine, metric).map_or("-".into(), |estimate| in_scale(estimate, &scale))
     };
     let header = columns.iter().map(|(_, words, engine)| format!("{words} {engine}"));
     let header: Vec<String> = std::iter::once("variant".to_owned()).chain(header).collect();
@@ -440,8 +440,8 @@ fn estimate(variant: &VariantAnswers, engine: Engine, metric: &str, scale: &Opti
     }
 }
 
-/// An estimate with half its interval: `1.20 ± 0.10 ms`.
-pub(crate) fn plus_minus(estimate: &Estimate, unit: &str) -> String {
+/// An estimate with how far its interval reaches, rounded up: `1.20 ± 0.10 ms`.
+fn plus_minus(estimate: &Estimate, unit: &str) -> String {
     in_scale(estimate, &Scale::of_estimate(unit, estimate))
 }
 
@@ -451,11 +451,12 @@ fn in_scale(estimate: &Estimate, scale: &Scale) -> String {
             if estimate.is_sharp() {
                 return format!("exactly {}", scale.unit(value));
             }
-            let half_width = estimate.half_width().unwrap_or(f64::NAN) * scale.factor;
-            // Enough digits that an interval is not shown as 0.
-            let seen = (-half_width.log10().floor()).clamp(0.0, 12.0) as usize;
+            let reach = estimate.reach().unwrap_or(f64::NAN) * scale.factor;
+            // Enough digits that an interval is not shown as 0, nor 0.1 as 0.2.
+            let seen = (-(reach / 2.0).log10().floor()).clamp(0.0, 12.0) as usize;
             let digits = scale.digits(value).max(seen);
-            format!("{:.digits$} ± {half_width:.digits$} {}", value * scale.factor, scale.unit).trim_end().into()
+            let (value, reach) = rounded_outwards(value * scale.factor, reach, digits);
+            format!("{value} ± {reach} {}", scale.unit).trim_end().into()
         }
         Estimate::WithoutInterval { value, why, .. } => {
             let why = why.name().replace('-', " ");
@@ -474,11 +475,12 @@ const LEGIBLE: f64 = 0.01;
 /// says the unit that all of them have.
 pub(crate) fn column(title: &str, measures: &[Option<&Measure>]) -> (String, Vec<String>) {
     let unit = measures.iter().flatten().next().map_or("1", |measure| &measure.unit);
-    let common = Scale::common(unit, measures.iter().flatten().map(|measure| &measure.estimate));
+    let share = measures.iter().flatten().next().and_then(|measure| Scale::of_share(&measure.metric));
+    let common = share.or(Scale::common(unit, measures.iter().flatten().map(|measure| &measure.estimate)));
     let (title, scale) = titled(title, common);
     let cell = |measure: &Measure| match &scale {
         Some(scale) => in_scale(&measure.estimate, scale),
-        None => plus_minus(&measure.estimate, unit),
+        None => in_scale(&measure.estimate, &Scale::of_measure(measure)),
     };
     (title, measures.iter().map(|measure| measure.map_or("-".into(), cell)).collect())
 }
@@ -505,6 +507,16 @@ impl Scale {
             other => (1.0, other),
         };
         Scale { factor, unit: unit.into() }
+    }
+
+    /// Shares of requests are in per cent, as objectives have them; none of any other metric.
+    fn of_share(metric: &str) -> Option<Scale> {
+        metric.ends_with("_ratio").then(|| Scale { factor: 100.0, unit: "%".into() })
+    }
+
+    /// That of a measure by itself.
+    fn of_measure(measure: &Measure) -> Scale {
+        Scale::of_share(&measure.metric).unwrap_or_else(|| Scale::of_estimate(&measure.unit, &measure.estimate))
     }
 
     /// That of an estimate; of 0, that of the upper end of its interval.
@@ -558,6 +570,22 @@ mod tests {
         assert_eq!(of("| 5.65 (too few) | exactly 3 ms |"), ["too few: ", "exactly: "]);
         assert_eq!(of("| 5.65 | 9.93 |"), [""; 0]);
         assert!(meanings("| exactly-named | 9.93 |", false).next().is_none(), "a label is no number");
+    }
+
+    /// What is shown holds the whole interval, and is not a digit wider than need be.
+    #[test]
+    fn what_stands_behind_plus_and_minus_is_rounded_up() {
+        let of = |value: f64, ci_low: f64, ci_high: f64| {
+            in_scale(
+                &Estimate::Sampled { value, ci_low, ci_high, samples: 99 },
+                &Scale::of_share("error_ratio").unwrap(),
+            )
+        };
+        assert_eq!(of(0.0, 0.0, 0.00142), "0.00 ± 0.15 %");
+        assert_eq!(of(0.01, 0.009, 0.011), "1.00 ± 0.10 %");
+        assert_eq!(of(0.01, 0.0091, 0.0149), "1.00 ± 0.49 %", "the farther end");
+        assert_eq!(of(0.0, 0.0, 1.1e-5), "0.0000 ± 0.0011 %");
+        assert_eq!(of(0.5, 0.4561, 0.5439), "50.00 ± 4.39 %");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::function::beta::beta_reg;
 use statrs::function::erf::erfc_inv;
+use statrs::function::gamma::gamma_lr;
 
 use crate::root;
 
@@ -76,6 +77,22 @@ pub fn exact_ratio(successes: f64, trials: f64, confidence: f64) -> (f64, f64) {
     };
     let failures = trials - successes;
     (end(successes, failures + 1.0, outside), end(successes + 1.0, failures, 1.0 - outside))
+}
+
+/// Garwood's exact interval for the mean of a Poisson variable (Biometrika 28, 1936), of which `events` were seen. At none, all
+/// of the error is on one side: 3.0 at a confidence of 0.95.
+pub fn exact_count(events: u64, confidence: f64) -> (f64, f64) {
+    if events == 0 {
+        return (0.0, -(1.0 - confidence).ln());
+    }
+    let outside = 0.5 * (1.0 - confidence);
+    let most = events as f64 + 20.0 * (events as f64 + 1.0).sqrt();
+    // The chance that a gamma variable of shape k is up to m is that of at least k events of a mean of m.
+    let end = |shape: u64, level: f64| {
+        root::find(f64::MIN_POSITIVE, most, 1e-12, |mean| gamma_lr(shape as f64, mean) - level)
+            .expect("it goes from 0 to 1")
+    };
+    (end(events, outside), end(events + 1, 1.0 - outside))
 }
 
 /// The ranks (from 0, ascending) of the two order statistics that cover the `p` quantile of `samples` independent

@@ -170,6 +170,15 @@ impl Estimate {
         }
     }
 
+    /// From the number to the farther end of its interval, where there is one: so much is told behind `±`. An end that was cut
+    /// off at 0 is as far as the other, or as 0.
+    pub fn reach(&self) -> Option<f64> {
+        match *self {
+            Estimate::Sampled { value, ci_low, ci_high, .. } => Some((ci_high - value).max(value - ci_low)),
+            _ => None,
+        }
+    }
+
     /// Whether the interval has no width, but for what sums of floating point are off.
     pub fn is_sharp(&self) -> bool {
         self.half_width().zip(self.value()).is_some_and(|(half, value)| half <= ROUNDING * value.abs())
@@ -204,6 +213,16 @@ impl Measure {
     pub fn new(metric: impl Into<String>, unit: impl Into<String>, estimate: Estimate) -> Measure {
         Measure { metric: metric.into(), unit: unit.into(), estimate }
     }
+}
+
+/// `value` and its `reach` on either side with so many digits behind the point, the reach rounded up, so that what is shown
+/// holds all of the interval.
+pub fn rounded_outwards(value: f64, reach: f64, digits: usize) -> (String, String) {
+    let step = 10_f64.powi(-(digits as i32));
+    let shown = (value / step).round() * step;
+    // The hair keeps what is a number of steps from becoming one more.
+    let steps = ((reach + (shown - value).abs()) / step * (1.0 - 1e-9)).ceil();
+    (format!("{value:.digits$}"), format!("{:.digits$}", steps * step))
 }
 
 /// The mean of independent samples, or of replications' results, with Student's interval; without one below two.

@@ -23,13 +23,13 @@ use serde::Serialize;
 
 pub use self::cache::CachePoint;
 pub use self::capture::describe_capture;
-pub use self::column::{ColumnError, NUMBERS_MAX, describe_numbers, read_column};
+pub use self::column::{ColumnError, NUMBERS_MAX, Numbers, describe_numbers, read_column};
 pub use self::hurst::Memory;
 pub use self::input::{Input, InputError, column_text};
-pub use self::log::{describe, spread_s};
+pub use self::log::{Covered, covered, describe, spread_s};
 pub use self::popularity::Popularity;
 pub use self::rate::{Profiled, Rate, counts, profiled};
-pub use self::variable::{LeftOut, Variable};
+pub use self::variable::{Atom, LeftOut, Variable};
 
 /// Everything that is known of an input.
 #[derive(Clone, Debug, Default, Serialize)]

@@ -5,7 +5,7 @@ use sojourn_stats::{Dimension, Estimate};
 use super::search::Fate;
 use super::{Answered, Plan};
 use crate::objective::Judgement;
-use crate::report::html::{count, escape, page};
+use crate::report::html::{escape, page};
 use crate::report::number::{estimate, significant};
 use crate::report::plots::costs;
 
@@ -53,16 +53,7 @@ fn masthead(plan: &Plan) -> String {
         None => format!(" Its traffic may grow {:.2} times and more.", growth.holds),
     });
     let objectives: Vec<String> = plan.objectives.iter().map(|text| format!("<code>{}</code>", escape(text))).collect();
-    let tally = &plan.tally;
-    let facts = format!(
-        "{}: {} overloaded, {} left out by theory, {} simulated, {} weaker than one that misses, {} dearer than what was wanted",
-        count(tally.candidates, "candidate"),
-        tally.overloaded,
-        tally.excluded,
-        tally.simulated,
-        tally.weaker,
-        tally.dearer
-    );
+    let facts = plan.tally.words();
     let interrupted = match (plan.interrupted, plan.cut_short) {
         (true, _) => "It was interrupted: something may be cheaper.",
         (false, true) => "It was interrupted: some of what follows the offers is missing.",

@@ -1,6 +1,7 @@
 //! Numbers for people: as many digits as are known, and the prefix that keeps them short.
 
 use sojourn_stats::Estimate;
+use sojourn_stats::measure::rounded_outwards;
 
 /// A unit with the prefix that suits a magnitude: shown = SI value times `per_si`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,8 +46,9 @@ pub(crate) fn quantity(value: f64, unit: &str) -> String {
     join(&significant(value * per_si), &unit)
 }
 
-/// `value` with its half width, both to two digits of the half width: "83.1 ± 1.2 ms"; without one, "exactly 83.1 ms".
-pub(crate) fn with_half_width(value: f64, half: f64, unit: &str) -> String {
+/// `value` with how far its interval reaches, both to two digits of that, which is rounded up: "83.1 ± 1.3 ms"; where it has no
+/// width, "exactly 83.1 ms".
+fn with_reach(value: f64, half: f64, unit: &str) -> String {
     let (per_si, unit) = scaled(value, unit);
     let (value, half) = (value * per_si, half * per_si);
     if half == 0.0 {
@@ -55,15 +57,15 @@ pub(crate) fn with_half_width(value: f64, half: f64, unit: &str) -> String {
     if half < 0.0 || !half.is_finite() {
         return join(&significant(value), &unit);
     }
-    let decimals = decimals_for(half, 2);
-    join(&format!("{value:.decimals$}\u{a0}\u{b1}\u{a0}{half:.decimals$}"), &unit)
+    let (value, half) = rounded_outwards(value, half, decimals_for(half, 2));
+    join(&format!("{value}\u{a0}\u{b1}\u{a0}{half}"), &unit)
 }
 
 /// An estimate as the tables show it: with its half width, or the words that say why there is none.
 pub(crate) fn estimate(estimate: &Estimate, unit: &str) -> String {
     match *estimate {
-        Estimate::Sampled { value, .. } if estimate.is_sharp() => with_half_width(value, 0.0, unit),
-        Estimate::Sampled { value, .. } => with_half_width(value, estimate.half_width().unwrap_or(f64::NAN), unit),
+        Estimate::Sampled { value, .. } if estimate.is_sharp() => with_reach(value, 0.0, unit),
+        Estimate::Sampled { value, .. } => with_reach(value, estimate.reach().unwrap_or(f64::NAN), unit),
         Estimate::WithoutInterval { value, why, .. } => {
             format!("{} (no interval: {})", quantity(value, unit), why.words())
         }
@@ -177,13 +179,13 @@ mod tests {
 
     #[test]
     fn intervals_decide_the_digits() {
-        assert_eq!(plain(with_half_width(0.08312, 0.00123, "s")), "83.1 \u{b1} 1.2 ms");
-        assert_eq!(plain(with_half_width(0.08312, 0.000099, "s")), "83.120 \u{b1} 0.099 ms");
-        assert_eq!(plain(with_half_width(0.08312, 0.0400, "s")), "83 \u{b1} 40 ms");
-        assert_eq!(plain(with_half_width(1.5, 0.2499, "s")), "1.50 \u{b1} 0.25 s");
-        assert_eq!(plain(with_half_width(1.5, 0.0999, "s")), "1.50 \u{b1} 0.10 s");
-        assert_eq!(plain(with_half_width(0.083, 0.0, "s")), "exactly 83.0 ms");
-        assert_eq!(plain(with_half_width(0.083, 1e-9, "s")), "83.0000000 \u{b1} 0.0000010 ms", "never \u{b1} 0.0");
+        assert_eq!(plain(with_reach(0.08312, 0.00123, "s")), "83.1 \u{b1} 1.3 ms", "81.9 to 84.4");
+        assert_eq!(plain(with_reach(0.08312, 0.000099, "s")), "83.120 \u{b1} 0.099 ms");
+        assert_eq!(plain(with_reach(0.08312, 0.0400, "s")), "83 \u{b1} 41 ms");
+        assert_eq!(plain(with_reach(1.5, 0.2499, "s")), "1.50 \u{b1} 0.25 s");
+        assert_eq!(plain(with_reach(1.5, 0.0999, "s")), "1.50 \u{b1} 0.10 s");
+        assert_eq!(plain(with_reach(0.083, 0.0, "s")), "exactly 83.0 ms");
+        assert_eq!(plain(with_reach(0.083, 1e-9, "s")), "83.0000000 \u{b1} 0.0000010 ms", "never \u{b1} 0.0");
     }
 
     #[test]
@@ -195,6 +197,8 @@ mod tests {
         assert_eq!(plain(estimate(&bare, "s")), "50.0 ms (no interval: too short a run)");
         let sum = Estimate::Sampled { value: 0.3, ci_low: 0.3, ci_high: 0.1 + 0.2, samples: 71 };
         assert_eq!(plain(estimate(&sum, "s")), "exactly 300 ms", "but for rounding");
+        let lopsided = Estimate::Sampled { value: 0.01, ci_low: 0.009, ci_high: 0.015, samples: 71 };
+        assert_eq!(plain(estimate(&lopsided, "s")), "10.0 \u{b1} 5.0 ms", "the farther end");
         let clipped = Estimate::Sampled { value: 0.01, ci_low: 0.0, ci_high: 0.03, samples: 71 };
         assert_eq!(plain(estimate(&clipped, "s")), "10 \u{b1} 20 ms", "the interval went on below 0");
     }

@@ -247,6 +247,7 @@ pub fn run_share(
             open: dealer.is_some(),
             paced,
             pacing: load.pacing,
+            timeout: load.timeout,
             connections_max,
             limits: load.limits,
         },

@@ -7,7 +7,7 @@ use sojourn_traffic::Visit;
 use crate::outcome::{Counts, Outcome};
 use crate::recorder::division::Division;
 use crate::recorder::record::ObjectRecord;
-use crate::report::estimate::{WINDOWS, alike, quantile, ratio, share};
+use crate::report::estimate::{WINDOWS, alike, clump, never, quantile, ratio, share};
 
 /// Up to these times users call the quality of service high and average, above low: of a page that is shown when it is
 /// whole, and of one shown as it loads (Bjornstad 2006, Table 2.2).
@@ -158,8 +158,9 @@ impl Tally {
         measured
     }
 
-    /// `response_time_*`, `page_response_time_*`, `error_ratio`, `abandoned_ratio`, `denied_ratio` and `quality_*`.
-    pub(crate) fn measures(&self) -> Vec<Measure> {
+    /// `response_time_*`, `page_response_time_*`, `error_ratio`, `abandoned_ratio`, `denied_ratio` and `quality_*`; objects are
+    /// given up only where users `may_leave`.
+    pub(crate) fn measures(&self, may_leave: bool) -> Vec<Measure> {
         let windows = &self.windows;
         let measured = self.measured();
         let mut measures = Vec::new();
@@ -170,35 +171,41 @@ impl Tally {
         times("response_time", |window| &window.response, &[("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)]);
         times("page_response_time", |window| &window.page, &[("p90", 0.9)]);
         let alike = alike(&measures[0].estimate, &self.response());
+        let together =
+            |parts: &[(f64, f64)]| clump(&parts.iter().map(|part| (part.0 as u64, part.1 as u64)).collect::<Vec<_>>());
+        // How slow a page is hangs together with how slow the one before was.
+        let as_times = |_: &[(f64, f64)]| alike;
 
         let of_planned = |of: fn(&Counts) -> u64| {
             let parts: Vec<(f64, f64)> =
                 windows.iter().map(|window| (of(&window.counts) as f64, window.counts.planned as f64)).collect();
-            share(&parts, measured.planned, alike)
+            share(&parts, measured.planned, together(&parts))
         };
         measures.push(Measure::new("error_ratio", "1", of_planned(|counts| counts.wrong())));
-        measures.push(Measure::new("abandoned_ratio", "1", of_planned(|counts| counts.abandoned)));
-        let of_over = |of: &dyn Fn(&Window) -> u64| {
+        let abandoned = if may_leave { of_planned(|counts| counts.abandoned) } else { never(measured.planned) };
+        measures.push(Measure::new("abandoned_ratio", "1", abandoned));
+        let of_over = |of: &dyn Fn(&Window) -> u64, together: &dyn Fn(&[(f64, f64)]) -> f64| {
             let over = |window: &Window| window.counts.planned - window.counts.unfinished;
             let parts: Vec<(f64, f64)> =
                 windows.iter().map(|window| (of(window) as f64, over(window) as f64)).collect();
-            share(&parts, measured.planned - measured.unfinished, alike)
+            share(&parts, measured.planned - measured.unfinished, together(&parts))
         };
-        let denied = of_over(&|window| window.counts.refused + window.counts.timeout);
+        let denied = of_over(&|window| window.counts.refused + window.counts.timeout, &together);
         measures.push(Measure::new("denied_ratio", "1", denied));
         for (name, of) in [
             ("quality", (|window| window.plain) as fn(&Window) -> [u64; 2]),
             ("quality_incremental", |window| window.incremental),
         ] {
             let over = |window: &Window| window.counts.planned - window.counts.unfinished;
-            measures.push(Measure::new(format!("{name}_high"), "1", of_over(&|window| of(window)[0])));
+            measures.push(Measure::new(format!("{name}_high"), "1", of_over(&|window| of(window)[0], &as_times)));
             measures.push(Measure::new(
                 format!("{name}_average"),
                 "1",
-                of_over(&|window| of(window)[1] - of(window)[0]),
+                of_over(&|window| of(window)[1] - of(window)[0], &as_times),
             ));
             // A page that never came whole is as low as one that came too late.
-            measures.push(Measure::new(format!("{name}_low"), "1", of_over(&|window| over(window) - of(window)[1])));
+            let low = of_over(&|window| over(window) - of(window)[1], &as_times);
+            measures.push(Measure::new(format!("{name}_low"), "1", low));
         }
         measures
     }

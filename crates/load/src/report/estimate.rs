@@ -21,8 +21,15 @@
 //! 95th in 93.8 %; of 200,000 the 99th percentile in 95.3 %. Of 20,000 the 99th percentile has no interval in 94 % of the
 //! runs, since the longest times come in few clumps; the 6 % that look better than they are cover it in 39 % of the cases,
 //! so that one run in twenty-seven misleads.
+//!
+//! Failures come one by one, or in bursts. How many come together is judged by their own counts over time ([`clump`]), and a
+//! request then tells as much less. Of 1,000 runs each of 60,000 requests the interval of their share covers the truth in 94.8 %
+//! where 60 come alone and in 97.8 % where 6 do; where 600 come in 48, 12 or 6 bursts of random length it does in 96.7 %, 94.5 %
+//! and 91.5 %. **Of no failure nothing is known of how they would come: they are then taken to come alone.** What is left out
+//! so is a burst that is rarer than one in a run; it takes a longer run, not more requests, to see it. Failures by time-out are
+//! slow replies, so where good ones come near the time-out they are taken to come together as slow ones do ([`alike`]).
 
-use sojourn_stats::interval::t_quantile;
+use sojourn_stats::interval::{exact_count, exact_ratio, t_quantile};
 use sojourn_stats::measure::{
     self, CONFIDENCE, NoInterval, mean_of_batches, of_parts, quantile_by_share, quantile_stands, too_few_or_too_short,
 };
@@ -30,6 +37,8 @@ use sojourn_stats::{Estimate, Histogram};
 
 /// Number of windows a run is cut into.
 pub const WINDOWS: usize = 20;
+/// Up to so many events, or clumps of them, a share or a rate has an interval that is no narrower than the exact one.
+const FEW: f64 = 30.0;
 /// With fewer windows that hold anything (a run cut short) there is no interval.
 const WINDOWS_MIN: usize = 5;
 /// Independent samples that have to lie beyond a quantile in a tail.
@@ -60,11 +69,19 @@ pub fn ratio(windows: &[(f64, f64)], samples: u64) -> Estimate {
     if parts.len() == WINDOWS { mean_of_batches(&parts, samples) } else { of_parts(value, &parts, samples, CONFIDENCE) }
 }
 
-/// The share of events in `samples`: as [`ratio`], with its interval inside 0 and 1. Where events are few, or none, it is
-/// no narrower than the exact one, when `alike` requests tell as much as one ([`alike`]): none of 39 allows 7.4 %.
-pub fn share(windows: &[(f64, f64)], samples: u64, alike: f64) -> Estimate {
-    let events = windows.iter().map(|window| window.0).sum::<f64>() as u64;
-    match measure::of_few(ratio(windows, samples), (events, samples), alike, CONFIDENCE) {
+/// The share of events in `samples`: as [`ratio`], with its interval inside 0 and 1. Where there are few clumps of events, or
+/// none, it is no narrower than the exact one of as many trials as the requests are worth when events come so many together
+/// ([`clump`]): none of 39 allows 7.4 %.
+pub fn share(windows: &[(f64, f64)], samples: u64, together: f64) -> Estimate {
+    let events = windows.iter().map(|window| window.0).sum::<f64>();
+    let estimate = ratio(windows, samples);
+    let trials = samples as f64;
+    let is_few = events.min(trials - events) <= FEW * together || estimate.is_sharp();
+    let estimate = match is_few && samples > 0 {
+        true => estimate.widened(exact_ratio(events / together, trials / together, CONFIDENCE)),
+        false => estimate,
+    };
+    match estimate {
         Estimate::Sampled { value, ci_low, ci_high, samples } => {
             Estimate::Sampled { value, ci_low: ci_low.max(0.0), ci_high: ci_high.min(1.0), samples }
         }
@@ -72,8 +89,54 @@ pub fn share(windows: &[(f64, f64)], samples: u64, alike: f64) -> Estimate {
     }
 }
 
-/// How many requests that follow one another tell as much as one, from the mean (s) of these response times (ns). What fails
-/// is taken to come in clumps as long as those of slow requests.
+/// The share of what cannot happen: exactly 0.
+pub(crate) fn never(samples: u64) -> Estimate {
+    match samples {
+        0 => Estimate::TooFew { samples },
+        _ => Estimate::Sampled { value: 0.0, ci_low: 0.0, ci_high: 0.0, samples },
+    }
+}
+
+/// How many events come together, from (events, trials) of equal parts of the run in their order: how much more their counts
+/// spread than those of independent ones, at the length of a part, of two, of four and so on, at which they do so most (Kish's
+/// design effect, Survey Sampling, 1965, section 8.2). At most as many as there are; 1 where they do not spread beyond chance,
+/// and of no event, which says nothing of how others would come.
+pub fn clump(parts: &[(u64, u64)]) -> f64 {
+    let mut parts = parts.to_vec();
+    let (events, trials) = parts.iter().fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+    let share = events as f64 / trials as f64;
+    let (mut most, mut length) = (1.0_f64, 0);
+    while length == 0 || parts.len() >= 2 * WINDOWS_MIN {
+        let squares: f64 = parts.iter().map(|part| (part.0 as f64 - share * part.1 as f64).powi(2)).sum();
+        let count = parts.iter().filter(|part| part.1 > 0).count().max(2) as f64;
+        let of_share = squares * count / (count - 1.0) / (trials as f64).powi(2);
+        most = most.max(measure::alike(of_share, trials, share * (1.0 - share), count as u64 - 1));
+        let sum = |pair: &[(u64, u64)]| pair.iter().fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+        parts = parts.chunks(2).map(sum).collect();
+        length += 1;
+    }
+    most.min(events.min(trials - events) as f64).max(1.0)
+}
+
+/// So much per second, from (number, seconds) of equal parts of the run that `samples` events made: as [`ratio`]. Of few events
+/// its interval is no narrower than the exact one of a Poisson process, and never narrower than one event on either side: none
+/// in 10 s allows 0.3 in a second.
+pub fn rate(windows: &[(f64, f64)], samples: u64) -> Estimate {
+    let estimate = ratio(windows, samples);
+    let seconds: f64 = windows.iter().map(|window| window.1).sum();
+    let sum: f64 = windows.iter().map(|window| window.0).sum();
+    let events = samples as f64;
+    // Of no event it is not known how much one would have been, unless events are what is counted.
+    let of_one = if samples > 0 { sum / events } else { 1.0 };
+    let ends = match samples as f64 <= FEW && (samples == 0 || !estimate.is_sharp()) {
+        true => exact_count(samples, CONFIDENCE),
+        false => (events - 1.0, events + 1.0),
+    };
+    estimate.widened((ends.0 * of_one / seconds, ends.1 * of_one / seconds))
+}
+
+/// How many requests that follow one another tell as much as one, from the mean (s) of these response times (ns). What comes of
+/// slow replies, such as a client that gives up, comes in clumps as long as theirs.
 pub fn alike(mean: &Estimate, times: &Histogram) -> f64 {
     let Some(half) = mean.half_width() else { return 1.0 };
     let degrees = WINDOWS as u64 - 1;

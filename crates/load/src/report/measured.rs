@@ -49,6 +49,9 @@ pub(crate) struct Facts {
     /// Whether there was a time to keep to at all.
     pub(crate) paced: bool,
     pub(crate) pacing: Pacing,
+    /// After what a request without a reply has failed.
+    #[serde(with = "sojourn_stats::nanoseconds")]
+    pub(crate) timeout: Span,
     /// Of all shares.
     pub(crate) connections_max: u32,
     pub(crate) limits: Limits,

@@ -148,6 +148,7 @@ impl Script {
                 open: true,
                 paced: true,
                 pacing: self.pacing,
+                timeout: Span(10_000 * MS),
                 connections_max: 8,
                 limits: self.limits,
             },
@@ -364,7 +365,9 @@ fn what_is_at_its_limit_is_no_doubt() {
     assert_eq!(doubted(evidence(strict(Limits { late_s: 0.99 * late_s, ..limits })), |_| ()), [Cause::Late]);
     // A fourth of 4 /s in a second, and one request more.
     let short = |achieved| {
-        doubted(evidence(limits), |report| (report.pace, report.measured_s) = (Pace { offered: 4.0, achieved }, 1.0))
+        doubted(evidence(limits), |report| {
+            (report.pace, report.measured_s) = (Pace { offered: 4.0, achieved, asked: None }, 1.0)
+        })
     };
     assert_eq!([short(2.0), short(1.75)], [vec![], vec![Cause::Shortfall]]);
     let inside = |seen| doubted(Evidence { inside: (seen, 2.0), ..evidence(limits) }, |_| ());
@@ -376,9 +379,49 @@ fn what_is_at_its_limit_is_no_doubt() {
 fn lateness_is_set_against_the_gaps_of_an_open_plan() {
     let slow = |open, offered| {
         let limits = Limits { late_s: 1e-6, late_of_response: 0.0, ..Limits::default() };
-        doubted(Evidence { open, ..evidence(limits) }, |report| report.pace = Pace { offered, achieved: offered })
+        doubted(Evidence { open, ..evidence(limits) }, |report| {
+            report.pace = Pace { offered, achieved: offered, asked: None }
+        })
     };
     assert_eq!(slow(true, 1.0), []);
     assert_eq!(slow(false, 1.0), [Cause::Late]);
     assert_eq!(slow(true, 0.0), [Cause::Late]);
+}
+
+/// The upper end of the share of failures, with `change` to the requests of the script's last second of ten.
+fn upper_end_of_failures(change: fn(&mut Scripted)) -> f64 {
+    let mut script = clean();
+    let from = script.requests.len() * 9 / 10;
+    script.requests[from..].iter_mut().for_each(change);
+    let report = script.report();
+    let measure = report.measures.iter().find(|measure| measure.metric == "error_ratio").expect("it is measured");
+    measure.estimate.interval().expect("the run is long enough").1
+}
+
+/// None of 10,000 failed. Where the slow ones stayed far from the time-out of 10 s, that allows 0.03 %; where they came near it,
+/// failures would come together as they do, and one in ten of all came in one clump.
+#[test]
+fn without_a_failure_slow_replies_near_the_timeout_tell_how_failures_would_come() {
+    let fast = upper_end_of_failures(|_| {});
+    assert!((fast / 3.0e-4 - 1.0).abs() < 0.01, "{fast}");
+    let slow = upper_end_of_failures(|one| one.done += 4000 * MS);
+    assert!((slow / 3.0e-4 - 1.0).abs() < 0.01, "{slow}");
+    let near = upper_end_of_failures(|one| one.done += 6000 * MS);
+    assert!(near > 0.03, "{near}");
+}
+
+/// A hundred failures one by one over ten seconds, or as every request of a tenth of a second.
+#[test]
+fn failures_in_one_clump_are_known_less_well_than_as_many_alone() {
+    let of = |places: &dyn Fn(usize) -> usize| {
+        let mut script = clean();
+        (0..100).for_each(|failure| script.requests[places(failure)].outcome = Outcome::ServerError);
+        let report = script.report();
+        let measure = report.measures.iter().find(|measure| measure.metric == "error_ratio").expect("it is measured");
+        assert_eq!(measure.estimate.value(), Some(0.01));
+        measure.estimate.interval().expect("the run is long enough")
+    };
+    let (alone, together) = (of(&|failure| 100 * failure), of(&|failure| 4000 + failure));
+    assert!(alone.0 > 0.007 && alone.1 < 0.013, "{alone:?}");
+    assert!(together.0 == 0.0 && together.1 > 0.03, "{together:?}: one clump may as well be five");
 }

@@ -67,7 +67,7 @@ fn load(report: &Report, evidence: &Evidence, doubts: &mut Vec<Doubt>) {
     if counts.planned == 0 {
         doubts.push(Cause::Nothing.doubt("no request was planned after the warm-up"));
     }
-    let Pace { offered, achieved } = report.pace;
+    let Pace { offered, achieved, .. } = report.pace;
     // One request that falls on the far side of the end is no shortfall.
     let seconds = report.measured_s;
     if evidence.open && (offered - achieved) * seconds > limits.shortfall * offered * seconds + 1.0 {

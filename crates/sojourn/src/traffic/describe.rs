@@ -10,7 +10,7 @@ use sojourn_stats::quantity;
 use sojourn_traffic::Input;
 use sojourn_traffic::capture::Capture;
 use sojourn_traffic::describe::{
-    Description, Fact, Memory, Value, Variable, counts, describe, describe_capture, describe_numbers, spread_s,
+    Covered, Description, Fact, Memory, Value, Variable, counts, covered, describe, describe_capture, describe_numbers,
 };
 
 use super::write_file;
@@ -40,7 +40,8 @@ pub(super) struct Describe {
     /// Of a capture: write a row for each TCP connection
     #[arg(long, value_name = "FILE.csv", value_parser = file_to_write())]
     connections: Option<PathBuf>,
-    /// Write how many came in each period, one number per line: for `sojourn traffic hurst`
+    /// Write how many came in each period, one number per line, of a log without its first and its last second: for
+    /// `sojourn traffic hurst`
     #[arg(long, value_name = "FILE", value_parser = file_to_write())]
     counts: Option<PathBuf>,
     /// The period of --counts
@@ -71,9 +72,7 @@ impl Column {
         let (factor, dimension) =
             quantity::parse_any(&format!("1 {unit}")).map_err(|e| bad_input(format!("--unit: {e}")))?;
         match input {
-            Input::Numbers(numbers) => {
-                Ok((Input::Numbers(numbers.iter().map(|number| number * factor).collect()), dimension))
-            }
+            Input::Numbers(numbers) => Ok((Input::Numbers(numbers.scaled(factor)), dimension)),
             _ => Err(bad_input(format!("--unit: {} is no column of numbers, and knows its units", name(files)))),
         }
     }
@@ -206,7 +205,10 @@ fn write_connections(capture: &Capture, path: &Path) -> Result<(), Failure> {
 fn write_counts(input: &Input, arguments: &Describe, path: &Path) -> Result<(), Failure> {
     let every_s = quantity::parse(&arguments.every, Dimension::Time).map_err(|e| bad_input(format!("--every: {e}")))?;
     let (instants_s, span_s) = match input {
-        Input::Log(log) => (spread_s(log), log.span().as_secs_f64()),
+        Input::Log(log) => {
+            let Covered { instants_s, span_s, .. } = covered(log);
+            (instants_s, span_s)
+        }
         Input::Capture(capture) => (capture.openings_s(), capture.span_s()),
         Input::Numbers(_) => {
             let file = name(&arguments.files);

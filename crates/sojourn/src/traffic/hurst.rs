@@ -39,7 +39,7 @@ pub(crate) fn hurst(arguments: &Arguments) -> Result<Exit, Failure> {
         false => Box::new(input::open(&arguments.file).map_err(unreadable)?),
     };
     let text = column_text(source).map_err(unreadable)?;
-    let series = read_column(text, arguments.column.as_deref(), &name).map_err(bad_input)?;
+    let series = read_column(text, arguments.column.as_deref(), &name).map_err(bad_input)?.values;
     let hurst = hurst::estimate(&series).map_err(|e| bad_input(format!("{name}: {e}")))?;
     if arguments.json {
         outln(&serde_json::to_string_pretty(&hurst).expect("estimates are plain JSON"));

@@ -43,6 +43,36 @@ fn objectives_are_judged_and_decide_the_exit_code() {
     assert!(stdout(&output).contains(" met "), "{}", stdout(&output));
 }
 
+/// No reply is good, so nothing was seen of a good one: an observed rate of 0 has an upper end, what cannot happen has none, and
+/// a longer run is no remedy. Nor is it where more is asked for than is offered.
+#[test]
+fn what_a_longer_run_would_not_change_is_missed() {
+    let node = node("1 ms");
+    let bad = format!("http://127.0.0.1:{}/nothing-here", node.port());
+    let load = |url: &str, objectives: &[&str]| {
+        let flags = objectives.iter().flat_map(|objective| ["--objective", objective]);
+        json(&[&["load", url, "--rate", "100 /s", "--requests", "200"], &flags.collect::<Vec<_>>()[..]].concat()).1
+    };
+    let why = |told: &Value, index: usize| told["objectives"][index]["why"].as_str().unwrap().to_owned();
+    let told = load(&bad, &["p99 < 10 s", "throughput > 50 /s", "error_ratio < 1%", "abandoned_ratio < 1%"]);
+    for (index, words) in [(0, "MISSED: not measurable"), (1, "MISSED"), (2, "MISSED")] {
+        assert!(why(&told, index).starts_with(words), "{}", told["objectives"]);
+    }
+    let row = |metric: &str| {
+        let rows = told["outcomes"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["metric"] == metric).unwrap_or_else(|| panic!("{metric}: {told}"));
+        ["estimate", "ci_low", "ci_high"].map(|key| row[key].as_f64().unwrap())
+    };
+    let [value, low, high] = row("throughput");
+    assert!(value == 0.0 && low == 0.0 && (1.4..2.0).contains(&high), "3.0 in 2 s: {high}");
+    assert_eq!(row("abandoned_ratio"), [0.0; 3], "no client has a patience");
+    let [value, low, high] = row("error_ratio");
+    assert!(value == 1.0 && (0.98..0.99).contains(&low) && high == 1.0, "{low}: none of 200 was good");
+    let good = format!("http://127.0.0.1:{}/work", node.port());
+    let told = load(&good, &["throughput > 101 /s"]);
+    assert_eq!(why(&told, 0), "MISSED: no more than 100.0 /s is offered");
+}
+
 #[test]
 fn a_scan_has_its_steps_and_its_curve() {
     let node = node("1 ms");

@@ -80,10 +80,12 @@ fn counts_are_a_column_again() {
     assert!(stderr(&output).contains("wrote ") && stderr(&output).contains("counts.txt"), "{}", stderr(&output));
     let text = fs::read_to_string(&counts).unwrap();
     let sum: u64 = text.lines().map(|line| line.parse::<u64>().unwrap()).sum();
-    assert!(
-        (1435..=1441).contains(&text.lines().count())
-            && sum == fs::read_to_string(&log).unwrap().lines().count() as u64
-    );
+    // Without the first and the last second, of which a log may have a part only.
+    let log = fs::read_to_string(&log).unwrap();
+    let seconds: Vec<&str> =
+        log.lines().map(|line| line.split_once(" [").unwrap().1.split_once(']').unwrap().0).collect();
+    let whole = seconds.iter().filter(|second| **second != seconds[0] && second != &seconds.last().unwrap()).count();
+    assert!((1435..=1441).contains(&text.lines().count()) && sum == whole as u64, "{sum} of {whole}");
     let output = sojourn(&["traffic", "describe", &counts]);
     assert!(stdout(&output).contains("autocorrelation_lag_1"), "{}", stdout(&output));
     let output = sojourn(&["traffic", "describe", &counts, "--counts", "x.txt"]);

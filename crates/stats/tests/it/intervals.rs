@@ -1,6 +1,6 @@
 //! Intervals against printed tables, and against the coverage they promise.
 
-use sojourn_stats::interval::{exact_ratio, normal_quantile, quantile_ranks, ratio, t_quantile};
+use sojourn_stats::interval::{exact_count, exact_ratio, normal_quantile, quantile_ranks, ratio, t_quantile};
 use sojourn_stats::measure::{self, CONFIDENCE, NoInterval, mean_of_samples, of_parts, quantile_of_samples};
 use sojourn_stats::{Dimension, Estimate, Law, Moments, Stream};
 
@@ -194,4 +194,19 @@ fn samples_are_alike_only_beyond_chance() {
     assert!((measure::alike(1.7 / 100.0, 100, 1.0, 19) - 1.7).abs() < 1e-12);
     assert_eq!(measure::alike(3.7 / 100.0, 100, 1.0, 1), 1.0, "one degree, nearly 3.84 times");
     assert_eq!(measure::alike(0.0, 100, 0.0, 19), 1.0, "all alike");
+}
+
+/// Garwood's table of 1936, as in every handbook: 95 % of a Poisson mean, of which so many events were seen.
+#[test]
+fn the_interval_of_a_poisson_count_is_the_tabled_one() {
+    for (events, low, high) in [(1, 0.0253, 5.5716), (2, 0.2422, 7.2247), (10, 4.7954, 18.3904), (30, 20.2409, 42.8269)]
+    {
+        let (found_low, found_high) = exact_count(events, 0.95);
+        assert!(
+            (found_low - low).abs() < 1e-4 && (found_high - high).abs() < 1e-4,
+            "{events}: {found_low} {found_high}"
+        );
+    }
+    let (low, high) = exact_count(0, 0.95);
+    assert!(low == 0.0 && (high - 2.9957).abs() < 1e-4, "all of the error is above");
 }

@@ -13,8 +13,38 @@ use super::{Description, Facts, Variable, ascending, mean, variance};
 #[error("{0}")]
 pub struct ColumnError(pub String);
 
+/// The numbers of a column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Numbers {
+    /// In their order.
+    pub values: Vec<f64>,
+    /// The step of the clock or scale that they were read from, as far as the digits that are written tell it: 0.001 of `0.120`
+    /// and `0.000`. None where it is not known, or finer than a billionth, which is how programs write what is not rounded.
+    pub step: Option<f64>,
+}
+
+impl Numbers {
+    /// The same in a unit of which each is so many times as many.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Numbers {
+        let values = self.values.iter().map(|number| number * factor).collect();
+        Numbers { values, step: self.step.map(|step| step * factor) }
+    }
+
+    /// All of both.
+    #[must_use]
+    pub fn with(mut self, other: Numbers) -> Numbers {
+        if self.values.is_empty() {
+            return other;
+        }
+        self.values.extend(other.values);
+        Numbers { step: self.step.zip(other.step).map(|(one, other)| one.min(other)), ..self }
+    }
+}
+
 /// What a column of numbers holds, in the SI unit of `dimension`: moments, percentiles, laws, tail.
-pub fn describe_numbers(numbers: &[f64], dimension: Dimension) -> Description {
+pub fn describe_numbers(column: &Numbers, dimension: Dimension) -> Description {
+    let numbers = column.values.as_slice();
     let mut facts = Facts::default();
     let unit = dimension.si_unit();
     let sorted = ascending(numbers.iter().copied());
@@ -42,7 +72,7 @@ pub fn describe_numbers(numbers: &[f64], dimension: Dimension) -> Description {
     if negative > 0 {
         facts.count("negative", negative as u64);
     }
-    let rounded = Some(numbers).filter(|_| dimension == Dimension::Time).and_then(unrounded);
+    let rounded = column.step.filter(|_| dimension == Dimension::Time).and_then(|step| unrounded(numbers, step));
     let values = rounded.as_ref().map_or(numbers, |(values, _)| values);
     let variable = Variable::of("number", "The numbers", values, dimension);
     variable.tell(&mut facts);
@@ -53,6 +83,8 @@ pub fn describe_numbers(numbers: &[f64], dimension: Dimension) -> Description {
 
 /// Most numbers of a column: 2^25, 270 MB. Ten minutes of gaps at 50,000 requests/s are less.
 pub const NUMBERS_MAX: usize = 1 << 25;
+/// With more digits behind the point a number is not a rounded one.
+const DIGITS_MOST: i32 = 9;
 /// Most bytes of a line.
 const LINE_MAX: u64 = 1 << 20;
 
@@ -63,13 +95,14 @@ const LINE_MAX: u64 = 1 << 20;
 /// # Errors
 /// On the first line whose field is not a finite number, with its line number; on an unknown column, with those there
 /// are; when there is no number at all, or too many; when it cannot be read, or is no text.
-pub fn read_column(mut text: impl BufRead, column: Option<&str>, name: &str) -> Result<Vec<f64>, ColumnError> {
+pub fn read_column(mut text: impl BufRead, column: Option<&str>, name: &str) -> Result<Numbers, ColumnError> {
     read(&mut text, column, name)
 }
 
 /// Not generic, so that it is compiled here, once and optimised.
-fn read(mut text: &mut dyn BufRead, column: Option<&str>, name: &str) -> Result<Vec<f64>, ColumnError> {
+fn read(mut text: &mut dyn BufRead, column: Option<&str>, name: &str) -> Result<Numbers, ColumnError> {
     let mut numbers = Vec::new();
+    let mut most_digits = Some(0);
     // Where the number stands in a line; known once the heading is read, or found not to be there.
     let mut field = None;
     let mut line = Vec::new();
@@ -104,7 +137,10 @@ fn read(mut text: &mut dyn BufRead, column: Option<&str>, name: &str) -> Result<
         };
         let word = if column.is_some() { line.split(',').nth(at).unwrap_or("").trim() } else { line };
         match word.parse::<f64>() {
-            Ok(number) if number.is_finite() => numbers.push(number),
+            Ok(number) if number.is_finite() => {
+                numbers.push(number);
+                most_digits = most_digits.zip(digits_behind_the_point(word)).map(|(most, digits)| most.max(digits));
+            }
             _ => return Err(ColumnError(format!("{name}:{index}: `{word}` is not a number"))),
         }
         if numbers.len() > NUMBERS_MAX {
@@ -113,10 +149,20 @@ fn read(mut text: &mut dyn BufRead, column: Option<&str>, name: &str) -> Result<
         }
     }
     match (numbers.is_empty(), field) {
-        (false, _) => Ok(numbers),
+        (false, _) => {
+            let step = most_digits.filter(|digits| *digits <= DIGITS_MOST).map(|digits| 10_f64.powi(-digits));
+            Ok(Numbers { values: numbers, step })
+        }
         (true, None) if column.is_some() => Err(ColumnError(format!("{name}: it is empty"))),
         (true, _) => Err(ColumnError(format!("{name}: there is no number in it"))),
     }
+}
+
+/// How many digits are written behind the point; none of a number with an exponent, whose digits do not say what it was rounded
+/// to.
+fn digits_behind_the_point(word: &str) -> Option<i32> {
+    let is_plain = !word.contains(['e', 'E']);
+    is_plain.then(|| word.split_once('.').map_or(0, |(_, digits)| digits.len() as i32))
 }
 
 /// Where `column` stands in this heading.

@@ -2,28 +2,31 @@
 //!
 //! Requests that failed are left out, since a server that fails is not what is asked for. The rate is a profile where it
 //! changes by more than chance, and the law of the gaps is of what is left ([`crate::describe::profiled`]), stretched to
-//! the measured mean, because the mean is the rate. Laws are the likeliest; one of infinite variance is cut at the largest
-//! value seen, since no run of any length would settle with it. What is lost is said in the file: which object was asked for,
+//! the measured mean, because the mean is the rate. Of the laws that are nearest to the data, or as near, the likeliest is
+//! taken; one of infinite variance is cut at the largest value seen, since no run of any length would settle with it, and
+//! single values that make a fifth of all are parts of a mixture. What is lost is said in the file: which object was asked for,
 //! sessions, and any order beyond the rate's. Long memory of the gaps is offered as `fgn(...)` where it is beyond doubt, and
 //! not written unasked: no formula knows it, and a simulation with it takes long to settle.
 
 use std::fmt::Write as _;
 
-use sojourn_stats::fit::Fit;
+use sojourn_stats::fit::LEAST;
 use sojourn_stats::hurst::{self, Finding};
 use sojourn_stats::{Dimension, Law, quantity};
 use thiserror::Error;
 
 use super::hurst::{of_counts, undoubted};
 use super::log::response_times;
-use super::variable::unrounded;
-use super::{Memory, Popularity, Profiled, Variable, digits, profiled, spread_s};
+use super::variable::{Atom, unrounded};
+use super::{Covered, Memory, Numbers, Popularity, Profiled, Variable, ascending, covered, digits, profiled};
 use crate::arrivals::Arrivals as Written;
 use crate::recorded::capture::{Begin, Capture};
 use crate::recorded::log::{Log, RESOLUTION_S};
 
 /// How wide a comment may be: a terminal shows the file too.
 const COLUMNS: usize = 80;
+/// A value that makes such a part of all is written as a part of its own, where any is large enough to.
+const OFTEN: f64 = 0.05;
 /// The utilisation that the server which is written down is given at the profile's peak.
 const UTILIZATION: f64 = 0.6;
 
@@ -54,15 +57,13 @@ struct Arrivals {
 /// With too few good requests, or sizes without a law.
 pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
     let good = |status: u16| status < 400;
-    let instants_s = spread_s(log);
-    // Within a second instants are exchangeable, so any of its requests may have any of them.
-    let kept = || log.entries().iter().zip(&instants_s).filter(|(entry, _)| good(entry.status));
+    let kept = || log.entries().iter().filter(|entry| good(entry.status));
     let failed = log.requests() - kept().count();
     let mut counts = vec![0u64; log.paths().len()];
-    kept().for_each(|(entry, _)| counts[entry.object as usize] += 1);
+    kept().for_each(|entry| counts[entry.object as usize] += 1);
     let popularity = Popularity::of(counts);
     let mut largest = vec![0.0f64; log.paths().len()];
-    for (entry, _) in kept() {
+    for entry in kept() {
         let size = &mut largest[entry.object as usize];
         *size = size.max(entry.bytes as f64);
     }
@@ -83,23 +84,39 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
             popularity.once * 100.0
         ));
     }
+    if popularity.zipf.is_none() {
+        remarks.push("Popularity has no law, so there is no line with documents(...) beside the law of sizes.".into());
+    }
     remarks.push("The log has whole seconds: within them requests are spread evenly.".into());
-    if let Some((times, _)) = response_times(log.entries().iter().filter(|entry| good(entry.status)))
-        && let Some(best) = times.fits.first()
-    {
-        let (mean, law) = (quantity::format(digits(times.mean), Dimension::Time), &best.law);
+    let Covered { range, instants_s, span_s } = covered(log);
+    if range.len() < log.requests() {
+        remarks
+            .push("Of its first and its last second it may have a part only: rate and gaps are without them.".into());
+    }
+    if let Some((times, values, rounded)) = response_times(kept()) {
+        let count = times.count;
+        let what = match &rounded {
+            Some(remark) if times.distinct == 1 => format!("{remark}."),
+            _ => {
+                let mean = quantity::format(digits(times.mean), Dimension::Time);
+                let law = fitted(&times, &values).map_or(String::new(), |Fitted { law, .. }| format!(", as {law}"));
+                let rounded = rounded.map_or(String::new(), |remark| format!(" {}.", capital(&remark)));
+                format!("{mean} in the mean{law}. {}{rounded}", times.verdict())
+            }
+        };
         remarks.push(format!(
-            "Response times, by the log ({} of them): {mean} in the mean, and the likeliest law is {law}, within {:.3} of the \
-             data. They hold waiting and the client's network too, so they are what a model is to come near, and no demand.",
-            times.count, best.kolmogorov
+            "Response times, by the log ({count} of them): {what} They hold waiting and the client's network too, so they are \
+             what a model is to come near, and no demand."
         ));
     }
+    // Within a second instants are exchangeable, so any of its requests may have any of them.
+    let came = log.entries()[range].iter().zip(instants_s).filter(|(entry, _)| good(entry.status));
     arrivals_text(Arrivals {
         what: format!("requests of {name}"),
-        instants_s: kept().map(|(_, instant_s)| *instant_s).collect(),
+        instants_s: came.map(|(_, instant_s)| instant_s).collect(),
         finest_s: RESOLUTION_S,
-        span_s: log.span().as_secs_f64(),
-        sizes: kept().map(|(entry, _)| entry.bytes as f64).collect(),
+        span_s,
+        sizes: kept().map(|entry| entry.bytes as f64).collect(),
         documents: popularity.zipf.map(|zipf| (largest, zipf.s)),
         clients: log.hosts().len(),
         remarks,
@@ -145,8 +162,9 @@ pub fn of_capture(capture: &Capture, name: &str) -> Result<String, NoWorkload> {
 ///
 /// # Errors
 /// When no law can be fitted.
-pub fn of_numbers(numbers: &[f64], dimension: Dimension) -> Result<String, NoWorkload> {
-    let rounded = Some(numbers).filter(|_| dimension == Dimension::Time).and_then(unrounded);
+pub fn of_numbers(column: &Numbers, dimension: Dimension) -> Result<String, NoWorkload> {
+    let numbers = column.values.as_slice();
+    let rounded = column.step.filter(|_| dimension == Dimension::Time).and_then(|step| unrounded(numbers, step));
     let values = rounded.as_ref().map_or(numbers, |(values, _)| values);
     let variable = Variable::of("number", "The numbers", values, dimension);
     if variable.not_positive > 0 {
@@ -156,14 +174,15 @@ pub fn of_numbers(numbers: &[f64], dimension: Dimension) -> Result<String, NoWor
             "{some} of {all} numbers are not above 0; the laws that are fitted are of positive ones{times}"
         )));
     }
-    let best = variable.fits.first().ok_or_else(|| NoWorkload(variable.no_fit.clone().unwrap_or_default()))?;
+    let fitted = fitted(&variable, values).ok_or_else(|| NoWorkload(variable.no_fit.clone().unwrap_or_default()))?;
     let mut text = comment(&variable.verdict());
     rounded.iter().for_each(|(_, remark)| text += &comment(&format!("{remark}.")));
+    fitted.said.iter().for_each(|said| text += &comment(said));
     for fit in &variable.fits {
-        let (name, off, behind, law) = (fit.family.name(), fit.kolmogorov, fit.bic - best.bic, &fit.law);
+        let (name, off, behind, law) = (fit.family.name(), fit.kolmogorov, fit.bic - variable.fits[0].bic, &fit.law);
         let _ = writeln!(text, "# {name:<28} distance {off:.4}  BIC {behind:+.1}  {law}");
     }
-    let _ = writeln!(text, "{}", best.law);
+    let _ = writeln!(text, "{}", fitted.law);
     Ok(text)
 }
 
@@ -178,10 +197,10 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
     let Profiled { every_s, levels, gaps_s, .. } = profiled;
     let gap = Variable::of("gap", "Gaps", &gaps_s, Dimension::Time);
     let size = Variable::of("size", "Sizes", &sizes, Dimension::Size);
-    let (_, gap_law) = usable(&gap).ok_or_else(|| no_law(&gap, "gaps"))?;
+    let gap_law = fitted(&gap, &gaps_s).ok_or_else(|| no_law(&gap, "gaps"))?.law;
     let mean_gap_s = span_s / instants_s.len() as f64;
     let gap_law = gap_law.rescaled_to_mean(mean_gap_s).ok_or_else(|| no_law(&gap, "gaps"))?;
-    let (size_fit, size_law) = usable(&size).ok_or_else(|| no_law(&size, "sizes"))?;
+    let Fitted { law: size_law, said } = fitted(&size, &sizes).ok_or_else(|| no_law(&size, "sizes"))?;
     let zeros = size.not_positive as f64 / sizes.len() as f64;
     let peak = levels.iter().copied().fold(1.0, f64::max);
     let mean_size = sizes.iter().sum::<f64>() / sizes.len() as f64;
@@ -203,9 +222,7 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
         let _ = writeln!(text, "profile = \"steps({}, every = {every_s} s)\"", levels.join(", "));
     }
     text += &comment(&format!("Sizes. {}", size.verdict()));
-    if size_law != size_fit.law {
-        text += &comment("Its variance is infinite, so it is cut at the largest size that was seen.");
-    }
+    said.iter().for_each(|said| text += &comment(said));
     let off = size_law.mean() / size.mean - 1.0;
     text += &comment(&format!("The law's mean, as written, is {:+.1} % off the data's.", off * 100.0));
     let size_text = if zeros > 0.0 {
@@ -216,7 +233,13 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
         size_law.to_string()
     };
     let _ = writeln!(text, "size = \"{size_text}\"");
-    if let Some((law, zipf, n)) = documents.and_then(|(sizes, zipf)| Some((document_law(&sizes)?, zipf, sizes.len()))) {
+    let written_mean = (1.0 - zeros) * size_law.mean();
+    let is_log = documents.is_some();
+    let documents = documents.and_then(|(sizes, zipf)| Some((document_law(&sizes)?, zipf, sizes.len())));
+    if is_log && documents.is_none() {
+        text += &comment("There is no line with documents(...) beside it: the sizes of the documents have no law.");
+    }
+    if let Some((law, zipf, n)) = documents {
         text += &comment(
             "For caches, or where it matters which document is asked for, write this instead: documents as many, as popular \
              and as large as the log's, of the same mean request.",
@@ -233,7 +256,8 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
     let demand_s = UTILIZATION * mean_gap_s / peak;
     let readable = |value: f64, dimension| quantity::format(digits(value), dimension);
     let fixed = readable(0.5 * demand_s, Dimension::Time);
-    let per_byte = readable(0.5 * demand_s / mean_size, Dimension::TimePerSize);
+    // By the sizes that are written, which may have another mean than those that came.
+    let per_byte = readable(0.5 * demand_s / written_mean, Dimension::TimePerSize);
     let _ = writeln!(text, "[system.server]\ndiscipline = \"ps\"\ndemand = \"{fixed} + {per_byte}\"\n\n[run]");
     if levels.is_empty() {
         text += "by = [\"theory\", \"sim\"]\n";
@@ -277,22 +301,90 @@ fn long_memory(gaps_s: &[f64], law: &Law, counts: Option<&Memory>) -> String {
     }
 }
 
-/// The likeliest law, and what is written of it: cut at the largest value where its variance is infinite.
-fn usable(variable: &Variable) -> Option<(&Fit, Law)> {
-    let fit = variable.fits.first()?;
+/// What is written of a quantity.
+struct Fitted {
+    law: Law,
+    /// Why it is not the law that was fitted.
+    said: Option<String>,
+}
+
+/// What is written of a quantity with these values: the law that was chosen, cut at the largest value where its variance is
+/// infinite; or a mixture, where single values make so large a part that no continuous law comes near.
+fn fitted(variable: &Variable, values: &[f64]) -> Option<Fitted> {
+    let Some(fit) = variable.chosen() else { return mixture(variable, values) };
     if fit.law.variance().is_finite() {
-        return Some((fit, fit.law.clone()));
+        return Some(Fitted { law: fit.law.clone(), said: None });
     }
     let largest = variable.ccdf.last().map(|(x, _)| *x)?;
     let text = fit.law.to_string();
     let inner = text.strip_suffix(')')?;
-    let cut = Law::parse(&format!("{inner}, max = {largest} {})", variable.unit), variable.dimension).ok()?;
-    Some((fit, cut))
+    let largest = in_unit(largest, variable);
+    let law = Law::parse(&format!("{inner}, max = {largest})"), variable.dimension).ok()?;
+    Some(Fitted { law, said: Some(format!("Its variance is infinite, so it is cut at the largest value, {largest}.")) })
+}
+
+/// Values that occur often as parts of their own, and a law of the others, if there are any; none where no value does.
+fn mixture(variable: &Variable, values: &[f64]) -> Option<Fitted> {
+    let mut rest = ascending(values.iter().copied().filter(|value| *value > 0.0));
+    let all = rest.len() as f64;
+    let mut parts: Vec<(f64, String)> = Vec::new();
+    // Among what is left there may be such values again.
+    while Atom::of(&rest).is_some_and(|atom| atom.is_large()) || (!parts.is_empty() && (1..LEAST).contains(&rest.len()))
+    {
+        let least = if rest.len() < LEAST { 0.0 } else { OFTEN * rest.len() as f64 };
+        let is_often = |same: &&[f64]| same.len() as f64 >= least;
+        let same: Vec<&[f64]> = rest.chunk_by(|one, other| one == other).collect();
+        parts.extend(
+            same.iter().filter(|same| is_often(same)).map(|same| (same.len() as f64, in_unit(same[0], variable))),
+        );
+        rest = same.into_iter().filter(|same| !is_often(same)).flatten().copied().collect();
+    }
+    if parts.is_empty() || values.len() < LEAST {
+        return None;
+    }
+    let mut law_of_rest = String::new();
+    if !rest.is_empty() {
+        let of_rest = Variable::of(variable.name, variable.title, &rest, variable.dimension);
+        let law = fitted(&of_rest, &rest)?.law;
+        parts.push((rest.len() as f64, law.to_string()));
+        law_of_rest = format!(" The law of the others: {}", of_rest.verdict());
+    }
+    let single = parts.len() - usize::from(!rest.is_empty());
+    let said = format!("Each of {single} values that occur often is a part of its own.{law_of_rest}");
+    let law = match &parts[..] {
+        [(_, only)] => only.clone(),
+        several => format!("mix({})", weighted(several, all)),
+    };
+    Some(Fitted {
+        law: Law::parse(&law, variable.dimension).ok()?,
+        said: (single > 1 || !rest.is_empty()).then_some(said),
+    })
+}
+
+/// The parts of a mixture with their weights, which sum to 1 as they are written.
+fn weighted(parts: &[(f64, String)], all: f64) -> String {
+    let millionths = |count: f64| (count / all * 1e6).round().max(1.0);
+    let others: f64 = parts[1..].iter().map(|(count, _)| millionths(*count)).sum();
+    let weights = std::iter::once(1e6 - others).chain(parts[1..].iter().map(|(count, _)| millionths(*count)));
+    let parts = weights.zip(parts).map(|(weight, (_, law))| format!("{}: {law}", weight / 1e6));
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// A value as laws have it: `612 B`.
+fn in_unit(value: f64, variable: &Variable) -> String {
+    match variable.dimension {
+        Dimension::Number => value.to_string(),
+        _ => format!("{value} {}", variable.unit),
+    }
+}
+
+fn capital(text: &str) -> String {
+    text[..1].to_uppercase() + &text[1..]
 }
 
 /// The law of the documents' sizes, each counted once.
 fn document_law(sizes: &[f64]) -> Option<Law> {
-    usable(&Variable::of("document", "Documents", sizes, Dimension::Size)).map(|(_, law)| law)
+    fitted(&Variable::of("document", "Documents", sizes, Dimension::Size), sizes).map(|fitted| fitted.law)
 }
 
 fn no_law(variable: &Variable, of: &str) -> NoWorkload {

@@ -6,7 +6,7 @@ use std::path::Path;
 use sojourn_stats::input;
 use thiserror::Error;
 
-use super::{ColumnError, read_column};
+use super::{ColumnError, Numbers, read_column};
 use crate::recorded::capture::{Capture, CaptureError};
 use crate::recorded::log::{Log, LogError};
 use crate::text::unpacked;
@@ -22,7 +22,7 @@ pub enum Input {
     /// A capture of packets.
     Capture(Capture),
     /// A column of numbers.
-    Numbers(Vec<f64>),
+    Numbers(Numbers),
 }
 
 /// Why a file is none of them.
@@ -82,15 +82,15 @@ impl Input {
         if inputs.len() == 1 {
             return Ok(inputs.remove(0));
         }
-        let (mut logs, mut numbers) = (Vec::new(), Vec::new());
+        let (mut logs, mut numbers) = (Vec::new(), Numbers::default());
         for input in inputs {
             match input {
                 Input::Log(log) => logs.push(log),
-                Input::Numbers(more) => numbers.extend(more),
+                Input::Numbers(more) => numbers = numbers.with(more),
                 Input::Capture(_) => return Err(InputError::Several("a capture among several files".into())),
             }
         }
-        match (logs.is_empty(), numbers.is_empty()) {
+        match (logs.is_empty(), numbers.values.is_empty()) {
             (false, true) => Ok(Input::Log(Log::joined(logs))),
             (true, false) => Ok(Input::Numbers(numbers)),
             _ => Err(InputError::Several("logs and columns of numbers".into())),

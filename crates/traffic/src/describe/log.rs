@@ -1,10 +1,12 @@
 //! What an access log holds.
 
+use std::ops::Range;
+
 use sojourn_stats::{Dimension, Stream};
 
 use super::variable::unrounded;
 use super::{Description, Facts, Popularity, Rate, Variable, ascending, cache, hurst, mean, profiled, scv, sessions};
-use crate::recorded::log::{Entry, Log, Method, RESOLUTION_S};
+use crate::recorded::log::{Entry, Log, Method, RESOLUTION_S, RESPONSE_STEP_S};
 
 /// What a log holds: how much, how long, how fast, how large, how concentrated, how bursty, how bad.
 pub fn describe(log: &Log) -> Description {
@@ -20,7 +22,8 @@ pub fn describe(log: &Log) -> Description {
         facts.text("last", log.local_time(last.time_s));
     }
     facts.number("duration", span_s, "s");
-    facts.number("arrival_rate", log.requests() as f64 / span_s, "1/s");
+    let Covered { range, instants_s, span_s } = covered(log);
+    facts.number("arrival_rate", instants_s.len() as f64 / span_s, "1/s");
     for (name, length_s) in [("second", 1), ("minute", 60), ("hour", 3600)] {
         if let Some((start_s, requests)) = log.busiest(length_s) {
             facts.text(&format!("busiest_{name}"), log.local_time(start_s));
@@ -31,9 +34,11 @@ pub fn describe(log: &Log) -> Description {
     facts.group("gaps and bursts");
     let gaps: Vec<f64> = log.entries().windows(2).map(|pair| (pair[1].time_s - pair[0].time_s) as f64).collect();
     facts.number("gap_mean", mean(&gaps), "s");
-    facts.number("gap_scv", scv(&gaps), "1");
-    facts.number("dispersion_per_second", dispersion_per_second(log), "1");
-    let instants_s = spread_s(log);
+    // Of shorter ones whole seconds tell nothing: at a constant 100 /s they are 99 times 0 and once 1.
+    if mean(&gaps) >= RESOLUTION_S {
+        facts.number("gap_scv", scv(&gaps), "1");
+    }
+    facts.number("dispersion_per_second", dispersion_per_second(&log.entries()[range], span_s), "1");
     let arrivals = profiled(&instants_s, span_s);
     let (name, title) = if arrivals.levels.is_empty() {
         ("gap", "Gaps between requests")
@@ -44,8 +49,11 @@ pub fn describe(log: &Log) -> Description {
         ));
         ("gap_at_level_1", "Gaps between requests, the change of the rate taken out")
     };
-    remarks
-        .push("a log has whole seconds: requests are spread inside theirs, so gaps below a second are made up".into());
+    remarks.push(
+        "a log has whole seconds: requests are spread inside theirs, so gaps below a second are made up; of the first and the \
+         last second it may have a part, so rate, dispersion, gaps and counts are without them"
+            .into(),
+    );
     let gap = Variable::of(name, title, &arrivals.gaps_s, Dimension::Time);
     gap.tell(&mut facts);
     let memory = hurst::of_counts(&instants_s, span_s, &arrivals, RESOLUTION_S);
@@ -62,7 +70,7 @@ pub fn describe(log: &Log) -> Description {
     size.tell(&mut facts);
 
     let response = response_times(log.entries().iter());
-    if let Some((response, _)) = &response {
+    if let Some((response, ..)) = &response {
         facts.group("response times (at the end of the lines, as nginx's $request_time)");
         let sorted = ascending(log.entries().iter().filter_map(Entry::response_s));
         facts.count("response_times", sorted.len() as u64);
@@ -122,12 +130,12 @@ pub fn describe(log: &Log) -> Description {
     remarks.extend(gap.remarks());
     remarks.extend(size.remarks());
     let mut variables = vec![size, gap];
-    if let Some((response, remark)) = response {
+    if let Some((response, _, remark)) = response {
         remarks.extend(response.remarks());
-        remarks.extend(remark);
+        remarks.extend(remark.map(|remark| format!("response_time: {remark}")));
         variables.insert(1, response);
     }
-    let mut rate = Rate::of(&instants_s, span_s);
+    let mut rate = Rate::of(&spread_s(log), log.span().as_secs_f64());
     if let Some(first) = log.entries().first() {
         rate.start = Some(log.local_time(first.time_s));
         rate.start_of_day_s = Some(log.second_of_day(first.time_s) as f64);
@@ -144,17 +152,21 @@ pub fn describe(log: &Log) -> Description {
     }
 }
 
-/// The response times that lines end with, and what is to be known of them; none where no line has one.
-pub(super) fn response_times<'a>(entries: impl Iterator<Item = &'a Entry>) -> Option<(Variable, Option<String>)> {
+/// The response times that lines end with, those of 0 as half a step of their clock, and what is to be known of them; none where
+/// no line has one.
+pub(super) fn response_times<'a>(
+    entries: impl Iterator<Item = &'a Entry>,
+) -> Option<(Variable, Vec<f64>, Option<String>)> {
     let times_s: Vec<f64> = entries.filter_map(Entry::response_s).collect();
     if times_s.is_empty() {
         return None;
     }
-    let (times_s, remark) = match unrounded(&times_s) {
-        Some((times_s, remark)) => (times_s, Some(format!("response_time: {remark}"))),
+    let (times_s, remark) = match unrounded(&times_s, RESPONSE_STEP_S) {
+        Some((times_s, remark)) => (times_s, Some(remark)),
         None => (times_s, None),
     };
-    Some((Variable::of("response_time", "Response times by the log", &times_s, Dimension::Time), remark))
+    let variable = Variable::of("response_time", "Response times by the log", &times_s, Dimension::Time);
+    Some((variable, times_s, remark))
 }
 
 /// The requests' instants (s from the start of the first one's second), each spread evenly inside its second, seeded, in
@@ -170,6 +182,27 @@ pub fn spread_s(log: &Log) -> Vec<f64> {
         instants_s[begin..].sort_unstable_by(f64::total_cmp);
     }
     instants_s
+}
+
+/// What of a log is in the time that it covers whole ([`Log::covered`]).
+#[derive(Clone, Debug)]
+pub struct Covered {
+    /// Which of its entries.
+    pub range: Range<usize>,
+    /// Their instants (s from the start of that time), in order, as [`spread_s`] has them.
+    pub instants_s: Vec<f64>,
+    /// How long it is (s).
+    pub span_s: f64,
+}
+
+/// What came in the time that `log` covers whole.
+pub fn covered(log: &Log) -> Covered {
+    let (from_s, to_s) = log.covered();
+    let before = |time_s: i64| log.entries().partition_point(|entry| entry.time_s < time_s);
+    let range = before(from_s)..before(to_s);
+    let start_s = log.entries().first().map_or(0, |first| first.time_s) - from_s;
+    let instants_s = spread_s(log)[range.clone()].iter().map(|instant_s| instant_s + start_s as f64).collect();
+    Covered { range, instants_s, span_s: (to_s - from_s) as f64 }
 }
 
 /// What a cache could save: of successful GETs, those for something that was asked for before.
@@ -201,12 +234,11 @@ fn tell_caching(log: &Log, facts: &mut Facts) -> Vec<super::CachePoint> {
     cache
 }
 
-/// Variance over mean of the number of requests in a second: 1 for a Poisson process, more for bursty traffic.
-fn dispersion_per_second(log: &Log) -> f64 {
-    let seconds = log.span().as_secs_f64();
-    let mean = log.requests() as f64 / seconds;
-    let squares: f64 =
-        log.entries().chunk_by(|a, b| a.time_s == b.time_s).map(|second| (second.len() as f64).powi(2)).sum();
+/// Variance over mean of the number of requests in one of so many whole seconds: 1 for a Poisson process, more for bursty
+/// traffic.
+fn dispersion_per_second(entries: &[Entry], seconds: f64) -> f64 {
+    let mean = entries.len() as f64 / seconds;
+    let squares: f64 = entries.chunk_by(|a, b| a.time_s == b.time_s).map(|second| (second.len() as f64).powi(2)).sum();
     (squares / seconds - mean * mean) / mean
 }
 

@@ -22,6 +22,37 @@ const EXTREMES: f64 = 25.0;
 /// So many times as many extremes as there are, or as few, are another tail.
 const OTHER_TAIL: f64 = 2.0;
 
+/// A value that makes a larger part of all is no draw from a continuous law: any such law is half of that part off at least,
+/// which is [`FAR`].
+const ATOM: f64 = 2.0 * FAR;
+/// Different times that are multiples of a step longer than the digits tell are no chance: one in ten would be.
+const MULTIPLES_LEAST: usize = 10;
+/// Distances (times the square root of the number of values) from two laws that differ by no more are as good: chance alone
+/// moves a distance by about as much.
+const AS_NEAR: f64 = 0.5;
+
+/// The value that occurs most often.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Atom {
+    /// The value, in the SI unit.
+    pub value: f64,
+    /// Which part of the values it is.
+    pub share: f64,
+}
+
+impl Atom {
+    /// The value that occurs most often in values in their order.
+    pub(super) fn of(sorted: &[f64]) -> Option<Atom> {
+        let most = sorted.chunk_by(|one, other| one == other).max_by_key(|same| same.len())?;
+        Some(Atom { value: most[0], share: most.len() as f64 / sorted.len() as f64 })
+    }
+
+    /// Whether it makes so large a part of all that no continuous law comes near.
+    pub(super) fn is_large(&self) -> bool {
+        self.share > ATOM
+    }
+}
+
 /// A law that was not fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LeftOut {
@@ -54,6 +85,8 @@ pub struct Variable {
     pub left_out: Vec<LeftOut>,
     /// Why there are none.
     pub no_fit: Option<String>,
+    /// The value that occurs most often, where it does so too often for any continuous law.
+    pub atom: Option<Atom>,
     /// The tail, where there are enough values.
     pub tail: Option<Tail>,
     /// Points (x, share of the values above x), upwards.
@@ -67,9 +100,11 @@ impl Variable {
     /// The quantity of these values, in the SI unit of `dimension`.
     pub fn of(name: &'static str, title: &'static str, values: &[f64], dimension: Dimension) -> Variable {
         let sorted = ascending(values.iter().copied().filter(|value| *value > 0.0));
-        let (fits, no_fit) = match fits(&sorted, dimension) {
-            Ok(fits) => (fits, None),
-            Err(error) => (Vec::new(), Some(error.to_string())),
+        let atom = Atom::of(&sorted).filter(Atom::is_large);
+        let (fits, no_fit) = match (fits(&sorted, dimension), atom) {
+            (Ok(_), Some(atom)) => (Vec::new(), Some(without_a_law(atom, dimension))),
+            (Ok(fits), None) => (fits, None),
+            (Err(error), _) => (Vec::new(), Some(error.to_string())),
         };
         let is_fitted = |family: &Family| fits.is_empty() || fits.iter().any(|fit| fit.family == *family);
         let missing = Family::ALL.into_iter().filter(|family| !is_fitted(family));
@@ -95,6 +130,7 @@ impl Variable {
             fits,
             left_out,
             no_fit,
+            atom,
             tail: hill::tail(&sorted),
             ccdf,
             dimension,
@@ -116,7 +152,19 @@ impl Variable {
         }
     }
 
-    /// In one sentence, which law is the nearest and how near.
+    /// The law to write down: the likeliest of those whose distance is the least, or as near as that. None where there is none.
+    pub fn chosen(&self) -> Option<&Fit> {
+        let least = self.fits.iter().map(|fit| fit.kolmogorov).reduce(f64::min)?;
+        self.fits.iter().find(|fit| fit.kolmogorov <= least + self.as_near())
+    }
+
+    /// Distances that differ by no more are as good.
+    fn as_near(&self) -> f64 {
+        AS_NEAR / (self.count as f64).sqrt()
+    }
+
+    /// In one sentence, which law is the likeliest and how near it is; in another, which is taken in its place where one is
+    /// nearer.
     pub fn verdict(&self) -> String {
         let Some(best) = self.fits.first() else {
             return format!("No law: {}.", self.no_fit.as_deref().unwrap_or("there is nothing to fit"));
@@ -140,8 +188,18 @@ impl Variable {
                 )
             }
         };
+        let taken = match self.chosen() {
+            Some(taken) if taken.family != best.family => format!(
+                " {} is nearer, within {:.3}, and is what `fit` takes: the likeliest of the laws that are within {:.3} of the \
+                 nearest.",
+                capital(taken.family.name()),
+                taken.kolmogorov,
+                self.as_near()
+            ),
+            _ => String::new(),
+        };
         format!(
-            "The likeliest law is {}: its distribution function is within {:.3} of the data's, {near}{next}{test}.",
+            "The likeliest law is {}: its distribution function is within {:.3} of the data's, {near}{next}{test}.{taken}",
             best.family.name(),
             best.kolmogorov
         )
@@ -228,24 +286,42 @@ impl Variable {
     }
 }
 
-/// Times of which some are 0 because a clock with steps has rounded them: half a step in their place, and a sentence that says
-/// so. None where none is 0, or the others are multiples of no step.
-pub(crate) fn unrounded(times_s: &[f64]) -> Option<(Vec<f64>, String)> {
+/// Times of which some are 0 because a clock has rounded them to a step: half a step in their place, and a sentence that says so.
+/// None where none is 0. The digits that are written tell a step (s); the clock's is so many times as long where enough
+/// different times are multiples of that.
+pub(crate) fn unrounded(times_s: &[f64], step: f64) -> Option<(Vec<f64>, String)> {
     let zeros = times_s.iter().filter(|time| **time == 0.0).count();
     if zeros == 0 || times_s.iter().any(|time| *time < 0.0) {
         return None;
     }
     let is_multiple =
-        |time: f64, step: f64| ((time / step) - (time / step).round()).abs() < 1e-6 * (time / step).max(1.0);
-    let mut steps = (0..=9).map(|digits| 10_f64.powi(-digits));
-    let step = steps.find(|step| times_s.iter().all(|time| is_multiple(*time, *step)))?;
+        |time: f64, step: f64| ((time / step) - (time / step).round().max(1.0)).abs() < 1e-6 * (time / step).max(1.0);
+    let sorted = ascending(times_s.iter().copied().filter(|time| *time > 0.0));
+    let tell = sorted.chunk_by(|one, other| one == other).count() >= MULTIPLES_LEAST;
+    let longer = (1..=9).rev().map(|digits| step * 10_f64.powi(digits)).filter(|_| tell);
+    let step = longer.into_iter().find(|step| sorted.iter().all(|time| is_multiple(*time, *step))).unwrap_or(step);
     let remark = format!(
-        "{zeros} of {} times are 0, which is less than {}, the step of their clock: laws are fitted with half a step in \
-         their place",
+        "{zeros} of {} times are 0, which is less than {}, the step of their clock: half a step, {}, is taken in their place",
         times_s.len(),
-        quantity::format(step, Dimension::Time)
+        quantity::format(super::digits(step), Dimension::Time),
+        quantity::format(super::digits(step / 2.0), Dimension::Time)
     );
     Some((times_s.iter().map(|time| if *time == 0.0 { step / 2.0 } else { *time }).collect(), remark))
+}
+
+/// Why no continuous law is fitted beside this value, and what is right instead.
+fn without_a_law(Atom { value, share }: Atom, dimension: Dimension) -> String {
+    format!(
+        "{:.1} % of the values are {}, so every continuous law is at least {:.2} off; `sojourn traffic fit` writes such values \
+         as parts of a `mix`, and `empirical(file = ...)` draws from the numbers themselves",
+        share * 100.0,
+        quantity::format(super::digits(value), dimension),
+        share / 2.0
+    )
+}
+
+fn capital(text: &str) -> String {
+    text[..1].to_uppercase() + &text[1..]
 }
 
 fn fits(sorted: &[f64], dimension: Dimension) -> Result<Vec<Fit>, FitError> {

@@ -16,6 +16,8 @@ use thiserror::Error;
 pub use line::{Fault, Line, Method, date, parse};
 pub use read::TOLERATED_STEP_S;
 
+/// A log with fewer whole seconds is taken as it is.
+const COVERED_LEAST_S: i64 = 10;
 /// How exactly a log has its times (s).
 pub const RESOLUTION_S: f64 = 1.0;
 
@@ -31,6 +33,8 @@ pub struct Log {
     first_bad: Vec<(u64, Fault)>,
     unsorted: u64,
     largest_step_back_s: i64,
+    /// Where it was cut from a longer log: its first and its last second are then whole.
+    cut: (Option<i64>, Option<i64>),
 }
 
 /// One request of a log.
@@ -51,6 +55,9 @@ pub struct Entry {
     /// Milliseconds; [`u32::MAX`] where the log does not say.
     response_ms: u32,
 }
+
+/// How exactly nginx writes `$request_time` (s): three digits behind the point, whatever they are.
+pub const RESPONSE_STEP_S: f64 = 1e-3;
 
 impl Entry {
     /// How long the server took (s), by nginx's `$request_time` at the end of the line: to the last byte sent, in whole
@@ -174,6 +181,18 @@ impl Log {
         }
     }
 
+    /// From which second up to which other (seconds since 1970 in UTC) the log has all that came. Of its first and its last
+    /// second it may have a part, so they are not of these, but where it was cut from a longer log, or is too short to miss
+    /// them.
+    pub fn covered(&self) -> (i64, i64) {
+        let (Some(first), Some(last)) = (self.entries.first(), self.entries.last()) else { return (0, 0) };
+        let inside = (self.cut.0.unwrap_or(first.time_s + 1), self.cut.1.unwrap_or(last.time_s));
+        match inside.1 - inside.0 >= COVERED_LEAST_S {
+            true => inside,
+            false => (self.cut.0.unwrap_or(first.time_s), self.cut.1.unwrap_or(last.time_s + 1)),
+        }
+    }
+
     /// Lines read, bad and blank ones included.
     pub fn lines(&self) -> u64 {
         self.lines
@@ -282,7 +301,11 @@ impl Log {
         let start = self.entries.partition_point(|entry| entry.time_s < from_s);
         let end = self.entries.partition_point(|entry| entry.time_s < to_s).max(start);
         let (hosts, paths, first_bad) = (Vec::new(), Vec::new(), self.first_bad.clone());
-        let mut part = Log { entries: self.entries[start..end].to_vec(), hosts, paths, first_bad, ..*self };
+        let cut = (
+            if start > 0 { Some(from_s) } else { self.cut.0 },
+            if end < self.entries.len() { Some(to_s) } else { self.cut.1 },
+        );
+        let mut part = Log { entries: self.entries[start..end].to_vec(), hosts, paths, first_bad, cut, ..*self };
         let (clients, objects) = part.entries.iter_mut().map(|entry| (&mut entry.client, &mut entry.object)).unzip();
         part.hosts = occurring(&self.hosts, clients);
         part.paths = occurring(&self.paths, objects);

@@ -2,7 +2,9 @@
 
 use sojourn_stats::hurst::Finding;
 use sojourn_stats::{Dimension, Law, Stream};
-use sojourn_traffic::describe::{Description, Rate, Value, counts, describe, describe_numbers, read_column, spread_s};
+use sojourn_traffic::describe::{
+    self as described, Covered, Description, Numbers, Rate, Value, counts, covered, describe, read_column,
+};
 
 use crate::support::{line, read};
 
@@ -18,6 +20,11 @@ fn number(facts: &Description, name: &str) -> f64 {
     }
 }
 
+/// Of numbers of which it is not known what they were rounded to.
+fn describe_numbers(numbers: &[f64], dimension: Dimension) -> Description {
+    described::describe_numbers(&Numbers { values: numbers.to_vec(), step: None }, dimension)
+}
+
 #[test]
 fn a_log() {
     // 100 requests of 1 to 100 bytes, one a second but for ten in second 200; path /0 takes 60 of them.
@@ -31,7 +38,8 @@ fn a_log() {
     assert_eq!(value(&facts, "hosts"), &Value::Count(1));
     assert_eq!(value(&facts, "paths"), &Value::Count(21));
     assert_eq!(number(&facts, "duration"), 201.0);
-    assert_eq!(number(&facts, "arrival_rate"), 101.0 / 201.0);
+    // Without the first second, which has one, and the last, which has ten.
+    assert_eq!(number(&facts, "arrival_rate"), 90.0 / 199.0);
     assert_eq!(value(&facts, "busiest_second"), &Value::Text("1995-08-01 00:03:20 -0400".into()));
     assert_eq!(value(&facts, "busiest_second_requests"), &Value::Count(10));
     assert_eq!(value(&facts, "busiest_minute"), &Value::Text("1995-08-01 00:00:00 -0400".into()));
@@ -84,12 +92,25 @@ fn numbers() {
 
 #[test]
 fn columns() {
-    assert_eq!(read_column("1\n\n# no\n2.5e3\n".as_bytes(), None, "c").unwrap(), [1.0, 2500.0]);
-    assert_eq!(read_column("size\n1\n".as_bytes(), None, "c").unwrap(), [1.0]);
-    assert_eq!(
-        read_column("at_s,size_bytes\n0.1,20\n0.2,30\n".as_bytes(), Some("size_bytes"), "c").unwrap(),
-        [20.0, 30.0]
-    );
+    let of = |text: &str, column| read_column(text.as_bytes(), column, "c").unwrap();
+    assert_eq!(of("1\n\n# no\n2.5e3\n", None).values, [1.0, 2500.0]);
+    assert_eq!(of("size\n1\n", None).values, [1.0]);
+    let table = "at_s,size_bytes\n0.1,20\n0.2,30\n";
+    assert_eq!(of(table, Some("size_bytes")).values, [20.0, 30.0]);
+    // The digits that are written tell the step, whatever the values are; those of a program that does not round do not.
+    let steps = [
+        ("0.000\n0.000\n", Some(1e-3)),
+        ("0\n12\n", Some(1.0)),
+        ("0.5\n0.25\n1\n", Some(0.01)),
+        ("0\n0.0123456789\n", None),
+        ("0.5\n2.5e3\n0.25\n", None),
+    ];
+    for (text, step) in steps {
+        assert_eq!(of(text, None).step, step, "{text}");
+    }
+    let both = of("0.5\n", None).with(of("0.25\n", None)).scaled(1e-3);
+    assert_eq!((both.values, both.step), (vec![0.5e-3, 0.25e-3], Some(1e-5)));
+    assert_eq!(of("0.5\n", None).with(of("1e3\n", None)).step, None);
     for (text, column, says) in [
         ("1\ntwo\n", None, "c:2: `two` is not a number"),
         ("1\nNaN\n", None, "c:2: `NaN` is not a number"),
@@ -164,8 +185,6 @@ fn a_log_of_five_lines_by_hand() {
         ("duration", 4.0),
         ("arrival_rate", 1.25),
         ("gap_mean", 0.75),
-        // Of 0, 2, 0, 1: mean square 5/4.
-        ("gap_scv", (1.25 - 0.5625) / 0.5625),
         // 2, 0, 2, 1 in a second: mean square 9/4.
         ("dispersion_per_second", (2.25 - 1.5625) / 1.25),
         ("size_mean", 200.0),
@@ -183,10 +202,37 @@ fn a_log_of_five_lines_by_hand() {
     for (name, wanted) in [("status_200", 4), ("status_206", 1), ("method_post", 1), ("method_get", 4), ("lines", 5)] {
         assert_eq!(value(&facts, name), &Value::Count(wanted), "{name}");
     }
-    assert!(facts.facts.iter().all(|fact| fact.name != "largest_step_back" && fact.name != "method_head"));
+    // Gaps of 0, 2, 0 and 1 s, of which whole seconds do not tell how they vary.
+    let untold = ["largest_step_back", "method_head", "gap_scv"];
+    assert!(facts.facts.iter().all(|fact| !untold.contains(&fact.name.as_str())));
     let rate = facts.rate.as_ref().unwrap();
     assert_eq!((rate.bin_s, rate.counts.iter().sum::<u64>(), rate.start_of_day_s), (0.01, 5, Some(0.0)));
     assert_eq!(rate.counts.len(), 400);
+}
+
+/// A rate that is the same from half a second before the first whole second to half a second after the last: what is counted of
+/// two halves is no sign of bursts, and no lower rate.
+#[test]
+fn a_constant_rate_is_constant_whatever_part_of_its_ends_a_log_has() {
+    let text: String = (0..16_u32)
+        .flat_map(|second| std::iter::repeat_n(second, if second == 0 || second == 15 { 50 } else { 100 }))
+        .map(|second| line(second, "/a", 1))
+        .collect();
+    let log = read(&text).unwrap();
+    let facts = describe(&log);
+    assert_eq!((number(&facts, "arrival_rate"), number(&facts, "dispersion_per_second")), (100.0, 0.0));
+    let from_s = log.entries()[0].time_s;
+    assert_eq!(log.covered(), (from_s + 1, from_s + 15));
+    // A part that is cut from it has whole seconds where it was cut.
+    assert_eq!(log.between(from_s + 2, i64::MAX).covered(), (from_s + 2, from_s + 15));
+    assert_eq!(log.between(i64::MIN, from_s + 13).covered(), (from_s + 1, from_s + 13));
+    assert_eq!(log.between(from_s + 2, from_s + 14).between(from_s + 3, i64::MAX).covered(), (from_s + 3, from_s + 14));
+    // Of a few seconds none is left out.
+    assert_eq!(log.between(from_s + 6, i64::MAX).covered(), (from_s + 6, from_s + 16));
+    assert_eq!(log.between(i64::MIN, from_s).covered(), (0, 0));
+    let whole = covered(&log.between(from_s + 2, from_s + 14));
+    assert!(whole.instants_s[0] < 0.1 && (11.9..12.0).contains(whole.instants_s.last().unwrap()));
+    assert_eq!((whole.range, whole.span_s), (0..1200, 12.0));
 }
 
 /// A part of time has those that came in it, the last one too what came at the very end; as many parts as a plot shows.
@@ -206,7 +252,7 @@ fn counts_are_of_periods_and_the_last_may_be_short() {
 #[test]
 fn the_parts_of_a_profile_are_named_in_hours_minutes_or_seconds() {
     for (part_s, counts, words) in [
-        (3600, vec![10, 20, 170, 200], "1 h"),
+        (3600, vec![10, 20, 180, 200], "1 h"),
         (300, [20, 200].repeat(24), "5 min"),
         (10, [20, 220].repeat(23), "10 s"),
     ] {
@@ -306,8 +352,9 @@ fn the_hurst_parameter_of_counts_comes_with_its_verdict() {
     let log = read(text).unwrap();
     let description = describe(&log);
     let [as_they_are, level] = &description.memory[..] else { panic!("{:?}", description.memory) };
-    let span_s = log.span().as_secs_f64();
-    let counts: Vec<f64> = counts(&spread_s(&log), span_s, 1.0).into_iter().map(|count| count as f64).collect();
+    let Covered { instants_s, span_s, .. } = covered(&log);
+    assert_eq!(span_s, log.span().as_secs_f64() - 2.0);
+    let counts: Vec<f64> = counts(&instants_s, span_s, 1.0).into_iter().map(|count| count as f64).collect();
     let hurst = sojourn_stats::hurst::estimate(&counts).unwrap();
     assert_eq!((as_they_are.every_s, &as_they_are.hurst.verdict), (1.0, &hurst.verdict));
     assert!(!hurst.warnings.is_empty() && as_they_are.hurst.warnings == hurst.warnings && level.undoubted().is_none());
@@ -323,7 +370,7 @@ fn a_short_log_is_counted_in_seconds() {
     let text: String = (0..300u32).flat_map(|s| (0..5 + stream.below(10)).map(move |_| line(s, "/a", 1))).collect();
     let description = describe(&read(&text).unwrap());
     assert_eq!(number(&description, "hurst_period"), 1.0);
-    assert!((299..=300).contains(&description.memory[0].hurst.points));
+    assert_eq!(description.memory[0].hurst.points, 298, "without the first and the last second");
 }
 
 #[test]

@@ -1,11 +1,16 @@
 //! Workloads fitted to logs: what was put in comes out.
 
 use sojourn_stats::{Dimension, Law, Stream, quantity};
-use sojourn_traffic::describe::{Value, describe, describe_numbers, profiled};
+use sojourn_traffic::describe::{Numbers, Value, describe, describe_numbers, profiled};
 use sojourn_traffic::fit;
 use sojourn_traffic::{Arrivals, Profile, Sizes, Workload};
 
 use crate::support::{first, line, open, read};
+
+/// Numbers that were written in steps of this.
+fn in_steps(numbers: &[f64], step: Option<f64>) -> Numbers {
+    Numbers { values: numbers.to_vec(), step }
+}
 
 /// A log of a Poisson process of `rate` per second times the level of its hour, sizes lognormal, every twentieth request
 /// failed and large.
@@ -88,9 +93,8 @@ fn the_server_to_begin_with_is_not_overloaded_at_the_peak() {
         let (fixed, per_byte) = value(&workload, "demand").split_once(" + ").unwrap();
         let fixed_s = quantity::parse(fixed, Dimension::Time).unwrap();
         let per_byte = quantity::parse(per_byte, Dimension::TimePerSize).unwrap();
-        let good: Vec<f64> =
-            log.entries().iter().filter(|entry| entry.status < 400).map(|entry| entry.bytes as f64).collect();
-        let by_size_s = per_byte * good.iter().sum::<f64>() / good.len() as f64;
+        // By the sizes that are drawn from the file.
+        let by_size_s = per_byte * Sizes::parse(value(&workload, "size")).unwrap().moments().0;
         let profile = workload.contains("profile =").then(|| Profile::parse(value(&workload, "profile")).unwrap());
         assert_eq!(profile.is_some(), levels.len() > 1 && levels[0] != levels[1]);
         let level = |at_s: u32| profile.as_ref().map_or(1.0, |profile| profile.level(f64::from(at_s)));
@@ -192,13 +196,13 @@ fn a_column_gives_a_law() {
     let law = Law::parse("weibull(shape = 0.6, scale = 20 ms)", Dimension::Time).unwrap();
     let mut stream = Stream::new(1, "fit", "column");
     let numbers: Vec<f64> = (0..20_000).map(|_| law.sample(&mut stream)).collect();
-    let text = fit::of_numbers(&numbers, Dimension::Time).unwrap();
+    let text = fit::of_numbers(&in_steps(&numbers, None), Dimension::Time).unwrap();
     let fitted = Law::parse(text.lines().last().unwrap(), Dimension::Time).unwrap();
     // 6 errors of the shape (0.78 shape/sqrt(n)) at the median and far out.
     for x in [0.002, 0.01, 0.05, 0.2] {
         assert!((fitted.cdf(x) - law.cdf(x)).abs() < 6.0 * 0.5 / 20_000f64.sqrt(), "{x}: {fitted}");
     }
-    let told = |numbers: &[f64]| fit::of_numbers(numbers, Dimension::Number).unwrap_err().to_string();
+    let told = |numbers: &[f64]| fit::of_numbers(&in_steps(numbers, None), Dimension::Number).unwrap_err().to_string();
     assert!(told(&[1.0, 2.0, -3.0, 0.0]).starts_with("2 of 4 numbers are not above 0"));
     assert!(told(&[1.0, 2.0]).contains("at least 10"));
 }
@@ -207,27 +211,126 @@ fn a_column_gives_a_law() {
 /// or may be none, are still refused.
 #[test]
 fn zeros_among_times_are_rounding() {
-    let law = Law::parse("exponential(mean = 2 ms)", Dimension::Time).unwrap();
+    let law = Law::parse("exponential(mean = 8 ms)", Dimension::Time).unwrap();
     let mut stream = Stream::new(1, "fit", "rounded");
     let times: Vec<f64> = (0..20_000).map(|_| (law.sample(&mut stream) * 1e3).floor() / 1e3).collect();
     let zeros = times.iter().filter(|time| **time == 0.0).count();
-    let text = fit::of_numbers(&times, Dimension::Time).unwrap();
+    let column = in_steps(&times, Some(1e-3));
+    let text = fit::of_numbers(&column, Dimension::Time).unwrap();
     let said = text.replace("\n# ", " ");
     assert!(
         said.contains(&format!("{zeros} of 20000 times are 0, which is less than 1 ms, the step of their clock")),
         "{text}"
     );
-    let description = describe_numbers(&times, Dimension::Time);
+    let description = describe_numbers(&column, Dimension::Time);
     assert!(
         description.remarks.iter().any(|remark| remark.contains("the step of their clock")),
         "{:?}",
         description.remarks
     );
     assert_eq!((description.variables[0].count, description.variables[0].not_positive), (20_000, 0));
-    let refused = fit::of_numbers(&times, Dimension::Number).unwrap_err().to_string();
+    let refused = fit::of_numbers(&column, Dimension::Number).unwrap_err().to_string();
     assert!(refused.ends_with("if they are rounded times, say so: --unit s"), "{refused}");
     let exact: Vec<f64> = [0.0].into_iter().chain((0..100).map(|_| law.sample(&mut stream))).collect();
-    assert!(fit::of_numbers(&exact, Dimension::Time).is_err());
+    assert!(fit::of_numbers(&in_steps(&exact, None), Dimension::Time).is_err());
+    // Written to the millisecond by a clock that ticks every ten: 29 different times say so, a few do not.
+    let ticks: Vec<f64> = (0..30).map(|tick| f64::from(tick) / 100.0).collect();
+    let said = |times: &[f64]| describe_numbers(&in_steps(times, Some(1e-3)), Dimension::Time).remarks.concat();
+    assert!(said(&ticks).contains("less than 10 ms, the step of their clock: half a step, 5 ms"), "{}", said(&ticks));
+    assert!(said(&ticks[..9]).contains("less than 1 ms"), "{}", said(&ticks[..9]));
+    assert!(said(&[0.0; 50]).contains("50 of 50 times are 0, which is less than 1 ms"), "{}", said(&[0.0; 50]));
+}
+
+/// Nearly all replies take no time that nginx can tell: no continuous law is near, and none is named. What is written has the
+/// shares and the mean of the data.
+#[test]
+fn values_that_make_most_of_all_are_parts_of_their_own() {
+    let rare = [0.001, 0.001, 0.002, 0.003, 0.012, 0.040];
+    let times: Vec<f64> = (0..3000).map(|n| if n % 50 == 0 { rare[n / 50 % 6] } else { 0.0 }).collect();
+    let text: String = (0u32..)
+        .zip(&times)
+        .map(|(n, time_s)| format!("{} \"-\" \"curl/7\" {time_s:.3}\n", line(n, "/a", 612).trim_end()))
+        .collect();
+    let log = read(&text).unwrap();
+    let description = describe(&log);
+    let variable = description.variables.iter().find(|variable| variable.name == "response_time").unwrap();
+    assert!(variable.fits.is_empty() && variable.chosen().is_none());
+    let verdict = variable.verdict();
+    assert!(
+        verdict.starts_with("No law: 98.0 % of the values are 500 us, so every continuous law is at least 0.49 off"),
+        "{verdict}"
+    );
+    assert!(
+        description.remarks.iter().any(|remark| remark.contains("2940 of 3000 times are 0, which is less than 1 ms"))
+    );
+    let fitted = fit::of_numbers(&in_steps(&times, Some(1e-3)), Dimension::Time).unwrap();
+    let law = Law::parse(fitted.lines().last().unwrap(), Dimension::Time).unwrap();
+    assert!((law.cdf(0.0006) - 0.98).abs() < 1e-5 && (law.cdf(0.0011) - 0.98 - 0.02 / 3.0).abs() < 1e-5, "{fitted}");
+    let mean = (times.iter().sum::<f64>() + 2940.0 * 0.0005) / 3000.0;
+    assert!((law.mean() / mean - 1.0).abs() < 1e-3, "{fitted}");
+    // Of one document all sizes are the same, and so is what is written.
+    let workload = fit::of_log(&log, "access.log").unwrap();
+    assert_eq!(value(&workload, "size"), "612 B");
+    let said = workload.replace("\n# ", " ");
+    assert!(said.contains("Response times, by the log (3000 of them)") && said.contains("as mix(0.98"), "{workload}");
+    // What is left beside the values that occur often has a law of its own.
+    let law = Law::parse("lognormal(mean = 100, cv = 0.5)", Dimension::Number).unwrap();
+    let mut stream = Stream::new(1, "fit", "atom");
+    let numbers: Vec<f64> = (0..8000).map(|n| if n % 8 < 3 { 1000.0 } else { law.sample(&mut stream) }).collect();
+    let fitted = fit::of_numbers(&in_steps(&numbers, None), Dimension::Number).unwrap();
+    let found = Law::parse(fitted.lines().last().unwrap(), Dimension::Number).unwrap();
+    for x in [60.0, 90.0, 150.0, 999.0] {
+        // Six errors of an empirical distribution function.
+        assert!((found.cdf(x) - 0.625 * law.cdf(x)).abs() < 6.0 * 0.5 / 8000f64.sqrt(), "{x}: {fitted}");
+    }
+    assert!(found.cdf(1000.0) - found.cdf(999.0) > 0.37, "{fitted}");
+}
+
+/// Two heaps of numbers, which no law is: the likeliest law is not the nearest, and the nearest is what is written.
+#[test]
+fn of_laws_that_are_all_wrong_the_nearest_is_written() {
+    let law = Law::parse("mix(0.9: normal(mean = 10, sd = 1), 0.1: exponential(mean = 0.0001))", Dimension::Number);
+    let mut stream = Stream::new(1, "fit", "heaps");
+    let numbers: Vec<f64> = (0..5000).map(|_| law.as_ref().unwrap().sample(&mut stream)).collect();
+    let variable = describe_numbers(&in_steps(&numbers, None), Dimension::Number).variables.remove(0);
+    let least = variable.fits.iter().map(|fit| fit.kolmogorov).fold(1.0, f64::min);
+    let (likeliest, chosen) = (&variable.fits[0], variable.chosen().unwrap());
+    assert!(likeliest.kolmogorov > least + 0.03 && chosen.kolmogorov <= least + 0.5 / 5000f64.sqrt(), "{least}");
+    let fitted = fit::of_numbers(&in_steps(&numbers, None), Dimension::Number).unwrap();
+    let written = fitted.lines().last().unwrap();
+    assert!(written.starts_with(chosen.law.to_string().split(')').next().unwrap()), "{fitted}");
+    let said = fitted.replace("\n# ", " ");
+    let name = chosen.family.name();
+    assert!(said.to_lowercase().contains(&format!("{} is nearer, within {least:.3}", name.to_lowercase())), "{fitted}");
+}
+
+/// A log of 480 s has 48 parts of 10 s: a profile is as fine as the time that is covered allows.
+#[test]
+fn a_profile_is_as_fine_as_the_time_covered_allows() {
+    let of = |seconds: u32| {
+        let count = |second: u32| if second / 60 % 2 == 0 { 5 } else { 30 };
+        let text: String = (0..seconds)
+            .flat_map(|second| (0..count(second)).map(move |n| line(second, "/a", 100 + 7 * (n + second % 13) as u64)))
+            .collect();
+        let workload = fit::of_log(&read(text).unwrap(), "access.log").unwrap();
+        value(&workload, "profile").rsplit(", every = ").next().unwrap().to_owned()
+    };
+    assert_eq!((of(480), of(481), of(482), of(483)), ("10 s)".into(), "10 s)".into(), "10 s)".into(), "30 s)".into()));
+}
+
+/// A run of 15 s that was logged from the middle of a second on: neither the rate nor the time is that of its halves.
+#[test]
+fn the_rate_of_a_short_log_is_that_of_its_whole_seconds() {
+    let count = |second: u32| if second == 0 || second == 15 { 50_u32 } else { 100 };
+    let text: String = (0..16_u32)
+        .flat_map(|second| {
+            (0..count(second)).map(move |n| line(second, &format!("/{}", n % 7), 100 + u64::from(n * 17 % 900)))
+        })
+        .collect();
+    let workload = fit::of_log(&read(text).unwrap(), "access.log").unwrap();
+    let rate = Arrivals::parse(value(&workload, "arrivals")).unwrap().rate().unwrap();
+    assert!((rate - 100.0).abs() < 1e-3, "{workload}");
+    assert!(workload.contains("within 14 s") && !workload.contains("profile ="), "{workload}");
 }
 
 /// nginx's `$request_time`, described and fitted.

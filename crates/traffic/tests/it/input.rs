@@ -20,7 +20,7 @@ fn logs_and_columns_plain_and_packed() {
         for (kind, bytes) in [("plain", text.as_bytes().to_vec()), ("packed", gzip(text))] {
             let path = written(&folder, &format!("{kind}{index}"), bytes);
             let Input::Numbers(numbers) = Input::read(&path, None).unwrap() else { panic!("{text}") };
-            assert_eq!(numbers, [1.0, 2.5]);
+            assert_eq!(numbers.values, [1.0, 2.5]);
         }
     }
     let log = line(0, "/a", 7) + &line(1, "/b", 9);
@@ -30,7 +30,7 @@ fn logs_and_columns_plain_and_packed() {
     }
     let table = written(&folder, "t.csv", "at_s,size\n0.5,7\n0.75,9\n");
     let Input::Numbers(numbers) = Input::read(&table, Some(Some("size"))).unwrap() else { panic!() };
-    assert_eq!(numbers, [7.0, 9.0]);
+    assert_eq!(numbers.values, [7.0, 9.0]);
 }
 
 #[test]
@@ -66,9 +66,9 @@ fn a_byte_order_mark_is_no_part_of_a_text() {
         let Input::Log(read_log) = read([marked(&log), marked(&log)].concat(), None) else { panic!() };
         assert_eq!((read_log.hosts(), read_log.requests()), (&["host.example".to_owned()][..], 4));
         let Input::Numbers(numbers) = read(marked("1\n2.5\n"), None) else { panic!() };
-        assert_eq!(numbers, [1.0, 2.5]);
+        assert_eq!(numbers.values, [1.0, 2.5]);
         let Input::Numbers(numbers) = read(marked("at_s,size\n0.5,7\n"), Some(Some("at_s"))) else { panic!() };
-        assert_eq!(numbers, [0.5]);
+        assert_eq!(numbers.values, [0.5]);
         let trace = Trace::read(&written(&folder, "trace", marked("0.5,1\n0.25,2\n"))).unwrap();
         assert_eq!(trace.gaps().len(), 2);
         let pairs = Pairs::open(&written(&folder, "trace", marked("0.5,1\n0.25,2\n"))).unwrap().unwrap();
@@ -95,7 +95,7 @@ fn several_files_are_one() {
     assert_eq!(told, [("host.example", "/a"), ("host.example", "/b"), ("10.0.0.1", "/a")]);
     let column = written(&folder, "column", "1\n2\n");
     let Input::Numbers(numbers) = Input::read_all(&[&column, &column], None).unwrap() else { panic!() };
-    assert_eq!(numbers, [1.0, 2.0, 1.0, 2.0]);
+    assert_eq!(numbers.values, [1.0, 2.0, 1.0, 2.0]);
     let error = Input::read_all(&[&column, &old], None).unwrap_err().to_string();
     assert!(error.starts_with("logs and columns of numbers: several files are read as one"), "{error}");
 }

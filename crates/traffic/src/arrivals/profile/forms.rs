@@ -159,16 +159,17 @@ fn of_log(
         return Err(fault("the log (from) and the interval to count in (every) are both needed".into()));
     };
     let log = Log::read(&dir.join(from))?;
-    let whole_s = log.span().as_secs_f64();
+    // Of its first and its last second a log may have a part.
+    let (start_s, end_s) = log.covered();
+    let whole_s = (end_s - start_s) as f64;
     if every_s < 1.0 || every_s > whole_s {
         return Err(fault(format!("every is from 1 s, as exact as a log is, to the {whole_s} s that this one lasts")));
     }
     let mut counts = vec![0u64; (whole_s / every_s).ceil() as usize];
-    let first_s = log.entries().first().map_or(0, |entry| entry.time_s);
-    for entry in log.entries() {
-        counts[((entry.time_s - first_s) as f64 / every_s) as usize] += 1;
+    for entry in log.entries().iter().filter(|entry| (start_s..end_s).contains(&entry.time_s)) {
+        counts[((entry.time_s - start_s) as f64 / every_s) as usize] += 1;
     }
-    let mean = log.requests() as f64 / whole_s;
+    let mean = counts.iter().sum::<u64>() as f64 / whole_s;
     let corners = counts.iter().enumerate().map(|(k, count)| {
         let from_s = k as f64 * every_s;
         // The last interval may be a part of one.
