@@ -1,7 +1,8 @@
 //! Quantiles of a stream in bounded memory: a log-linear histogram.
 //!
 //! Every octave has 128 buckets, so a quantile is off by at most 1/256 (0.4 %) of itself, over the whole of u64, in
-//! 59 kB; below 256 it is exact. Recording is a shift and five additions: 1.6 ns where the crate hdrhistogram, whose
+//! 59 kB; below 256 it is exact. Numbers of a smooth law are read far better than that, by interpolation in the bucket: a
+//! grid of steps would be wider than the intervals of a long run. Recording is a shift and five additions: 1.6 ns where the crate hdrhistogram, whose
 //! adjustable range must be checked, took 3.6 ns (one busy core). Mean, minimum and maximum are kept exactly, not read
 //! from the buckets. The idea is Tene's HdrHistogram.
 
@@ -11,6 +12,14 @@ use serde::{Deserialize, Serialize};
 const BITS: u32 = 7;
 const PER_OCTAVE: usize = 1 << BITS;
 const BUCKETS: usize = (64 - BITS as usize + 1) * PER_OCTAVE;
+/// A bucket is compared with so many on either side.
+const NEIGHBOURS: usize = 2;
+/// With fewer numbers in all of these, nothing is said of how they lie.
+const TELLING: u64 = 20;
+/// What a bucket may hold more or less than its neighbours let expect: this share, or so many standard deviations of chance.
+/// What that hides moves a quantile by less than the chance of all numbers does: there a deviation is that of many buckets.
+const UNEVEN: f64 = 0.05;
+const CHANCE: f64 = 6.0;
 
 /// Counts of whole numbers (nanoseconds, bytes) by size. Two of them merge without loss.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,29 +103,49 @@ impl Histogram {
         (self.count > 0).then_some(self.max)
     }
 
-    /// The `p` quantile within 0.4 %: the smallest number with at least a share `p` at or below it (0 gives the
-    /// minimum, 1 the maximum). `None` of none.
+    /// The `p` quantile: the smallest number with at least a share `p` at or below it (0 gives the minimum, 1 the maximum).
+    /// Where the numbers lie evenly about it, it is interpolated within its bucket, as each rank has its place there; else
+    /// it is the middle of its bucket, within 0.4 %. `None` of none.
     pub fn quantile(&self, p: f64) -> Option<u64> {
         let needed = (p * self.count as f64 * (1.0 - 1e-12)).ceil() as u64;
-        match needed {
-            0 => self.min(),
-            needed if needed >= self.count => self.max(),
-            needed => {
-                let mut seen = 0;
-                let at = self.buckets.iter().position(|bucket| {
-                    seen += bucket;
-                    seen >= needed
-                });
-                at.map(|at| middle(at).clamp(self.min, self.max))
-            }
+        if needed == 0 || needed >= self.count {
+            return if needed == 0 { self.min() } else { self.max() };
         }
+        let mut below = 0;
+        let at = self.buckets.iter().position(|bucket| {
+            below += bucket;
+            below >= needed
+        })?;
+        let of_bucket = self.buckets[at];
+        below -= of_bucket;
+        let read = match self.is_even_at(at) {
+            true => low(at) + (width(at) as f64 * ((needed - below) as f64 - 0.5) / of_bucket as f64) as u64,
+            false => middle(at),
+        };
+        Some(read.clamp(self.min, self.max))
     }
 
     /// The smallest and the largest number that may be the `p` quantile, of which [`Histogram::quantile`] gives one between
-    /// them. `None` of none.
+    /// them: that number twice where the numbers lie evenly about it, else the ends of its bucket. `None` of none.
     pub fn quantile_ends(&self, p: f64) -> Option<(u64, u64)> {
-        let at = index(self.quantile(p)?);
-        Some((low(at).max(self.min), high(at).min(self.max)))
+        let read = self.quantile(p)?;
+        let at = index(read);
+        match self.is_even_at(at) {
+            true => Some((read, read)),
+            false => Some((low(at).max(self.min), high(at).min(self.max))),
+        }
+    }
+
+    /// Whether a bucket holds as many numbers as its neighbours let expect, for its width: then none of the numbers inside is
+    /// much more frequent than others. Few numbers do not tell.
+    fn is_even_at(&self, at: usize) -> bool {
+        let about = at.saturating_sub(NEIGHBOURS)..=(at + NEIGHBOURS).min(BUCKETS - 1);
+        let (count, wide) =
+            about.fold((0, 0.0), |(count, wide), at| (count + self.buckets[at], wide + width(at) as f64));
+        let share = width(at) as f64 / wide;
+        let expected = share * count as f64;
+        let off = (self.buckets[at] as f64 - expected).abs();
+        count >= TELLING && off <= (UNEVEN * expected).max(CHANCE * (expected * (1.0 - share)).sqrt())
     }
 
     /// Their variance within 1 %, from the buckets; 0 of none.
@@ -265,9 +294,13 @@ fn low(at: usize) -> u64 {
 }
 
 fn high(at: usize) -> u64 {
-    low(at) + ((1u64 << shift(at)) - 1)
+    low(at) + (width(at) - 1)
+}
+
+fn width(at: usize) -> u64 {
+    1u64 << shift(at)
 }
 
 fn middle(at: usize) -> u64 {
-    low(at) + (1u64 << shift(at)) / 2
+    low(at) + width(at) / 2
 }
