@@ -272,8 +272,25 @@ pub struct VariantComparison {
     pub metrics: Vec<Comparison>,
 }
 
+/// What a reader must know of the pairs of replications in `all`, in sentences: how alike the two of a pair are.
+pub fn about_pairs(run: &Answers, all: &[Within]) -> String {
+    let spec: toml::Table = toml::from_str(&run.spec).unwrap_or_default();
+    let says = |table: &str, key: &str| spec.get(table).and_then(|table| table.get(key));
+    let kind = says("workload", "kind").and_then(toml::Value::as_str).unwrap_or_default();
+    let mut text = match says("run", "duration").is_some() || ["log", "trace"].contains(&kind) {
+        true => "Replications of the same number have the same seed, and so the same requests.".to_owned(),
+        false => "Replications of the same number have the same seed, and so begin with the same requests; how long each is, \
+                  its precision says. With a `duration` under [run] all are as long, and these intervals mostly narrower."
+            .to_owned(),
+    };
+    if all.iter().any(|of| of.replications.0 != of.replications.1) {
+        text += " Where one variant has more of them than the other, the rest are left out here.";
+    }
+    text
+}
+
 /// Sets two runs beside each other: variants of the same name (or the only ones), engine by engine. Replications are paired
-/// where both runs have the same seed and as many of them. A metric that has no interval in one of them is left out.
+/// where both runs have the same seed, as far as both have one. A metric that has no interval in one of them is left out.
 ///
 /// # Errors
 /// When they have no variant in common.
@@ -310,8 +327,10 @@ pub struct Within {
     pub others: String,
     /// The value of the setting in A, the first of its values, and in B.
     pub values: (String, String),
-    /// B against A, replication by replication: under the same seeds they have the same requests.
+    /// B against A, replication by replication, as far as both have one: under the same seed they begin with the same requests.
     pub comparison: Comparison,
+    /// How many replications A and B have.
+    pub replications: (usize, usize),
 }
 
 /// The setting by whose values variants are set beside each other: the first whose values are no numbers, such as a policy, or
@@ -357,10 +376,11 @@ pub fn within(run: &Answers, metric: &str) -> Vec<Within> {
         };
         let mut known = variants.iter().filter_map(known);
         let Some((first, of_a)) = known.next() else { continue };
-        for (value, of_b) in known.filter(|(_, of_b)| of_b.len() == of_a.len()) {
+        for (value, of_b) in known {
             let pairs: Vec<(f64, f64)> = of_a.iter().zip(&of_b).filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect();
             let Some(comparison) = Comparison::of_pairs(metric, "s", &pairs) else { continue };
-            all.push(Within { others: others.clone(), values: (first.clone(), value), comparison });
+            let replications = (of_a.len(), of_b.len());
+            all.push(Within { others: others.clone(), values: (first.clone(), value), comparison, replications });
         }
     }
     all
@@ -372,7 +392,7 @@ fn metric(measure: &Measure, a: &Answer, b: &Answer, same_seed: bool) -> Option<
     // Where the run was too short for an interval its replications say no more.
     estimate.ends().and(other.ends())?;
     if let (Some(of_a), Some(of_b)) = (a.replications(metric), b.replications(metric)) {
-        let compared = if same_seed && of_a.len() == of_b.len() {
+        let compared = if same_seed {
             let pairs: Vec<(f64, f64)> = of_a.iter().zip(of_b).filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect();
             Comparison::of_pairs(metric, unit, &pairs)
         } else {

@@ -106,6 +106,7 @@ pub mod objective;
 pub mod outcome;
 pub mod plan;
 pub mod queue;
+mod range;
 pub mod report;
 mod run;
 pub mod search;

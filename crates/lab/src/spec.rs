@@ -286,8 +286,7 @@ impl SystemQuestion {
         let Workload::Open(open) = &mut self.workload else { return Ok(()) };
         if open.arrivals.utilization().is_some() {
             if !(capacity.is_finite() && capacity > 0.0) {
-                return Err(reader.at_key(
-                    "arrivals",
+                return Err(reader.at_load(
                     "a utilization needs a finite mean demand, and this one has none: give a rate instead (`rate = 100 /s`), \
                      or bound the sizes (`max = 1 GB`)",
                 ));
@@ -300,8 +299,7 @@ impl SystemQuestion {
         // A rate that changes may pass the capacity for a while: that is what ramps and steps are for.
         let settles_or_ends = open.arrivals.profile().is_some() || has_end || sheds_load;
         if rate >= capacity && !settles_or_ends && reader.overload == Overload::Refused {
-            return Err(reader.at_key(
-                "arrivals",
+            return Err(reader.at_load(
                 &format!(
                     "utilization {:.3} is not below 1, so an open system never settles: stable below {capacity:.4} /s in all \
                      (now {rate:.4} /s); lower the rate, add servers, give clients a `patience` or servers \
@@ -579,6 +577,21 @@ impl Reader<'_> {
             |line: &&str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='));
         let offset = self.text.split_inclusive('\n').take_while(|line| !sets(line)).map(str::len).sum::<usize>();
         self.error(if offset >= self.text.len() { 0 } else { offset }, key, message)
+    }
+
+    /// An error at the line of `[workload]` that says how fast requests come.
+    fn at_load(&self, message: &str) -> SpecError {
+        let from = self.text.find("[workload]").unwrap_or(0);
+        let table = &self.text[from..];
+        let table = &table[..table.get(1..).unwrap_or("").find("\n[").map_or(table.len(), |end| end + 1)];
+        let line = |key: &str| {
+            let sets =
+                |line: &str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='));
+            let before: usize = table.split_inclusive('\n').take_while(|line| !sets(line)).map(str::len).sum();
+            (before < table.len()).then_some(from + before)
+        };
+        let found = ["utilization", "rate"].into_iter().find_map(|key| Some((line(key)?, key)));
+        found.map_or_else(|| self.at_key("arrivals", message), |(offset, key)| self.error(offset, key, message))
     }
 
     fn error(&self, offset: usize, key: &str, message: &str) -> SpecError {

@@ -10,8 +10,10 @@ use std::path::{Path, PathBuf};
 
 use sojourn_stats::config::ConfigFile;
 use sojourn_stats::input;
+use sojourn_traffic::Arrivals;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value};
 
+use crate::range;
 use crate::spec::{Engine, Overload, Sites, Spec, SpecError};
 
 /// Short names of what is varied most.
@@ -29,6 +31,8 @@ pub const SHORT_NAMES: &[(&str, &str)] = &[
     ("cores", "system.server.cores"),
     ("demand", "system.server.demand"),
     ("arrivals", "workload.arrivals"),
+    ("utilization", "workload.utilization"),
+    ("rate", "workload.rate"),
     ("users", "workload.users"),
     ("think", "workload.think"),
     ("size", "workload.size"),
@@ -186,10 +190,7 @@ impl Experiment {
                 .as_table_like()
                 .ok_or_else(|| at("vary", "vary: a table of lists, e.g. `policy = [\"random\"]`".into()))?;
             for (key, item) in vary.iter() {
-                let values = item.as_array().filter(|values| !values.is_empty()).ok_or_else(|| {
-                    let right = format!("vary: `{key}` needs a list of values, e.g. `{key} = [...]`");
-                    at(&format!("vary.{key}"), right)
-                })?;
+                let values = values_of(key, item).map_err(|fault| at(&format!("vary.{key}"), fault))?;
                 combinations = combinations
                     .iter()
                     .flat_map(|done| values.iter().map(|value| [done.as_slice(), &together(key, value)].concat()))
@@ -249,11 +250,22 @@ impl Experiment {
         for (key, value) in settings {
             let wrong = |message: String| self.at(self.line_of(key, settings), &message);
             put(&mut document, key, value.clone()).map_err(wrong)?;
-            drop_others_keys(&mut document, key, value);
+            self.drop_others_keys(&mut document, (key, value), settings);
         }
         let text = document.to_string();
-        Spec::parse_with(&text, &self.file, sites, overload)
-            .map_err(|e| self.blame(&e, settings, sites, overload).unwrap_or_else(|| self.relocate(e, &text, settings)))
+        Spec::parse_with(&text, &self.file, sites, overload).map_err(|e| {
+            self.blame(&e, settings, sites, overload).unwrap_or_else(|| self.relocate(e, &text, settings, overload))
+        })
+    }
+
+    /// Leaves out what a variation makes void: keys of another discipline, and what else says how fast requests come, unless
+    /// that is of these settings or was set by hand.
+    fn drop_others_keys(&self, document: &mut DocumentMut, (key, value): (&str, &Value), settings: &[(String, Value)]) {
+        let is_set = |of: &str| settings.iter().any(|(set, _)| long_name(set) == long_name(of));
+        drop_loads(document, (key, value), |other| is_set(other) || self.set_by_hand(other).is_some());
+        if let Some(discipline) = value.as_str().filter(|_| long_name(key) == "system.server.discipline") {
+            drop_disciplines_keys(document, discipline);
+        }
     }
 
     /// The error as one of the `--set` that causes it; none where the variant is wrong without any.
@@ -269,7 +281,8 @@ impl Experiment {
             let changed = set.iter().try_for_each(|(key, value)| change_to(&mut document, key, value));
             let changed = changed.and_then(|()| {
                 settings.iter().try_for_each(|(key, value)| {
-                    put(&mut document, key, value.clone()).map(|()| drop_others_keys(&mut document, key, value))
+                    put(&mut document, key, value.clone())
+                        .map(|()| self.drop_others_keys(&mut document, (key, value), settings))
                 })
             });
             changed.is_ok() && Spec::parse_with(&document.to_string(), &self.file, sites, overload).is_ok()
@@ -304,7 +317,7 @@ impl Experiment {
     }
 
     /// Points an error at the line of the file as its author sees it, not as edited.
-    fn relocate(&self, error: SpecError, edited: &str, settings: &[(String, Value)]) -> SpecError {
+    fn relocate(&self, error: SpecError, edited: &str, settings: &[(String, Value)], overload: Overload) -> SpecError {
         let prefix = format!("{}:", self.file.display());
         let parts = error.0.strip_prefix(&prefix).and_then(|rest| rest.split_once(": "));
         let Some((line, message)) = parts.and_then(|(line, message)| Some((line.parse::<usize>().ok()?, message)))
@@ -312,14 +325,17 @@ impl Experiment {
             return error;
         };
         let Some(text) = edited.lines().nth(line.saturating_sub(1)) else { return error };
-        // A line may stand in a file more than once: first where it was found.
-        if self.original.lines().nth(line.saturating_sub(1)) == Some(text) {
-            return error;
-        }
-        if let Some(original) = self.original.lines().position(|of| of == text) {
-            return SpecError(format!("{prefix}{}: {message}", original + 1));
-        }
         let set: Vec<_> = settings.iter().map(|(key, value)| format!("{key} = {}", show(value))).collect();
+        // A line may stand in a file more than once: first where it was found.
+        let same_place = Some(line).filter(|line| self.original.lines().nth(line.saturating_sub(1)) == Some(text));
+        let place = same_place.or_else(|| Some(1 + self.original.lines().position(|of| of == text)?));
+        if let Some(place) = place {
+            // Wrong in the file as it stands, or only with what this variant sets.
+            let own = Spec::parse_with(&self.document.to_string(), &self.file, &Sites::default(), overload);
+            let is_own = settings.is_empty() || own.is_err_and(|own| own.0.ends_with(message));
+            let with = if is_own { String::new() } else { format!("with {}: ", set.join(", ")) };
+            return SpecError(format!("{prefix}{place}: {with}{message}"));
+        }
         let edited_key = text.split('=').next().unwrap_or_default().trim();
         let is_edited = |key: &&String| long_name(key).rsplit('.').next() == Some(edited_key);
         let key = settings.iter().map(|(key, _)| key).find(is_edited).or(settings.first().map(|(key, _)| key));
@@ -375,10 +391,34 @@ impl Experiment {
     }
 }
 
+/// The values of a key of `[vary]`: a list, in which a text may be a range, or a range alone.
+fn values_of(key: &str, item: &Item) -> Result<Vec<Value>, String> {
+    let one = |value: &Value| match value.as_str().and_then(range::values) {
+        Some(values) => values.map_err(|fault| format!("vary: `{key}`: {fault}")),
+        None => Ok(vec![value.clone()]),
+    };
+    let list = match item.as_array() {
+        Some(list) => list.iter().map(one).collect::<Result<Vec<_>, _>>()?.concat(),
+        None if item.as_str().and_then(range::values).is_some() => one(item.as_value().expect("it is a text"))?,
+        None => Vec::new(),
+    };
+    if list.is_empty() {
+        return Err(format!("vary: `{key}` needs a list of values, e.g. `{key} = [...]`, or a range: {}", range::FORM));
+    }
+    let shown: Vec<String> = list.iter().map(show).collect();
+    match (1..shown.len()).find(|&number| shown[..number].contains(&shown[number])) {
+        Some(twice) => Err(format!("vary: `{key}` has `{}` twice", shown[twice])),
+        None => Ok(list),
+    }
+}
+
 /// Makes a change of the command line.
 fn change_to(document: &mut DocumentMut, key: &str, value: &Value) -> Result<(), String> {
     put(document, key, value.clone())?;
+    drop_loads(document, (key, value), |_| false);
     drop_axis(document, key);
+    let others = if long_name(key) == "workload.arrivals" { &[] } else { other_loads(key, value) };
+    others.iter().for_each(|other| drop_axis(document, other));
     Ok(())
 }
 
@@ -411,18 +451,38 @@ pub(crate) fn long_name(key: &str) -> &str {
 }
 
 /// A variation to another discipline leaves out what the file has for its own only.
-fn drop_others_keys(document: &mut DocumentMut, key: &str, value: &Value) {
+fn drop_disciplines_keys(document: &mut DocumentMut, discipline: &str) {
     const OWN: [(&str, &[&str]); 3] = [
         ("helpers", &["limited-ps", "time-slices"]),
         ("quantum", &["round-robin", "time-slices"]),
         ("preemptive", &["lcfs", "priority"]),
     ];
-    if long_name(key) == "system.server.discipline" {
-        let server = document.get_mut("system").and_then(|system| system.get_mut("server"));
-        if let (Some(server), Some(discipline)) = (server.and_then(Item::as_table_like_mut), value.as_str()) {
-            for (own, _) in OWN.iter().filter(|(_, of)| !of.contains(&discipline)) {
-                server.remove(own);
-            }
+    let server = document.get_mut("system").and_then(|system| system.get_mut("server"));
+    if let Some(server) = server.and_then(Item::as_table_like_mut) {
+        for (own, _) in OWN.iter().filter(|(_, of)| !of.contains(&discipline)) {
+            server.remove(own);
+        }
+    }
+}
+
+/// What else says how fast requests come, where `key` says it with this value.
+fn other_loads(key: &str, value: &Value) -> &'static [&'static str] {
+    match long_name(key) {
+        "workload.rate" => &["utilization"],
+        "workload.utilization" => &["rate"],
+        "workload.arrivals" if value.as_str().is_some_and(|text| Arrivals::parse(text).is_ok()) => {
+            &["rate", "utilization"]
+        }
+        _ => &[],
+    }
+}
+
+/// Leaves out of `[workload]` what else says how fast requests come, but for what `is_kept` holds.
+fn drop_loads(document: &mut DocumentMut, (key, value): (&str, &Value), is_kept: impl Fn(&str) -> bool) {
+    let workload = document.get_mut("workload").and_then(Item::as_table_like_mut);
+    if let Some(workload) = workload {
+        for other in other_loads(key, value).iter().filter(|other| !is_kept(other)) {
+            workload.remove(other);
         }
     }
 }

@@ -38,6 +38,8 @@ const GROWTH: (f64, f64) = (1.3, 4.0);
 /// long busy periods is narrow and low at once: stopped at its first sharp look, it covers the p99 of a queue at
 /// utilisation 0.9 92 % of the time, confirmed 94.5 % (of a fixed length: 94.3 %).
 const CONFIRMATION: f64 = 2.0;
+/// A share so many times the half width of its interval away from a limit is on one side of it.
+const FAR: f64 = 2.0;
 /// Sections of equal time of one run.
 const SECTIONS: u64 = 20;
 /// The metrics that must be sharp whatever else is asked for.
@@ -338,18 +340,22 @@ impl<'a, E: Replication> Study<'a, E> {
             self.converged = true;
             return None;
         };
-        let asked = |metric: &str| self.subject.always.iter().chain(&self.control.metrics).any(|of| of == metric);
-        let mut measures = self.measures();
+        let played = self.measured();
+        let rows = E::rows(&played);
+        let is_asked = |metric: &str| self.subject.always.iter().chain(&self.control.metrics).any(|of| of == metric);
+        let asked = |metric: &str| {
+            let row = rows.iter().find(|row| row.metric == metric);
+            is_asked(metric) && !row.is_some_and(|row| is_decided(row, self.control))
+        };
+        let mut measures = summary::measures(&rows, self.control.confidence());
         if self.course.finite {
             // All replications are as long as these: no number of them gives a quantile samples that each of them lacks.
             measures.retain(|measure| measure.estimate.interval().is_some());
         }
         let widest = widest_of(&measures, asked);
-        self.outside.relative = Some(widest);
-        let measured = self.replications.iter().map(E::measured).min().unwrap_or(0);
-        let played = self.measured();
-        let rows = E::rows(&played);
+        let measured = played.iter().map(|engine| engine.measured()).min().unwrap_or(0);
         let undecided = undecided(&rows, self.control, self.alike(&rows, &played));
+        self.outside.relative = Some(widest);
         let sharp = widest <= precision.relative && undecided.is_none() && self.is_long() && self.has_settled();
         if sharp && (self.sharp || self.course.finite) {
             self.converged = true;
@@ -392,10 +398,6 @@ impl<'a, E: Replication> Study<'a, E> {
 
     fn jobs_so_far(&self) -> u64 {
         self.replications.iter().map(E::ended).sum()
-    }
-
-    fn measures(&self) -> Vec<Measure> {
-        summary::measures(&E::rows(&self.measured()), self.control.confidence())
     }
 
     /// The replications that have got beyond their warm-up.
@@ -513,6 +515,18 @@ pub(crate) fn widest(measures: &[Measure], control: &Control) -> f64 {
 fn widest_of(measures: &[Measure], asked: impl Fn(&str) -> bool) -> f64 {
     let asked = measures.iter().filter(|measure| asked(&measure.metric));
     asked.map(|measure| measure.estimate.relative_half_width()).fold(0.0, f64::max)
+}
+
+/// Whether a share is so far from a limit that no more needs to be known of it: a share near 0 is never known to a few percent of
+/// itself. Looked at again and again, it is to be farther than its interval tells.
+fn is_decided(row: &Row, control: &Control) -> bool {
+    let Some(limit) = control.limits.iter().find(|(metric, _)| *metric == row.metric).map(|(_, limit)| limit) else {
+        return false;
+    };
+    let estimate = row.measure(control.confidence()).estimate;
+    let far =
+        estimate.value().zip(estimate.half_width()).is_some_and(|(value, half)| (value - limit).abs() > FAR * half);
+    row.events.is_some() && far
 }
 
 /// How many times as much it takes until one knows on which side of their limits shares are of which every part says the

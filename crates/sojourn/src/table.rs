@@ -365,12 +365,13 @@ fn pairs_table(answers: &Answers) -> Option<String> {
         return None;
     }
     let mut table = Grid::new(&["at", "B", "A", "B / A"]).elsewhere("report.html");
+    let about = sojourn_lab::compare::about_pairs(answers, &all);
     for of in all {
         let ratio =
             of.comparison.ratio.map_or("-".into(), |r| format!("{:.3} ({:.3} to {:.3})", r.value, r.low, r.high));
         table.add_row([of.others, of.values.1, of.values.0, ratio]);
     }
-    Some(format!("\nMean response time by sim, request for request\n{table}"))
+    Some(format!("\nMean response time of B over A by sim\n{table}\n{}", text::paragraph("", &about)))
 }
 
 /// More pairs than this are left to the report.

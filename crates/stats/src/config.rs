@@ -217,13 +217,21 @@ pub fn wrong_and_right(message: &str) -> Option<(String, String)> {
         _ if is_count => "it is a whole number, without quotes",
         "f64" => "it is a number, without quotes",
         "a boolean" => "it is `true` or `false`, without quotes",
-        "a sequence" => "it is a list, e.g. `[1, 2]`",
+        "a sequence" => {
+            return Some((in_words(wrong), format!("it is a list, e.g. `[{}]`", given(wrong).unwrap_or("1, 2"))));
+        }
         "a map" => "it is a table, e.g. `{ key = 1 }`",
         // The name of a type of ours says nothing.
         of_ours if of_ours.starts_with("struct ") || of_ours.contains("enum ") => "it is a table, e.g. `{ key = 1 }`",
         other => return Some((in_words(wrong), format!("it is {other}"))),
     };
     Some((in_words(wrong), right.into()))
+}
+
+/// The value that was given, as a file writes it, where serde repeats it: `invalid type: string "sim"`.
+fn given(wrong: &str) -> Option<&str> {
+    let text = wrong.split_once('"').map(|(before, _)| &wrong[before.len()..]);
+    text.or_else(|| wrong.split('`').nth(1)).filter(|value| !value.is_empty())
 }
 
 /// `invalid type: map` in the words of who writes files.

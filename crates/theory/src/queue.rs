@@ -85,8 +85,7 @@ pub enum QueueError {
     },
     /// The queue grows without end.
     #[error(
-        "utilisation is {}: the queue grows without end; with this service the arrival rate must stay below {} /s \
-         (it is {} /s)",
+        "utilization {} is not below 1, so the queue never settles: with this service it is stable below {} /s (now {} /s)",
         brief(*utilisation), brief(*largest_rate), brief(*rate)
     )]
     Unstable {

@@ -463,7 +463,7 @@ fn stable(rate: f64, limit: f64, each: bool) -> Result<(), Unanswered> {
     }
     let of = if each { " of a server" } else { "" };
     Err(Unanswered(format!(
-        "utilisation{of} is {}: its queue grows without end; arrivals must stay below {} /s (they are {} /s)",
+        "utilization {}{of} is not below 1, so its queue never settles: stable below {} /s (now {} /s)",
         brief(rate / limit),
         brief(limit),
         brief(rate)

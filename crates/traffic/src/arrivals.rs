@@ -30,6 +30,15 @@ pub struct Arrivals {
     profile: Option<Profile>,
 }
 
+/// How fast requests come, said apart from their law.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OfferedLoad {
+    /// Requests per second.
+    Rate(f64),
+    /// The part of the system's capacity that they take.
+    Utilization(f64),
+}
+
 /// What is done with the law of the gaps.
 #[derive(Clone, Debug)]
 pub(crate) enum Process {
@@ -101,6 +110,32 @@ impl Arrivals {
                 }
             }
         }
+    }
+
+    /// As [`Arrivals::parse`], but at this load, whatever scale the text gives; it may give none: `erlang(k = 2)`. Batches stay
+    /// as large, and come more often.
+    ///
+    /// # Errors
+    /// As [`Arrivals::parse`]; also when the load is not above 0 and finite, or the law has no mean that could be set.
+    pub fn parse_at(text: &str, load: OfferedLoad) -> Result<Arrivals, WorkloadError> {
+        let fault = |what: &str| WorkloadError::Invalid(format!("`{}`: {what}", text.trim()));
+        let (OfferedLoad::Rate(value) | OfferedLoad::Utilization(value)) = load;
+        if !(value > 0.0 && value.is_finite()) {
+            return Err(WorkloadError::Invalid("it must be above 0 and finite".into()));
+        }
+        let arrivals = Arrivals::parse(text).or_else(|fault| {
+            // A law that takes its scale as a parameter, and has none yet.
+            let open = text.trim().strip_suffix(')').map(|call| format!("{call}, "));
+            let open = open.unwrap_or_else(|| format!("{}(", text.trim()));
+            Arrivals::parse(&format!("{open}utilization = 1)")).map_err(|_| fault)
+        })?;
+        let law = arrivals.shape.as_ref().or(arrivals.gaps.as_ref()).and_then(|law| law.rescaled_to_mean(1.0));
+        let shape = law.ok_or_else(|| fault("it has no finite mean that a load could set"))?;
+        let (gaps, utilization) = match load {
+            OfferedLoad::Rate(rate) => (Some(shape.scaled(arrivals.requests_per_gap() / rate)), None),
+            OfferedLoad::Utilization(share) => (None, Some(share)),
+        };
+        Ok(Arrivals { shape: Some(shape), gaps, utilization, ..arrivals })
     }
 
     /// Arrivals whose gaps (seconds) are independent draws of this law.

@@ -23,6 +23,7 @@ use toml::Spanned;
 use toml_edit::Value;
 
 use super::candidate::{Candidate, Fate};
+use crate::range;
 use crate::spec::{SpecError, located, unknown};
 use crate::variants::{Experiment, long_name, show};
 
@@ -237,17 +238,12 @@ impl Choice {
     }
 }
 
-/// A list, or `"1..8"`.
+/// A list, or a range.
 fn values(raw: &toml::Value) -> Result<Vec<Value>, String> {
-    let wrong = || "`values` is a list such as [1, 2, 4], or a range of whole numbers such as \"1..8\"".to_owned();
-    if let Some((low, high)) = raw.as_str().and_then(|text| text.split_once("..")) {
-        let (low, high): (i64, i64) =
-            (low.trim().parse().map_err(|_| wrong())?, high.trim().parse().map_err(|_| wrong())?);
-        if !(low <= high && high - low < MOST as i64) {
-            return Err(wrong());
-        }
-        return Ok((low..=high).map(Value::from).collect());
+    if let Some(values) = raw.as_str().and_then(range::values) {
+        return values;
     }
+    let wrong = || format!("`values` is a list such as [1, 2, 4], or a range: {}", range::FORM);
     let list = raw.as_array().filter(|list| !list.is_empty()).ok_or_else(wrong)?;
     Ok(list.iter().map(edited).collect())
 }

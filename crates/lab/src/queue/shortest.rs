@@ -44,6 +44,14 @@ impl Shortest {
                 "`{text}`: queues side by side have a number of servers and nothing more, e.g. M/M/4-JSQ"
             )));
         }
+        let servers = joint.servers;
+        if let Some(Ok(drawn)) =
+            inside.map(str::parse::<u32>).filter(|drawn| drawn.as_ref().is_ok_and(|d| *d > servers))
+        {
+            return Err(wrong(format!(
+                "`{text}`: {drawn} cannot be drawn of {servers}; `JSQ` looks at all, `JSQ({servers})` too"
+            )));
+        }
         Ok(Some(Shortest { joint, policy }))
     }
 
@@ -75,7 +83,17 @@ impl Shortest {
         let servers = self.servers(service)?;
         let policy = Some(self.policy.as_str());
         let asked = system::System { policy, ..system::System::new(ArrivalKind::Open { gaps: &gaps }, &servers, &law) };
-        system::answer(&asked).map_err(wrong)
+        let mut answer = system::answer(&asked).map_err(|fault| wrong(self.in_own_words(&fault.to_string())))?;
+        answer.notes.iter_mut().for_each(|note| *note = self.in_own_words(note));
+        Ok(answer)
+    }
+
+    /// What formulas and the simulator say, in the words of who asks about a queue: they know it as a dispatcher's policy, and
+    /// of its length as a setting of an experiment.
+    fn in_own_words(&self, message: &str) -> String {
+        let policy = self.policy.split('(').next().unwrap_or_default();
+        let order = if self.policy == policy { "JSQ" } else { "JSQ(d)" };
+        message.replace(policy, order).replace("max_jobs", "--jobs")
     }
 
     pub(super) fn sim(
@@ -102,6 +120,11 @@ impl Shortest {
             cancel: Some(Arc::clone(cancel)),
             ..Control::default()
         };
-        sojourn_sim::run(&system, &workload, &control, &|now: Progress| progress(now.jobs)).map_err(wrong)
+        let mut report = sojourn_sim::run(&system, &workload, &control, &|now: Progress| progress(now.jobs))
+            .map_err(|fault| wrong(self.in_own_words(&fault.to_string())))?;
+        report.notes.iter_mut().for_each(|note| *note = self.in_own_words(note));
+        // No client gives up here, and no job is denied.
+        report.measures.retain(|measure| !["error_ratio", "abandoned_ratio"].contains(&measure.metric.as_str()));
+        Ok(report)
     }
 }

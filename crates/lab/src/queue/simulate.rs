@@ -173,8 +173,8 @@ fn check_load(queue: &Queue, classes: &[Class]) -> Result<(), SpecError> {
     let utilization = load / f64::from(queue.cores);
     if utilization >= 1.0 && queue.capacity.is_none() {
         return Err(wrong(format!(
-            "utilisation is {utilization:.4}: the queue grows without end, and what a simulation says of it is how long it \
-             was; lower the rate, or limit the room (A/S/c/K)"
+            "utilization {utilization:.3} is not below 1, so the queue never settles, and what a simulation says of it is how \
+             long it was: lower the rate, or limit the room (A/S/c/K)"
         )));
     }
     Ok(())

@@ -57,6 +57,7 @@ fn figure(index: usize, answer: &super::Answer) -> Option<String> {
             ends: (0.0, if most > 0.0 { most * 1.05 } else { 1.0 }),
         },
         series,
+        beside: Vec::new(),
     }))
 }
 

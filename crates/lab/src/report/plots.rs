@@ -16,6 +16,8 @@ mod sweep;
 use super::html::{behind, engine, escape};
 use super::{Answers, Engine, VariantAnswers, compare, number};
 
+/// More variants than this are not drawn one by one beside curves over all of them.
+const MANY: usize = 12;
 /// More variants than this are left to the tables.
 const MOST_VARIANTS: usize = 40;
 
@@ -24,15 +26,14 @@ pub(super) fn all(report: &Answers) -> String {
     if report.variants.is_empty() {
         return String::new();
     }
-    let figures = [
-        sweep::figure(report),
-        means(report),
-        quantiles(report),
-        curves::figure(report),
-        shares::figure(report),
-        differences(report),
-    ]
-    .concat();
+    let sweep = sweep::figure(report);
+    // The curves have the same numbers, and a row or a panel for each of so many is not looked at.
+    let one_by_one = if !sweep.is_empty() && report.variants.len() > MANY {
+        left_out("A plot for each variant", "the curves above and the tables have the numbers of all of them")
+    } else {
+        [means(report), quantiles(report), curves::figure(report), shares::figure(report)].concat()
+    };
+    let figures = [sweep, one_by_one, differences(report)].concat();
     format!("<section id=\"plots\">\n<h2>Plots</h2>\n{figures}</section>\n")
 }
 
@@ -70,8 +71,13 @@ impl Figure<'_> {
     }
 }
 
-/// A chart as a figure of a page.
+/// A chart as a figure of a page, with the numbers that it draws.
 pub(super) fn chart_figure(chart: &chart::Chart) -> String {
+    figure_with(chart, chart.table())
+}
+
+/// A chart as a figure of a page, with this table behind it.
+fn figure_with(chart: &chart::Chart, table: String) -> String {
     let drawing = both(|width| Some(chart.draw(width))).expect("a chart can always be drawn");
     Figure {
         id: &format!("plot-{}", chart.id),
@@ -80,7 +86,7 @@ pub(super) fn chart_figure(chart: &chart::Chart) -> String {
         legend: String::new(),
         drawings: vec![drawing],
         caption: chart.caption.clone(),
-        table: chart.table(),
+        table,
     }
     .html()
 }
@@ -253,9 +259,36 @@ fn cut(text: &str, most: usize) -> String {
     short + "\u{2026}"
 }
 
+/// The same of several, which stay apart: what long ones have in common at their beginning is left out.
+fn apart(texts: &[&str], most: usize) -> Vec<String> {
+    let short: Vec<String> = texts.iter().map(|text| cut(text, most)).collect();
+    let of_one = |(number, text): (usize, &&str)| {
+        let alike: Vec<&&str> =
+            texts.iter().zip(&short).filter(|(_, cut)| **cut == short[number]).map(|of| of.0).collect();
+        let common = |other: &str| text.char_indices().zip(other.chars()).take_while(|((_, a), b)| a == b).count();
+        match alike.iter().filter(|other| **other != text).map(|other| common(other)).max() {
+            Some(common) => {
+                let words: String = text.chars().take(common).collect();
+                let from = words.rfind([' ', ',', '(']).map_or(0, |at| words[..=at].chars().count());
+                let rest: String = text.chars().skip(from).collect();
+                cut(&format!("\u{2026}{rest}"), most)
+            }
+            None => short[number].clone(),
+        }
+    };
+    texts.iter().enumerate().map(of_one).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::cut;
+    use super::{apart, cut};
+
+    #[test]
+    fn long_labels_stay_apart() {
+        let labels = ["exponential(rate = 5 /s), random", "exponential(rate = 5 /s), round-robin", "ps"];
+        assert_eq!(apart(&labels, 20), ["\u{2026}random", "\u{2026}round-robin", "ps"]);
+        assert_eq!(apart(&labels, 60), labels);
+    }
 
     #[test]
     fn long_labels_are_cut_between_characters() {

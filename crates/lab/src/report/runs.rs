@@ -6,14 +6,17 @@
 
 use super::html::{count, escape, page};
 use super::seconds::{Timeline, beside, of_variant};
-use super::{Answers, VariantAnswers, plots, sections, when};
+use super::{Answers, VariantAnswers, Verdict, plots, sections, when};
+use crate::answer::ObjectiveAnswer;
 
 /// The whole page; each run has a name, and no two the same. The same reports give the same bytes.
 pub fn render(runs: &[(String, &Answers)], version: &str) -> String {
     let merged = merged(runs, version);
     let body = [
         masthead(runs, version),
+        sections::objectives(&merged),
         sections::summary(&merged),
+        sections::failures(&merged),
         plots::all(&merged),
         seconds(runs),
         sections::notes(&merged),
@@ -33,14 +36,18 @@ fn title(runs: &[(String, &Answers)]) -> String {
 /// The runs as one report.
 fn merged(runs: &[(String, &Answers)], version: &str) -> Answers {
     let mut variants: Vec<VariantAnswers> = Vec::new();
+    let mut objectives: Vec<ObjectiveAnswer> = Vec::new();
     for label in labels(runs) {
         for (name, report) in runs {
-            let of = report.variants.iter().filter(|variant| variant.label == label);
-            variants.extend(of.map(|variant| {
+            let of = report.variants.iter().enumerate().filter(|(_, variant)| variant.label == label);
+            for (number, variant) in of {
+                let asked = report.objectives.iter().filter(|objective| objective.variant == number);
+                objectives
+                    .extend(asked.map(|objective| ObjectiveAnswer { variant: variants.len(), ..objective.clone() }));
                 let label = if label.is_empty() { name.clone() } else { format!("{label} \u{b7} {name}") };
                 let settings = [vec![("run".to_owned(), name.clone())], variant.settings.clone()].concat();
-                VariantAnswers { label, settings, answers: variant.answers.clone() }
-            }));
+                variants.push(VariantAnswers { label, settings, answers: variant.answers.clone() });
+            }
         }
     }
     let mut settings = vec!["run".to_owned()];
@@ -49,7 +56,7 @@ fn merged(runs: &[(String, &Answers)], version: &str) -> Answers {
             settings.push(key.clone());
         }
     }
-    Answers { name: title(runs), version: version.to_owned(), settings, variants, ..Answers::default() }
+    Answers { name: title(runs), version: version.to_owned(), settings, variants, objectives, ..Answers::default() }
 }
 
 /// The names of the variants, each once, in the order in which they come.
@@ -65,7 +72,9 @@ fn labels<'a>(runs: &'a [(String, &Answers)]) -> Vec<&'a str> {
 
 fn masthead(runs: &[(String, &Answers)], version: &str) -> String {
     let row = |(name, report): &(String, &Answers)| {
-        let verdict = report.verdict.word().to_owned();
+        let is_judged = report.verdict != Verdict::Valid || report.variants.iter().any(|of| of.trust().is_some());
+        // Nothing was measured that could be doubted: that is no verdict.
+        let verdict = if is_judged { report.verdict.word() } else { "no live run" }.to_owned();
         let cells = [&report.name, &when(report), &report.seed.to_string(), &report.version, &verdict];
         let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
         format!("<tr><th scope=\"row\">{}</th>{cells}</tr>\n", escape(name))

@@ -206,6 +206,7 @@ fn chart(
         },
         y: Side { title: question.axis.into(), log: false, label: question.label, ends: (0.0, top) },
         series,
+        beside: Vec::new(),
     })
 }
 

@@ -3,7 +3,7 @@
 use super::html::{and_list, count, engine, escape};
 use super::{Answers, Engine, VariantAnswers, Verdict, compare, number, reasons, when};
 use crate::answer::{FAILURES, ObjectiveAnswer, Trust};
-use crate::compare::{Within, compared_setting, within};
+use crate::compare::{Within, about_pairs, compared_setting, within};
 use sojourn_stats::Estimate;
 
 /// The classes of verdicts in the style sheet, by rank.
@@ -195,7 +195,7 @@ pub(super) fn failures(report: &Answers) -> String {
     )
 }
 
-/// Each variant against the first that is equal to it but for one setting, request for request.
+/// Each variant against the first that is equal to it but for one setting, replication by replication.
 pub(super) fn pairs(report: &Answers) -> String {
     let all = within(report, compare::MEAN);
     let (Some(first), Some(key)) = (all.first(), compared_setting(report)) else { return String::new() };
@@ -211,12 +211,13 @@ pub(super) fn pairs(report: &Answers) -> String {
     let head: String =
         ["at", "B", "A", "B / A", "which says"].map(|name| format!("<th scope=\"col\">{name}</th>")).concat();
     format!(
-        "<section id=\"pairs\">\n<h2>The same requests by another <code>{}</code></h2>\n\
-         <p class=\"lead\">Mean response time of B \
-         over that of A, with its 95\u{a0}% interval, from the differences of {} with the same seeds.</p>\n<div class=\"scroll\">\
+        "<section id=\"pairs\">\n<h2>Another <code>{}</code>, all else equal</h2>\n\
+         <p class=\"lead\">Mean response time of B over that of A by sim, with its 95\u{a0}% interval from {} of \
+         replications. {}</p>\n<div class=\"scroll\">\
          <table class=\"plain\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n</section>\n",
         escape(key),
-        escape(&first.comparison.how.to_string())
+        escape(&first.comparison.how.to_string()),
+        escape(&about_pairs(report, &all))
     )
 }
 

@@ -112,6 +112,7 @@ fn rate(description: &Description) -> Option<Chart> {
         x: Side { title: unit.into(), log: false, label: plain, ends: (points[0].0, points[points.len() - 1].0) },
         y: Side { title: "per second".into(), log: false, label: plain, ends: (0.0, most * 1.05) },
         series: vec![Series { name: "arrivals per second".into(), mark: Mark::Line, points }],
+        beside: Vec::new(),
     })
 }
 
@@ -144,6 +145,7 @@ fn distribution(variable: &Variable) -> Option<Chart> {
         x: Side { title: axis_title(variable), log: true, label: label(variable), ends: (low, high) },
         y: Side { title: "share above".into(), log: true, label: plain, ends: (rarest, 1.0) },
         series,
+        beside: Vec::new(),
     })
 }
 
@@ -194,6 +196,7 @@ fn hill(variable: &Variable, tail: &Tail) -> Chart {
                 points: stable.to_vec(),
             },
         ],
+        beside: Vec::new(),
     }
 }
 
@@ -222,6 +225,7 @@ fn popularity(description: &Description) -> Option<Chart> {
         x: Side { title: "rank".into(), log: true, label: plain, ends: (1.0, ranks) },
         y: Side { title: "requests".into(), log: true, label: plain, ends: (0.5, most * 1.5) },
         series,
+        beside: Vec::new(),
     })
 }
 
@@ -238,6 +242,7 @@ fn cache(description: &Description) -> Option<Chart> {
         x: Side { title: "objects in the cache".into(), log: true, label: plain, ends: (1.0, most) },
         y: Side { title: "hit ratio".into(), log: false, label: plain, ends: (0.0, 1.0) },
         series: vec![Series { name: "LRU".into(), mark: Mark::Line, points }],
+        beside: Vec::new(),
     })
 }
 

@@ -9,8 +9,8 @@ use std::path::Path;
 use serde::Deserialize;
 use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
 use sojourn_model::Server;
-use sojourn_stats::{Dimension, Law, Span};
-use sojourn_traffic::{Arrivals, Classes, Closed, Open, Profile, Replay, Sizes, Traced, Workload};
+use sojourn_stats::{Dimension, Law, Span, quantity};
+use sojourn_traffic::{Arrivals, Classes, Closed, OfferedLoad, Open, Profile, Replay, Sizes, Traced, Workload};
 use toml::Spanned;
 
 pub(crate) use self::sessions::Sites;
@@ -24,6 +24,8 @@ const KINDS: &[&str] = &["open", "closed", "sessions", "session-file", "webstone
 pub(super) struct RawWorkload {
     pub(super) kind: Text,
     pub(super) arrivals: Option<Text>,
+    rate: Option<Text>,
+    utilization: Option<Spanned<f64>>,
     size: Option<Spanned<RawSize>>,
     classes: Option<Spanned<BTreeMap<String, Spanned<f64>>>>,
     pub(super) clients: Option<Spanned<RawClients>>,
@@ -184,8 +186,20 @@ impl Reader<'_> {
         let users: &[&str] = if raw.has_groups() { &["clients"] } else { &["users"] };
         let (known, needs): (&[&str], &[&str]) = match kind {
             "open" => (
-                &["arrivals", "profile", "classes", "secure", "size", "clients", "resolves", "patience", "http"],
-                &["arrivals"],
+                &[
+                    "arrivals",
+                    "rate",
+                    "utilization",
+                    "profile",
+                    "classes",
+                    "secure",
+                    "size",
+                    "clients",
+                    "resolves",
+                    "patience",
+                    "http",
+                ],
+                if raw.rate.is_some() || raw.utilization.is_some() { &[] } else { &["arrivals"] },
             ),
             "closed" => {
                 (&["users", "clients", "resolves", "think", "classes", "secure", "size", "patience", "http"], users)
@@ -200,8 +214,10 @@ impl Reader<'_> {
                 return Err(self.at(&raw.kind, "kind", &message));
             }
         };
-        let given: [(&str, Option<std::ops::Range<usize>>); 25] = [
+        let given: [(&str, Option<std::ops::Range<usize>>); 27] = [
             ("arrivals", raw.arrivals.as_ref().map(Spanned::span)),
+            ("rate", raw.rate.as_ref().map(Spanned::span)),
+            ("utilization", raw.utilization.as_ref().map(Spanned::span)),
             ("size", raw.size.as_ref().map(Spanned::span)),
             ("classes", raw.classes.as_ref().map(Spanned::span)),
             ("clients", raw.clients.as_ref().map(Spanned::span)),
@@ -358,8 +374,26 @@ impl Reader<'_> {
 
     /// Arrivals and their profile; the key has been checked for.
     pub(super) fn arrivals(&self, raw: &RawWorkload) -> Result<Arrivals, SpecError> {
-        let text = raw.arrivals.as_ref().expect("a kind that arrives needs the key");
-        let arrivals = Arrivals::parse(text.get_ref()).map_err(|e| self.at(text, "arrivals", &e.to_string()))?;
+        // Without a law, requests come at random.
+        let law = raw.arrivals.as_ref().map_or("exponential", |text| text.get_ref());
+        let at = |key: &str, offset: std::ops::Range<usize>, load: OfferedLoad| {
+            Arrivals::parse_at(law, load).map_err(|e| self.error(offset.start, key, &e.to_string()))
+        };
+        let arrivals = match (&raw.rate, &raw.utilization, &raw.arrivals) {
+            (Some(rate), Some(_), _) => {
+                return Err(self.at(rate, "rate", "it and `utilization` both say how fast requests come: give one"));
+            }
+            (Some(rate), None, _) => {
+                let read = quantity::parse(rate.get_ref(), Dimension::Rate);
+                let per_second = read.map_err(|e| self.at(rate, "rate", &e.to_string()))?;
+                at("rate", rate.span(), OfferedLoad::Rate(per_second))?
+            }
+            (None, Some(share), _) => at("utilization", share.span(), OfferedLoad::Utilization(*share.get_ref()))?,
+            (None, None, Some(text)) => {
+                Arrivals::parse(text.get_ref()).map_err(|e| self.at(text, "arrivals", &e.to_string()))?
+            }
+            (None, None, None) => unreachable!("a kind that arrives needs one of them"),
+        };
         let Some(text) = &raw.profile else { return Ok(arrivals) };
         let folder = self.file.parent().unwrap_or(Path::new(""));
         let profile =

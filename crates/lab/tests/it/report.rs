@@ -246,6 +246,20 @@ fn a_curve_comes_before_its_table() {
     }
     let html = render(&report);
     assert!(place(&html, "plot-sweep") < place(&html, "summary"));
+    // An amount is a number as well, whatever unit each is written in; a text is none.
+    let axis = |values: &[&str]| {
+        let mut report = report.clone();
+        report.settings = vec!["rtt".into()];
+        for (variant, value) in report.variants.iter_mut().zip(values.iter().cycle()) {
+            variant.settings = vec![("rtt".into(), (*value).into())];
+        }
+        let html = render(&report);
+        html.contains("id=\"plot-sweep\"").then(|| html.contains("rtt (s)"))
+    };
+    assert_eq!(axis(&["500 ms", "1 s", "2 s", "3 s"]), Some(true));
+    assert_eq!(axis(&["0.5", "1", "2", "3"]), Some(false));
+    assert_eq!(axis(&["500 ms", "1 s", "2 /s", "3 s"]), None);
+    assert_eq!(axis(&["random", "1", "2", "3"]), None);
 }
 
 #[test]

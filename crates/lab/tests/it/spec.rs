@@ -116,7 +116,7 @@ fn a_value_of_another_type_is_said_in_words() {
         ("face = \"gateway\"", "face = 3", "it is a text"),
         ("targets = { servers = 4 }", "targets = \"four\"", "it is a table, e.g. `{ key = 1 }`"),
         ("targets = { servers = 4 }", "targets = []", "it is a table, e.g. `{ key = 1 }`"),
-        ("by = [\"theory\", \"sim\"]", "by = \"sim\"", "it is a list, e.g. `[1, 2]`"),
+        ("by = [\"theory\", \"sim\"]", "by = \"sim\"", "it is a list, e.g. `[\"sim\"]`"),
         ("helpers = 16", "helpers = [16]", "invalid type: a list"),
     ];
     for (good, bad, right) in cases {
@@ -178,6 +178,18 @@ fn a_mistake_in_a_variation_has_the_line_of_the_variation() {
     }
 }
 
+/// What is wrong at a line only because of what a variant sets is said with the variant.
+#[test]
+fn a_line_that_is_wrong_in_one_variant_only_names_it() {
+    let text = format!(
+        "{FOUR_SERVERS}duration = \"60 s\"\n[[fault]]\nat = \"10 s\"\nserver = 4\nwhat = \"drained\"\n[vary]\nservers = [4, 2]\n"
+    );
+    let message = variants(&text, &[]).unwrap_err();
+    assert!(message.starts_with("x.toml:20: with servers = 2: server: there is no such server"), "{message}");
+    let message = variants(&text.replace("server = 4", "server = 5"), &[]).unwrap_err();
+    assert!(message.starts_with("x.toml:20: server: there is no such server"), "{message}");
+}
+
 #[test]
 fn a_tier_that_is_not_there_is_said_to_be_missing() {
     let (before, rest) = FOUR_SERVERS.split_once("[[system.tier]]").unwrap();
@@ -235,4 +247,71 @@ fn predictions_are_asked_for_by_name() {
     assert_eq!(experiment.run.predict, Some(sojourn_model::Knowledge::Demands));
     let message = variants(&told.replace("\"demands\"", "\"demand\""), &[]).unwrap_err();
     assert!(message.contains("predict") && message.contains("did you mean `demands`"), "{message}");
+}
+
+/// How fast requests come is a key of its own, whatever scale their law has.
+#[test]
+fn a_load_is_set_and_varied() {
+    let arrivals = |set: &[&str]| {
+        let variants = variants(FOUR_SERVERS, set).unwrap();
+        let sojourn_traffic::Workload::Open(open) = &variants[0].experiment.system().unwrap().workload else {
+            panic!("open")
+        };
+        (open.arrivals.rate().unwrap(), open.arrivals.law().unwrap().scv())
+    };
+    // 0.7 of the four servers are 374 /s.
+    let near = |(rate, scv): (f64, f64), wanted: (f64, f64)| {
+        assert!((rate / wanted.0 - 1.0).abs() < 0.01 && (scv - wanted.1).abs() < 1e-9, "{rate}, {scv} for {wanted:?}");
+    };
+    near(arrivals(&["utilization=0.35"]), (187.0, 1.0));
+    near(arrivals(&["rate=50 /s"]), (50.0, 1.0));
+    near(arrivals(&["workload.arrivals=erlang(k = 4)", "utilization=0.7"]), (374.0, 0.25));
+    near(arrivals(&["arrivals=erlang(k = 2, rate = 9 /s)", "rate=20 /s"]), (20.0, 0.5));
+    // The last word counts.
+    near(arrivals(&["rate=20 /s", "utilization=0.35"]), (187.0, 1.0));
+    near(arrivals(&["rate=20 /s", "arrivals=erlang(k = 2, rate = 9 /s)"]), (9.0, 0.5));
+
+    // Both ends of a range; the setting is a column, and the file's own scale is void.
+    let text = format!("{FOUR_SERVERS}[vary]\nutilization = \"0.5..0.9 step 0.2\"\n");
+    let labels = |text: &str| variants(text, &[]).unwrap().iter().map(Variant::label).collect::<Vec<_>>();
+    assert_eq!(labels(&text), ["utilization 0.5", "utilization 0.7", "utilization 0.9"]);
+    let text = format!("{FOUR_SERVERS}[vary]\nrate = [\"50 /s..60 /s step 10 /s\", \"100 /s\"]\n");
+    assert_eq!(labels(&text), ["50 /s", "60 /s", "100 /s"]);
+    // A law that varies does not undo a load that does.
+    let laws = "arrivals = [\"exponential(rate = 1 /s)\", \"erlang(k = 2)\"]";
+    for text in [format!("{laws}\nrate = [\"7 /s\"]"), format!("rate = [\"7 /s\"]\n{laws}")] {
+        for variant in variants(&format!("{FOUR_SERVERS}[vary]\n{text}\n"), &[]).unwrap() {
+            let sojourn_traffic::Workload::Open(open) = &variant.experiment.system().unwrap().workload else {
+                panic!("open")
+            };
+            assert!((open.arrivals.rate().unwrap() - 7.0).abs() < 1e-9, "{}", variant.label());
+        }
+    }
+}
+
+#[test]
+fn a_wrong_load_has_its_line() {
+    let cases = [
+        ("utilization = 0.5\nrate = \"5 /s\"", "x.toml:6: rate: it and `utilization` both say"),
+        ("utilization = 1.5", "x.toml:5: utilization: utilization 1.500 is not below 1"),
+        ("utilization = 0", "x.toml:5: utilization: it must be above 0"),
+        ("utilization = nan", "x.toml:5: utilization: it must be above 0"),
+        ("rate = \"5\"", "x.toml:5: rate: `5` has no unit"),
+        ("rate = \"900 /s\"", "x.toml:5: rate: utilization 1.684 is not below 1"),
+        ("arrivals = \"erlang(k = 2)\"", "x.toml:5: arrivals: "),
+        (
+            "arrivals = \"pareto(alpha = 1, min = 1 s)\"\nrate = \"1 /s\"",
+            "x.toml:6: rate: `pareto(alpha = 1, min = 1 s)`: it has no finite mean",
+        ),
+    ];
+    for (text, wanted) in cases {
+        let text = FOUR_SERVERS.replace("arrivals = \"exponential(utilization = 0.7)\"", text);
+        let message = variants(&text, &[]).unwrap_err();
+        assert!(message.starts_with(wanted), "{message}");
+    }
+    let vary = |text: &str| variants(&format!("{FOUR_SERVERS}[vary]\n{text}\n"), &[]).unwrap_err();
+    let twice = vary("policy = [\"random\", \"round-robin\", \"random\"]");
+    assert!(twice.contains("x.toml:18: vary: `policy` has `random` twice"), "{twice}");
+    let range = vary("utilization = \"0.9..0.5 step 0.1\"");
+    assert!(range.contains("x.toml:18: vary: `utilization`: `0.9..0.5 step 0.1`: a range goes up"), "{range}");
 }

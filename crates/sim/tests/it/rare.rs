@@ -83,6 +83,22 @@ fn a_run_goes_on_until_a_limit_is_decided() {
     assert!(!converged && high > 1e-9 && jobs > 10_000, "{jobs} requests: up to {high}");
 }
 
+/// A share near 0 that is far from its limit needs no interval of a few percent of itself; one near its limit does.
+#[test]
+fn a_run_ends_where_a_share_is_far_from_its_limit() {
+    let asked = |limit: f64| {
+        let metric = "abandoned_ratio".to_owned();
+        let control = Control { metrics: vec![metric.clone()], limits: vec![(metric, limit)], ..Control::default() };
+        let report = simulate(&impatient("constant(300 ms)"), &Control { max_jobs: 3_000_000, ..control }).unwrap();
+        (estimate(&report, "abandoned_ratio").clone(), report.jobs)
+    };
+    let (far, few) = asked(0.1);
+    let (near, many) = asked(0.0017);
+    let (low, high) = near.interval().unwrap();
+    assert!(few < 1_000_000 && 2 * few < many, "{few} and {many} requests");
+    assert!(far.interval().unwrap().1 < 0.01 && low < GIVEN_UP && GIVEN_UP < high, "{far:?}, {near:?}");
+}
+
 /// An atom, and any other percentile, is known no better than the histogram's bucket; where all took the same, exactly.
 #[test]
 fn a_percentile_is_not_known_better_than_its_bucket() {

@@ -114,7 +114,10 @@ fn quantiles_of_a_smooth_law_have_no_steps() {
             let read = histogram.quantile(p).expect("not empty");
             let (low, high, count) = histogram.buckets().find(|(_, high, _)| exact <= *high).expect("it was recorded");
             let off = read.abs_diff(exact) as f64 / (high - low) as f64;
-            assert!(off < 5.5 * 0.5 / (count as f64).sqrt(), "seed {seed}, p{p}: {read} for {exact}, {count} in the bucket");
+            assert!(
+                off < 5.5 * 0.5 / (count as f64).sqrt(),
+                "seed {seed}, p{p}: {read} for {exact}, {count} in the bucket"
+            );
             assert_eq!(histogram.quantile_ends(p), Some((read, read)), "seed {seed}, p{p}");
         }
     }

@@ -367,7 +367,7 @@ fn unanswered_in_one_line_that_says_why() {
     for (case, says) in [
         (
             Case::new(poisson, &fcfs(1), EXPONENTIAL(), None),
-            "utilisation is 1.5: its queue grows without end; arrivals must stay below 1 /s",
+            "utilization 1.5 is not below 1, so its queue never settles: stable below 1 /s",
         ),
         (Case::new(poisson, &fcfs(1), endless, None), "the law has no mean"),
         (Case::new(poisson, &[], EXPONENTIAL(), None), "a system without servers"),

@@ -124,14 +124,14 @@ pub(super) fn svg(width: f64, height: f64, title: &str, draw: impl FnOnce(&Canva
 }
 
 /// The page's style sheet for a drawing without a page, for light and dark backgrounds alike.
-const STYLE: &str = "text{font-family:sans-serif}.f-text{fill:#888}.f-muted{fill:#888}.f-grid{fill:#8884}\
-                     .f-paper{fill:#fff}.f-band{fill:#8882}.f-series-0{fill:#27c}.f-series-1{fill:#c52}.f-series-2{fill:#2a7}\
-                     .f-series-3{fill:#84a}.f-series-4{fill:#666}.f-series-5{fill:#888}.s-series-0{stroke:#27c}\
-                     .s-series-1{stroke:#c52}.s-series-2{stroke:#2a7}.s-series-3{stroke:#84a}.s-series-4{stroke:#666}\
-                     .s-series-5{stroke:#888}.f-series-6{fill:#a50}.f-series-7{fill:#b2a}.f-series-8{fill:#670}\
-                     .f-series-9{fill:#23a}.f-series-10{fill:#d47}.f-series-11{fill:#066}.s-series-6{stroke:#a50}\
-                     .s-series-7{stroke:#b2a}.s-series-8{stroke:#670}.s-series-9{stroke:#23a}.s-series-10{stroke:#d47}\
-                     .s-series-11{stroke:#066}polyline{fill:none}";
+const STYLE: &str = "text{font-family:sans-serif}.f-text{fill:#888}.f-muted{fill:#888}.f-grid{fill:#8884}.f-paper\
+                     {fill:#fff}.f-band{fill:#8882}.f-series-0{fill:#84a}.s-series-0{stroke:#84a}.f-series-1{fill\
+                     :#a50}.s-series-1{stroke:#a50}.f-series-2{fill:#23a}.s-series-2{stroke:#23a}.f-series-3{fill\
+                     :#b2a}.s-series-3{stroke:#b2a}.f-series-4{fill:#670}.s-series-4{stroke:#670}.f-series-5{fill\
+                     :#066}.s-series-5{stroke:#066}.f-series-6{fill:#d47}.s-series-6{stroke:#d47}.f-series-7{fill\
+                     :#888}.s-series-7{stroke:#888}.f-series-8{fill:#27c}.s-series-8{stroke:#27c}.f-series-9{fill\
+                     :#c52}.s-series-9{stroke:#c52}.f-series-10{fill:#2a7}.s-series-10{stroke:#2a7}.f-series-11{f\
+                     ill:#666}.s-series-11{stroke:#666}polyline{fill:none}";
 
 /// The same in a file of its own, with its size and its style sheet.
 pub(super) fn alone(width: f64, height: f64, title: &str, draw: impl FnOnce(&Canvas)) -> String {
@@ -215,8 +215,13 @@ impl Canvas<'_> {
         self.area.draw(&Circle::new(units(at), length(radius), ink.color(1.0).filled())).expect(IN_MEMORY);
     }
 
-    /// The engine's marker at `at`, with a halo so that it stands off what lies under it.
+    /// The engine's marker at `at` in its colour.
     pub(super) fn marker(&self, engine: Engine, at: (f64, f64), radius: f64, hollow: bool) {
+        self.mark(engine, Ink::Engine(engine), at, radius, hollow);
+    }
+
+    /// The engine's marker in any colour, with a halo so that it stands off what lies under it.
+    pub(super) fn mark(&self, engine: Engine, ink: Ink, at: (f64, f64), radius: f64, hollow: bool) {
         let shape = |radius: f64, style: ShapeStyle| {
             let (x, y) = at;
             let corner = |dx: f64, dy: f64| units((x + dx * radius, y + dy * radius));
@@ -235,7 +240,7 @@ impl Canvas<'_> {
             drawn.expect(IN_MEMORY);
         };
         shape(radius + 1.2, Ink::Paper.color(1.0).filled());
-        shape(radius, Ink::Engine(engine).color(1.0).filled());
+        shape(radius, ink.color(1.0).filled());
         if hollow {
             shape(radius - 1.6, Ink::Paper.color(1.0).filled());
         }

@@ -2,12 +2,14 @@
 
 use super::canvas::{Align, Axis, Canvas, Ink, alone, svg};
 use super::dots;
+use crate::report::Engine;
 use crate::report::html::{behind, escape};
 
 const TEXT: f64 = 12.0;
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 14.0;
-const TOP: f64 = 12.0;
+/// Above the plot: the title of the vertical axis.
+const TOP: f64 = 26.0;
 /// The part of the width that is the plot's height.
 const ASPECT: f64 = 0.58;
 /// Below the plot: tick labels and the title of the axis, then a row for each series.
@@ -26,6 +28,16 @@ pub(in crate::report) struct Chart {
     pub(in crate::report) x: Side,
     pub(in crate::report) y: Side,
     pub(in crate::report) series: Vec<Series>,
+    /// What is drawn beside the series, each in the colour of one of them.
+    pub(in crate::report) beside: Vec<Beside>,
+}
+
+/// A mark beside a series.
+pub(in crate::report) enum Beside {
+    /// An interval at a place along the axis.
+    Interval { series: usize, at: f64, low: f64, high: f64 },
+    /// An engine's number, hollow where it is not sure.
+    Marker { series: usize, engine: Engine, at: f64, value: f64, hollow: bool },
 }
 
 /// An axis.
@@ -66,7 +78,14 @@ impl Chart {
     }
 
     fn height(&self, width: f64) -> f64 {
-        TOP + width * ASPECT + BELOW + ROW * self.series.len() as f64
+        TOP + width * ASPECT + BELOW + ROW * (self.series.len() + usize::from(!self.engines().is_empty())) as f64
+    }
+
+    /// The engines that have marks beside the series.
+    fn engines(&self) -> Vec<Engine> {
+        let has =
+            |of: &Engine| self.beside.iter().any(|it| matches!(it, Beside::Marker { engine, .. } if engine == of));
+        Engine::ALL.into_iter().filter(has).collect()
     }
 
     fn on(&self, canvas: &Canvas, width: f64) {
@@ -77,10 +96,12 @@ impl Chart {
             canvas.bar((LEFT, at - 0.4), (right, at + 0.4), Ink::Grid, 1.0);
             canvas.text(&(self.y.label)(tick), (LEFT - 6.0, at), Align::Right, TEXT - 1.0, Ink::Muted);
         }
+        canvas.text(&self.y.title, (4.0, 10.0), Align::Left, TEXT - 1.0, Ink::Text);
         dots::x_axis(canvas, &x, TOP, bottom, if width < 400.0 { 4 } else { 7 }, self.x.label, &self.x.title);
         for (index, series) in self.series.iter().enumerate() {
             draw(canvas, series, ink(index), &x, &y);
         }
+        self.beside.iter().for_each(|it| it.draw(canvas, &x, &y));
         self.tell(canvas, (&x, bottom));
         for (index, series) in self.series.iter().enumerate() {
             let at = bottom + BELOW + ROW * index as f64;
@@ -90,6 +111,28 @@ impl Chart {
                 Mark::Band => canvas.bar((LEFT, at - 5.0), (LEFT + 22.0, at + 5.0), ink(index), 0.25),
             }
             canvas.text(&series.name, (LEFT + 30.0, at), Align::Left, TEXT - 0.5, Ink::Text);
+        }
+        for (index, engine) in self.engines().into_iter().enumerate() {
+            let at = (LEFT + 11.0 + 90.0 * index as f64, bottom + BELOW + ROW * self.series.len() as f64);
+            canvas.mark(engine, Ink::Muted, at, 4.0, false);
+            canvas.text(engine.name(), (at.0 + 19.0, at.1), Align::Left, TEXT - 0.5, Ink::Text);
+        }
+    }
+}
+
+impl Beside {
+    fn draw(&self, canvas: &Canvas, x: &Axis, y: &Axis) {
+        match *self {
+            Beside::Interval { series, at, low, high } => {
+                let (at, top, bottom, ink) = (x.at(at), y.at(high), y.at(low), ink(series));
+                canvas.bar((at - 0.6, top), (at + 0.6, bottom), ink, 1.0);
+                for end in [top, bottom] {
+                    canvas.bar((at - 3.0, end - 0.5), (at + 3.0, end + 0.5), ink, 1.0);
+                }
+            }
+            Beside::Marker { series, engine, at, value, hollow } => {
+                canvas.mark(engine, ink(series), (x.at(at), y.at(value)), 3.6, hollow);
+            }
         }
     }
 }
@@ -201,12 +244,17 @@ mod tests {
                     points: vec![(1.0, 2.0), (1.0, 3.0), (9.0, 2.0), (9.0, 3.0)],
                 },
             ],
+            beside: vec![
+                Beside::Interval { series: 1, at: 10.0, low: 5.0, high: 50.0 },
+                Beside::Marker { series: 1, engine: Engine::Theory, at: 10.0, value: 9.0, hollow: true },
+            ],
         };
         let text = chart.alone();
         assert!(text.starts_with("<svg xmlns=") && text.contains("<title>a &lt;b&gt;</title>"), "{text}");
         assert!(text.contains("<title>50: line 90</title>") && text.matches("<rect").count() > 2, "{text}");
         assert_eq!(text.matches("<circle").count(), 3, "two points and the legend's");
         assert_eq!(text.matches("<polyline").count(), 2, "the line and the legend's");
+        assert!(text.contains("<polygon") && text.contains("theory"), "{text}");
         assert!(text.contains("f-series-0") && text.contains("s-series-1") && text.contains("f-series-2"));
     }
 }

@@ -78,9 +78,9 @@ fn draw(
     }
     let title = if unit.is_empty() { "cost".to_owned() } else { format!("cost ({unit})") };
     dots::x_axis(canvas, x, TOP, BOTTOM, 6, |value| format!("{value}"), &title);
-    canvas.path(&[(LEFT, y.at(limit)), (width - 24.0, y.at(limit))], Ink::Series(5), 0.9, 1.2);
+    canvas.path(&[(LEFT, y.at(limit)), (width - 24.0, y.at(limit))], Ink::Series(7), 0.9, 1.2);
     for point in points {
-        let (at, ink) = ((x.at(point.cost), y.at(point.value)), Ink::Series(if point.meets { 2 } else { 3 }));
+        let (at, ink) = ((x.at(point.cost), y.at(point.value)), Ink::Series(if point.meets { 10 } else { 0 }));
         if let Some((low, high)) = point.interval.filter(|(low, _)| *low > 0.0) {
             canvas.bar((at.0 - 0.7, y.at(low)), (at.0 + 0.7, y.at(high)), ink, 0.6);
         }

@@ -1,17 +1,32 @@
-//! A metric over a setting that is a number (users, servers), as small multiples: one panel for each combination of the
-//! other settings, all on the same scale. Drawn where a number takes enough values to make a curve.
+//! Metrics over a setting that is a number (a load, users, servers, a time): a curve for each combination of the other settings,
+//! all in one panel, with the intervals of the simulator and the other engines' numbers beside it. Drawn where a number takes
+//! enough values to make a curve. More combinations than there are colours have a panel each, on the same scale.
+
+use sojourn_stats::{Dimension, Estimate, quantity};
 
 use super::canvas::{Align, Axis, Canvas, Ink, svg};
-use super::chart::{Chart, Mark, Series, Side};
+use super::chart::{Beside, Chart, Mark, Series, Side};
 use super::curves::{BOTTOM, HEIGHT, LEFT, NEAR, RIGHT, TEXT, TOP, WIDTH};
-use super::{Figure, MOST_VARIANTS, chart_figure, cut, dots, estimates_table, legend, panel};
+use super::{Figure, MOST_VARIANTS, apart, dots, estimates_table, figure_with, legend, panel};
 use crate::report::{Answers, Engine, VariantAnswers, compare, number};
 use crate::variants::label;
 
 /// Fewer values are better compared in the dot plots.
-const FEWEST_VALUES: usize = 4;
+const FEWEST_VALUES: usize = 3;
 /// From this factor between the ends on, an axis is logarithmic.
 const DECADES: f64 = 50.0;
+/// The most characters of a curve's name.
+const NAME: usize = 60;
+/// What is drawn over the setting, and its name on an axis.
+const METRICS: [(&str, &str); 2] =
+    [(compare::MEAN, "mean response time"), ("response_time_p99", "99th percentile of the response time")];
+
+/// A setting as an axis.
+struct Setting<'a> {
+    key: &'a str,
+    /// Its unit; empty of a plain number.
+    unit: &'static str,
+}
 
 /// The variants that differ only in the setting on the axis, in its order.
 struct Sweep<'a> {
@@ -19,31 +34,118 @@ struct Sweep<'a> {
     points: Vec<(f64, &'a VariantAnswers)>,
 }
 
-/// Mean response time over the number that takes most values; nothing where none takes enough.
+/// Response times over the number that takes most values; nothing where none takes enough.
 pub(super) fn figure(report: &Answers) -> String {
-    let Some(key) = axis_key(report) else { return String::new() };
-    let sweeps = sweeps(report, key);
-    let values = |metric: &str| -> Vec<f64> {
-        let points = sweeps.iter().flat_map(|sweep| &sweep.points);
-        let estimates =
-            points.flat_map(|(_, v)| Engine::ALL.into_iter().filter_map(|e| v.estimate(e, metric)?.value()));
-        estimates.filter(|value| *value > 0.0).collect()
+    let Some(setting) = axis(report) else { return String::new() };
+    let sweeps = sweeps(report, setting.key);
+    let title = match setting.unit {
+        "" => setting.key.to_owned(),
+        unit => format!("{} ({unit})", setting.key),
     };
-    let means = values(compare::MEAN);
+    if sweeps.len() > Ink::SERIES {
+        return panels(report, &sweeps, &title);
+    }
+    let figures = METRICS.iter().filter_map(|(metric, name)| {
+        let chart = together(&sweeps, &title, (metric, name))?;
+        let table = estimates_table(&chart.heading, &report.variants, &[(*metric).to_owned()]);
+        Some(figure_with(&chart, table))
+    });
+    figures.collect()
+}
+
+/// Whether values are told apart on a logarithmic axis only.
+fn spans_decades(least: f64, most: f64) -> bool {
+    least > 0.0 && most > DECADES * least
+}
+
+/// What an engine says of a metric that can be drawn on a logarithmic axis.
+fn known<'a>(variant: &'a VariantAnswers, engine: Engine, metric: &str) -> Option<(&'a Estimate, f64)> {
+    let estimate = variant.estimate(engine, metric)?;
+    Some((estimate, estimate.value().filter(|value| *value > 0.0)?))
+}
+
+/// All sweeps in one panel: curves of the engine that knows most of them, and the others' numbers beside; none where no engine
+/// has two numbers.
+fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str)) -> Option<Chart> {
+    let points = || sweeps.iter().flat_map(|sweep| &sweep.points);
+    let count = |engine: Engine| points().filter(|(_, of)| known(of, engine, metric).is_some()).count();
+    // The simulator, where others know as many: its numbers are the sharpest.
+    let engine = Engine::ALL.into_iter().max_by_key(|engine| (count(*engine), *engine == Engine::Sim))?;
+    let others: Vec<Engine> = Engine::ALL.into_iter().filter(|of| *of != engine && count(*of) > 0).collect();
+    let all = Engine::ALL.into_iter().flat_map(|engine| points().filter_map(move |(_, of)| known(of, engine, metric)));
+    let heights: Vec<f64> = all
+        .flat_map(|(estimate, value)| {
+            let (low, high) = estimate.interval().unwrap_or((value, value));
+            [value, if low > 0.0 { low } else { value }, high]
+        })
+        .collect();
+    let (least, most) = bounds(&points().map(|point| point.0).collect::<Vec<f64>>());
+    if count(engine) < 2 || most <= least {
+        return None;
+    }
+    let labels: Vec<&str> = sweeps.iter().map(|sweep| sweep.others.label.as_str()).collect();
+    let line = |(sweep, name): (&Sweep<'_>, String)| {
+        let on_it = |(at, of): &(f64, &VariantAnswers)| Some((*at, known(of, engine, metric)?.1));
+        let name = if name.is_empty() { engine.name().to_owned() } else { name };
+        Series { name, mark: Mark::Line, points: sweep.points.iter().filter_map(on_it).collect() }
+    };
+    let mut beside = Vec::new();
+    for (series, sweep) in sweeps.iter().enumerate() {
+        for (at, of) in &sweep.points {
+            let interval = known(of, engine, metric).and_then(|(estimate, _)| estimate.interval());
+            beside.extend(interval.map(|(low, high)| Beside::Interval { series, at: *at, low, high }));
+            for engine in others.iter().copied() {
+                let Some((estimate, value)) = known(of, engine, metric) else { continue };
+                let hollow = !matches!(estimate, Estimate::Exact { .. } | Estimate::Sampled { .. });
+                beside.push(Beside::Marker { series, engine, at: *at, value, hollow });
+            }
+        }
+    }
+    let log = spans_decades(least, most);
+    let side = |title: &str, log: bool, label: fn(f64) -> String, ends: (f64, f64)| Side {
+        title: title.to_owned(),
+        log,
+        label,
+        ends,
+    };
+    let with: Vec<&str> = others.iter().map(|engine| engine.name()).collect();
+    let with = if with.is_empty() { String::new() } else { format!(", and of {} as marks", with.join(" and ")) };
+    Some(Chart {
+        id: if metric == compare::MEAN { "sweep".into() } else { "sweep-p99".into() },
+        heading: format!("{}{} over the whole range", name[..1].to_uppercase(), &name[1..]),
+        caption: format!(
+            "The numbers of {} with their intervals{with}, over <code>{}</code>; the vertical axis is logarithmic.",
+            engine.name(),
+            super::escape(title)
+        ),
+        x: side(
+            title,
+            log,
+            |value| format!("{value}"),
+            (if log { least } else { (least - (most - least) / 20.0).max(0.0) }, most),
+        ),
+        y: side(name, true, dots::round_time, bounds(&heights)),
+        series: sweeps.iter().zip(apart(&labels, NAME)).map(line).collect(),
+        beside,
+    })
+}
+
+/// A panel for each sweep.
+fn panels(report: &Answers, sweeps: &[Sweep<'_>], title: &str) -> String {
+    let all = sweeps.iter().flat_map(|sweep| &sweep.points);
+    let means: Vec<f64> = all
+        .clone()
+        .flat_map(|(_, of)| Engine::ALL.into_iter().filter_map(|engine| Some(known(of, engine, compare::MEAN)?.1)))
+        .collect();
     let (lowest, highest) = bounds(&means);
-    let (least, most) = bounds(&sweeps.iter().flat_map(|s| s.points.iter().map(|p| p.0)).collect::<Vec<f64>>());
+    let (least, most) = bounds(&all.map(|point| point.0).collect::<Vec<f64>>());
     if means.is_empty() || most <= least {
         return String::new();
     }
     let shown: Vec<Engine> = Engine::ALL
         .into_iter()
-        .filter(|e| report.variants.iter().any(|v| v.estimate(*e, compare::MEAN).is_some()))
+        .filter(|engine| report.variants.iter().any(|of| of.estimate(*engine, compare::MEAN).is_some()))
         .collect();
-    let chart = together(&sweeps, key, (&shown, (least, most), (lowest, highest)));
-    // One panel says it all, where there is one engine and a colour for each.
-    if let Some(chart) = chart.as_ref().filter(|_| shown.len() == 1) {
-        return chart_figure(chart) + &estimates_table(&chart.heading, &report.variants, &[compare::MEAN.to_owned()]);
-    }
     let x = if spans_decades(least, most) {
         Axis::log(least, most, LEFT, RIGHT)
     } else {
@@ -51,90 +153,61 @@ pub(super) fn figure(report: &Answers) -> String {
     };
     let axes = (x, Axis::log(lowest, highest, BOTTOM, TOP));
     let drawings: Vec<String> =
-        sweeps.iter().take(MOST_VARIANTS).map(|sweep| panel(&sweep.others, &draw(sweep, key, &axes))).collect();
+        sweeps.iter().take(MOST_VARIANTS).map(|sweep| panel(&sweep.others, &draw(sweep, title, &axes))).collect();
     let rest = match sweeps.len().saturating_sub(MOST_VARIANTS) {
         0 => String::new(),
         rest => format!(" {rest} more combinations are not drawn; their numbers are in the tables."),
     };
-    let columns = match drawings.len() {
-        1 => "one",
-        2 | 4 => "two",
-        _ => "three",
-    };
     let caption = format!(
         "Mean response time (up, logarithmic) over <code>{}</code> (right). Every panel has the same scale.{rest}",
-        super::escape(key)
+        super::escape(title)
     );
-    let heading = if chart.is_some() { "By every engine" } else { "Over the whole range" };
+    let heading = "Over the whole range";
     let table = estimates_table(heading, &report.variants, &[compare::MEAN.to_owned()]);
-    let figure = Figure { id: "plot-sweep", heading, columns, legend: legend(&shown), drawings, caption, table };
-    chart.as_ref().map_or(String::new(), chart_figure) + &figure.html()
-}
-
-/// Whether values are told apart on a logarithmic axis only.
-fn spans_decades(least: f64, most: f64) -> bool {
-    least > 0.0 && most / least >= DECADES
-}
-
-/// All sweeps in one panel, by the engine that knows most of them; none of a single one, or of more than there are colours.
-fn together(
-    sweeps: &[Sweep<'_>],
-    key: &str,
-    (shown, (least, most), (lowest, highest)): (&[Engine], (f64, f64), (f64, f64)),
-) -> Option<Chart> {
-    let mean =
-        |engine: Engine, v: &VariantAnswers| v.estimate(engine, compare::MEAN)?.value().filter(|mean| *mean > 0.0);
-    let known = |engine: &Engine| {
-        let points = sweeps.iter().flat_map(|sweep| &sweep.points);
-        points.filter(|(_, variant)| mean(*engine, variant).is_some()).count()
-    };
-    // The simulator, where others know as many: its numbers are the sharpest.
-    let engine = shown.iter().copied().max_by_key(|engine| (known(engine), *engine == Engine::Sim))?;
-    if !(2..=Ink::SERIES).contains(&sweeps.len()) {
-        return None;
-    }
-    let line = |sweep: &Sweep<'_>| Series {
-        name: cut(&sweep.others.label, 60),
-        mark: Mark::Line,
-        points: sweep.points.iter().filter_map(|(at, variant)| Some((*at, mean(engine, variant)?))).collect(),
-    };
-    let log = spans_decades(least, most);
-    let side = |title: String, log: bool, label: fn(f64) -> String, ends: (f64, f64)| Side { title, log, label, ends };
-    Some(Chart {
-        id: "sweep".into(),
-        heading: "Over the whole range".into(),
-        caption: format!(
-            "Mean response time by {} over <code>{}</code>; the vertical axis is logarithmic.",
-            engine.name(),
-            super::escape(key)
-        ),
-        x: side(key.to_owned(), log, |value| format!("{value}"), (if log { least } else { 0.0 }, most)),
-        y: side("mean response time".into(), true, dots::round_time, (lowest, highest)),
-        series: sweeps.iter().map(line).collect(),
-    })
+    let (columns, legend) = ("three", legend(&shown));
+    Figure { id: "plot-sweep", heading, columns, legend, drawings, caption, table }.html()
 }
 
 fn bounds(values: &[f64]) -> (f64, f64) {
     values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(*value), high.max(*value)))
 }
 
-/// The setting that takes most values, all of them numbers.
-fn axis_key(report: &Answers) -> Option<&str> {
+/// The setting that takes most values, all of them numbers, or amounts of one kind.
+fn axis(report: &Answers) -> Option<Setting<'_>> {
     let values = |key: &str| {
-        let all = report.variants.iter().filter_map(|v| v.setting(key));
-        let mut numbers: Vec<f64> = all.map(str::parse).collect::<Result<_, _>>().ok()?;
-        numbers.sort_by(f64::total_cmp);
-        numbers.dedup();
-        Some(numbers.len())
+        let mut unit = None;
+        let mut places = Vec::new();
+        for value in report.variants.iter().filter_map(|of| of.setting(key)) {
+            let (place, of) = place(value)?;
+            if *unit.get_or_insert(of) != of {
+                return None;
+            }
+            places.push(place);
+        }
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        Some((places.len(), unit?))
     };
     let counted = report.settings.iter().filter_map(|key| Some((values(key)?, key.as_str())));
-    counted.filter(|(count, _)| *count >= FEWEST_VALUES).max_by_key(|(count, _)| *count).map(|(_, key)| key)
+    let most = counted.filter(|((count, _), _)| *count >= FEWEST_VALUES).max_by_key(|((count, _), _)| *count);
+    most.map(|((_, unit), key)| Setting { key, unit })
+}
+
+/// Where a value stands on an axis, and its unit: a plain number, a percentage, or an amount.
+fn place(value: &str) -> Option<(f64, &'static str)> {
+    match value.parse() {
+        Ok(number) => Some((number, "")),
+        Err(_) => {
+            let (amount, dimension) = quantity::parse_any(value).ok()?;
+            Some((amount, if dimension == Dimension::Number { "" } else { dimension.si_unit() }))
+        }
+    }
 }
 
 fn sweeps<'a>(report: &'a Answers, key: &str) -> Vec<Sweep<'a>> {
     let mut all: Vec<Sweep<'a>> = Vec::new();
     for variant in &report.variants {
-        let Some(x) = variant.setting(key).and_then(|value| value.parse().ok()) else { continue };
+        let Some((x, _)) = variant.setting(key).and_then(place) else { continue };
         let settings: Vec<(String, String)> = variant.settings.iter().filter(|(of, _)| of != key).cloned().collect();
         match all.iter_mut().find(|sweep| sweep.others.settings == settings) {
             Some(sweep) => sweep.points.push((x, variant)),
@@ -151,20 +224,20 @@ fn sweeps<'a>(report: &'a Answers, key: &str) -> Vec<Sweep<'a>> {
     all
 }
 
-fn draw(sweep: &Sweep<'_>, key: &str, (x, y): &(Axis, Axis)) -> String {
-    svg(WIDTH, HEIGHT, &format!("Mean response time over {key}: {}", sweep.others.label), |canvas: &Canvas| {
+fn draw(sweep: &Sweep<'_>, title: &str, (x, y): &(Axis, Axis)) -> String {
+    svg(WIDTH, HEIGHT, &format!("Mean response time over {title}: {}", sweep.others.label), |canvas: &Canvas| {
         for tick in y.ticks(6) {
             let at = y.at(tick);
             canvas.bar((LEFT, at - 0.4), (RIGHT, at + 0.4), Ink::Grid, 1.0);
             canvas.text(&dots::round_time(tick), (LEFT - 6.0, at), Align::Right, TEXT - 1.0, Ink::Muted);
         }
-        dots::x_axis(canvas, x, TOP, BOTTOM, 6, |value| format!("{value}"), key);
+        dots::x_axis(canvas, x, TOP, BOTTOM, 6, |value| format!("{value}"), title);
         for engine in Engine::ALL {
-            let value = |v: &VariantAnswers| v.estimate(engine, compare::MEAN)?.value().filter(|value| *value > 0.0);
-            let known: Vec<(f64, f64)> = sweep.points.iter().filter_map(|(at, v)| Some((*at, value(v)?))).collect();
+            let value = |of: &VariantAnswers| Some(known(of, engine, compare::MEAN)?.1);
+            let known: Vec<(f64, f64)> = sweep.points.iter().filter_map(|(at, of)| Some((*at, value(of)?))).collect();
             let points: Vec<(f64, f64)> = known.iter().map(|(at, value)| (x.at(*at), y.at(*value))).collect();
             for ((at, value), (left, top)) in known.iter().zip(&points) {
-                let told = format!("{key} {at}, {}: {}", engine.name(), number::quantity(*value, "s"));
+                let told = format!("{title} {at}, {}: {}", engine.name(), number::quantity(*value, "s"));
                 canvas.tell(&told, (left - NEAR, top - NEAR), (left + NEAR, top + NEAR));
             }
             if points.len() > 1 {

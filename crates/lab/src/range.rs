@@ -1,0 +1,116 @@
+//! Ranges of values, as `[vary]` and the choices of a plan write them: `"1..8"`, `"0.5..0.95 step 0.05"`, `"50 /s..200 /s step 50
+//! /s"`.
+
+use toml_edit::Value;
+
+/// More values than this are a mistake.
+pub(crate) const MOST: usize = 10_000;
+/// How a range is written, for messages.
+pub(crate) const FORM: &str = "`\"1..8\"`, `\"0.5..0.95 step 0.05\"` or `\"50 /s..200 /s step 50 /s\"`";
+
+/// The values of the range that `text` writes, both ends among them; none of another text. Without a step, ends are whole
+/// numbers, one apart.
+///
+/// # Errors
+/// What is wrong with it, where it is meant as a range: a step that is not above 0, ends in the wrong order, units that differ.
+pub(crate) fn values(text: &str) -> Option<Result<Vec<Value>, String>> {
+    let (low, rest) = text.split_once("..")?;
+    let (high, step) = match rest.split_once("step") {
+        Some((high, step)) => (high, Some(step)),
+        None => (rest, None),
+    };
+    let (low, high) = (Number::read(low)?, Number::read(high)?);
+    let step = match step {
+        Some(step) => Number::read(step)?,
+        None => Number { digits: 1, decimals: 0, unit: "" },
+    };
+    Some(between(text, [low, high, step]))
+}
+
+fn between(text: &str, all: [Number<'_>; 3]) -> Result<Vec<Value>, String> {
+    let decimals = all.iter().map(|number| number.decimals).max().unwrap_or(0);
+    let units: Vec<&str> = all.iter().map(|number| number.unit).filter(|unit| !unit.is_empty()).collect();
+    let unit = units.first().copied().unwrap_or("");
+    if units.iter().any(|other| *other != unit) {
+        return Err(format!("`{text}`: ends and step of a range have one unit"));
+    }
+    let [low, high, step] = all.map(|number| number.with(decimals));
+    let (Some(low), Some(high), Some(step)) = (low, high, step) else {
+        return Err(format!("`{text}`: too many digits for a range"));
+    };
+    if step <= 0 || high < low {
+        return Err(format!("`{text}`: a range goes up, by a step above 0: {FORM}"));
+    }
+    if (high - low) / step >= MOST as i64 {
+        return Err(format!("`{text}`: {} values are too many; at most {MOST}", (high - low) / step + 1));
+    }
+    let value = |digits: i64| {
+        let number = digits as f64 / 10f64.powi(decimals as i32);
+        match (unit, decimals) {
+            ("", 0) => Value::from(digits),
+            ("", _) => Value::from(number),
+            _ => Value::from(format!("{number} {unit}")),
+        }
+    };
+    Ok((0..=(high - low) / step).map(|number| value(low + number * step)).collect())
+}
+
+/// A decimal number, kept as its digits, so that steps add up without rounding.
+#[derive(Clone, Copy)]
+struct Number<'a> {
+    digits: i64,
+    decimals: u32,
+    unit: &'a str,
+}
+
+impl<'a> Number<'a> {
+    fn read(text: &'a str) -> Option<Number<'a>> {
+        let text = text.trim();
+        let of_number = |c: char| c.is_ascii_digit() || c == '.' || c == '-' || c == '+';
+        let (number, unit) = text.split_at(text.find(|c| !of_number(c)).unwrap_or(text.len()));
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        let is_fraction = fraction.chars().all(|c| c.is_ascii_digit());
+        let digits = format!("{whole}{fraction}").parse().ok().filter(|_| is_fraction)?;
+        Some(Number { digits, decimals: fraction.len() as u32, unit: unit.trim() })
+    }
+
+    /// Its digits with so many decimals.
+    fn with(self, decimals: u32) -> Option<i64> {
+        self.digits.checked_mul(10i64.checked_pow(decimals - self.decimals)?).filter(|digits| digits.abs() < 1 << 53)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Vec<String> {
+        let values = values(text).expect("a range").expect("a sound one");
+        values.iter().map(|value| value.to_string().trim().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_range_has_both_ends_and_no_rounding() {
+        assert_eq!(read("1..4"), ["1", "2", "3", "4"]);
+        assert_eq!(read("0.5..0.95 step 0.15"), ["0.5", "0.65", "0.8", "0.95"]);
+        assert_eq!(read("0..1 step 0.1").len(), 11);
+        assert_eq!(read("0.1 .. 0.7 step 0.2"), ["0.1", "0.3", "0.5", "0.7"]);
+        assert_eq!(read("-1..1 step 2"), ["-1", "1"]);
+        assert_eq!(read("50 /s..200 /s step 75 /s"), ["\"50 /s\"", "\"125 /s\"", "\"200 /s\""]);
+        assert_eq!(read("50..100 ms step 50"), ["\"50 ms\"", "\"100 ms\""]);
+        assert_eq!(read("7..7"), ["7"]);
+    }
+
+    #[test]
+    fn what_is_no_range_is_left_and_a_wrong_one_is_refused() {
+        for text in ["../models/a.toml", "random", "exponential(mean = 1..2)", "..", "1..x"] {
+            assert!(values(text).is_none(), "{text}");
+        }
+        for text in
+            ["5..1", "1..5 step 0", "1..5 step -1", "0..1 step 0.00001", "1 ms..5 s step 1 ms", "1..99999999999999999"]
+        {
+            let fault = values(text).expect("meant as a range").expect_err(text);
+            assert!(fault.contains(text), "{fault}");
+        }
+    }
+}
