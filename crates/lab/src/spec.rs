@@ -101,6 +101,8 @@ pub struct Run {
     pub duration: Option<Span>,
     /// Relative half-width and confidence that every mean must reach; none: exactly so many replications.
     pub precision: Option<Precision>,
+    /// The metrics that it is of; none: mean, p90 and p99 of the response time.
+    pub precise: Option<Vec<String>>,
     /// Requests after which the simulator stops asking for more precision.
     pub max_jobs: u64,
     /// Least number of replications.
@@ -427,13 +429,30 @@ impl Reader<'_> {
             Some(text) if text.get_ref() == "auto" => None,
             Some(text) => Some(self.span(text, "warm_up")?),
         };
-        let precision = match &raw.precision {
-            None => Some(Precision { relative: 0.05, confidence: 0.95 }),
-            Some(text) if text.get_ref() == "none" => None,
-            Some(text) => Some(parse_precision(text.get_ref()).ok_or_else(|| {
-                let right = "write it as `5% at 95%`: the interval's half-width, and its confidence; or `none`";
-                self.at(text, "precision", right)
-            })?),
+        let (precision, precise) = match &raw.precision {
+            None => (Some(Precision { relative: 0.05, confidence: 0.95 }), None),
+            Some(text) if text.get_ref() == "none" => (None, None),
+            Some(text) => {
+                let (width, of) = match text.get_ref().split_once(" of ") {
+                    Some((width, of)) => (width, Some(of)),
+                    None => (text.get_ref().as_str(), None),
+                };
+                let precision = parse_precision(width).ok_or_else(|| {
+                    let right = "write it as `5% at 95%`: the interval's half-width, and its confidence; also `5% at 95% of mean, \
+                                 p99`; or `none`";
+                    self.at(text, "precision", right)
+                })?;
+                let metric = |name: &str| {
+                    let metric = objective::full_name(name.trim());
+                    let known = ["mean", "p50", "p90", "p95", "p99", "p99.9", "throughput", "utilization"];
+                    let is_known = objective::dimension(&metric).is_some();
+                    is_known
+                        .then_some(metric)
+                        .ok_or_else(|| self.at(text, "precision", &unknown("metric", name.trim(), &known)))
+                };
+                let precise = of.map(|of| of.split(',').map(metric).collect::<Result<Vec<_>, _>>()).transpose()?;
+                (Some(precision), precise)
+            }
         };
         let simulated = raw.duration.as_ref().map(|text| self.span(text, "duration")).transpose()?;
         if simulated == Some(Span::ZERO) {
@@ -485,6 +504,7 @@ impl Reader<'_> {
             warm_up,
             duration: simulated,
             precision,
+            precise,
             max_jobs: max_jobs.unwrap_or(50_000_000),
             replications: replications.unwrap_or(10),
             predict: raw.predict.as_ref().map(|text| self.knowledge(text)).transpose()?,

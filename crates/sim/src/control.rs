@@ -21,7 +21,10 @@ pub struct Control {
     pub horizon: Option<Span>,
     /// How sharp the metrics must be; none: spend all of `max_jobs` (or the least number of replications of `horizon`).
     pub precision: Option<Precision>,
-    /// The metrics that must be sharp, besides `response_time_mean`, `response_time_p90` and `response_time_p99`.
+    /// The metrics that must be sharp, whatever else is asked for; none: `response_time_mean`, `response_time_p90`,
+    /// `response_time_p99`, and the mean of each chain of a network.
+    pub sharp: Option<Vec<String>>,
+    /// More metrics that must be.
     pub metrics: Vec<String>,
     /// Shares of which one must know on which side of a limit they are. What has no event, or nothing else, is never sharp.
     pub limits: Vec<(String, f64)>,
@@ -58,6 +61,7 @@ impl Default for Control {
             warm_up: WarmUp::Auto,
             horizon: None,
             precision: Some(Precision { relative: 0.05, confidence: 0.95 }),
+            sharp: None,
             metrics: Vec::new(),
             limits: Vec::new(),
             max_jobs: 50_000_000,

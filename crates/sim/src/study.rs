@@ -203,6 +203,9 @@ impl<'a, E: Replication> Study<'a, E> {
         let pool = pool(control)?;
         let outside = Outside::new(control, progress);
         let notes = std::mem::take(&mut subject.notes);
+        if let Some(sharp) = &control.sharp {
+            subject.always.clone_from(sharp);
+        }
         let mut study = Study {
             control,
             course,
@@ -509,7 +512,11 @@ pub(crate) fn pool(control: &Control) -> Result<Option<ThreadPool>, SimError> {
 
 /// The widest interval (half-width over number) of the metrics that must be sharp.
 pub(crate) fn widest(measures: &[Measure], control: &Control) -> f64 {
-    widest_of(measures, |metric| ALWAYS.contains(&metric) || control.metrics.iter().any(|of| of == metric))
+    let is_sharp = |metric: &str| match &control.sharp {
+        Some(sharp) => sharp.iter().any(|of| of == metric),
+        None => ALWAYS.contains(&metric),
+    };
+    widest_of(measures, |metric| is_sharp(metric) || control.metrics.iter().any(|of| of == metric))
 }
 
 fn widest_of(measures: &[Measure], asked: impl Fn(&str) -> bool) -> f64 {

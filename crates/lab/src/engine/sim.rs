@@ -22,6 +22,7 @@ pub(super) fn long_run(experiment: &Spec, conditions: &Conditions<'_>) -> Result
         warm_up: run.warm_up.map_or(WarmUp::Auto, WarmUp::Fixed),
         horizon: run.duration,
         precision: run.precision,
+        sharp: run.precise.clone(),
         metrics: experiment.objectives.iter().map(|objective| objective.metric.clone()).collect(),
         limits: experiment.objectives.iter().map(|objective| (objective.metric.clone(), objective.limit)).collect(),
         max_jobs: run.max_jobs,

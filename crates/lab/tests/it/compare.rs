@@ -62,7 +62,7 @@ fn replications_of_one_seed_are_pairs_and_others_samples() {
     let (a, b) = (replicated(1, &values), replicated(1, &[Some(9.0), None, Some(12.0)]));
     assert_eq!(how(&a, &b), How::Pairs(2), "what one of them lacks is no pair");
     assert_eq!(how(&a, &replicated(2, &values)), How::Samples(3, 3));
-    assert_eq!(how(&a, &replicated(1, &values[..2])), How::Samples(3, 2));
+    assert_eq!(how(&a, &replicated(1, &values[..2])), How::Pairs(2), "as far as both have one");
     assert_eq!(how(&a, &replicated(1, &[Some(9.0), None, None])), How::Estimates, "one pair has no interval");
     assert_eq!(how(&a, &run(1, &["random"])), How::Estimates);
     // Without an interval of the whole its replications say nothing.

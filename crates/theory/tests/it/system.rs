@@ -168,7 +168,7 @@ fn servers_of_different_speed_are_a_mixture() {
     agree(tail / 3.0, 0.01, 1e-12);
     let why = Case::new("exponential(rate = 3.3 /s)", &servers, EXPONENTIAL(), Some("random")).answer().unwrap_err();
     assert!(
-        why.to_string().contains("utilisation of a server is 1.1") && why.to_string().contains("below 3 /s"),
+        why.to_string().contains("utilization 1.1 of a server is not below 1") && why.to_string().contains("below 3 /s"),
         "{why}"
     );
 }
@@ -383,7 +383,7 @@ fn unanswered_in_one_line_that_says_why() {
         (Case::new(poisson, &mixed, EXPONENTIAL(), Some("least-connections")), "no formula for least-connections"),
         (
             Case::new("exponential(rate = 2.5 /s)", &fcfs(2), EXPONENTIAL(), Some("least-connections")),
-            "utilisation is 1.25",
+            "utilization 1.25 is not below 1",
         ),
     ] {
         let why = case.answer().expect_err(says).to_string();

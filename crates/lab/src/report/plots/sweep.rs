@@ -1,13 +1,15 @@
 //! Metrics over a setting that is a number (a load, users, servers, a time): a curve for each combination of the other settings,
 //! all in one panel, with the intervals of the simulator and the other engines' numbers beside it. Drawn where a number takes
-//! enough values to make a curve. More combinations than there are colours have a panel each, on the same scale.
+//! enough values to make a curve. Where there are more combinations than colours, one setting has the colours, the policy for
+//! one, and each combination of the others has a panel, on the same scale.
 
 use sojourn_stats::{Dimension, Estimate, quantity};
 
 use super::canvas::{Align, Axis, Canvas, Ink, svg};
 use super::chart::{Beside, Chart, Mark, Series, Side};
 use super::curves::{BOTTOM, HEIGHT, LEFT, NEAR, RIGHT, TEXT, TOP, WIDTH};
-use super::{Figure, MOST_VARIANTS, apart, dots, estimates_table, figure_with, legend, panel};
+use super::{Figure, MOST_VARIANTS, apart, dots, estimates_table, figure_with, panel};
+use crate::compare::compared_setting;
 use crate::report::{Answers, Engine, VariantAnswers, compare, number};
 use crate::variants::label;
 
@@ -62,6 +64,10 @@ fn spans_decades(least: f64, most: f64) -> bool {
 fn known<'a>(variant: &'a VariantAnswers, engine: Engine, metric: &str) -> Option<(&'a Estimate, f64)> {
     let estimate = variant.estimate(engine, metric)?;
     Some((estimate, estimate.value().filter(|value| *value > 0.0)?))
+}
+
+fn known_by_another(variant: &VariantAnswers, engine: Engine) -> bool {
+    Engine::ALL.into_iter().any(|other| other != engine && known(variant, other, compare::MEAN).is_some())
 }
 
 /// All sweeps in one panel: curves of the engine that knows most of them, and the others' numbers beside; none where no engine
@@ -130,42 +136,81 @@ fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str)) -> 
     })
 }
 
-/// A panel for each sweep.
+/// A panel for each combination of the settings but two: the one on the axis, and the one whose values are compared, such as the
+/// policy, which has a curve for each.
 fn panels(report: &Answers, sweeps: &[Sweep<'_>], title: &str) -> String {
-    let all = sweeps.iter().flat_map(|sweep| &sweep.points);
-    let means: Vec<f64> = all
-        .clone()
+    let compared = compared_setting(report).unwrap_or_default();
+    let mut values: Vec<&str> = sweeps.iter().filter_map(|sweep| sweep.others.setting(compared)).collect();
+    let mut seen = Vec::new();
+    values.retain(|value| {
+        !seen.contains(value) && {
+            seen.push(*value);
+            true
+        }
+    });
+    // One of too many colours tells nothing; each curve has a panel then.
+    let values = if values.len() <= Ink::SERIES { values } else { Vec::new() };
+    let rest_of = |sweep: &Sweep<'_>| -> Vec<(String, String)> {
+        let is_kept = |(key, _): &&(String, String)| values.is_empty() || key != compared;
+        sweep.others.settings.iter().filter(is_kept).cloned().collect()
+    };
+    let mut groups: Vec<(Vec<(String, String)>, Vec<&Sweep<'_>>)> = Vec::new();
+    for sweep in sweeps {
+        let rest = rest_of(sweep);
+        match groups.iter_mut().find(|(of, _)| *of == rest) {
+            Some((_, group)) => group.push(sweep),
+            None => groups.push((rest, vec![sweep])),
+        }
+    }
+    let points = || sweeps.iter().flat_map(|sweep| &sweep.points);
+    let means: Vec<f64> = points()
         .flat_map(|(_, of)| Engine::ALL.into_iter().filter_map(|engine| Some(known(of, engine, compare::MEAN)?.1)))
         .collect();
     let (lowest, highest) = bounds(&means);
-    let (least, most) = bounds(&all.map(|point| point.0).collect::<Vec<f64>>());
+    let (least, most) = bounds(&points().map(|point| point.0).collect::<Vec<f64>>());
     if means.is_empty() || most <= least {
         return String::new();
     }
-    let shown: Vec<Engine> = Engine::ALL
-        .into_iter()
-        .filter(|engine| report.variants.iter().any(|of| of.estimate(*engine, compare::MEAN).is_some()))
-        .collect();
     let x = if spans_decades(least, most) {
         Axis::log(least, most, LEFT, RIGHT)
     } else {
-        Axis::linear(0.0, most, LEFT, RIGHT)
+        Axis::linear((least - (most - least) / 20.0).max(0.0), most, LEFT, RIGHT)
     };
     let axes = (x, Axis::log(lowest, highest, BOTTOM, TOP));
-    let drawings: Vec<String> =
-        sweeps.iter().take(MOST_VARIANTS).map(|sweep| panel(&sweep.others, &draw(sweep, title, &axes))).collect();
-    let rest = match sweeps.len().saturating_sub(MOST_VARIANTS) {
+    let drawings: Vec<String> = groups
+        .iter()
+        .take(MOST_VARIANTS)
+        .map(|(rest, group)| {
+            let label = label(rest.iter().map(|(key, value)| (&**key, &**value)));
+            let of_panel = VariantAnswers { label, settings: rest.clone(), answers: Vec::new() };
+            let color = |sweep: &Sweep<'_>| {
+                let place = values.iter().position(|value| sweep.others.setting(compared) == Some(value));
+                Ink::Series(place.unwrap_or(0) as u8)
+            };
+            let curves: Vec<(&Sweep<'_>, Ink)> = group.iter().map(|sweep| (*sweep, color(sweep))).collect();
+            panel(&of_panel, &draw(&curves, title, &of_panel.label, &axes))
+        })
+        .collect();
+    let rest = match groups.len().saturating_sub(MOST_VARIANTS) {
         0 => String::new(),
         rest => format!(" {rest} more combinations are not drawn; their numbers are in the tables."),
     };
     let caption = format!(
-        "Mean response time (up, logarithmic) over <code>{}</code> (right). Every panel has the same scale.{rest}",
+        "Mean response time (up, logarithmic) over <code>{}</code> (right). Every panel has the same scale. Lines and circles are \
+         sim, diamonds theory, hollow where it is approximate.{rest}",
         super::escape(title)
     );
     let heading = "Over the whole range";
     let table = estimates_table(heading, &report.variants, &[compare::MEAN.to_owned()]);
-    let (columns, legend) = ("three", legend(&shown));
-    Figure { id: "plot-sweep", heading, columns, legend, drawings, caption, table }.html()
+    let colors: String = values
+        .iter()
+        .enumerate()
+        .map(|(number, value)| {
+            format!("<li><span class=\"swatch b-series-{number}\"></span>{}</li>", super::escape(value))
+        })
+        .collect();
+    let legend = format!("<ul class=\"legend\" aria-label=\"{}\">{colors}</ul>\n", super::escape(compared));
+    Figure { id: "plot-sweep", heading, columns: "three", legend, drawings, caption, table }.html()
 }
 
 fn bounds(values: &[f64]) -> (f64, f64) {
@@ -224,26 +269,31 @@ fn sweeps<'a>(report: &'a Answers, key: &str) -> Vec<Sweep<'a>> {
     all
 }
 
-fn draw(sweep: &Sweep<'_>, title: &str, (x, y): &(Axis, Axis)) -> String {
-    svg(WIDTH, HEIGHT, &format!("Mean response time over {title}: {}", sweep.others.label), |canvas: &Canvas| {
+/// Curves in one panel, each in its colour; each engine's numbers have its marker.
+fn draw(curves: &[(&Sweep<'_>, Ink)], title: &str, label: &str, (x, y): &(Axis, Axis)) -> String {
+    svg(WIDTH, HEIGHT, &format!("Mean response time over {title}: {label}"), |canvas: &Canvas| {
         for tick in y.ticks(6) {
             let at = y.at(tick);
             canvas.bar((LEFT, at - 0.4), (RIGHT, at + 0.4), Ink::Grid, 1.0);
             canvas.text(&dots::round_time(tick), (LEFT - 6.0, at), Align::Right, TEXT - 1.0, Ink::Muted);
         }
         dots::x_axis(canvas, x, TOP, BOTTOM, 6, |value| format!("{value}"), title);
-        for engine in Engine::ALL {
-            let value = |of: &VariantAnswers| Some(known(of, engine, compare::MEAN)?.1);
-            let known: Vec<(f64, f64)> = sweep.points.iter().filter_map(|(at, of)| Some((*at, value(of)?))).collect();
-            let points: Vec<(f64, f64)> = known.iter().map(|(at, value)| (x.at(*at), y.at(*value))).collect();
-            for ((at, value), (left, top)) in known.iter().zip(&points) {
-                let told = format!("{title} {at}, {}: {}", engine.name(), number::quantity(*value, "s"));
+        for ((sweep, ink), engine) in curves.iter().flat_map(|curve| Engine::ALL.map(|engine| (curve, engine))) {
+            let known = sweep.points.iter().filter_map(|(at, of)| Some((*at, known(of, engine, compare::MEAN)?)));
+            let known: Vec<(f64, (&Estimate, f64))> = known.collect();
+            let points: Vec<(f64, f64)> = known.iter().map(|(at, (_, value))| (x.at(*at), y.at(*value))).collect();
+            // Numbers of a formula are marks beside the curve that was simulated or measured, where there is one.
+            let others = sweep.points.iter().filter(|(_, of)| known_by_another(of, engine)).count();
+            if points.len() > 1 && (engine != Engine::Theory || others == 0) {
+                canvas.path(&points, *ink, 1.0, 1.5);
+            }
+            for ((at, (estimate, value)), (left, top)) in known.iter().zip(&points) {
+                let hollow = matches!(estimate, Estimate::Approximate { .. } | Estimate::WithoutInterval { .. });
+                canvas.mark(engine, *ink, (*left, *top), 2.4, hollow);
+                let value = number::quantity(*value, "s");
+                let told = format!("{}, {title} {at}, {}: {value}", sweep.others.label, engine.name());
                 canvas.tell(&told, (left - NEAR, top - NEAR), (left + NEAR, top + NEAR));
             }
-            if points.len() > 1 {
-                canvas.path(&points, Ink::Curve(engine), 1.0, 1.7);
-            }
-            points.iter().for_each(|at| canvas.marker(engine, *at, 2.6, false));
         }
     })
 }
