@@ -168,7 +168,8 @@ fn servers_of_different_speed_are_a_mixture() {
     agree(tail / 3.0, 0.01, 1e-12);
     let why = Case::new("exponential(rate = 3.3 /s)", &servers, EXPONENTIAL(), Some("random")).answer().unwrap_err();
     assert!(
-        why.to_string().contains("utilization 1.1 of a server is not below 1") && why.to_string().contains("below 3 /s"),
+        why.to_string().contains("utilization 1.1 of a server is not below 1")
+            && why.to_string().contains("below 3 /s"),
         "{why}"
     );
 }
