@@ -333,8 +333,8 @@ pub struct Within {
     pub replications: (usize, usize),
 }
 
-/// The setting by whose values variants are set beside each other: the first whose values are no numbers, such as a policy, or
-/// the first of all.
+/// The setting by whose values variants are set beside each other: a policy, else the first whose values are no numbers, or the
+/// first of all.
 pub fn compared_setting(run: &Answers) -> Option<&str> {
     let varied = |key: &&String| {
         let mut values = run.variants.iter().filter_map(|variant| variant.setting(key));
@@ -346,7 +346,8 @@ pub fn compared_setting(run: &Answers) -> Option<&str> {
         values.any(|value| value.parse::<f64>().is_err())
     };
     let mut keys = run.settings.iter().filter(varied);
-    keys.clone().find(are_names).or_else(|| keys.next()).map(String::as_str)
+    let policy = keys.clone().find(|key| *key == "policy" || key.ends_with(".policy"));
+    policy.or_else(|| keys.clone().find(are_names)).or_else(|| keys.next()).map(String::as_str)
 }
 
 /// The variants of a run that are equal but for `key`, in the order of the run, with what they have in common.

@@ -2,7 +2,7 @@
 
 /// What other programs and textbooks call a thing, letters and digits only, and its name here: nginx's `least_conn`,
 /// HAProxy's `leastconn`, Envoy's `LEAST_REQUEST`, which draws two, and so on.
-const ELSEWHERE: [(&str, &str); 21] = [
+const ELSEWHERE: [(&str, &str); 25] = [
     ("poisson", "exponential"),
     ("markovian", "exponential"),
     ("deterministic", "constant"),
@@ -12,6 +12,10 @@ const ELSEWHERE: [(&str, &str); 21] = [
     ("leastconn", "least-connections"),
     ("leastconnection", "least-connections"),
     ("jsq", "least-connections"),
+    ("joinshortestqueue", "least-connections"),
+    ("jointheshortestqueue", "least-connections"),
+    ("shortestqueue", "least-connections"),
+    ("leastloaded", "least-connections"),
     ("leastrequest", "power-of-d"),
     ("p2c", "power-of-d"),
     ("poweroftwo", "power-of-d"),

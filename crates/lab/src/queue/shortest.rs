@@ -57,10 +57,15 @@ impl Shortest {
 
     /// The laws of the jobs; refuses what only one queue has.
     fn laws<'a>(&self, settings: &'a QueueSettings) -> Result<(Arrivals, Law, &'a str), SpecError> {
-        let asks_more = !settings.sizes.is_empty() || settings.all || settings.predict.is_some();
+        let asks_more = !settings.sizes.is_empty()
+            || settings.all
+            || settings.predict.is_some()
+            || settings.trace.is_some()
+            || settings.warm_up.is_some();
         let (Some(arrivals), Some(service), false) = (&settings.arrivals, &settings.service, asks_more) else {
             return Err(wrong(format!(
-                "{}: queues side by side take --arrivals and --service; no classes, trace, sizes or predictions",
+                "{}: queues side by side take --arrivals and --service; no classes, trace, sizes or predictions, and no warm-up, \
+                 whose end is found by MSER-5",
                 settings.queue
             )));
         };

@@ -10,6 +10,7 @@ fn misspellings_find_their_name() {
         ("Random", Some("random")),
         ("randmo", Some("random")),
         ("least_connection", Some("least-connections")),
+        ("join-shortest-queue", Some("least-connections")),
         ("least", Some("least-connections")),
         ("round", None),
         ("fastest", None),
