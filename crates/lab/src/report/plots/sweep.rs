@@ -10,6 +10,7 @@ use super::chart::{Beside, Chart, Mark, Series, Side};
 use super::curves::{BOTTOM, HEIGHT, LEFT, NEAR, RIGHT, TEXT, TOP, WIDTH};
 use super::{Figure, MOST_VARIANTS, apart, dots, estimates_table, figure_with, panel};
 use crate::compare::compared_setting;
+use crate::report::html::escape;
 use crate::report::{Answers, Engine, VariantAnswers, compare, number};
 use crate::variants::label;
 
@@ -122,7 +123,7 @@ fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str)) -> 
         caption: format!(
             "The numbers of {} with their intervals{with}, over <code>{}</code>; the vertical axis is logarithmic.",
             engine.name(),
-            super::escape(title)
+            escape(title)
         ),
         x: side(
             title,
@@ -136,80 +137,74 @@ fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str)) -> 
     })
 }
 
+/// What is drawn in one panel: the curves of variants that are equal but for the settings on the axis and of the colours.
+struct Panel<'a> {
+    of: VariantAnswers,
+    curves: Vec<(&'a Sweep<'a>, Ink)>,
+}
+
+/// Sweeps by panel: each value of `compared` has a colour, by its place in `values`; without any, each sweep has a panel.
+fn by_panel<'a>(sweeps: &'a [Sweep<'a>], compared: &str, values: &[&str]) -> Vec<Panel<'a>> {
+    let mut panels: Vec<Panel<'a>> = Vec::new();
+    for sweep in sweeps {
+        let is_kept = |(key, _): &&(String, String)| values.is_empty() || key != compared;
+        let settings: Vec<(String, String)> = sweep.others.settings.iter().filter(is_kept).cloned().collect();
+        let place = values.iter().position(|value| sweep.others.setting(compared) == Some(value));
+        let curve = (sweep, Ink::Series(place.unwrap_or(0) as u8));
+        match panels.iter_mut().find(|panel| panel.of.settings == settings) {
+            Some(panel) => panel.curves.push(curve),
+            None => {
+                let label = label(settings.iter().map(|(key, value)| (&**key, &**value)));
+                panels.push(Panel { of: VariantAnswers { label, settings, answers: Vec::new() }, curves: vec![curve] });
+            }
+        }
+    }
+    panels
+}
+
 /// A panel for each combination of the settings but two: the one on the axis, and the one whose values are compared, such as the
 /// policy, which has a curve for each.
 fn panels(report: &Answers, sweeps: &[Sweep<'_>], title: &str) -> String {
     let compared = compared_setting(report).unwrap_or_default();
-    let mut values: Vec<&str> = sweeps.iter().filter_map(|sweep| sweep.others.setting(compared)).collect();
-    let mut seen = Vec::new();
-    values.retain(|value| {
-        !seen.contains(value) && {
-            seen.push(*value);
-            true
+    let mut values: Vec<&str> = Vec::new();
+    for value in sweeps.iter().filter_map(|sweep| sweep.others.setting(compared)) {
+        if !values.contains(&value) {
+            values.push(value);
         }
-    });
-    // One of too many colours tells nothing; each curve has a panel then.
-    let values = if values.len() <= Ink::SERIES { values } else { Vec::new() };
-    let rest_of = |sweep: &Sweep<'_>| -> Vec<(String, String)> {
-        let is_kept = |(key, _): &&(String, String)| values.is_empty() || key != compared;
-        sweep.others.settings.iter().filter(is_kept).cloned().collect()
-    };
-    let mut groups: Vec<(Vec<(String, String)>, Vec<&Sweep<'_>>)> = Vec::new();
-    for sweep in sweeps {
-        let rest = rest_of(sweep);
-        match groups.iter_mut().find(|(of, _)| *of == rest) {
-            Some((_, group)) => group.push(sweep),
-            None => groups.push((rest, vec![sweep])),
-        }
+    }
+    if values.len() > Ink::SERIES {
+        values.clear();
     }
     let points = || sweeps.iter().flat_map(|sweep| &sweep.points);
-    let means: Vec<f64> = points()
-        .flat_map(|(_, of)| Engine::ALL.into_iter().filter_map(|engine| Some(known(of, engine, compare::MEAN)?.1)))
-        .collect();
-    let (lowest, highest) = bounds(&means);
+    let of_engine = |of| Engine::ALL.into_iter().filter_map(move |engine| Some(known(of, engine, compare::MEAN)?.1));
+    let (lowest, highest) = bounds(&points().flat_map(|(_, of)| of_engine(of)).collect::<Vec<f64>>());
     let (least, most) = bounds(&points().map(|point| point.0).collect::<Vec<f64>>());
-    if means.is_empty() || most <= least {
+    if highest < lowest || most <= least {
         return String::new();
     }
-    let x = if spans_decades(least, most) {
-        Axis::log(least, most, LEFT, RIGHT)
-    } else {
-        Axis::linear((least - (most - least) / 20.0).max(0.0), most, LEFT, RIGHT)
+    let x = match spans_decades(least, most) {
+        true => Axis::log(least, most, LEFT, RIGHT),
+        false => Axis::linear((least - (most - least) / 20.0).max(0.0), most, LEFT, RIGHT),
     };
     let axes = (x, Axis::log(lowest, highest, BOTTOM, TOP));
-    let drawings: Vec<String> = groups
-        .iter()
-        .take(MOST_VARIANTS)
-        .map(|(rest, group)| {
-            let label = label(rest.iter().map(|(key, value)| (&**key, &**value)));
-            let of_panel = VariantAnswers { label, settings: rest.clone(), answers: Vec::new() };
-            let color = |sweep: &Sweep<'_>| {
-                let place = values.iter().position(|value| sweep.others.setting(compared) == Some(value));
-                Ink::Series(place.unwrap_or(0) as u8)
-            };
-            let curves: Vec<(&Sweep<'_>, Ink)> = group.iter().map(|sweep| (*sweep, color(sweep))).collect();
-            panel(&of_panel, &draw(&curves, title, &of_panel.label, &axes))
-        })
-        .collect();
-    let rest = match groups.len().saturating_sub(MOST_VARIANTS) {
+    let all = by_panel(sweeps, compared, &values);
+    let drawings = all.iter().take(MOST_VARIANTS).map(|one| panel(&one.of, &draw(one, title, &axes))).collect();
+    let rest = match all.len().saturating_sub(MOST_VARIANTS) {
         0 => String::new(),
         rest => format!(" {rest} more combinations are not drawn; their numbers are in the tables."),
     };
     let caption = format!(
         "Mean response time (up, logarithmic) over <code>{}</code> (right). Every panel has the same scale. Lines and circles are \
          sim, diamonds theory, hollow where it is approximate.{rest}",
-        super::escape(title)
+        escape(title)
     );
     let heading = "Over the whole range";
     let table = estimates_table(heading, &report.variants, &[compare::MEAN.to_owned()]);
-    let colors: String = values
-        .iter()
-        .enumerate()
-        .map(|(number, value)| {
-            format!("<li><span class=\"swatch b-series-{number}\"></span>{}</li>", super::escape(value))
-        })
-        .collect();
-    let legend = format!("<ul class=\"legend\" aria-label=\"{}\">{colors}</ul>\n", super::escape(compared));
+    let color = |(number, value): (usize, &&str)| {
+        format!("<li><span class=\"swatch b-series-{number}\"></span>{}</li>", escape(value))
+    };
+    let colors: String = values.iter().enumerate().map(color).collect();
+    let legend = format!("<ul class=\"legend\" aria-label=\"{}\">{colors}</ul>\n", escape(compared));
     Figure { id: "plot-sweep", heading, columns: "three", legend, drawings, caption, table }.html()
 }
 
@@ -269,16 +264,16 @@ fn sweeps<'a>(report: &'a Answers, key: &str) -> Vec<Sweep<'a>> {
     all
 }
 
-/// Curves in one panel, each in its colour; each engine's numbers have its marker.
-fn draw(curves: &[(&Sweep<'_>, Ink)], title: &str, label: &str, (x, y): &(Axis, Axis)) -> String {
-    svg(WIDTH, HEIGHT, &format!("Mean response time over {title}: {label}"), |canvas: &Canvas| {
+/// The curves of a panel, each in its colour; each engine's numbers have its marker.
+fn draw(panel: &Panel<'_>, title: &str, (x, y): &(Axis, Axis)) -> String {
+    svg(WIDTH, HEIGHT, &format!("Mean response time over {title}: {}", panel.of.label), |canvas: &Canvas| {
         for tick in y.ticks(6) {
             let at = y.at(tick);
             canvas.bar((LEFT, at - 0.4), (RIGHT, at + 0.4), Ink::Grid, 1.0);
             canvas.text(&dots::round_time(tick), (LEFT - 6.0, at), Align::Right, TEXT - 1.0, Ink::Muted);
         }
         dots::x_axis(canvas, x, TOP, BOTTOM, 6, |value| format!("{value}"), title);
-        for ((sweep, ink), engine) in curves.iter().flat_map(|curve| Engine::ALL.map(|engine| (curve, engine))) {
+        for ((sweep, ink), engine) in panel.curves.iter().flat_map(|curve| Engine::ALL.map(|engine| (curve, engine))) {
             let known = sweep.points.iter().filter_map(|(at, of)| Some((*at, known(of, engine, compare::MEAN)?)));
             let known: Vec<(f64, (&Estimate, f64))> = known.collect();
             let points: Vec<(f64, f64)> = known.iter().map(|(at, (_, value))| (x.at(*at), y.at(*value))).collect();
