@@ -438,8 +438,8 @@ impl Reader<'_> {
                     None => (text.get_ref().as_str(), None),
                 };
                 let precision = parse_precision(width).ok_or_else(|| {
-                    let right = "write it as `5% at 95%`: the interval's half-width, and its confidence; also `5% at 95% of mean, \
-                                 p99`; or `none`";
+                    let right = "write it as `5% at 95%`: the interval's half-width, and its confidence; \
+                                 also `5% at 95% of mean, p99`; or `none`";
                     self.at(text, "precision", right)
                 })?;
                 let metric = |name: &str| {

@@ -55,7 +55,7 @@ struct Simulation {
     /// How many times faster the requests of the trace come
     #[arg(long, value_name = "X", default_value_t = 1.0, requires = "trace")]
     speed: f64,
-    /// Jobs at the start that are not counted [default: a tenth of those drawn, none of a trace; with JSQ their end is found by MSER-5]
+    /// Jobs at the start that are not counted [default: a tenth of those drawn, none of a trace, by MSER-5 with JSQ]
     #[arg(long, value_name = "N", value_parser = count)]
     warm_up: Option<u64>,
     /// Seed of the jobs drawn

@@ -2,9 +2,9 @@
 //!
 //! Every octave has 128 buckets, so a quantile is off by at most 1/256 (0.4 %) of itself, over the whole of u64, in
 //! 59 kB; below 256 it is exact. Numbers of a smooth law are read far better than that, by interpolation in the bucket: a
-//! grid of steps would be wider than the intervals of a long run. Recording is a shift and five additions: 1.6 ns where the crate hdrhistogram, whose
-//! adjustable range must be checked, took 3.6 ns (one busy core). Mean, minimum and maximum are kept exactly, not read
-//! from the buckets. The idea is Tene's HdrHistogram.
+//! grid of steps would be wider than the intervals of a long run. Recording is a shift and five additions: 1.6 ns
+//! where the crate hdrhistogram, whose adjustable range must be checked, took 3.6 ns (one busy core). Mean, minimum and
+//! maximum are kept exactly, not read from the buckets. The idea is Tene's HdrHistogram.
 
 use serde::{Deserialize, Serialize};
 

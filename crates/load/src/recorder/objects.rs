@@ -173,8 +173,6 @@ impl Tally {
         let alike = alike(&measures[0].estimate, &self.response());
         let together =
             |parts: &[(f64, f64)]| clump(&parts.iter().map(|part| (part.0 as u64, part.1 as u64)).collect::<Vec<_>>());
-        // How slow a page is hangs together with how slow the one before was.
-        let as_times = |_: &[(f64, f64)]| alike;
 
         let of_planned = |of: fn(&Counts) -> u64| {
             let parts: Vec<(f64, f64)> =
@@ -184,27 +182,28 @@ impl Tally {
         measures.push(Measure::new("error_ratio", "1", of_planned(|counts| counts.wrong())));
         let abandoned = if may_leave { of_planned(|counts| counts.abandoned) } else { never(measured.planned) };
         measures.push(Measure::new("abandoned_ratio", "1", abandoned));
-        let of_over = |of: &dyn Fn(&Window) -> u64, together: &dyn Fn(&[(f64, f64)]) -> f64| {
+        // How slow a page is hangs together with how slow the one before was.
+        let of_over = |of: &dyn Fn(&Window) -> u64, as_times: bool| {
             let over = |window: &Window| window.counts.planned - window.counts.unfinished;
             let parts: Vec<(f64, f64)> =
                 windows.iter().map(|window| (of(window) as f64, over(window) as f64)).collect();
-            share(&parts, measured.planned - measured.unfinished, together(&parts))
+            share(&parts, measured.planned - measured.unfinished, if as_times { alike } else { together(&parts) })
         };
-        let denied = of_over(&|window| window.counts.refused + window.counts.timeout, &together);
+        let denied = of_over(&|window| window.counts.refused + window.counts.timeout, false);
         measures.push(Measure::new("denied_ratio", "1", denied));
         for (name, of) in [
             ("quality", (|window| window.plain) as fn(&Window) -> [u64; 2]),
             ("quality_incremental", |window| window.incremental),
         ] {
             let over = |window: &Window| window.counts.planned - window.counts.unfinished;
-            measures.push(Measure::new(format!("{name}_high"), "1", of_over(&|window| of(window)[0], &as_times)));
+            measures.push(Measure::new(format!("{name}_high"), "1", of_over(&|window| of(window)[0], true)));
             measures.push(Measure::new(
                 format!("{name}_average"),
                 "1",
-                of_over(&|window| of(window)[1] - of(window)[0], &as_times),
+                of_over(&|window| of(window)[1] - of(window)[0], true),
             ));
             // A page that never came whole is as low as one that came too late.
-            let low = of_over(&|window| over(window) - of(window)[1], &as_times);
+            let low = of_over(&|window| over(window) - of(window)[1], true);
             measures.push(Measure::new(format!("{name}_low"), "1", low));
         }
         measures

@@ -189,8 +189,8 @@ impl Kind {
         }
     }
 
-    /// As many values, which are those of [`Kind::sample`] one after another. What follows the draws is a loop by itself, of which
-    /// the compiler makes vector code.
+    /// As many values, which are those of [`Kind::sample`] one after another. What follows the draws is a loop by itself,
+    /// of which the compiler makes vector code.
     pub(super) fn fill(&self, out: &mut [f64], stream: &mut Stream) {
         match *self {
             Kind::Constant(value) => out.fill(value),

@@ -308,7 +308,7 @@ fn of_laws_that_are_all_wrong_the_nearest_is_written() {
 #[test]
 fn a_profile_is_as_fine_as_the_time_covered_allows() {
     let of = |seconds: u32| {
-        let count = |second: u32| if second / 60 % 2 == 0 { 5 } else { 30 };
+        let count = |second: u32| if (second / 60).is_multiple_of(2) { 5 } else { 30 };
         let text: String = (0..seconds)
             .flat_map(|second| (0..count(second)).map(move |n| line(second, "/a", 100 + 7 * (n + second % 13) as u64)))
             .collect();

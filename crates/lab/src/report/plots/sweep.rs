@@ -194,8 +194,8 @@ fn panels(report: &Answers, sweeps: &[Sweep<'_>], title: &str) -> String {
         rest => format!(" {rest} more combinations are not drawn; their numbers are in the tables."),
     };
     let caption = format!(
-        "Mean response time (up, logarithmic) over <code>{}</code> (right). Every panel has the same scale. Lines and circles are \
-         sim, diamonds theory, hollow where it is approximate.{rest}",
+        "Mean response time (up, logarithmic) over <code>{}</code> (right). Every panel has the same scale. Lines and \
+         circles are sim, diamonds theory, hollow where it is approximate.{rest}",
         escape(title)
     );
     let heading = "Over the whole range";
