@@ -10,6 +10,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use sojourn_stats::measure::NoInterval;
 use sojourn_stats::{Batches, Histogram, Measure, Span, Stream, Time};
@@ -84,6 +85,14 @@ pub(crate) trait Replication: Send + Sized {
         }
         self.settle_books();
         over
+    }
+
+    /// So many are played side by side, where there are as many.
+    const SIDE_BY_SIDE: usize = 1;
+
+    /// As [`Replication::run_until`] for each of `group` that has a number.
+    fn run_together(group: &mut [Self], until: &[Option<u64>]) -> Vec<bool> {
+        group.iter_mut().zip(until).map(|(one, until)| until.is_some_and(|ended| one.run_until(ended))).collect()
     }
 
     /// The response times measured by all of `replications`.
@@ -250,17 +259,12 @@ impl<'a, E: Replication> Study<'a, E> {
         let mut length = if self.control.precision.is_some() { floor.min(budget) } else { budget };
         loop {
             self.outside.planned = (length * self.replications.len() as u64).max(self.jobs_so_far());
-            self.play(|engine, outside| {
-                while engine.measured() < length && engine.ended() < budget && !outside.cancelled() {
-                    let before = engine.ended();
-                    let chunk = CHUNK.min(length - engine.measured()).min(budget - before);
-                    let over = engine.run_until(before + chunk);
-                    outside.report(engine.ended() - before);
-                    if over {
-                        break;
-                    }
-                }
-            });
+            let step = |engine: &E| {
+                let (measured, ended) = (engine.measured(), engine.ended());
+                let chunk = CHUNK.min(length.saturating_sub(measured)).min(budget.saturating_sub(ended));
+                (chunk > 0).then_some(ended + chunk)
+            };
+            play_groups(self.pool.as_ref(), &mut self.replications, |group| in_steps(group, &self.outside, step));
             self.check_room()?;
             let Some(growth) = self.judge() else { return Ok(()) };
             let spent = self.replications.iter().all(|engine| engine.ended() >= budget || engine.measured() < length);
@@ -289,17 +293,8 @@ impl<'a, E: Replication> Study<'a, E> {
             let each = self.jobs_so_far() / played.max(1) as u64;
             self.outside.planned = each * self.replications.len() as u64;
             let (_, fresh) = self.replications.split_at_mut(played);
-            let outside = &self.outside;
-            play(self.pool.as_ref(), fresh, |engine| {
-                while !outside.cancelled() {
-                    let before = engine.ended();
-                    let over = engine.run_until(before + CHUNK);
-                    outside.report(engine.ended() - before);
-                    if over {
-                        break;
-                    }
-                }
-            });
+            let step = |engine: &E| Some(engine.ended() + CHUNK);
+            play_groups(self.pool.as_ref(), fresh, |group| in_steps(group, &self.outside, step));
             played = self.replications.len();
             self.check_room()?;
             let Some(growth) = self.judge() else { return Ok(()) };
@@ -318,11 +313,6 @@ impl<'a, E: Replication> Study<'a, E> {
             }
             self.engage(wanted.min(most) as usize)?;
         }
-    }
-
-    fn play(&mut self, one: impl Fn(&mut E, &Outside<'_>) + Sync + Send) {
-        let outside = &self.outside;
-        play(self.pool.as_ref(), &mut self.replications, |engine| one(engine, outside));
     }
 
     /// Refuses a run in which requests found no room.
@@ -570,6 +560,35 @@ pub(crate) fn play<E: Send>(pool: Option<&ThreadPool>, engines: &mut [E], one: i
     match pool {
         None => engines.iter_mut().for_each(one),
         Some(pool) => pool.install(|| engines.par_iter_mut().for_each(one)),
+    }
+}
+
+/// Plays all replications, as many side by side as can be while every thread has as much to do.
+fn play_groups<E: Replication>(pool: Option<&ThreadPool>, all: &mut [E], some: impl Fn(&mut [E]) + Sync + Send) {
+    let threads = pool.map_or(1, ThreadPool::current_num_threads);
+    let groups = all.len().div_ceil(E::SIDE_BY_SIDE).next_multiple_of(threads);
+    let size = all.len().div_ceil(groups.max(1)).max(1);
+    match pool {
+        None => all.chunks_mut(size).for_each(some),
+        Some(pool) => pool.install(|| all.par_chunks_mut(size).for_each(some)),
+    }
+}
+
+/// Plays replications in steps, between which it looks at the outside world: each up to the number of ended requests that `step`
+/// says, while it says one and something is left to happen.
+fn in_steps<E: Replication>(group: &mut [E], outside: &Outside<'_>, step: impl Fn(&E) -> Option<u64>) {
+    let mut over = vec![false; group.len()];
+    while !outside.cancelled() {
+        let until: Vec<Option<u64>> =
+            group.iter().zip(&over).map(|(engine, over)| if *over { None } else { step(engine) }).collect();
+        if until.iter().all(Option::is_none) {
+            break;
+        }
+        let ended = |group: &[E]| group.iter().map(E::ended).sum::<u64>();
+        let before = ended(group);
+        let now_over = E::run_together(group, &until);
+        over.iter_mut().zip(now_over).for_each(|(over, now)| *over |= now);
+        outside.report(ended(group) - before);
     }
 }
 

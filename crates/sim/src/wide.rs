@@ -21,20 +21,19 @@ mod counting;
 mod same;
 mod source;
 
-use std::sync::Arc;
-
 use sojourn_dispatch::Chooser;
 use sojourn_model::system::Tier;
 use sojourn_model::{Discipline, Server, System};
+use sojourn_stats::lanes::LANES;
 use sojourn_stats::{Batches, Histogram, Span};
 use sojourn_traffic::{Open, Workload};
 
 use self::blind::Blind;
 use self::books::Books;
 use self::counting::Counting;
-use self::source::Source;
+use self::source::{Scratch, Source};
 use crate::balancer::{Balancer, dispatcher_name};
-use crate::control::{Control, SimError, demand_of_classes};
+use crate::control::{Control, SimError};
 use crate::course::{Course, Milestone, Phases};
 use crate::fabric::is_direct;
 use crate::requests::{self, tally::Tally};
@@ -46,6 +45,17 @@ pub(crate) struct Wide {
     source: Source,
     books: Books,
     play: Play,
+}
+
+/// Why it stops.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    /// As many requests have ended as should.
+    Ended,
+    /// Nothing is left to happen.
+    Over,
+    /// The next block of requests has to be drawn.
+    Dry,
 }
 
 /// How it is played.
@@ -119,8 +129,7 @@ impl Wide {
         course: &Course,
     ) -> Result<Wide, SimError> {
         let servers = system.hosts.len();
-        let demand = demand_of_classes(&system.hosts[0].server, &workload.classes());
-        let mut source = Source::new(workload, seed, Arc::clone(&demand))?;
+        let mut source = Source::new(system, workload, seed)?;
         let phases = Phases::new(course, servers);
         source.begin(&phases);
         let mut tally = Tally::new(servers, course.finite, false);
@@ -140,6 +149,25 @@ impl Wide {
             Play::Blind(blind) => blind.arrived(&self.books),
             Play::Counting(counting) => counting.arrived(),
         }
+    }
+
+    /// Plays until `ended` requests have ended, or why it stops before.
+    fn play_until(&mut self, ended: u64) -> Stop {
+        let Wide { source, books, play } = self;
+        match play {
+            Play::Blind(blind) => blind.run_until(ended, source, books),
+            Play::Counting(counting) => counting.run_until(ended, source, books),
+        }
+    }
+
+    /// What follows a stop; whether nothing is left to happen.
+    fn pause(&mut self, stop: Stop) -> bool {
+        let over = stop == Stop::Over;
+        if over {
+            self.finish();
+        }
+        self.settle_books();
+        over
     }
 
     /// What has been counted since measuring began.
@@ -192,16 +220,33 @@ impl Replication for Wide {
         }
     }
 
+    const SIDE_BY_SIDE: usize = LANES;
+
     fn run_until(&mut self, ended: u64) -> bool {
-        let Wide { source, books, play } = self;
-        let over = match play {
-            Play::Blind(blind) => blind.run_until(ended, source, books),
-            Play::Counting(counting) => counting.run_until(ended, source, books),
-        };
-        if over {
-            self.finish();
+        loop {
+            match self.play_until(ended) {
+                Stop::Dry => self.source.draw(),
+                stop => return self.pause(stop),
+            }
         }
-        self.settle_books();
+    }
+
+    fn run_together(group: &mut [Wide], until: &[Option<u64>]) -> Vec<bool> {
+        let mut scratch = Scratch::new();
+        let mut over = vec![false; group.len()];
+        let mut left: Vec<usize> = (0..group.len()).filter(|number| until[*number].is_some()).collect();
+        while !left.is_empty() {
+            left.retain(|number| match group[*number].play_until(until[*number].unwrap_or(0)) {
+                Stop::Dry => true,
+                stop => {
+                    over[*number] = group[*number].pause(stop);
+                    false
+                }
+            });
+            let dry = group.iter_mut().enumerate().filter(|(number, _)| left.contains(number));
+            let mut dry: Vec<&mut Source> = dry.map(|(_, one)| &mut one.source).collect();
+            Source::draw_together(&mut dry, &mut scratch);
+        }
         over
     }
 

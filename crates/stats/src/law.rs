@@ -43,6 +43,7 @@ use thiserror::Error;
 pub use self::expression::{Argument, Expression};
 use self::kind::Kind;
 pub use self::transform::ErlangBranch;
+use crate::lanes::{Lanes, Row};
 use crate::ziggurat::exponential;
 use crate::{Dimension, Stream};
 
@@ -139,6 +140,20 @@ impl Law {
             Kind::Exponential { mean } => mean * exponential(stream),
             _ => self.kind.sample(stream),
         }
+    }
+
+    /// Whether it can be drawn in lanes, from several streams side by side ([`crate::lanes`]).
+    pub fn has_lanes(&self) -> bool {
+        self.kind.has_lanes()
+    }
+
+    /// Values from each of several streams, row by row: what [`Law::fill`] draws from each.
+    ///
+    /// # Panics
+    /// When it has no lane form.
+    #[inline(always)]
+    pub fn fill_lanes(&self, lanes: &mut Lanes, rows: &mut [Row]) {
+        self.kind.fill_lanes(lanes, rows);
     }
 
     /// Draws as many values as `out` has room for (SI unit): the very values that [`Law::sample`] would give one after another,

@@ -70,6 +70,7 @@ pub mod hurst;
 pub mod input;
 #[allow(clippy::disallowed_methods, reason = "it draws nothing")]
 pub mod interval;
+pub mod lanes;
 pub mod law;
 mod line;
 pub mod math;
@@ -83,6 +84,7 @@ pub mod renewal;
 pub mod root;
 mod stream;
 mod time;
+pub mod vectors;
 pub mod warm_up;
 pub mod ziggurat;
 

@@ -8,13 +8,12 @@
 use std::convert::Infallible;
 
 use rand::TryRng;
-use rand::rand_core::SeedableRng;
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand::rand_core::utils::fill_bytes_via_next_word;
 use sha2::{Digest, Sha256};
 
 /// One entity's random numbers for one purpose. Implements [`rand::Rng`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stream(Xoshiro256PlusPlus);
+pub struct Stream([u64; 4]);
 
 impl Stream {
     /// The stream of `entity` for `purpose` in the run seeded by `seed`, e.g. `(1, "source", "arrivals")`.
@@ -25,7 +24,9 @@ impl Stream {
         hash.update((entity.len() as u64).to_le_bytes());
         hash.update(entity.as_bytes());
         hash.update(purpose.as_bytes());
-        Stream(Xoshiro256PlusPlus::from_seed(hash.finalize().into()))
+        let seed: [u8; 32] = hash.finalize().into();
+        let word = |number: usize| u64::from_le_bytes(std::array::from_fn(|byte| seed[8 * number + byte]));
+        Stream(std::array::from_fn(word))
     }
 
     /// A number from the uniform law on [0, 1), with 53 random bits.
@@ -55,9 +56,28 @@ impl Stream {
     /// 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
-        match self.0.try_next_u64() {
-            Ok(bits) => bits,
-        }
+        let [a, b, c, d] = &mut self.0;
+        let bits = a.wrapping_add(*d).rotate_left(23).wrapping_add(*a);
+        let shifted = *b << 17;
+        *c ^= *a;
+        *d ^= *b;
+        *b ^= *c;
+        *a ^= *d;
+        *c ^= shifted;
+        *d = d.rotate_left(45);
+        bits
+    }
+
+    /// The generator's state.
+    #[inline]
+    pub(crate) fn state(&self) -> [u64; 4] {
+        self.0
+    }
+
+    /// The stream that goes on from a state.
+    #[inline]
+    pub(crate) fn of_state(state: [u64; 4]) -> Stream {
+        Stream(state)
     }
 }
 
@@ -66,16 +86,16 @@ impl TryRng for Stream {
 
     #[inline]
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        self.0.try_next_u32()
+        Ok((self.bits() >> 32) as u32)
     }
 
     #[inline]
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        self.0.try_next_u64()
+        Ok(self.bits())
     }
 
     #[inline]
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        self.0.try_fill_bytes(bytes)
+        fill_bytes_via_next_word(bytes, || Ok(self.bits()))
     }
 }

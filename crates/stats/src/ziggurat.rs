@@ -7,7 +7,8 @@
 
 mod tables;
 
-use self::tables::{EXPONENTIAL_F, EXPONENTIAL_TAIL, EXPONENTIAL_X, NORMAL_F, NORMAL_TAIL, NORMAL_X};
+use self::tables::{EXPONENTIAL_F, EXPONENTIAL_TAIL, NORMAL_F, NORMAL_TAIL};
+pub(crate) use self::tables::{EXPONENTIAL_X, NORMAL_X};
 use crate::{Stream, math};
 
 /// A number from the exponential law of mean 1; above 0.
@@ -30,14 +31,14 @@ pub fn normal(stream: &mut Stream) -> f64 {
 }
 
 /// From 0 to 1, both left out, by the upper 52 bits.
-#[inline]
+#[inline(always)]
 pub(crate) fn open(bits: u64) -> f64 {
     f64::from_bits(bits >> 12 | 0x3ff << 52) - (1.0 - 0.5 * f64::EPSILON)
 }
 
 /// From -1 to 1 by the upper 52 bits.
-#[inline]
-fn around_zero(bits: u64) -> f64 {
+#[inline(always)]
+pub(crate) fn around_zero(bits: u64) -> f64 {
     f64::from_bits(bits >> 12 | 0x400 << 52) - 3.0
 }
 

@@ -208,6 +208,13 @@ impl Arrivals {
         self.gaps.as_ref().filter(|_| is_renewal && self.profile.is_none())
     }
 
+    /// The law of the gaps (seconds), once settled, where each of them is drawn by itself from the stream of arrivals; none of
+    /// batches, gaps that hang together or may, sources, and a rate that changes.
+    pub fn renewal(&self) -> Option<&Law> {
+        let is_renewal = matches!(self.process, Process::Renewal { batch: 1 });
+        self.gaps.as_ref().filter(|_| is_renewal && self.profile.is_none())
+    }
+
     /// The law of the gaps (seconds) between instants with requests, at level 1 of a profile, once settled. None of many
     /// sources.
     pub fn gaps(&self) -> Option<&Law> {

@@ -8,9 +8,10 @@
 use sojourn_dispatch::Chooser;
 use sojourn_stats::{Span, Time};
 
+use super::Stop;
 use super::books::Books;
 use super::service;
-use super::source::{BLOCK, Source};
+use super::source::{BLOCK, Block, Source};
 use crate::course::Milestone;
 use crate::engine::Measured;
 
@@ -34,10 +35,10 @@ pub(super) struct Blind {
     /// The number of the last request that has left, if it was served in no time.
     instant: Option<u64>,
     /// The block at hand.
-    at: Box<[u64; BLOCK]>,
-    work: Box<[u64; BLOCK]>,
-    left: Box<[u64; BLOCK]>,
-    response: Box<[u64; BLOCK]>,
+    at: Block,
+    work: Block,
+    left: Block,
+    response: Block,
     chosen: Box<[u32; BLOCK]>,
 }
 
@@ -90,8 +91,8 @@ impl Blind {
         }
     }
 
-    /// Plays until `ended` requests have ended; true where nothing is left to happen.
-    pub(super) fn run_until(&mut self, ended: u64, source: &mut Source, books: &mut Books) -> bool {
+    /// Plays until `ended` requests have ended, or why it stops before.
+    pub(super) fn run_until(&mut self, ended: u64, source: &mut Source, books: &mut Books) -> Stop {
         while books.ended < ended && books.overflowed.is_none() {
             if self.counted < self.ready.len() {
                 self.count_in_order(ended, books);
@@ -108,7 +109,10 @@ impl Blind {
                 self.counted = 0;
             }
             if self.open.is_empty() && source.next_at() == u64::MAX {
-                return true;
+                return Stop::Over;
+            }
+            if source.is_dry() {
+                return Stop::Dry;
             }
             // Over many servers, as many requests as are inside come between two sorts.
             let (before, mut fresh) = (self.open.len(), 0);
@@ -120,22 +124,18 @@ impl Blind {
                 }
                 self.open_block(size);
                 fresh += size;
-                if fresh >= before || bound == u64::MAX {
+                if fresh >= before || bound == u64::MAX || source.is_dry() {
                     self.sort(fresh, bound, books);
                     break;
                 }
             }
         }
-        books.overflowed.is_some()
+        if books.overflowed.is_some() { Stop::Over } else { Stop::Ended }
     }
 
     /// Takes the requests that are there into the block: who serves each, and until when.
     fn block(&mut self, source: &mut Source) -> usize {
-        let (at, work) = source.here();
-        let size = at.len();
-        self.at[..size].copy_from_slice(at);
-        self.work[..size].copy_from_slice(work);
-        source.take(size);
+        let size = source.take_block(&mut self.at, &mut self.work);
         let Blind { chooser, speeds, servers, at, work, left, response, chosen, .. } = self;
         let (at, work, left) = (&at[..size], &mut work[..size], &mut left[..size]);
         if let Some(chooser) = chooser {

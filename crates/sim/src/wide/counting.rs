@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use sojourn_dispatch::Chooser;
 use sojourn_stats::{Span, Time};
 
+use super::Stop;
 use super::books::Books;
 use super::service;
 use super::source::Source;
@@ -41,8 +42,8 @@ impl Counting {
         }
     }
 
-    /// Plays until `ended` requests have ended; true where nothing is left to happen.
-    pub(super) fn run_until(&mut self, ended: u64, source: &mut Source, books: &mut Books) -> bool {
+    /// Plays until `ended` requests have ended, or why it stops before.
+    pub(super) fn run_until(&mut self, ended: u64, source: &mut Source, books: &mut Books) -> Stop {
         each!(self, servers => servers.run_until(ended, source, books))
     }
 
@@ -133,24 +134,27 @@ impl<N: Next> Servers<N> {
         Servers { chooser, speeds, next, servers, came: (0, 0) }
     }
 
-    fn run_until(&mut self, ended: u64, source: &mut Source, books: &mut Books) -> bool {
+    fn run_until(&mut self, ended: u64, source: &mut Source, books: &mut Books) -> Stop {
         while books.ended < ended {
             let (at, server) = self.next.first();
             let comes = source.next_at();
             let first = at.min(comes);
             if first == u64::MAX || books.overflowed.is_some() {
-                return true;
+                return Stop::Over;
             }
             while let Some(milestone) = books.phases.passed(Time(first)) {
                 self.pass(milestone, books);
             }
             if at > comes {
+                if source.is_dry() {
+                    return Stop::Dry;
+                }
                 self.arrive(source, books);
             } else if let Some(milestone) = self.depart(at, server, books) {
                 self.pass(milestone, books);
             }
         }
-        false
+        Stop::Ended
     }
 
     #[inline(always)]
@@ -169,7 +173,7 @@ impl<N: Next> Servers<N> {
         if self.came.0 - books.ended >= u64::from(books.most) {
             (books.overflowed, books.now) = (Some(books.most), Time(now));
         }
-        source.take(1);
+        source.take();
     }
 
     #[inline(always)]

@@ -6,7 +6,7 @@ use sojourn_stats::{Law, Time};
 use sojourn_traffic::{Arrivals, Sizes};
 
 use super::*;
-use crate::control::WarmUp;
+use crate::control::{WarmUp, demand_of_classes};
 use crate::engine::Engine;
 use crate::fabric::Direct;
 use crate::requests::Played;
@@ -128,33 +128,48 @@ fn replications_without_an_event_list_count_what_the_event_loop_counts() {
         without += 1;
         let mut draw = sojourn_stats::Stream::new(number, "wide", "looks");
         let course = course(&control, 2500 + draw.below(10_000) as u64, [30, 1 << 20, 1 << 20, 1 << 20][draw.below(4)]);
-        let mut wide = Wide::new(&system, &workload, &control, number, &course).unwrap();
-        let demand = demand_of_classes(&system.hosts[0].server, &workload.classes());
-        let direct = Direct::new(&system, &control.catalogue, number, None).unwrap();
-        let clients = PlannedRequests::new(&workload, number, demand).unwrap();
-        let mut events: Engine<PlannedRequests, Direct> = requests::engine(clients, direct, &course, &workload);
-        let mut ended = 0;
-        for look in 0..12 {
-            ended += [1, 7, 100, 1000, 4000][draw.below(5)] + draw.below(3) as u64;
-            // In a long run requests are counted together between two batches.
-            ended += if number % 8 == 0 && look == 10 { 200_000 } else { 0 };
-            let over = (wide.run_until(ended), events.run_until(ended));
-            assert_eq!(wide.overflowed(), events.overflowed(), "{text}, look {look}");
-            if wide.overflowed().is_some() {
-                full += 1;
-                break;
+        // Three replications draw side by side, two each alone.
+        let count = 2 + number as usize % 2;
+        let seeds: Vec<u64> = (0..count as u64).map(|other| number + 1000 * other).collect();
+        let wide = |seed: &u64| Wide::new(&system, &workload, &control, *seed, &course).unwrap();
+        let events = |seed: &u64| -> Engine<PlannedRequests, Direct> {
+            let demand = demand_of_classes(&system.hosts[0].server, &workload.classes());
+            let direct = Direct::new(&system, &control.catalogue, *seed, None).unwrap();
+            requests::engine(PlannedRequests::new(&workload, *seed, demand).unwrap(), direct, &course, &workload)
+        };
+        let mut wide: Vec<Wide> = seeds.iter().map(wide).collect();
+        let mut events: Vec<_> = seeds.iter().map(events).collect();
+        let mut ended = vec![0; count];
+        'looks: for look in 0..8 {
+            ended.iter_mut().for_each(|ended| *ended += [1, 7, 100, 1000, 3000][draw.below(5)] + draw.below(3) as u64);
+            if number % 10 == 0 && look == 6 {
+                // In a long run requests are counted together between two batches.
+                ended[0] += 200_000;
             }
-            assert_eq!(over.0, over.1, "{text}, look {look}");
-            assert_eq!(Replication::ended(&wide), Replication::ended(&events), "{text}, look {look}");
-            assert_eq!(wide.arrived(), events.arrived(), "{text}, look {look}");
-            let now = Played::now(&events);
-            let counts = events.counts_at(now);
-            let (one, other) =
-                (counted(&wide.books.tally, &wide.counts(), wide.books.now), counted(events.tally(), &counts, now));
-            assert!(one == other, "{text}, look {look} at {ended}\n{}", difference(&one, &other));
-            if !course.finite && draw.below(4) == 0 {
-                wide.begin_anew();
-                events.begin_anew();
+            // Now and then one of them stands still.
+            let until: Vec<Option<u64>> = ended.iter().map(|ended| (draw.below(8) > 0).then_some(*ended)).collect();
+            let over = Wide::run_together(&mut wide, &until);
+            for (place, (wide, events)) in wide.iter_mut().zip(&mut events).enumerate() {
+                let text = format!("{text}, replication {place}, look {look} at {:?}", until[place]);
+                let Some(ended) = until[place] else { continue };
+                let events_over = events.run_until(ended);
+                assert_eq!(wide.overflowed(), events.overflowed(), "{text}");
+                if wide.overflowed().is_some() {
+                    full += 1;
+                    break 'looks;
+                }
+                assert_eq!(over[place], events_over, "{text}");
+                assert_eq!(Replication::ended(wide), Replication::ended(events), "{text}");
+                assert_eq!(wide.arrived(), events.arrived(), "{text}");
+                let now = Played::now(events);
+                let counts = events.counts_at(now);
+                let one = counted(&wide.books.tally, &wide.counts(), wide.books.now);
+                let other = counted(events.tally(), &counts, now);
+                assert!(one == other, "{text}\n{}", difference(&one, &other));
+                if !course.finite && draw.below(4) == 0 {
+                    wide.begin_anew();
+                    events.begin_anew();
+                }
             }
         }
     }

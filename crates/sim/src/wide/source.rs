@@ -1,43 +1,105 @@
 //! Where the requests come from: their instants and demands, in blocks.
+//!
+//! A block is drawn before the one before it is played, so that it is always known when the next request comes. Sources of several
+//! replications draw together, where their laws have a lane form: the bits and the numbers are those that each draws alone.
 
-use std::sync::Arc;
+use sojourn_model::System;
+use sojourn_stats::lanes::{LANES, Lanes, Row};
+use sojourn_stats::vectors::{Work, vectorised};
+use sojourn_stats::{Law, Stream};
+use sojourn_traffic::{Open, Plan, Workload, WorkloadError};
 
-use sojourn_traffic::{Demand, Plan, Workload, WorkloadError};
-
+use crate::control::demand_of_classes;
 use crate::course::Phases;
 
 /// Requests in a block.
 pub(super) const BLOCK: usize = 512;
+/// From so many sources on they draw together.
+const TOGETHER: usize = 3;
+/// Below it a number of nanoseconds is cut to a whole one by adding and subtracting this.
+const EXACT: f64 = (1u64 << 52) as f64;
+
+/// Whole numbers, one of each request of a block.
+pub(super) type Block = Box<[u64; BLOCK]>;
 
 /// Instants (ns) and demands (ns) of requests to come.
 pub(super) struct Source {
-    plan: Plan,
-    at: Box<[u64; BLOCK]>,
-    work: Box<[u64; BLOCK]>,
+    origin: Origin,
+    at: Block,
+    work: Block,
     /// Which of them is next, and how many there are.
     next: usize,
     filled: usize,
-    /// No request is let in from here on.
+    /// The block after that, and how many there are in it, once it is drawn.
+    at_ahead: Block,
+    work_ahead: Block,
+    ahead: Option<usize>,
+    /// No request is let in from here on; 0 once one was not.
     end: u64,
 }
 
+/// How they are drawn.
+#[allow(clippy::large_enum_variant, reason = "there is one per replication")]
+enum Origin {
+    Plan(Plan),
+    Laws(Laws),
+}
+
+/// Gaps and demands that depend on nothing.
+struct Laws {
+    gaps: Law,
+    works: Law,
+    of_gaps: Stream,
+    of_works: Stream,
+    /// The last instant, and what its gap has beyond whole nanoseconds (see `traffic`'s clock).
+    now: u64,
+    rest: f64,
+}
+
 impl Source {
-    pub(super) fn new(workload: &Workload, seed: u64, demand: Arc<dyn Demand>) -> Result<Source, WorkloadError> {
-        let plan = Plan::new(workload, seed, demand)?;
-        let (at, work) = (Box::new([0; BLOCK]), Box::new([0; BLOCK]));
-        Ok(Source { plan, at, work, next: 0, filled: 0, end: u64::MAX })
+    pub(super) fn new(system: &System, workload: &Workload, seed: u64) -> Result<Source, WorkloadError> {
+        let server = &system.hosts[0].server;
+        let classes = workload.classes();
+        let demand = server.demand(classes[0]);
+        let origin = match workload {
+            Workload::Open(Open { arrivals, .. }) if demand.per_byte == 0.0 && arrivals.renewal().is_some() => {
+                workload.check()?;
+                Origin::Laws(Laws {
+                    gaps: arrivals.renewal().expect("it was looked at").clone(),
+                    works: demand.fixed.clone(),
+                    of_gaps: Stream::new(seed, "source", "arrivals"),
+                    of_works: Stream::new(seed, "source", "demands"),
+                    now: 0,
+                    rest: 0.0,
+                })
+            }
+            _ => Origin::Plan(Plan::new(workload, seed, demand_of_classes(server, &classes))?),
+        };
+        let block = || Box::new([0; BLOCK]);
+        Ok(Source {
+            origin,
+            at: block(),
+            work: block(),
+            next: 0,
+            filled: 0,
+            at_ahead: block(),
+            work_ahead: block(),
+            ahead: None,
+            end: u64::MAX,
+        })
     }
 
     /// The first requests are drawn; who is let in, `phases` says.
     pub(super) fn begin(&mut self, phases: &Phases) {
         self.end = phases.accepts_until().0;
-        self.refill();
+        self.draw();
+        self.turn();
     }
 
-    /// The requests that are there: instants and demands. None: no more come.
+    /// Whether the next block is to be drawn before anything else comes.
     #[inline]
-    pub(super) fn here(&self) -> (&[u64], &[u64]) {
-        (&self.at[self.next..self.filled], &self.work[self.next..self.filled])
+    pub(super) fn is_dry(&self) -> bool {
+        self.ahead.is_none() && self.end > 0
     }
 
     /// When the next request comes; `u64::MAX` where none does.
@@ -52,25 +114,193 @@ impl Source {
         self.work[self.next]
     }
 
-    /// So many of those that are there have come.
+    /// The next request has come.
     #[inline]
-    pub(super) fn take(&mut self, requests: usize) {
-        self.next += requests;
+    pub(super) fn take(&mut self) {
+        self.next += 1;
         if self.next == self.filled {
-            self.refill();
+            self.turn();
         }
     }
 
-    #[inline(never)]
-    fn refill(&mut self) {
-        (self.next, self.filled) = (0, 0);
-        for (at, work) in self.at.iter_mut().zip(self.work.iter_mut()) {
-            let Some(planned) = self.plan.next().filter(|planned| planned.at.0 < self.end) else {
-                self.end = 0;
-                break;
-            };
-            (*at, *work) = (planned.at.0, planned.request.demand.0);
-            self.filled += 1;
+    /// Gives the whole block that is next, of so many requests, for two others.
+    pub(super) fn take_block(&mut self, at: &mut Block, work: &mut Block) -> usize {
+        let size = self.filled;
+        std::mem::swap(&mut self.at, at);
+        std::mem::swap(&mut self.work, work);
+        self.turn();
+        size
+    }
+
+    fn turn(&mut self) {
+        std::mem::swap(&mut self.at, &mut self.at_ahead);
+        std::mem::swap(&mut self.work, &mut self.work_ahead);
+        (self.next, self.filled) = (0, self.ahead.take().unwrap_or(0));
+    }
+
+    /// Draws the next block.
+    pub(super) fn draw(&mut self) {
+        match &mut self.origin {
+            Origin::Laws(laws) => laws.draw(&mut self.at_ahead, &mut self.work_ahead),
+            Origin::Plan(plan) => {
+                // What is beyond the end of the plan is beyond the end.
+                let mut planned = plan.map(|planned| (planned.at.0, planned.request.demand.0));
+                for (at, work) in self.at_ahead.iter_mut().zip(self.work_ahead.iter_mut()) {
+                    (*at, *work) = planned.next().unwrap_or((u64::MAX, 0));
+                }
+            }
         }
+        self.let_in();
+    }
+
+    /// Counts those of the block drawn that are let in.
+    fn let_in(&mut self) {
+        if self.at_ahead[BLOCK - 1] < self.end {
+            self.ahead = Some(BLOCK);
+        } else {
+            self.ahead = Some(self.at_ahead.partition_point(|at| *at < self.end));
+            self.end = 0;
+        }
+    }
+
+    /// Draws the next block of each, which are dry.
+    pub(super) fn draw_together(sources: &mut [&mut Source], scratch: &mut Scratch) {
+        for some in sources.chunks_mut(LANES) {
+            let in_lanes = |source: &&mut Source| match &source.origin {
+                Origin::Laws(laws) => laws.gaps.has_lanes() && laws.works.has_lanes(),
+                Origin::Plan(_) => false,
+            };
+            if some.len() < TOGETHER || !some.iter().all(in_lanes) {
+                some.iter_mut().for_each(|source| source.draw());
+                continue;
+            }
+            Source::draw_in_lanes(some, scratch);
+        }
+    }
+
+    fn draw_in_lanes(sources: &mut [&mut Source], scratch: &mut Scratch) {
+        fn laws(source: &Source) -> &Laws {
+            match &source.origin {
+                Origin::Laws(laws) => laws,
+                Origin::Plan(_) => unreachable!("it was looked at"),
+            }
+        }
+        let (mut now, mut rest) = ([0; LANES], [0.0; LANES]);
+        for (lane, source) in sources.iter().enumerate() {
+            (now[lane], rest[lane]) = (laws(source).now, laws(source).rest);
+        }
+        let first = laws(sources[0]);
+        let drawing = Drawing {
+            gaps: &first.gaps,
+            works: &first.works,
+            of_gaps: Lanes::of(sources.iter().map(|source| &laws(source).of_gaps)),
+            of_works: Lanes::of(sources.iter().map(|source| &laws(source).of_works)),
+            now,
+            rest,
+            scratch,
+        };
+        let (of_gaps, of_works, now, rest) = vectorised(drawing);
+        for (lane, source) in sources.iter_mut().enumerate() {
+            let Origin::Laws(laws) = &mut source.origin else { unreachable!("it was looked at") };
+            (laws.now, laws.rest) = (now[lane], rest[lane]);
+            (laws.of_gaps, laws.of_works) = (of_gaps.stream(lane), of_works.stream(lane));
+            let column = |rows: &[[u64; LANES]; BLOCK], block: &mut Block| {
+                rows.iter().zip(block.iter_mut()).for_each(|(row, one)| *one = row[lane]);
+            };
+            column(&scratch.at, &mut source.at_ahead);
+            column(&scratch.work, &mut source.work_ahead);
+            source.let_in();
+        }
+    }
+}
+
+impl Laws {
+    fn draw(&mut self, at: &mut Block, work: &mut Block) {
+        let mut drawn = [0.0; BLOCK];
+        self.gaps.fill(&mut drawn, &mut self.of_gaps);
+        for (at, gap_s) in at.iter_mut().zip(&drawn) {
+            let exact = gap_s * 1e9 + self.rest;
+            let whole = whole(exact);
+            self.rest = exact - whole as f64;
+            self.now = self.now.saturating_add(whole);
+            *at = self.now;
+        }
+        self.works.fill(&mut drawn, &mut self.of_works);
+        work.iter_mut().zip(&drawn).for_each(|(work, work_s)| *work = whole(work_s * 1e9 + 0.5));
+    }
+}
+
+/// `x as u64`, of a number that is not negative.
+#[inline(always)]
+fn whole(x: f64) -> u64 {
+    if x < EXACT / 2.0 { below(x) } else { x as u64 }
+}
+
+/// The same below 2^51: the nearest whole number, less 1 where that is above `x`.
+#[inline(always)]
+fn below(x: f64) -> u64 {
+    let shifted = x + EXACT;
+    let nearest = shifted - EXACT;
+    (shifted.to_bits() - EXACT.to_bits()) - u64::from(nearest > x)
+}
+
+/// Room for a block of each lane.
+pub(super) struct Scratch {
+    rows: Box<[Row; BLOCK]>,
+    at: Box<[[u64; LANES]; BLOCK]>,
+    work: Box<[[u64; LANES]; BLOCK]>,
+}
+
+impl Scratch {
+    pub(super) fn new() -> Scratch {
+        let whole = || Box::new([[0; LANES]; BLOCK]);
+        Scratch { rows: Box::new([[0.0; LANES]; BLOCK]), at: whole(), work: whole() }
+    }
+}
+
+/// A block of each lane, to be drawn.
+struct Drawing<'a> {
+    gaps: &'a Law,
+    works: &'a Law,
+    of_gaps: Lanes,
+    of_works: Lanes,
+    now: [u64; LANES],
+    rest: Row,
+    scratch: &'a mut Scratch,
+}
+
+impl Work for Drawing<'_> {
+    type Answer = (Lanes, Lanes, [u64; LANES], Row);
+
+    #[inline(always)]
+    fn run(self) -> Self::Answer {
+        let Drawing { gaps, works, mut of_gaps, mut of_works, mut now, mut rest, scratch } = self;
+        let Scratch { rows, at, work } = scratch;
+        gaps.fill_lanes(&mut of_gaps, &mut rows[..]);
+        for (row, at) in rows.iter().zip(at.iter_mut()) {
+            let (mut exact, mut is_large) = ([0.0; LANES], false);
+            for lane in 0..LANES {
+                exact[lane] = row[lane] * 1e9 + rest[lane];
+                is_large |= exact[lane] >= EXACT / 2.0;
+            }
+            for lane in 0..LANES {
+                let whole = if is_large { whole(exact[lane]) } else { below(exact[lane]) };
+                rest[lane] = exact[lane] - whole as f64;
+                now[lane] = now[lane].saturating_add(whole);
+            }
+            *at = now;
+        }
+        works.fill_lanes(&mut of_works, &mut rows[..]);
+        for (row, work) in rows.iter().zip(work.iter_mut()) {
+            let (mut exact, mut is_large) = ([0.0; LANES], false);
+            for lane in 0..LANES {
+                exact[lane] = row[lane] * 1e9 + 0.5;
+                is_large |= exact[lane] >= EXACT / 2.0;
+            }
+            for lane in 0..LANES {
+                work[lane] = if is_large { whole(exact[lane]) } else { below(exact[lane]) };
+            }
+        }
+        (of_gaps, of_works, now, rest)
     }
 }

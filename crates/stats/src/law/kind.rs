@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::empirical::Empirical;
 use super::gamma::Gamma;
 use super::zipf::Zipf;
+use crate::lanes::{LANES, Lanes, Row};
 use crate::ziggurat::{exponential, normal};
 use crate::{Stream, math};
 
@@ -212,6 +213,55 @@ impl Kind {
                 out.iter_mut().for_each(|value| *value = weibull(shape, scale, *value));
             }
             _ => out.iter_mut().for_each(|value| *value = self.sample(stream)),
+        }
+    }
+
+    /// Whether [`Kind::fill_lanes`] draws it.
+    pub(super) fn has_lanes(&self) -> bool {
+        use Kind::{BoundedPareto, Constant, Exponential, Lognormal, Pareto, Uniform, Weibull};
+        matches!(
+            self,
+            Constant(_)
+                | Exponential { .. }
+                | Uniform { .. }
+                | Lognormal { .. }
+                | Pareto { .. }
+                | BoundedPareto { .. }
+                | Weibull { .. }
+        )
+    }
+
+    /// As [`Kind::fill`] does from each of several streams.
+    #[inline(always)]
+    pub(super) fn fill_lanes(&self, lanes: &mut Lanes, rows: &mut [Row]) {
+        match *self {
+            Kind::Constant(value) => rows.iter_mut().for_each(|row| *row = [value; LANES]),
+            Kind::Uniform { low, high } => {
+                lanes.uniforms(rows);
+                rows.as_flattened_mut().iter_mut().for_each(|value| *value = low + (high - low) * *value);
+            }
+            Kind::Exponential { mean } => {
+                lanes.exponentials(rows);
+                rows.as_flattened_mut().iter_mut().for_each(|value| *value *= mean);
+            }
+            Kind::Lognormal { mu, sigma } => {
+                lanes.normals(rows);
+                rows.as_flattened_mut().iter_mut().for_each(|value| *value = lognormal(mu, sigma, *value));
+            }
+            Kind::Pareto { alpha, min } => {
+                lanes.exponentials(rows);
+                rows.as_flattened_mut().iter_mut().for_each(|value| *value = pareto(alpha, min, *value));
+            }
+            Kind::BoundedPareto { alpha, min, max, share } => {
+                lanes.uniforms(rows);
+                let transform = |value: &mut f64| *value = bounded_pareto(alpha, min, max, share, *value);
+                rows.as_flattened_mut().iter_mut().for_each(transform);
+            }
+            Kind::Weibull { shape, scale } => {
+                lanes.exponentials(rows);
+                rows.as_flattened_mut().iter_mut().for_each(|value| *value = weibull(shape, scale, *value));
+            }
+            _ => panic!("a law without a lane form"),
         }
     }
 

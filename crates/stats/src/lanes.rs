@@ -1,0 +1,125 @@
+//! Several random streams side by side: each gives the numbers that it gives alone.
+//!
+//! The generator's step and the inside of a ziggurat's layer have no branch, so a loop over lanes becomes vector instructions
+//! ([`crate::vectors`]). What lies at a layer's edge, one draw in eighty, is drawn again by its stream alone.
+
+use crate::Stream;
+use crate::ziggurat::{self, EXPONENTIAL_X, NORMAL_X, around_zero, open};
+
+/// How many streams go side by side.
+pub const LANES: usize = 8;
+
+/// A number of each stream.
+pub type Row = [f64; LANES];
+
+/// The states of streams, word by word.
+type States = [[u64; LANES]; 4];
+
+/// Streams side by side.
+#[derive(Clone, Debug)]
+pub struct Lanes {
+    states: States,
+}
+
+impl Lanes {
+    /// Those of these streams, at most [`LANES`]; the other lanes draw for nobody.
+    pub fn of<'a>(streams: impl IntoIterator<Item = &'a Stream>) -> Lanes {
+        let mut states = [[1; LANES]; 4];
+        for (lane, stream) in streams.into_iter().enumerate() {
+            stream.state().into_iter().zip(&mut states).for_each(|(word, words)| words[lane] = word);
+        }
+        Lanes { states }
+    }
+
+    /// The stream of a lane, as far as it has come.
+    pub fn stream(&self, lane: usize) -> Stream {
+        stream(&self.states, lane)
+    }
+
+    #[inline(always)]
+    fn bits(&mut self) -> [u64; LANES] {
+        let [a, b, c, d] = &mut self.states;
+        let mut bits = [0; LANES];
+        for lane in 0..LANES {
+            bits[lane] = a[lane].wrapping_add(d[lane]).rotate_left(23).wrapping_add(a[lane]);
+            let shifted = b[lane] << 17;
+            c[lane] ^= a[lane];
+            d[lane] ^= b[lane];
+            b[lane] ^= c[lane];
+            a[lane] ^= d[lane];
+            c[lane] ^= shifted;
+            d[lane] = d[lane].rotate_left(45);
+        }
+        bits
+    }
+
+    /// Numbers from 0 to 1, the latter left out.
+    #[inline(always)]
+    pub(crate) fn uniforms(&mut self, rows: &mut [Row]) {
+        for row in rows {
+            let bits = self.bits();
+            for lane in 0..LANES {
+                row[lane] = (bits[lane] >> 11) as f64 * (1.0 / (1u64 << 53) as f64);
+            }
+        }
+    }
+
+    /// Unit exponentials.
+    #[inline(always)]
+    pub(crate) fn exponentials(&mut self, rows: &mut [Row]) {
+        self.from_layers(rows, &EXPONENTIAL_X, open, ziggurat::exponential);
+    }
+
+    /// Standard normals.
+    #[inline(always)]
+    pub(crate) fn normals(&mut self, rows: &mut [Row]) {
+        self.from_layers(rows, &NORMAL_X, around_zero, ziggurat::normal);
+    }
+
+    /// Draws by ziggurat, whose layers end at `x`.
+    #[inline(always)]
+    fn from_layers(
+        &mut self,
+        rows: &mut [Row],
+        x: &[f64; 257],
+        place: impl Fn(u64) -> f64,
+        draw: fn(&mut Stream) -> f64,
+    ) {
+        for row in rows {
+            let before = self.states;
+            let bits = self.bits();
+            let (mut drawn, mut outside) = ([0.0; LANES], 0);
+            for lane in 0..LANES {
+                let layer = (bits[lane] & 0xff) as usize;
+                drawn[lane] = place(bits[lane]) * x[layer];
+                outside |= u64::from(drawn[lane].abs() >= x[layer + 1]) << lane;
+            }
+            if outside != 0 {
+                (self.states, drawn) = alone(before, self.states, drawn, outside, draw);
+            }
+            *row = drawn;
+        }
+    }
+}
+
+/// Draws the lanes `outside` again, each by its stream alone.
+#[cold]
+#[inline(never)]
+fn alone(
+    before: States,
+    mut states: States,
+    mut drawn: Row,
+    outside: u64,
+    draw: fn(&mut Stream) -> f64,
+) -> (States, Row) {
+    for lane in (0..LANES).filter(|lane| outside >> lane & 1 == 1) {
+        let mut stream = stream(&before, lane);
+        drawn[lane] = draw(&mut stream);
+        stream.state().into_iter().zip(&mut states).for_each(|(word, words)| words[lane] = word);
+    }
+    (states, drawn)
+}
+
+fn stream(states: &States, lane: usize) -> Stream {
+    Stream::of_state(states.map(|words| words[lane]))
+}
