@@ -9,6 +9,7 @@ use std::hint::black_box;
 use sojourn_model::system::{Face, Tier};
 use sojourn_model::{Server, System};
 use sojourn_sim::{Control, WarmUp, needs_events};
+use sojourn_stats::ziggurat::exponential;
 use sojourn_stats::{Histogram, Law, Span, Stream};
 use sojourn_traffic::{Arrivals, Open, Sizes, Workload};
 
@@ -98,15 +99,14 @@ fn simulate((system, workload): &(System, Workload), requests: u64, events: bool
 
 /// Lindley 1952: the next wait is the last one plus the service less the gap, if that is above 0.
 fn lindley(requests: u64) {
-    let (gap, work) = (Law::exponential(1.25e-3), Law::exponential(1e-3));
     let mut gaps = Stream::new(1, "source", "arrivals");
     let mut works = Stream::new(1, "source", "demands");
     let mut histogram = Histogram::new();
     let mut wait = 0u64;
     for _ in 0..requests {
-        let response = wait + Span::from_secs_f64(work.sample(&mut works)).0;
+        let response = wait + Span::from_secs_f64(1e-3 * exponential(&mut works)).0;
         histogram.record(response);
-        wait = response.saturating_sub(Span::from_secs_f64(gap.sample(&mut gaps)).0);
+        wait = response.saturating_sub(Span::from_secs_f64(1.25e-3 * exponential(&mut gaps)).0);
     }
     black_box(histogram);
 }
@@ -114,14 +114,13 @@ fn lindley(requests: u64) {
 /// Four FCFS servers, each request to the one with the fewest, ties at random; of all, or of two that are drawn.
 fn least_connections_by_hand(requests: u64, of_two: bool) {
     const SERVERS: usize = 4;
-    let (gap, work) = (Law::exponential(1.25e-3 / SERVERS as f64), Law::exponential(1e-3));
     let mut gaps = Stream::new(1, "source", "arrivals");
     let mut works = Stream::new(1, "source", "demands");
     let mut draws = Stream::new(1, "dispatcher", "ties");
     let mut histogram = Histogram::new();
     let mut queues: [VecDeque<(u64, u64)>; SERVERS] = Default::default();
     let mut next = [u64::MAX; SERVERS];
-    let mut comes = Span::from_secs_f64(gap.sample(&mut gaps)).0;
+    let mut comes = Span::from_secs_f64(1.25e-3 / SERVERS as f64 * exponential(&mut gaps)).0;
     while histogram.count() < requests {
         let (mut now, mut server) = (next[0], 0);
         for other in 1..SERVERS {
@@ -143,12 +142,12 @@ fn least_connections_by_hand(requests: u64, of_two: bool) {
                 let nth = if tied == 1 { 0 } else { draws.below(tied) };
                 (0..SERVERS).filter(|server| queues[*server].len() == least).nth(nth).expect("one of the tied")
             };
-            let service = Span::from_secs_f64(work.sample(&mut works)).0;
+            let service = Span::from_secs_f64(1e-3 * exponential(&mut works)).0;
             queues[server].push_back((comes, service));
             if queues[server].len() == 1 {
                 next[server] = comes + service;
             }
-            comes += Span::from_secs_f64(gap.sample(&mut gaps)).0;
+            comes += Span::from_secs_f64(1.25e-3 / SERVERS as f64 * exponential(&mut gaps)).0;
         } else {
             let (arrived, _) = queues[server].pop_front().expect("a job was served");
             histogram.record(now - arrived);

@@ -8,6 +8,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::vectors::{Work, vectorised};
+
 /// log2 of the buckets per octave.
 const BITS: u32 = 7;
 const PER_OCTAVE: usize = 1 << BITS;
@@ -55,6 +57,30 @@ impl Histogram {
         self.sum += u128::from(value) * u128::from(times);
         self.min = self.min.min(value);
         self.max = self.max.max(value);
+    }
+
+    /// Counts many numbers; their sum.
+    ///
+    /// # Panics
+    /// When that is above 2^64.
+    pub fn record_all(&mut self, values: &[u64]) -> u64 {
+        let mut sum = 0u64;
+        for values in values.chunks(AT_ONCE) {
+            let mut places = [0; AT_ONCE];
+            let (of_them, min, max) = vectorised(Places { values, places: &mut places });
+            if max < EXACT {
+                // Each of them is below 2^52, so that their sum is none above 2^64.
+                sum = sum.checked_add(of_them).expect("a sum of response times");
+                places[..values.len()].iter().for_each(|place| self.buckets[usize::from(*place)] += 1);
+                self.count += values.len() as u64;
+                self.sum += u128::from(of_them);
+                (self.min, self.max) = (self.min.min(min), self.max.max(max));
+            } else {
+                sum = values.iter().try_fold(sum, |sum, value| sum.checked_add(*value)).expect("a sum of response times");
+                values.iter().for_each(|value| self.record(*value));
+            }
+        }
+        sum
     }
 
     /// Counts everything that `other` counted.
@@ -275,6 +301,40 @@ impl From<Sparse> for Histogram {
         let mut histogram = Histogram::new();
         histogram.merge_sparse(&sparse);
         histogram
+    }
+}
+
+/// Numbers whose buckets are found at once.
+const AT_ONCE: usize = 512;
+/// Below it a double holds every whole number, and the bits of that are known by adding it.
+const EXACT: u64 = 1 << 52;
+
+/// The buckets of some numbers, with their sum (modulo 2^64), least and largest.
+struct Places<'a> {
+    values: &'a [u64],
+    places: &'a mut [u16; AT_ONCE],
+}
+
+impl Work for Places<'_> {
+    type Answer = (u64, u64, u64);
+
+    #[inline(always)]
+    fn run(self) -> (u64, u64, u64) {
+        let Places { values, places } = self;
+        let (mut sum, mut min, mut max) = (0u64, u64::MAX, 0);
+        for value in values {
+            sum = sum.wrapping_add(*value);
+            min = min.min(*value);
+            max = max.max(*value);
+        }
+        let shift = (EXACT as f64).to_bits();
+        for (value, place) in values.iter().zip(places) {
+            // As a double a number below 2^52 has its octave and its next bits side by side.
+            let bits = (f64::from_bits(value | shift) - EXACT as f64).to_bits();
+            let above = (bits >> (f64::MANTISSA_DIGITS - 1 - BITS)).wrapping_sub(u64::from(1022 + BITS) << BITS);
+            *place = (if *value < PER_OCTAVE as u64 { *value } else { above }) as u16;
+        }
+        (sum, min, max)
     }
 }
 

@@ -1,13 +1,19 @@
 //! Several random streams side by side: each gives the numbers that it gives alone.
 //!
 //! The generator's step and the inside of a ziggurat's layer have no branch, so a loop over lanes becomes vector instructions
-//! ([`crate::vectors`]). What lies at a layer's edge, one draw in eighty, is drawn again by its stream alone.
+//! ([`crate::vectors`]). Where a lane comes to a layer's edge, as one draw in eighty does, its last few numbers are drawn
+//! again by its stream alone.
 
 use crate::Stream;
 use crate::ziggurat::{self, EXPONENTIAL_X, NORMAL_X, around_zero, open};
 
 /// How many streams go side by side.
 pub const LANES: usize = 8;
+
+/// Rows between two looks at what lies at an edge: how many rows are filled at once is a multiple of it.
+pub const STEPS: usize = 8;
+
+const _: () = assert!(STEPS * LANES == u64::BITS as usize);
 
 /// A number of each stream.
 pub type Row = [f64; LANES];
@@ -85,39 +91,41 @@ impl Lanes {
         place: impl Fn(u64) -> f64,
         draw: fn(&mut Stream) -> f64,
     ) {
-        for row in rows {
+        for rows in rows.chunks_mut(STEPS) {
             let before = self.states;
-            let bits = self.bits();
-            let (mut drawn, mut outside) = ([0.0; LANES], 0);
-            for lane in 0..LANES {
-                let layer = (bits[lane] & 0xff) as usize;
-                drawn[lane] = place(bits[lane]) * x[layer];
-                outside |= u64::from(drawn[lane].abs() >= x[layer + 1]) << lane;
+            let (mut bits, mut drawn) = ([[0; LANES]; STEPS], [[0.0; LANES]; STEPS]);
+            bits.iter_mut().for_each(|bits| *bits = self.bits());
+            // Which of the numbers lie at an edge, a bit each.
+            let mut outside = 0;
+            for (number, (value, bits)) in drawn.as_flattened_mut().iter_mut().zip(bits.as_flattened()).enumerate() {
+                let layer = (bits & 0xff) as usize;
+                *value = place(*bits) * x[layer];
+                outside |= u64::from(value.abs() >= x[layer + 1]) << number;
             }
             if outside != 0 {
-                (self.states, drawn) = alone(before, self.states, drawn, outside, draw);
+                alone(before, &mut self.states, &mut drawn, outside, draw);
             }
-            *row = drawn;
+            rows.copy_from_slice(&drawn);
         }
     }
 }
 
-/// Draws the lanes `outside` again, each by its stream alone.
+/// Draws again, each by its stream alone, the lanes of which a number lies `outside`.
 #[cold]
 #[inline(never)]
 fn alone(
     before: States,
-    mut states: States,
-    mut drawn: Row,
+    states: &mut States,
+    rows: &mut [Row; STEPS],
     outside: u64,
     draw: fn(&mut Stream) -> f64,
-) -> (States, Row) {
-    for lane in (0..LANES).filter(|lane| outside >> lane & 1 == 1) {
+) {
+    let lanes = (0..STEPS).fold(0, |lanes, step| lanes | outside >> (step * LANES));
+    for lane in (0..LANES).filter(|lane| lanes >> lane & 1 == 1) {
         let mut stream = stream(&before, lane);
-        drawn[lane] = draw(&mut stream);
-        stream.state().into_iter().zip(&mut states).for_each(|(word, words)| words[lane] = word);
+        rows.iter_mut().for_each(|row| row[lane] = draw(&mut stream));
+        stream.state().into_iter().zip(&mut *states).for_each(|(word, words)| words[lane] = word);
     }
-    (states, drawn)
 }
 
 fn stream(states: &States, lane: usize) -> Stream {

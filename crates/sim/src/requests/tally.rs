@@ -165,16 +165,17 @@ impl Tally {
         self.counts(first) && self.until == Time::NEVER && self.remembered.may_take(count, spent)
     }
 
-    /// Counts them: their response times, the sum of these and that of their services (ns).
+    /// Counts them: their response times, and the sum of their services (ns); gives the sum of the former.
     #[inline]
-    pub(crate) fn left_together(&mut self, responses: &[u64], spent: u64, service: u64) {
+    pub(crate) fn left_together(&mut self, responses: &[u64], service: u64) -> u64 {
+        let spent = self.response.record_all(responses);
         let count = responses.len() as u64;
         self.completions += count;
         self.served += count;
         self.waiting_ns += u128::from(spent - service);
         self.service_ns += u128::from(service);
-        self.response.extend(responses.iter().copied());
         self.remembered.push_together(count, spent);
+        spent
     }
 
     /// A request has found its connection after so long, or has none because its client has given up.

@@ -6,6 +6,7 @@
 //! instant, then by server; what is served in no time leaves at once, after all that leaves then.
 
 use sojourn_dispatch::Chooser;
+use sojourn_stats::vectors::{Work, vectorised};
 use sojourn_stats::{Span, Time};
 
 use super::Stop;
@@ -40,6 +41,46 @@ pub(super) struct Blind {
     left: Block,
     response: Block,
     chosen: Box<[u32; BLOCK]>,
+    sums: Sums,
+}
+
+/// Sums over a block (ns, modulo 2^64).
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    at: u64,
+    work: u64,
+    response: u64,
+}
+
+/// The response times of a block, to be found, and the sums of all.
+struct Responses<'a> {
+    at: &'a [u64],
+    work: &'a [u64],
+    left: &'a [u64],
+    response: &'a mut [u64],
+}
+
+impl Work for Responses<'_> {
+    type Answer = Sums;
+
+    #[inline(always)]
+    fn run(self) -> Sums {
+        let Responses { at, work, left, response } = self;
+        let mut sums = Sums::default();
+        for (((at, work), left), response) in at.iter().zip(work).zip(left).zip(response) {
+            *response = left - at;
+            sums.at = sums.at.wrapping_add(*at);
+            sums.work = sums.work.wrapping_add(*work);
+            sums.response = sums.response.wrapping_add(*response);
+        }
+        sums
+    }
+}
+
+/// The later of two instants. Which one it is depends on chance, so it is no branch.
+#[inline(always)]
+fn later(one: u64, other: u64) -> u64 {
+    std::hint::select_unpredictable(one > other, one, other)
 }
 
 #[derive(Clone, Default)]
@@ -88,6 +129,7 @@ impl Blind {
             left: Box::new([0; BLOCK]),
             response: Box::new([0; BLOCK]),
             chosen: Box::new([0; BLOCK]),
+            sums: Sums::default(),
         }
     }
 
@@ -150,73 +192,71 @@ impl Blind {
         if let [server] = &mut servers[..] {
             let mut free = server.free;
             for ((at, work), left) in at.iter().zip(&*work).zip(left.iter_mut()) {
-                free = free.max(*at) + work;
+                free = later(free, *at) + work;
                 *left = free;
             }
             server.free = free;
-            server.work += work.iter().sum::<u64>();
             server.sent += size as u64;
         } else {
             for (((at, work), left), chosen) in at.iter().zip(&*work).zip(left.iter_mut()).zip(&chosen[..]) {
                 let server = &mut servers[*chosen as usize];
-                server.free = server.free.max(*at) + work;
+                server.free = later(server.free, *at) + work;
                 server.work += work;
                 server.sent += 1;
                 *left = server.free;
             }
         }
-        for ((at, left), response) in at.iter().zip(&*left).zip(response.iter_mut()) {
-            *response = left - at;
+        self.sums = vectorised(Responses { at, work, left, response: &mut response[..size] });
+        if let [server] = &mut self.servers[..] {
+            server.work += self.sums.work;
         }
-        self.came.0 += size as u64;
-        self.came.1 = at.iter().fold(self.came.1, |sum, at| sum.wrapping_add(*at));
+        self.came = (self.came.0 + size as u64, self.came.1.wrapping_add(self.sums.at));
         size
     }
 
     /// Counts those of the block and of before that leave up to `bound`, if their order does not matter.
     fn count_together(&mut self, size: usize, bound: u64, ended: u64, books: &mut Books) -> bool {
-        let Blind { open, at, work, left, response, chosen, .. } = self;
+        let Blind { open, servers, at, work, left, response, chosen, .. } = self;
         let (at, work, left, response) = (&at[..size], &work[..size], &left[..size], &mut response[..size]);
-        let first = open.first().map_or(at[0], |job| job.came);
-        let count = (open.len() + size) as u64;
         // So many of them add up without overflow.
-        if open.iter().map(|job| job.left).chain(left.iter().copied()).max() >= Some(1 << 50) || count > 1 << 12 {
+        if servers.iter().any(|server| server.free >= 1 << 50) || open.len() > 1 << 12 {
             return false;
         }
-        let spent = open.iter().map(|job| job.left - job.came).chain(response.iter().copied()).sum();
+        let first = open.first().map_or(at[0], |job| job.came);
+        let count = (open.len() + size) as u64;
+        let spent = open.iter().map(|job| job.left - job.came).sum::<u64>() + self.sums.response;
         if !books.may_count_together((first, bound), (count, spent), ended) {
             return false;
         }
-        // Those that stay are put aside; the others move together.
-        let (mut services, mut lefts, mut last, mut together) = (0u64, 0u64, 0, 0);
-        let mut later = 0;
-        let number = self.came.0 - size as u64;
-        let before = open.len();
-        for place in 0..before {
-            let job = open[place];
-            if job.left > bound {
-                open[later] = job;
-                later += 1;
-            } else {
+        open.retain(|job| {
+            let stays = job.left > bound;
+            if !stays {
                 books.leave(job.came, job.service, job.left);
             }
-        }
-        open.truncate(later);
-        for place in 0..size {
-            let (came, service, leaves) = (at[place], work[place], left[place]);
-            if leaves > bound {
-                let server = chosen[place];
-                open.push(Job { came, service, left: leaves, number: number + place as u64, server });
+            stays
+        });
+        // All up to the first that stays, and then those between such.
+        let mut together = match servers.len() {
+            1 => left.partition_point(|left| *left <= bound),
+            _ => left.iter().position(|left| *left > bound).unwrap_or(size),
+        };
+        let (mut services, mut came) = (self.sums.work, self.sums.at);
+        let number = self.came.0 - size as u64;
+        for place in together..size {
+            let (at, service, left) = (at[place], work[place], left[place]);
+            if left > bound {
+                let number = number + place as u64;
+                open.push(Job { came: at, service, left, number, server: chosen[place] });
+                services -= service;
+                came = came.wrapping_sub(at);
             } else {
                 response[together] = response[place];
                 together += 1;
-                services += service;
-                lefts = lefts.wrapping_add(leaves);
-                last = last.max(leaves);
             }
         }
-        books.leave_together(&response[..together], services, lefts, last);
+        books.leave_together(&response[..together], services, came, bound);
         self.bound = bound;
+        self.instant = None;
         true
     }
 

@@ -59,15 +59,14 @@ impl Books {
             && self.tally.may_count_together(Time(first), count, spent)
     }
 
-    /// Counts requests that leave in any order: response times and the sums of their services and instants of leaving; the last
-    /// leaves at `now`.
+    /// Counts requests that leave in any order: response times and the sums of their services and of the instants at which they
+    /// came; all leave by `now`.
     #[inline]
-    pub(super) fn leave_together(&mut self, responses: &[u64], service: u64, left: u64, now: u64) {
-        let spent = responses.iter().sum();
+    pub(super) fn leave_together(&mut self, responses: &[u64], service: u64, came: u64, now: u64) {
+        let spent = self.tally.left_together(responses, service);
         self.now = self.now.max(Time(now));
-        self.tally.left_together(responses, spent, service);
         self.ended += responses.len() as u64;
-        self.conserve(spent, left);
+        self.conserve(spent, came.wrapping_add(spent));
     }
 
     /// Asserts that requests are neither made nor lost, and Little's law: the integral of the number inside, which is what

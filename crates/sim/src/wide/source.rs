@@ -220,28 +220,43 @@ impl Laws {
         self.gaps.fill(&mut drawn, &mut self.of_gaps);
         for (at, gap_s) in at.iter_mut().zip(&drawn) {
             let exact = gap_s * 1e9 + self.rest;
-            let whole = whole(exact);
+            let whole = exact as u64;
             self.rest = exact - whole as f64;
             self.now = self.now.saturating_add(whole);
             *at = self.now;
         }
         self.works.fill(&mut drawn, &mut self.of_works);
-        work.iter_mut().zip(&drawn).for_each(|(work, work_s)| *work = whole(work_s * 1e9 + 0.5));
+        work.iter_mut().zip(&drawn).for_each(|(work, work_s)| *work = (work_s * 1e9 + 0.5) as u64);
     }
 }
 
-/// `x as u64`, of a number that is not negative.
+/// Of a number from 0 to 2^51 the part before the point, also as a float: the nearest whole number, less 1 where that is
+/// above it.
 #[inline(always)]
-fn whole(x: f64) -> u64 {
-    if x < EXACT / 2.0 { below(x) } else { x as u64 }
+fn below(x: f64) -> (u64, f64) {
+    let shifted = x + EXACT;
+    let above = if shifted - EXACT > x { 1.0 } else { 0.0 };
+    ((shifted - above).to_bits().wrapping_sub(EXACT.to_bits()), shifted - EXACT - above)
 }
 
-/// The same below 2^51: the nearest whole number, less 1 where that is above `x`.
-#[inline(always)]
-fn below(x: f64) -> u64 {
-    let shifted = x + EXACT;
-    let nearest = shifted - EXACT;
-    (shifted.to_bits() - EXACT.to_bits()) - u64::from(nearest > x)
+/// The instants after gaps of which one is long.
+#[cold]
+#[inline(never)]
+fn long_gaps(
+    rows: &[Row; BLOCK],
+    at: &mut [[u64; LANES]; BLOCK],
+    (mut now, mut rest): ([u64; LANES], Row),
+) -> ([u64; LANES], Row) {
+    for (row, at) in rows.iter().zip(at) {
+        for lane in 0..LANES {
+            let exact = row[lane] * 1e9 + rest[lane];
+            let whole = exact as u64;
+            rest[lane] = exact - whole as f64;
+            now[lane] = now[lane].saturating_add(whole);
+        }
+        *at = now;
+    }
+    (now, rest)
 }
 
 /// Room for a block of each lane.
@@ -277,29 +292,31 @@ impl Work for Drawing<'_> {
         let Drawing { gaps, works, mut of_gaps, mut of_works, mut now, mut rest, scratch } = self;
         let Scratch { rows, at, work } = scratch;
         gaps.fill_lanes(&mut of_gaps, &mut rows[..]);
+        let (mut large, before) = ([0; LANES], (now, rest));
         for (row, at) in rows.iter().zip(at.iter_mut()) {
-            let (mut exact, mut is_large) = ([0.0; LANES], false);
+            let row = *row;
             for lane in 0..LANES {
-                exact[lane] = row[lane] * 1e9 + rest[lane];
-                is_large |= exact[lane] >= EXACT / 2.0;
-            }
-            for lane in 0..LANES {
-                let whole = if is_large { whole(exact[lane]) } else { below(exact[lane]) };
-                rest[lane] = exact[lane] - whole as f64;
-                now[lane] = now[lane].saturating_add(whole);
+                let exact = row[lane] * 1e9 + rest[lane];
+                large[lane] |= u64::from(exact >= EXACT / 2.0);
+                let (whole, float) = below(exact);
+                rest[lane] = exact - float;
+                now[lane] = now[lane].wrapping_add(whole);
             }
             *at = now;
         }
+        if large != [0; LANES] {
+            (now, rest) = long_gaps(rows, at, before);
+        }
         works.fill_lanes(&mut of_works, &mut rows[..]);
-        for (row, work) in rows.iter().zip(work.iter_mut()) {
-            let (mut exact, mut is_large) = ([0.0; LANES], false);
-            for lane in 0..LANES {
-                exact[lane] = row[lane] * 1e9 + 0.5;
-                is_large |= exact[lane] >= EXACT / 2.0;
-            }
-            for lane in 0..LANES {
-                work[lane] = if is_large { whole(exact[lane]) } else { below(exact[lane]) };
-            }
+        let mut large = 0;
+        for (work_s, work) in rows.as_flattened().iter().zip(work.as_flattened_mut()) {
+            let exact = work_s * 1e9 + 0.5;
+            large |= u64::from(exact >= EXACT / 2.0);
+            *work = below(exact).0;
+        }
+        if large != 0 {
+            let long = |(work_s, work): (&f64, &mut u64)| *work = (work_s * 1e9 + 0.5) as u64;
+            rows.as_flattened().iter().zip(work.as_flattened_mut()).for_each(long);
         }
         (of_gaps, of_works, now, rest)
     }
