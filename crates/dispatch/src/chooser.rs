@@ -22,9 +22,21 @@ enum Rule {
     Drawn { among: usize },
     Turns { among: u32, next: u32 },
     Blind(Box<Blind>),
+    LeastOfFew(Few),
     Least { loads: Loads, ties: Ties, in_flight: Vec<u32> },
     LeastOf { d: usize, drawn: Vec<u32>, in_flight: Vec<u32> },
 }
+
+/// Backends in the order in which [`crate::index::Levels`] has them, by load; of few of them it is found by looking.
+struct Few {
+    order: [u8; FEW],
+    /// Load by place in the order; the rest is full.
+    loads: [u32; FEW],
+    /// Place by backend.
+    places: [u8; FEW],
+}
+
+const FEW: usize = 8;
 
 /// A policy and the table that it sees.
 struct Blind {
@@ -49,6 +61,7 @@ impl Chooser {
                 weights.iter().enumerate().for_each(|(number, weight)| _ = table.join(&number.to_string(), *weight));
                 Rule::Blind(Box::new(Blind { policy, table, clients: Clients::default() }))
             }
+            Plain::Least(Ties::Drawn) if among <= FEW => Rule::LeastOfFew(Few::new(among)),
             Plain::Least(ties) => {
                 let mut loads = Loads::new(ties);
                 (0..among as u32).for_each(|backend| loads.set(backend, 0));
@@ -61,7 +74,7 @@ impl Chooser {
 
     /// Whether it chooses without a look at the requests in flight: then [`Chooser::ended`] does nothing.
     pub fn is_blind(&self) -> bool {
-        !matches!(self.rule, Rule::Least { .. } | Rule::LeastOf { .. })
+        !matches!(self.rule, Rule::LeastOfFew(_) | Rule::Least { .. } | Rule::LeastOf { .. })
     }
 
     /// The backend of a request that comes at `now`, which counts as in flight there until [`Chooser::ended`].
@@ -80,12 +93,24 @@ impl Chooser {
                 turn
             }
             Rule::Blind(blind) => blind.choose(now, stream),
+            Rule::LeastOfFew(few) => few.choose(stream),
             Rule::Least { loads, ties, in_flight } => {
                 let pick = |among: usize| if *ties == Ties::Drawn { draw(among, stream) } else { 0 };
                 let (load, _, backend) = loads.least(pick).expect("there are backends");
                 in_flight[backend as usize] += 1;
                 loads.set(backend, load + 1);
                 backend
+            }
+            Rule::LeastOf { d: 2, in_flight, .. } => {
+                let first = stream.below(in_flight.len());
+                let mut second = stream.below(in_flight.len());
+                while second == first {
+                    second = stream.below(in_flight.len());
+                }
+                let is_less = in_flight[second] < in_flight[first];
+                let backend = std::hint::select_unpredictable(is_less, second, first);
+                in_flight[backend] += 1;
+                backend as u32
             }
             Rule::LeastOf { d, drawn, in_flight } => {
                 drawn.clear();
@@ -112,6 +137,7 @@ impl Chooser {
     #[inline]
     pub fn ended(&mut self, backend: u32) {
         match &mut self.rule {
+            Rule::LeastOfFew(few) => few.ended(backend),
             Rule::Least { loads, in_flight, .. } => {
                 let left = &mut in_flight[backend as usize];
                 *left -= 1;
@@ -133,6 +159,42 @@ impl Chooser {
             Rule::Drawn { among } => chosen.iter_mut().for_each(|chosen| *chosen = stream.below(*among) as u32),
             _ => at.iter().zip(chosen).for_each(|(now, chosen)| *chosen = self.choose(Time(*now))),
         }
+    }
+}
+
+impl Few {
+    fn new(among: usize) -> Few {
+        let order = std::array::from_fn(|place| place as u8);
+        Few { order, loads: std::array::from_fn(|place| if place < among { 0 } else { u32::MAX }), places: order }
+    }
+
+    /// One of the least loaded, which then is the first of those with a request more.
+    #[inline]
+    fn choose(&mut self, stream: &mut Stream) -> u32 {
+        let least = self.loads[0];
+        let ties = self.loads.iter().map(|load| usize::from(*load == least)).sum::<usize>();
+        let place = draw(ties, stream);
+        let backend = self.order[place];
+        self.swap(place, ties - 1);
+        self.loads[ties - 1] = least + 1;
+        u32::from(backend)
+    }
+
+    /// The backend is the last of those with a request less.
+    #[inline]
+    fn ended(&mut self, backend: u32) {
+        let place = usize::from(self.places[backend as usize]);
+        let load = self.loads[place];
+        let first = self.loads.iter().map(|other| usize::from(*other < load)).sum::<usize>();
+        self.swap(place, first);
+        self.loads[first] = load - 1;
+    }
+
+    #[inline]
+    fn swap(&mut self, one: usize, other: usize) {
+        self.order.swap(one, other);
+        self.places[usize::from(self.order[one])] = one as u8;
+        self.places[usize::from(self.order[other])] = other as u8;
     }
 }
 

@@ -11,9 +11,9 @@ use crate::ziggurat::{self, EXPONENTIAL_X, NORMAL_X, around_zero, open};
 pub const LANES: usize = 8;
 
 /// Rows between two looks at what lies at an edge: how many rows are filled at once is a multiple of it.
-pub const STEPS: usize = 8;
+pub const STEPS: usize = 4;
 
-const _: () = assert!(STEPS * LANES == u64::BITS as usize);
+const _: () = assert!(STEPS * LANES <= u64::BITS as usize);
 
 /// A number of each stream.
 pub type Row = [f64; LANES];

@@ -13,7 +13,7 @@ use crate::control::demand_of_classes;
 use crate::course::Phases;
 
 /// Requests in a block.
-pub(super) const BLOCK: usize = 512;
+pub(super) const BLOCK: usize = 256;
 /// From so many sources on they draw together.
 const TOGETHER: usize = 3;
 /// Below it a number of nanoseconds is cut to a whole one by adding and subtracting this.
