@@ -76,7 +76,8 @@ impl Histogram {
                 self.sum += u128::from(of_them);
                 (self.min, self.max) = (self.min.min(min), self.max.max(max));
             } else {
-                sum = values.iter().try_fold(sum, |sum, value| sum.checked_add(*value)).expect("a sum of response times");
+                sum =
+                    values.iter().try_fold(sum, |sum, value| sum.checked_add(*value)).expect("a sum of response times");
                 values.iter().for_each(|value| self.record(*value));
             }
         }

@@ -113,13 +113,7 @@ impl Lanes {
 /// Draws again, each by its stream alone, the lanes of which a number lies `outside`.
 #[cold]
 #[inline(never)]
-fn alone(
-    before: States,
-    states: &mut States,
-    rows: &mut [Row; STEPS],
-    outside: u64,
-    draw: fn(&mut Stream) -> f64,
-) {
+fn alone(before: States, states: &mut States, rows: &mut [Row; STEPS], outside: u64, draw: fn(&mut Stream) -> f64) {
     let lanes = (0..STEPS).fold(0, |lanes, step| lanes | outside >> (step * LANES));
     for lane in (0..LANES).filter(|lane| lanes >> lane & 1 == 1) {
         let mut stream = stream(&before, lane);
