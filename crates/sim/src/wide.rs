@@ -11,6 +11,10 @@
 //! | none, or one that looks at no requests in flight | in order of arrival (`blind`), Lindley's recursion at each server |
 //! | one that counts requests in flight | event by event (`counting`), without list, slab or dispatcher |
 //!
+//! Replications draw their requests side by side (`source`), by vector instructions where the laws have a lane form; else, and
+//! where there are few of them, each alone. What is played from then on goes through one replication after another: its loops
+//! wait for memory and for one another's results, not for arithmetic.
+//!
 //! What is asked of a system beyond that is the event loop's: [`needs_events`] says why. The price is a second way to the same
 //! numbers; the gain is what a sweep of hundreds of points takes.
 

@@ -10,8 +10,8 @@ use crate::ziggurat::{self, EXPONENTIAL_X, NORMAL_X, around_zero, open};
 /// How many streams go side by side.
 pub const LANES: usize = 8;
 
-/// Rows between two looks at what lies at an edge: how many rows are filled at once is a multiple of it.
-pub const STEPS: usize = 4;
+/// Rows between two looks at what lies at an edge.
+const STEPS: usize = 4;
 
 const _: () = assert!(STEPS * LANES <= u64::BITS as usize);
 
@@ -91,7 +91,8 @@ impl Lanes {
         place: impl Fn(u64) -> f64,
         draw: fn(&mut Stream) -> f64,
     ) {
-        for rows in rows.chunks_mut(STEPS) {
+        let mut chunks = rows.chunks_exact_mut(STEPS);
+        for rows in &mut chunks {
             let before = self.states;
             let (mut bits, mut drawn) = ([[0; LANES]; STEPS], [[0.0; LANES]; STEPS]);
             bits.iter_mut().for_each(|bits| *bits = self.bits());
@@ -103,18 +104,22 @@ impl Lanes {
                 outside |= u64::from(value.abs() >= x[layer + 1]) << number;
             }
             if outside != 0 {
-                alone(before, &mut self.states, &mut drawn, outside, draw);
+                let lanes = (0..STEPS).fold(0, |lanes, step| lanes | outside >> (step * LANES));
+                alone(before, &mut self.states, &mut drawn, lanes, draw);
             }
             rows.copy_from_slice(&drawn);
+        }
+        let rest = chunks.into_remainder();
+        if !rest.is_empty() {
+            alone(self.states, &mut self.states, rest, u64::MAX, draw);
         }
     }
 }
 
-/// Draws again, each by its stream alone, the lanes of which a number lies `outside`.
+/// Draws these rows again, of these lanes (a bit each), each by its stream alone.
 #[cold]
 #[inline(never)]
-fn alone(before: States, states: &mut States, rows: &mut [Row; STEPS], outside: u64, draw: fn(&mut Stream) -> f64) {
-    let lanes = (0..STEPS).fold(0, |lanes, step| lanes | outside >> (step * LANES));
+fn alone(before: States, states: &mut States, rows: &mut [Row], lanes: u64, draw: fn(&mut Stream) -> f64) {
     for lane in (0..LANES).filter(|lane| lanes >> lane & 1 == 1) {
         let mut stream = stream(&before, lane);
         rows.iter_mut().for_each(|row| row[lane] = draw(&mut stream));

@@ -1,8 +1,8 @@
 //! Loops over arrays, compiled for the widest vectors that the processor has.
 //!
-//! The compiler turns plain loops over arrays into vector instructions, as far as it may use them. [`vectorised`] has the same code
-//! three times: for AVX-512, for AVX2, and for any processor; the bytes that come out are the same, since no operation of Rust's
-//! floating point is contracted or reordered. What is called inside has to be inlined, or it stays as it is.
+//! The compiler turns plain loops over arrays into vector instructions, as far as it may use them. [`vectorised`] has the same
+//! code three times: for AVX-512, for AVX2, and for any processor; the bytes that come out are the same, since no operation of
+//! Rust's floating point is contracted or reordered. What is called inside has to be inlined, or it stays as it is.
 
 #![allow(
     unsafe_code,

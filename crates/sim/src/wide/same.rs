@@ -144,7 +144,7 @@ fn replications_without_an_event_list_count_what_the_event_loop_counts() {
             ended.iter_mut().for_each(|ended| *ended += [1, 7, 100, 1000, 3000][draw.below(5)] + draw.below(3) as u64);
             if number % 10 == 0 && look == 6 {
                 // In a long run requests are counted together between two batches.
-                ended[0] += 200_000;
+                ended[0] += 80_000;
             }
             // Now and then one of them stands still.
             let until: Vec<Option<u64>> = ended.iter().map(|ended| (draw.below(8) > 0).then_some(*ended)).collect();

@@ -1,7 +1,7 @@
 //! Where the requests come from: their instants and demands, in blocks.
 //!
-//! A block is drawn before the one before it is played, so that it is always known when the next request comes. Sources of several
-//! replications draw together, where their laws have a lane form: the bits and the numbers are those that each draws alone.
+//! A block is drawn before the one before it is played, so that it is always known when the next request comes. Sources of
+//! several replications draw together, where their laws have a lane form: bits and numbers are those that each draws alone.
 
 use sojourn_model::System;
 use sojourn_stats::lanes::{LANES, Lanes, Row};

@@ -17,6 +17,7 @@ mod hurst_spectrum;
 mod hurst_whittle;
 mod input;
 mod intervals;
+mod lanes;
 mod law_errors;
 mod law_quantiles;
 mod law_samples;
