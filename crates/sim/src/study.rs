@@ -584,11 +584,11 @@ fn in_steps<E: Replication>(group: &mut [E], outside: &Outside<'_>, step: impl F
         if until.iter().all(Option::is_none) {
             break;
         }
-        let ended = |group: &[E]| group.iter().map(E::ended).sum::<u64>();
-        let before = ended(group);
+        let before: Vec<u64> = group.iter().map(E::ended).collect();
         let now_over = E::run_together(group, &until);
         over.iter_mut().zip(now_over).for_each(|(over, now)| *over |= now);
-        outside.report(ended(group) - before);
+        let steps = group.iter().zip(before).map(|(engine, before)| engine.ended() - before);
+        steps.filter(|jobs| *jobs > 0).for_each(|jobs| outside.report(jobs));
     }
 }
 
