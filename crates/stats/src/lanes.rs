@@ -73,18 +73,18 @@ impl Lanes {
     /// Unit exponentials.
     #[inline(always)]
     pub(crate) fn exponentials(&mut self, rows: &mut [Row]) {
-        self.from_layers(rows, &EXPONENTIAL_X, open, ziggurat::exponential);
+        self.layered(rows, &EXPONENTIAL_X, open, ziggurat::exponential);
     }
 
     /// Standard normals.
     #[inline(always)]
     pub(crate) fn normals(&mut self, rows: &mut [Row]) {
-        self.from_layers(rows, &NORMAL_X, around_zero, ziggurat::normal);
+        self.layered(rows, &NORMAL_X, around_zero, ziggurat::normal);
     }
 
     /// Draws by ziggurat, whose layers end at `x`.
     #[inline(always)]
-    fn from_layers(
+    fn layered(
         &mut self,
         rows: &mut [Row],
         x: &[f64; 257],

@@ -236,13 +236,14 @@ impl Blind {
             stays
         });
         // All up to the first that stays, and then those between such.
-        let mut together = match servers.len() {
+        let stays = match servers.len() {
             1 => left.partition_point(|left| *left <= bound),
             _ => left.iter().position(|left| *left > bound).unwrap_or(size),
         };
+        let mut together = stays;
         let (mut services, mut came) = (self.sums.work, self.sums.at);
         let number = self.came.0 - size as u64;
-        for place in together..size {
+        for place in stays..size {
             let (at, service, left) = (at[place], work[place], left[place]);
             if left > bound {
                 let number = number + place as u64;
