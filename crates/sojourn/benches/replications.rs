@@ -37,9 +37,9 @@ const SERVERS: usize = 4;
 const MODELS: [(&str, usize, Loop, f64); 6] = [
     ("random", 1, one_server, 0.0),
     ("random", SERVERS, one_server, 0.7),
-    ("round-robin", SERVERS, one_server, 0.7),
+    ("round-robin", SERVERS, one_server, 0.0),
     ("least-connections", SERVERS, least_connections, 0.8),
-    ("power-of-d", SERVERS, power_of_two, 0.8),
+    ("power-of-d", SERVERS, power_of_two, 0.0),
     ("weighted-round-robin", SERVERS, one_server, 0.0),
 ];
 
