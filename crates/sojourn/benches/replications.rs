@@ -35,9 +35,9 @@ const SERVERS: usize = 4;
 
 /// Policy, how many servers, the loop, and the least share of it that the program must reach; 0 where that is only told.
 const MODELS: [(&str, usize, Loop, f64); 6] = [
-    ("random", 1, one_server, 0.0),
+    ("random", 1, one_server, 1.0),
     ("random", SERVERS, one_server, 0.7),
-    ("round-robin", SERVERS, one_server, 0.0),
+    ("round-robin", SERVERS, one_server, 0.7),
     ("least-connections", SERVERS, least_connections, 0.8),
     ("power-of-d", SERVERS, power_of_two, 0.0),
     ("weighted-round-robin", SERVERS, one_server, 0.0),

@@ -84,13 +84,7 @@ impl Lanes {
 
     /// Draws by ziggurat, whose layers end at `x`.
     #[inline(always)]
-    fn layered(
-        &mut self,
-        rows: &mut [Row],
-        x: &[f64; 257],
-        place: impl Fn(u64) -> f64,
-        draw: fn(&mut Stream) -> f64,
-    ) {
+    fn layered(&mut self, rows: &mut [Row], x: &[f64; 257], place: impl Fn(u64) -> f64, draw: fn(&mut Stream) -> f64) {
         let mut chunks = rows.chunks_exact_mut(STEPS);
         for rows in &mut chunks {
             let before = self.states;
