@@ -296,13 +296,16 @@ impl Answers {
         self.iter().next().is_none()
     }
 
-    /// Whether at least one variant was seen to meet every objective, by each engine that has a number; true without
-    /// objectives.
+    /// Whether at least one variant was seen to meet every objective, by each engine that has a number and by one at least; true
+    /// without objectives.
     pub fn objectives_met(&self) -> bool {
-        let fails = |variant: usize| {
-            self.objectives.iter().any(|o| o.variant == variant && (o.met == Some(false) || o.undecided))
+        let of = |variant: usize| self.objectives.iter().filter(move |objective| objective.variant == variant);
+        let is_met = |variant: usize| {
+            let seen = |text: &str| of(variant).any(|objective| objective.text == text && objective.met == Some(true));
+            let holds = |of: &ObjectiveAnswer| of.met != Some(false) && !of.undecided && seen(&of.text);
+            of(variant).next().is_some() && of(variant).all(holds)
         };
-        self.objectives.is_empty() || (0..self.variants.len()).any(|variant| !fails(variant))
+        self.objectives.is_empty() || (0..self.variants.len()).any(is_met)
     }
 
     /// Where `metric`, one of [`FAILURES`], is highest, if anywhere it is more than it is when all goes well.

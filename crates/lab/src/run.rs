@@ -307,7 +307,10 @@ impl Inquiry {
                             Some(Judgement::Fails | Judgement::NoSample) => Some(false),
                             _ => None,
                         },
-                        undecided: matches!(judgement, Some(Judgement::Undecided | Judgement::NoInterval)),
+                        undecided: matches!(
+                            judgement,
+                            Some(Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew)
+                        ),
                         measured: estimate.map_or(String::new(), |estimate| objective.measured(estimate)),
                     });
                 }

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use sojourn_lab::prelude::*;
+use sojourn_lab::{ObjectiveAnswer, VariantAnswers};
 use sojourn_stats::Estimate;
 
 fn by_sim(text: &str, set: &[(&str, &str)]) -> Answers {
@@ -94,4 +95,26 @@ fn an_overload_of_which_clients_give_up_is_answered() {
     let by_theory = answers.variants[0].estimate(Engine::Theory, "error_ratio").unwrap().value().unwrap();
     assert!((by_theory - lost).abs() < 1e-9, "{by_theory}, not {lost}");
     near(&answers, "error_ratio", lost);
+}
+
+/// No number is no number that was seen to meet a limit.
+#[test]
+fn an_objective_without_a_number_is_not_met() {
+    let of = |engine, met, undecided| ObjectiveAnswer {
+        text: "response_time_p99 < 1 s".into(),
+        variant: 0,
+        engine,
+        met,
+        undecided,
+        measured: String::new(),
+    };
+    let met = |objectives: Vec<ObjectiveAnswer>| {
+        Answers { variants: vec![VariantAnswers::default()], objectives, ..Answers::default() }.objectives_met()
+    };
+    let (theory, sim) = (Engine::Theory, Engine::Sim);
+    assert!(met(Vec::new()), "nothing was asked");
+    assert!(met(vec![of(theory, None, false), of(sim, Some(true), false)]), "theory knows no p99, and sim does");
+    assert!(!met(vec![of(theory, None, false), of(sim, None, false)]));
+    assert!(!met(vec![of(theory, Some(true), false), of(sim, None, true)]));
+    assert!(!met(vec![of(theory, Some(true), false), of(sim, Some(false), false)]));
 }
