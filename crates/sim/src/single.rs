@@ -1,16 +1,17 @@
 //! One queue at memory speed: a trace of (gap, demand) pairs, or as many drawn ones, under any discipline.
 //!
-//! There is no event list: the jobs come from an iterator and nothing is kept of those that have left but counts, so that
-//! 10^9 jobs take as much memory as 10^6. FCFS on one core is Lindley's recursion (Lindley, Proceedings of the Cambridge
-//! Philosophical Society 48, 1952), on several cores Kiefer and Wolfowitz's (Transactions of the American Mathematical
-//! Society 78, 1955); every other discipline, and FCFS with a limited room, is a [`Station`] that is asked before each
-//! arrival which jobs have left. All of them are in whole nanoseconds and agree job by job with the general simulator
+//! There is no event list, and nothing is kept of the jobs that have left but counts, so that 10^9 jobs take as much memory as
+//! 10^6. Jobs are drawn some hundred at a time ([`run_drawn`]). FCFS on one core is Lindley's recursion (Lindley, Proceedings
+//! of the Cambridge Philosophical Society 48, 1952), on several cores Kiefer and Wolfowitz's (Transactions of the American
+//! Mathematical Society 78, 1955); every other discipline, and FCFS with a limited room, is a [`Station`] that is asked before
+//! each arrival which jobs have left. All of them are in whole nanoseconds and agree job by job with the general simulator
 //! ([`crate::run`]), which a test holds them to. The price is what only that one has: links, balancers, patience.
 //!
 //! [`play`] hands out every job as it is done; [`run`] makes numbers with intervals of them. These are from 20 to 40
 //! sections of the one run with as many jobs each, Student's t on the sections' spread around the whole (sectioning:
 //! Nakayama, ACM TOMACS 24(4), 2014).
 
+mod jobs;
 mod play;
 mod sections;
 
@@ -18,9 +19,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use sojourn_model::{Discipline, Knowledge, Station};
 use sojourn_stats::measure::NoInterval;
-use sojourn_stats::{Span, Time};
+use sojourn_stats::{Law, Span, Time};
+use sojourn_traffic::Arrivals;
 
-use self::play::Recorder;
+use self::jobs::Source;
+use self::play::Player;
 pub use self::play::play;
 use self::sections::{Predictions, Sections};
 use crate::control::{Report, SimError};
@@ -67,6 +70,19 @@ pub struct Job {
     pub predicted: Option<Span>,
 }
 
+/// Jobs that are drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Drawn<'a> {
+    /// When they come; the rate is settled.
+    pub arrivals: &'a Arrivals,
+    /// Their demands (s).
+    pub service: &'a Law,
+    /// Of their streams, which are those of a plan.
+    pub seed: u64,
+    /// How many.
+    pub jobs: u64,
+}
+
 /// What a predictor of response times knows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Predict {
@@ -111,7 +127,7 @@ impl Default for Control<'_> {
 }
 
 /// Jobs between two looks at the outside world.
-const CHUNK: u64 = 1 << 18;
+const CHUNK: usize = 1 << 18;
 
 /// Plays `arrivals` through `queue` and sums up.
 ///
@@ -128,6 +144,26 @@ pub fn run(
     arrivals: impl IntoIterator<Item = Arrival>,
     control: &Control<'_>,
 ) -> Result<Report, SimError> {
+    let mut arrivals = arrivals.into_iter();
+    run_by(queue, control, &mut |come, player, counts| play_some(come, arrivals.by_ref().take(CHUNK), player, counts))
+}
+
+/// Draws jobs, plays them through `queue` and sums up: as [`run`] does with the plan of one client under this seed, sooner.
+///
+/// # Errors
+/// As [`run`]; also when the rate of the arrivals is not settled.
+pub fn run_drawn(queue: &Queue, drawn: &Drawn<'_>, control: &Control<'_>) -> Result<Report, SimError> {
+    let (mut source, mut block) = (Source::new(drawn)?, Vec::new());
+    run_by(queue, control, &mut |come, player, counts| {
+        source.next(&mut block);
+        play_some(come, block.iter().copied(), player, counts)
+    })
+}
+
+/// Plays some more jobs, of which the first has this number; how many, and when the last of them came.
+type Step<'a, 's> = dyn FnMut(u64, &mut Player, &mut Counts<'a>) -> (u64, Time) + 's;
+
+fn run_by<'a>(queue: &Queue, control: &Control<'a>, step: &mut Step<'a, '_>) -> Result<Report, SimError> {
     queue.discipline.check(queue.cores).map_err(SimError::Invalid)?;
     for (number, name) in control.classes.iter().enumerate().filter(|_| control.classes.len() > 1) {
         if name.is_empty() || control.classes[..number].contains(name) {
@@ -139,16 +175,28 @@ pub fn run(
     }
     let mut counts = Counts::new(control);
     let cancelled = || control.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed));
-    let mut come = 0u64;
-    let arrivals = arrivals.into_iter().take_while(|_| {
-        come += 1;
-        if come.is_multiple_of(CHUNK) {
-            (control.progress)(come);
-            return !cancelled();
+    let mut player = Player::new(queue, control.predict);
+    let (mut come, mut told, mut last) = (0u64, 0u64, Time::ZERO);
+    while last != Time::NEVER {
+        let (jobs, at) = step(come, &mut player, &mut counts);
+        if jobs == 0 {
+            break;
         }
-        true
-    });
-    play::play_to(&mut counts, queue, arrivals, control.predict);
+        (come, last) = (come + jobs, at);
+        if come - told >= CHUNK as u64 {
+            told = come;
+            (control.progress)(come);
+            if cancelled() {
+                break;
+            }
+        }
+    }
+    player.end(&mut |job| counts.record(job));
+    if last.max(counts.sections.until()) == Time::NEVER {
+        return Err(SimError::Invalid(format!(
+            "the first {come} jobs take more than the 584 years that there are: fewer jobs, or shorter times"
+        )));
+    }
     let rows = counts.rows(queue)?;
     let sections = counts.sections;
     let mut notes = Vec::new();
@@ -181,6 +229,33 @@ pub fn run(
         converged: is_long,
         notes,
     })
+}
+
+/// Plays these jobs, of which the first has the number `come`; how many, and when the last of them came.
+fn play_some(
+    come: u64,
+    jobs: impl Iterator<Item = Arrival>,
+    player: &mut Player,
+    counts: &mut Counts<'_>,
+) -> (u64, Time) {
+    let (mut played, mut last) = (0, Time::ZERO);
+    let jobs = jobs.inspect(|arrival| {
+        played += 1;
+        last = arrival.at;
+    });
+    match player {
+        Player::One(core) if counts.are_of_all() => {
+            // A copy that no one else knows of stays in registers.
+            let mut copy = *core;
+            counts.serve(come, jobs, |at, demand| copy.serve(at, demand));
+            *core = copy;
+        }
+        Player::Several(cores) if counts.are_of_all() => counts.serve(come, jobs, |at, demand| cores.serve(at, demand)),
+        player => {
+            (come..).zip(jobs).for_each(|(number, job)| player.play(number, job, &mut |job| counts.record(job)));
+        }
+    }
+    (played, last)
 }
 
 /// What is counted of the jobs after the warm-up.
@@ -224,7 +299,12 @@ impl<'a> Counts<'a> {
     }
 }
 
-impl Recorder for Counts<'_> {
+impl Counts<'_> {
+    /// Whether nothing is counted of classes and predictions.
+    fn are_of_all(&self) -> bool {
+        self.by_class.is_empty() && self.predictions.is_none()
+    }
+
     #[inline]
     fn record(&mut self, job: &Job) {
         if job.number < self.warm_up {
@@ -242,13 +322,19 @@ impl Recorder for Counts<'_> {
         }
     }
 
-    fn record_all(&mut self, mut jobs: impl Iterator<Item = Job>) {
-        if self.by_class.is_empty() && self.predictions.is_none() {
-            jobs.by_ref().take(self.warm_up as usize).for_each(drop);
-            self.sections.add_all(jobs);
-        } else {
-            jobs.for_each(|job| self.record(&job));
-        }
+    /// These jobs, of which the first is the `number`th and each leaves when `serve` says; none is denied.
+    #[inline]
+    fn serve(
+        &mut self,
+        number: u64,
+        mut jobs: impl Iterator<Item = Arrival>,
+        mut serve: impl FnMut(Time, Span) -> Time,
+    ) {
+        let warm = usize::try_from(self.warm_up.saturating_sub(number)).unwrap_or(usize::MAX);
+        jobs.by_ref().take(warm).for_each(|job| {
+            serve(job.at, job.demand);
+        });
+        self.sections.serve(jobs, serve);
     }
 }
 

@@ -38,7 +38,7 @@ const MANTISSA: u32 = 52;
 const SQRT_HALF_BITS: u64 = 0x3fe6_a09e_0000_0000;
 
 /// e^`x`.
-#[inline]
+#[inline(always)]
 pub fn exp(x: f64) -> f64 {
     exp_of_sum(x, 0.0)
 }
@@ -60,7 +60,7 @@ pub fn exp_m1(x: f64) -> f64 {
 }
 
 /// The natural logarithm of `x`; NaN below 0.
-#[inline]
+#[inline(always)]
 pub fn ln(x: f64) -> f64 {
     let (k, m) = mantissa(x);
     ln_special(x, ln_of_parts(k, m - 1.0, 0.0))

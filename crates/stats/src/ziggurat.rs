@@ -30,6 +30,41 @@ pub fn normal(stream: &mut Stream) -> f64 {
     if x.abs() < NORMAL_X[layer + 1] { x } else { normal_at_edge(layer, u, stream) }
 }
 
+/// As many of them as `out` has room for: those of [`exponential`], sooner.
+pub fn exponentials(out: &mut [f64], stream: &mut Stream) {
+    // A copy whose address no call knows stays in registers.
+    let mut state = stream.clone();
+    for value in out {
+        let bits = state.bits();
+        let layer = bits as usize & 0xff;
+        let x = open(bits) * EXPONENTIAL_X[layer];
+        *value = x;
+        if x >= EXPONENTIAL_X[layer + 1] {
+            *stream = state;
+            *value = exponential_at_edge(layer, x, stream);
+            state = stream.clone();
+        }
+    }
+    *stream = state;
+}
+
+/// As many of them as `out` has room for: those of [`normal`], sooner.
+pub fn normals(out: &mut [f64], stream: &mut Stream) {
+    let mut state = stream.clone();
+    for value in out {
+        let bits = state.bits();
+        let layer = bits as usize & 0xff;
+        let u = around_zero(bits);
+        *value = u * NORMAL_X[layer];
+        if value.abs() >= NORMAL_X[layer + 1] {
+            *stream = state;
+            *value = normal_at_edge(layer, u, stream);
+            state = stream.clone();
+        }
+    }
+    *stream = state;
+}
+
 /// From 0 to 1, both left out, by the upper 52 bits.
 #[inline(always)]
 pub(crate) fn open(bits: u64) -> f64 {

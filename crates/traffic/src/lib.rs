@@ -98,6 +98,7 @@ mod text;
 mod workload;
 
 pub use alias::Alias;
+pub use arrivals::clock::Clock;
 pub use arrivals::{Arrivals, OfferedLoad, Profile};
 pub use describe::{Input, InputError, column_text, fit};
 pub use error::WorkloadError;

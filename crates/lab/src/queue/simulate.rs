@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use sojourn_model::{Discipline, Knowledge};
 use sojourn_sim::Report;
-use sojourn_sim::single::{self, Arrival, Control, Predict, Queue};
+use sojourn_sim::single::{self, Arrival, Control, Drawn, Predict, Queue};
 use sojourn_stats::{Law, Span, Stream, Time, measure};
 use sojourn_theory::formula::general::relaxation::relaxation_time_s;
 use sojourn_theory::queue::{Queue as Notation, UNLIMITED};
@@ -181,6 +181,10 @@ fn check_load(queue: &Queue, classes: &[Class]) -> Result<(), SpecError> {
 }
 
 fn drawn(simulation: &Simulation, classes: &[Class], jobs: u64, control: &Control<'_>) -> Result<Report, SpecError> {
+    if let [class] = classes {
+        let drawn = Drawn { arrivals: &class.arrivals, service: &class.service, seed: simulation.seed, jobs };
+        return single::run_drawn(&simulation.queue, &drawn, control).map_err(wrong);
+    }
     let plan = |(number, class): (usize, &Class)| {
         let service = class.service.clone();
         let demand = move |_: u8, _: u64, stream: &mut Stream| Span::from_secs_f64(service.sample(stream));
@@ -194,13 +198,9 @@ fn drawn(simulation: &Simulation, classes: &[Class], jobs: u64, control: &Contro
         let plan = Plan::new(&workload, seed, Arc::new(demand)).map_err(wrong)?;
         Ok(plan.map(move |planned| Arrival { at: planned.at, demand: planned.request.demand, class: number as u8 }))
     };
-    let mut plans: Vec<_> = classes.iter().enumerate().map(plan).collect::<Result<_, SpecError>>()?;
+    let plans: Vec<_> = classes.iter().enumerate().map(plan).collect::<Result<_, SpecError>>()?;
     let jobs = usize::try_from(jobs).unwrap_or(usize::MAX);
-    let report = match plans.len() {
-        1 => single::run(&simulation.queue, plans.remove(0).take(jobs), control),
-        _ => single::run(&simulation.queue, Merged::new(plans).take(jobs), control),
-    };
-    report.map_err(wrong)
+    single::run(&simulation.queue, Merged::new(plans).take(jobs), control).map_err(wrong)
 }
 
 /// The jobs of all classes in order of time.

@@ -8,95 +8,126 @@ use sojourn_stats::{Span, Time};
 
 use super::{Arrival, Job, Predict, Queue};
 
-/// What is recorded of the jobs.
-pub(super) trait Recorder {
-    /// Of one.
-    fn record(&mut self, job: &Job);
-
-    /// Of all of them, in order of arrival.
-    fn record_all(&mut self, jobs: impl Iterator<Item = Job>) {
-        jobs.for_each(|job| self.record(&job));
-    }
-}
-
-impl<F: FnMut(&Job)> Recorder for F {
-    fn record(&mut self, job: &Job) {
-        self(job);
-    }
-}
-
 /// Plays `arrivals`, which are in order of time, through `queue`, and gives every job to `record` once it is known when it
 /// leaves: under FCFS without a limited room in order of arrival, otherwise in order of departure (a denied one at once).
 ///
 /// # Panics
 /// Where [`Discipline::check`] refuses the queue, or time runs backwards.
 pub fn play(queue: &Queue, arrivals: impl IntoIterator<Item = Arrival>, mut record: impl FnMut(&Job)) {
-    play_to(&mut record, queue, arrivals, None);
+    let mut player = Player::new(queue, None);
+    for (number, arrival) in (0..).zip(arrivals) {
+        player.play(number, arrival, &mut record);
+    }
+    player.end(&mut record);
 }
 
-/// The same to any recorder, with a prediction for each job.
-pub(super) fn play_to(
-    recorder: &mut impl Recorder,
-    queue: &Queue,
-    arrivals: impl IntoIterator<Item = Arrival>,
-    predict: Option<Predict>,
-) {
-    let arrivals = arrivals.into_iter();
-    match (&queue.discipline, queue.capacity, predict) {
-        (Discipline::Fcfs, None, None) if queue.cores == 1 => recorder.record_all(lindley(arrivals)),
-        (Discipline::Fcfs, None, None) => recorder.record_all(kiefer_wolfowitz(queue.cores, arrivals)),
-        _ => station(queue, arrivals, predict, |job| recorder.record(job)),
+/// A queue that jobs go through.
+pub(super) enum Player {
+    One(Core),
+    Several(Cores),
+    Other(Box<Served>),
+}
+
+impl Player {
+    /// `predict`: say how long each job will take.
+    pub(super) fn new(queue: &Queue, predict: Option<Predict>) -> Player {
+        match (&queue.discipline, queue.capacity, predict) {
+            (Discipline::Fcfs, None, None) if queue.cores == 1 => Player::One(Core { free: Time::ZERO }),
+            (Discipline::Fcfs, None, None) => Player::Several(Cores::new(queue.cores)),
+            _ => Player::Other(Box::new(Served { station: queue.station(), predict, inside: Inside::default() })),
+        }
+    }
+
+    /// One job comes.
+    #[inline]
+    pub(super) fn play(&mut self, number: u64, arrival: Arrival, record: &mut impl FnMut(&Job)) {
+        let left = match self {
+            Player::One(core) => core.serve(arrival.at, arrival.demand),
+            Player::Several(cores) => cores.serve(arrival.at, arrival.demand),
+            Player::Other(served) => return served.come(number, arrival, record),
+        };
+        let started = arrival.at.max(Time(left.0 - arrival.demand.0));
+        record(&Job { number, arrival, started, left, denied: false, predicted: None });
+    }
+
+    /// No job comes any more.
+    pub(super) fn end(&mut self, record: &mut impl FnMut(&Job)) {
+        if let Player::Other(served) = self {
+            served.depart(Time::NEVER, record);
+        }
     }
 }
 
-fn lindley(arrivals: impl Iterator<Item = Arrival>) -> impl Iterator<Item = Job> {
-    let mut free = Time::ZERO;
-    (0..).zip(arrivals).map(move |(number, arrival)| {
-        let started = free.max(arrival.at);
-        free = started + arrival.demand;
-        Job { number, arrival, started, left: free, denied: false, predicted: None }
-    })
+/// FCFS on one core: Lindley's recursion.
+#[derive(Clone, Copy)]
+pub(super) struct Core {
+    free: Time,
 }
 
-fn kiefer_wolfowitz(cores: u32, arrivals: impl Iterator<Item = Arrival>) -> impl Iterator<Item = Job> {
-    // When each core that has been used is free; the others are.
-    let mut free: BinaryHeap<Reverse<Time>> = BinaryHeap::new();
-    (0..).zip(arrivals).map(move |(number, arrival)| {
-        let started = if free.len() < cores as usize {
-            arrival.at
-        } else {
-            let Reverse(first) = free.pop().expect("a queue has a core");
-            first.max(arrival.at)
-        };
-        let left = started + arrival.demand;
-        free.push(Reverse(left));
-        Job { number, arrival, started, left, denied: false, predicted: None }
-    })
+impl Core {
+    /// When the job leaves.
+    #[inline]
+    pub(super) fn serve(&mut self, at: Time, demand: Span) -> Time {
+        self.free = self.free.max(at) + demand;
+        self.free
+    }
 }
 
-fn station(
-    queue: &Queue,
-    arrivals: impl Iterator<Item = Arrival>,
-    predict: Option<Predict>,
-    mut record: impl FnMut(&Job),
-) {
-    let mut station = queue.station();
-    let mut inside = Inside::default();
-    for (number, arrival) in (0..).zip(arrivals) {
-        let Arrival { at, demand, class } = arrival;
-        while let Some(departure) = station.depart(at) {
-            record(&inside.leave(&departure));
+/// FCFS on several: Kiefer and Wolfowitz's recursion.
+pub(super) struct Cores {
+    cores: usize,
+    /// When those are free that were used; they are used again as soon as they can be, so that there are no more of them than
+    /// were ever busy at once.
+    free: BinaryHeap<Reverse<Time>>,
+}
+
+impl Cores {
+    fn new(cores: u32) -> Cores {
+        Cores { cores: cores as usize, free: BinaryHeap::new() }
+    }
+
+    /// When the job leaves.
+    #[inline]
+    pub(super) fn serve(&mut self, at: Time, demand: Span) -> Time {
+        let are_all_used = self.free.len() == self.cores;
+        if let Some(mut first) = self.free.peek_mut()
+            && (are_all_used || first.0 <= at)
+        {
+            let left = first.0.max(at) + demand;
+            *first = Reverse(left);
+            return left;
         }
-        let predicted = predict.and_then(|predict| predicted(&station, arrival, predict));
+        let left = at + demand;
+        self.free.push(Reverse(left));
+        left
+    }
+}
+
+/// Any other discipline, or a limited room: a station that is asked before each arrival which jobs have left.
+pub(super) struct Served {
+    station: Station,
+    predict: Option<Predict>,
+    inside: Inside,
+}
+
+impl Served {
+    fn come(&mut self, number: u64, arrival: Arrival, record: &mut impl FnMut(&Job)) {
+        let Arrival { at, demand, class } = arrival;
+        self.depart(at, record);
+        let predicted = self.predict.and_then(|predict| predicted(&self.station, arrival, predict));
         let job = Job { number, arrival, started: at, left: at, denied: true, predicted };
-        let slot = inside.enter(job);
-        if station.arrive_of(class, at, u64::from(slot), demand) == Admission::Denied {
-            inside.free.push(slot);
+        let slot = self.inside.enter(job);
+        if self.station.arrive_of(class, at, u64::from(slot), demand) == Admission::Denied {
+            self.inside.free.push(slot);
             record(&job);
         }
     }
-    while let Some(departure) = station.depart(Time::NEVER) {
-        record(&inside.leave(&departure));
+
+    /// All that leave by then.
+    fn depart(&mut self, by: Time, record: &mut impl FnMut(&Job)) {
+        while let Some(departure) = self.station.depart(by) {
+            record(&self.inside.leave(&departure));
+        }
     }
 }
 

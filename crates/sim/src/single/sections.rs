@@ -3,7 +3,7 @@
 
 use sojourn_stats::{Histogram, Span, Time};
 
-use super::{Job, Queue};
+use super::{Arrival, Job, Queue};
 use crate::requests::prediction::Errors;
 use crate::study::merged;
 use crate::summary::{self, Counts, QUANTILES, Row};
@@ -60,18 +60,19 @@ impl Section {
         (self.waiting_ns, self.service_ns, self.denied, self.elapsed) = (0, 0, 0, Span::ZERO);
     }
 
-    /// Adds jobs that were served without a break; when the last of them left. The sums are in registers meanwhile.
-    fn fill(&mut self, jobs: impl Iterator<Item = Job>) -> Time {
-        let (mut service_ns, mut until) = (0u128, Time::ZERO);
-        let response_ns = self.response.sum();
-        self.response.extend(jobs.map(|job| {
-            service_ns += u128::from(job.arrival.demand.0);
-            until = until.max(job.left);
-            (job.left - job.arrival.at).0
+    /// Adds jobs that leave when `serve` says; when the last of them left. The sums are in registers meanwhile.
+    #[inline]
+    fn fill(&mut self, jobs: impl Iterator<Item = Arrival>, serve: &mut impl FnMut(Time, Span) -> Time) -> Time {
+        let (before_ns, mut service_ns, mut until) = (self.response.sum(), 0u128, Time::ZERO);
+        self.response.extend(jobs.map(|Arrival { at, demand, .. }| {
+            let left = serve(at, demand);
+            service_ns += u128::from(demand.0);
+            until = until.max(left);
+            (left - at).0
         }));
         self.service_ns += service_ns;
         // A job that is not being served waits.
-        self.waiting_ns += self.response.sum() - response_ns - service_ns;
+        self.waiting_ns += self.response.sum() - before_ns - service_ns;
         until
     }
 
@@ -137,13 +138,19 @@ impl Sections {
         }
     }
 
-    /// The same for many, of which none was denied: a section at a time.
-    pub(super) fn add_all(&mut self, mut jobs: impl Iterator<Item = Job>) {
-        let Some(first) = jobs.next() else { return };
-        self.add(&first);
+    /// The same for many, which leave when `serve` says: a section at a time.
+    #[inline]
+    pub(super) fn serve(&mut self, mut jobs: impl Iterator<Item = Arrival>, mut serve: impl FnMut(Time, Span) -> Time) {
+        if self.since.is_none() {
+            let Some(arrival) = jobs.next() else { return };
+            let left = serve(arrival.at, arrival.demand);
+            let started = arrival.at.max(Time(left.0 - arrival.demand.0));
+            self.add(&Job { number: 0, arrival, started, left, denied: false, predicted: None });
+        }
         loop {
             let before = self.open.response.count();
-            let left = self.open.fill(jobs.by_ref().take(self.room as usize));
+            let room = usize::try_from(self.room).unwrap_or(usize::MAX);
+            let left = self.open.fill(jobs.by_ref().take(room), &mut serve);
             self.until = self.until.max(left);
             self.room -= self.open.response.count() - before;
             if self.room > 0 {
@@ -169,6 +176,11 @@ impl Sections {
 
     fn elapsed(&self) -> Span {
         self.until.saturating_since(self.since.unwrap_or(self.until))
+    }
+
+    /// When the last job left so far.
+    pub(super) fn until(&self) -> Time {
+        self.until
     }
 
     /// Jobs counted, the denied ones among them.

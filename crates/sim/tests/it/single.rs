@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use sojourn_model::{Demand, Discipline, Knowledge, Server, System};
 use sojourn_sim::Report;
-use sojourn_sim::single::{self, Arrival, Control, Predict, Queue};
-use sojourn_stats::{Dimension, Law, Span, Stream, Time};
-use sojourn_traffic::{Sizes, Trace, Traced, Workload};
+use sojourn_sim::single::{self, Arrival, Control, Drawn, Predict, Queue};
+use sojourn_stats::{Dimension, Histogram, Law, Span, Stream, Time};
+use sojourn_traffic::{Arrivals, Clock, Open, Plan, Sizes, Trace, Traced, Workload};
 
 use crate::support::{CONFIDENCE, covers, estimate};
 
@@ -243,4 +243,111 @@ fn what_makes_no_sense_is_refused() {
     assert!(two.contains("1 core only"), "{two}");
     let late = refused(&queue(Discipline::Fcfs, 1), &Control { warm_up: 5, ..Control::default() });
     assert!(late.contains("after the 5 jobs"), "{late}");
+}
+
+/// What is drawn, played and counted some thousand at a time is what a plan gives one by one, and that is what every job by
+/// itself gives.
+#[test]
+fn blocks_of_jobs_are_those_one_by_one() {
+    let laws = [
+        ("exponential(rate = 800 /s)", "exponential(mean = 1 ms)"),
+        ("lognormal(mean = 1.25 ms, cv = 2)", "bounded-pareto(alpha = 1.5, min = 0.344 ms, max = 1 s)"),
+        ("batches(n = 3, every = 4 ms)", "erlang(k = 2, mean = 1 ms)"),
+        ("fgn(h = 0.7, mean = 1.25 ms, cv = 1, marginal = exponential)", "weibull(shape = 0.7, mean = 1 ms)"),
+        (
+            "on-off(sources = 20, on = pareto(alpha = 1.5, mean = 1 s), off = pareto(alpha = 1.5, mean = 1 s), rate = 800 /s)",
+            "pareto(alpha = 2.5, mean = 1 ms)",
+        ),
+    ];
+    for ((gaps, service), seed) in laws.into_iter().zip(1..) {
+        let (arrivals, law) = (Arrivals::parse(gaps).unwrap(), Law::parse(service, Dimension::Time).unwrap());
+        let sizes = Sizes::Law(Law::constant(0.0));
+        let open = Open { arrivals: arrivals.clone(), clients: 1, sizes, patience: None };
+        for (discipline, cores, jobs, warm_up) in [
+            (Discipline::Fcfs, 1, 30_000, 3_000),
+            (Discipline::Fcfs, 1, 2_048, 0),
+            (Discipline::Fcfs, 3, 10_001, 1_025),
+            (Discipline::Fcfs, 1 << 30, 5_000, 0),
+            (Discipline::Ps, 1, 5_000, 77),
+        ] {
+            let law = law.clone();
+            let demand = {
+                let law = law.clone();
+                move |_: u8, _: u64, stream: &mut Stream| Span::from_secs_f64(law.sample(stream))
+            };
+            let plan = || {
+                let plan = Plan::new(&Workload::Open(open.clone()), seed, Arc::new(demand.clone())).unwrap();
+                plan.map(|p| Arrival { at: p.at, demand: p.request.demand, class: 0 }).take(jobs as usize)
+            };
+            let label = format!("{gaps}, {service}, {discipline:?}, {cores} cores, {jobs} jobs");
+            let queue = Queue { discipline, cores, capacity: None };
+            let control = Control { warm_up, ..Control::default() };
+            let drawn = Drawn { arrivals: &arrivals, service: &law, seed, jobs };
+            let at_once = single::run_drawn(&queue, &drawn, &control).unwrap();
+            let one_by_one = single::run(&queue, plan(), &control).unwrap();
+            assert_eq!(at_once.measures, one_by_one.measures, "{label}");
+            assert_eq!(at_once.response_time_cdf, one_by_one.response_time_cdf, "{label}");
+            // One class with a name counts each job by itself.
+            let names = Control { classes: &["a", "b"], ..control };
+            let by_job = single::run(&queue, plan(), &names).unwrap();
+            assert_eq!(at_once.measures[..], by_job.measures[..at_once.measures.len()], "{label}");
+
+            let mut responses = Histogram::new();
+            let (mut waiting, mut service_s) = (0u64, 0u64);
+            single::play(&queue, plan(), |job| {
+                if job.number >= warm_up {
+                    responses.record((job.left - job.arrival.at).0);
+                    waiting += (job.started - job.arrival.at).0;
+                    service_s += job.arrival.demand.0;
+                }
+            });
+            assert_eq!(at_once.jobs, responses.count(), "{label}");
+            let count = responses.count() as f64;
+            for (metric, sum) in [
+                ("response_time_mean", responses.sum() as f64),
+                ("waiting_time_mean", waiting as f64),
+                ("service_time_mean", service_s as f64),
+            ] {
+                let (told, right) = (estimate(&at_once, metric).value().unwrap(), sum / count * 1e-9);
+                assert!((told - right).abs() <= 1e-12 * right, "{label}: {metric} {told}, not {right}");
+            }
+        }
+    }
+}
+
+/// Time ends after 584 years: what would come later is refused, not counted as if it came at once.
+#[test]
+fn the_end_of_time_is_refused() {
+    let (arrivals, service) = (Arrivals::of(Law::constant(1e8)), Law::constant(1.0));
+    let drawn = Drawn { arrivals: &arrivals, service: &service, seed: 1, jobs: 1_000 };
+    let error = single::run_drawn(&queue(Discipline::Fcfs, 1), &drawn, &Control::default()).unwrap_err();
+    assert!(error.to_string().contains("584 years"), "{error}");
+    let long = Arrival { at: Time(1), demand: Span(u64::MAX), class: 0 };
+    let error = single::run(&queue(Discipline::Fcfs, 1), [long], &Control::default()).unwrap_err();
+    assert!(error.to_string().contains("584 years"), "{error}");
+}
+
+/// Instants are the sum of the gaps, rounded down, and what each loses by it goes into the next, written here as it is told.
+#[test]
+fn instants_carry_what_lies_between_nanoseconds() {
+    for gaps in [
+        "exponential(mean = 1.25 ms)",
+        "exponential(mean = 1.3 ns)",
+        "0.7 ns",
+        "pareto(alpha = 0.4, min = 1 us)",
+        "72 h",
+    ] {
+        let (arrivals, law) = (Arrivals::parse(gaps).unwrap(), Law::parse(gaps, Dimension::Time).unwrap());
+        let mut at = vec![Time::ZERO; 20_000];
+        assert_eq!(Clock::new(&arrivals, 9).unwrap().fill(&mut at), at.len());
+        let mut stream = Stream::new(9, "source", "arrivals");
+        let (mut now, mut rest_ns) = (Time::ZERO, 0.0);
+        for at in at {
+            let exact_ns = law.sample(&mut stream) * 1e9 + rest_ns;
+            let whole_ns = exact_ns as u64;
+            rest_ns = exact_ns - whole_ns as f64;
+            now += Span(whole_ns);
+            assert_eq!(at, now, "{gaps}");
+        }
+    }
 }

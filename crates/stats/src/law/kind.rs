@@ -6,7 +6,7 @@ use super::empirical::Empirical;
 use super::gamma::Gamma;
 use super::zipf::Zipf;
 use crate::lanes::{LANES, Lanes, Row};
-use crate::ziggurat::{exponential, normal};
+use crate::ziggurat::{exponential, exponentials, normal, normals};
 use crate::{Stream, math};
 
 /// Up to this many stages an Erlang is drawn as a sum of exponentials; beyond, Marsaglia and Tsang's gamma is faster.
@@ -195,13 +195,16 @@ impl Kind {
     pub(super) fn fill(&self, out: &mut [f64], stream: &mut Stream) {
         match *self {
             Kind::Constant(value) => out.fill(value),
-            Kind::Exponential { mean } => out.iter_mut().for_each(|value| *value = mean * exponential(stream)),
+            Kind::Exponential { mean } => {
+                exponentials(out, stream);
+                out.iter_mut().for_each(|value| *value *= mean);
+            }
             Kind::Lognormal { mu, sigma } => {
-                out.iter_mut().for_each(|value| *value = normal(stream));
+                normals(out, stream);
                 out.iter_mut().for_each(|value| *value = lognormal(mu, sigma, *value));
             }
             Kind::Pareto { alpha, min } => {
-                out.iter_mut().for_each(|value| *value = exponential(stream));
+                exponentials(out, stream);
                 out.iter_mut().for_each(|value| *value = pareto(alpha, min, *value));
             }
             Kind::BoundedPareto { alpha, min, max, share } => {
@@ -209,7 +212,7 @@ impl Kind {
                 out.iter_mut().for_each(|value| *value = bounded_pareto(alpha, min, max, share, *value));
             }
             Kind::Weibull { shape, scale } => {
-                out.iter_mut().for_each(|value| *value = exponential(stream));
+                exponentials(out, stream);
                 out.iter_mut().for_each(|value| *value = weibull(shape, scale, *value));
             }
             _ => out.iter_mut().for_each(|value| *value = self.sample(stream)),
@@ -339,26 +342,26 @@ impl Kind {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn lognormal(mu: f64, sigma: f64, normal: f64) -> f64 {
     math::exp(mu + sigma * normal)
 }
 
 /// min * U^(-1/alpha) with U = e^-E: the far tail keeps all its digits.
-#[inline]
+#[inline(always)]
 fn pareto(alpha: f64, min: f64, exponential: f64) -> f64 {
     min * math::exp(exponential / alpha)
 }
 
 /// By its quantiles; what 1 - U loses to rounding is below the value's own last digit.
-#[inline]
+#[inline(always)]
 fn bounded_pareto(alpha: f64, min: f64, max: f64, share: f64, uniform: f64) -> f64 {
     let value = min * math::exp(-math::ln(1.0 - uniform * share) / alpha);
     if value < max { value } else { max }
 }
 
 /// A power that takes the time of a logarithm and an exponential; its few last digits are as good as any others of a draw.
-#[inline]
+#[inline(always)]
 fn weibull(shape: f64, scale: f64, exponential: f64) -> f64 {
     scale * math::exp(math::ln(exponential) / shape)
 }

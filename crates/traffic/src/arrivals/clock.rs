@@ -8,12 +8,17 @@ use super::self_similar::CorrelatedGaps;
 use super::{Arrivals, Process};
 use crate::error::WorkloadError;
 
+/// Gaps from here on have no room for a part of a nanosecond.
+const LONGEST_NS: f64 = (1u64 << 51) as f64;
+
 /// The instants of an open workload in whole nanoseconds. What a gap has beyond them is carried into the next one: an
 /// instant is the floor of the exact sum of the gaps, so that rounding never changes the rate.
-pub(crate) struct Clock {
+pub struct Clock {
     gaps: Gaps,
     now: Time,
     rest_ns: f64,
+    /// Gaps (s) drawn at once.
+    drawn: Vec<f64>,
     /// Requests at each instant, and how many more there are at this one.
     batch: u32,
     left: u32,
@@ -54,11 +59,17 @@ impl Gaps {
 }
 
 impl Clock {
-    pub(crate) fn new(arrivals: &Arrivals, seed: u64) -> Result<Clock, WorkloadError> {
+    /// The instants of `arrivals` under `seed`, those of their plan.
+    ///
+    /// # Errors
+    /// When the rate was never settled, or no time lies between requests.
+    pub fn new(arrivals: &Arrivals, seed: u64) -> Result<Clock, WorkloadError> {
+        arrivals.check()?;
         Ok(Clock {
             gaps: Gaps::new(arrivals, seed)?,
             now: Time::ZERO,
             rest_ns: 0.0,
+            drawn: Vec::new(),
             batch: arrivals.batch(),
             left: 0,
             profile: arrivals.profile().map(|profile| (profile.clone(), 0.0, 0)),
@@ -85,10 +96,47 @@ impl Clock {
             self.now = self.now.max(at);
             return Some(self.now);
         }
-        let exact_ns = gap_s * 1e9 + self.rest_ns;
-        let whole_ns = exact_ns as u64;
-        self.rest_ns = exact_ns - whole_ns as f64;
-        self.now += Span(whole_ns);
+        self.pass(gap_s);
         Some(self.now)
+    }
+
+    /// The instants of as many requests as `out` has room for, and how many there are; fewer when no more requests come.
+    /// They are those of [`Clock::next`], sooner.
+    pub fn fill(&mut self, out: &mut [Time]) -> usize {
+        if self.batch == 1
+            && self.profile.is_none()
+            && let Gaps::Independent(law, stream) = &mut self.gaps
+        {
+            self.drawn.resize(out.len(), 0.0);
+            law.fill(&mut self.drawn, stream);
+            let drawn = std::mem::take(&mut self.drawn);
+            for (at, gap_s) in out.iter_mut().zip(&drawn) {
+                self.pass(*gap_s);
+                *at = self.now;
+            }
+            self.drawn = drawn;
+            return out.len();
+        }
+        out.iter_mut().map_while(|at| self.next().map(|next| *at = next)).count()
+    }
+
+    #[inline]
+    fn pass(&mut self, gap_s: f64) {
+        let gap_ns = gap_s * 1e9;
+        let exact_ns = gap_ns + self.rest_ns;
+        // The sum has the whole part of the gap, or one more, since the rest is below 1. Which of the two it is, is a choice
+        // among both: the next gap waits for this one's rest, and a conversion would take longer.
+        let least = gap_ns.min(LONGEST_NS) as i64;
+        let (over, over_more) = (exact_ns - least as f64, exact_ns - (least + 1) as f64);
+        if gap_ns >= LONGEST_NS {
+            let whole_ns = exact_ns as u64;
+            self.rest_ns = exact_ns - whole_ns as f64;
+            self.now += Span(whole_ns);
+            return;
+        }
+        // Bits of what is below 0 are above those of all others.
+        let more = over_more.to_bits() < over.to_bits();
+        self.rest_ns = f64::from_bits(over_more.to_bits().min(over.to_bits()));
+        self.now += Span(least as u64 + u64::from(more));
     }
 }
