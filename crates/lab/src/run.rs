@@ -294,8 +294,10 @@ impl Inquiry {
     fn conclude(&mut self, interrupted: bool) {
         let answers = &mut self.answers;
         for (index, (variant, answered)) in self.variants.iter().zip(&mut answers.variants).enumerate() {
+            // An engine that has no number at all has said why once.
+            let is_silent = answered.answers.iter().all(|answer| answer.measures.is_empty());
             for objective in &variant.experiment.objectives {
-                for answer in &answered.answers {
+                for answer in answered.answers.iter().filter(|answer| is_silent || !answer.measures.is_empty()) {
                     let estimate = answer.estimate(&objective.metric);
                     let judgement = estimate.map(|estimate| objective.judge(estimate));
                     answers.objectives.push(ObjectiveAnswer {

@@ -346,7 +346,7 @@ impl<'a, E: Replication> Study<'a, E> {
             measures.retain(|measure| measure.estimate.interval().is_some());
         }
         let widest = widest_of(&measures, asked);
-        let measured = played.iter().map(|engine| engine.measured()).min().unwrap_or(0);
+        let measured = self.replications.iter().map(E::measured).min().unwrap_or(0);
         let undecided = undecided(&rows, self.control, self.alike(&rows, &played));
         self.outside.relative = Some(widest);
         let sharp = widest <= precision.relative && undecided.is_none() && self.is_long() && self.has_settled();

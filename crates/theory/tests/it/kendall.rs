@@ -265,7 +265,7 @@ fn laws_that_break_their_letter_and_queues_without_an_answer() {
         ("M/E2/1", poisson, "lognormal(mean = 1 s, cv = 0.7071067811865476)", "write G instead"),
         ("M/H2/1", poisson, "lognormal(mean = 1 s, cv = 2)", "balanced means, but this law is not"),
         ("M/M/1", "exponential(rate = 1.25 /s)", "exponential(mean = 1 s)", "utilization 1.25 is not below 1"),
-        ("M/M/1", "exponential(rate = 1.25 /s)", "exponential(mean = 1 s)", "stable below 1 /s (it is 1.25 /s)"),
+        ("M/M/1", "exponential(rate = 1.25 /s)", "exponential(mean = 1 s)", "stable below 1 /s (now 1.25 /s)"),
         ("M/M/4", "exponential(rate = 9 /s)", "exponential(mean = 500 ms)", "stable below 8 /s"),
         ("M/M/4-LPS(2)", "exponential(rate = 2.5 /s)", "exponential(mean = 1 s)", "stable below 2 /s"),
         ("M/G/1", poisson, "pareto(alpha = 1, min = 1 s)", "bounded-pareto, or redraw at `max =`"),
