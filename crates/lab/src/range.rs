@@ -22,6 +22,7 @@ pub(crate) fn values(text: &str) -> Option<Result<Vec<Value>, String>> {
     let (low, high) = (Number::read(low)?, Number::read(high)?);
     let step = match step {
         Some(step) => Number::read(step)?,
+        None if low.decimals + high.decimals > 0 => return Some(Err(format!("`{text}`: it takes a step: {FORM}"))),
         None => Number { digits: 1, decimals: 0, unit: "" },
     };
     Some(between(text, [low, high, step]))
@@ -44,8 +45,13 @@ fn between(text: &str, all: [Number<'_>; 3]) -> Result<Vec<Value>, String> {
     if (high - low) / step >= MOST as i64 {
         return Err(format!("`{text}`: {} values are too many; at most {MOST}", (high - low) / step + 1));
     }
+    let amount = |digits: i64| digits as f64 / 10f64.powi(decimals as i32);
+    if (high - low) % step != 0 {
+        let last = amount(high - (high - low) % step);
+        return Err(format!("`{text}`: its steps do not end there, the last is {last}: {FORM}"));
+    }
     let value = |digits: i64| {
-        let number = digits as f64 / 10f64.powi(decimals as i32);
+        let number = amount(digits);
         match (unit, decimals) {
             ("", 0) => Value::from(digits),
             ("", _) => Value::from(number),
@@ -106,9 +112,16 @@ mod tests {
         for text in ["../models/a.toml", "random", "exponential(mean = 1..2)", "..", "1..x"] {
             assert!(values(text).is_none(), "{text}");
         }
-        for text in
-            ["5..1", "1..5 step 0", "1..5 step -1", "0..1 step 0.00001", "1 ms..5 s step 1 ms", "1..99999999999999999"]
-        {
+        for text in [
+            "5..1",
+            "1..5 step 0",
+            "1..5 step -1",
+            "0.5..0.95",
+            "0.5..0.95 step 0.1",
+            "0..1 step 0.00001",
+            "1 ms..5 s step 1 ms",
+            "1..99999999999999999",
+        ] {
             let fault = values(text).expect("meant as a range").expect_err(text);
             assert!(fault.contains(text), "{fault}");
         }
