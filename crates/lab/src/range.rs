@@ -12,7 +12,8 @@ pub(crate) const FORM: &str = "`\"1..8\"`, `\"0.5..0.95 step 0.05\"` or `\"50 /s
 /// numbers, one apart.
 ///
 /// # Errors
-/// What is wrong with it, where it is meant as a range: a step that is not above 0, ends in the wrong order, units that differ.
+/// What is wrong with it, where it is meant as a range: a step that is missing, not above 0 or misses the end, ends in the wrong
+/// order, units that differ.
 pub(crate) fn values(text: &str) -> Option<Result<Vec<Value>, String>> {
     let (low, rest) = text.split_once("..")?;
     let (high, step) = match rest.split_once("step") {
