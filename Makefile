@@ -7,8 +7,8 @@ CARGO ?= cargo
 export CARGO_INCREMENTAL ?= $(if $(CI),0,1)
 
 # Real servers and a real browser for the tests, and the peers that the benchmarks compare with.
-PACKAGES := nginx-light apache2-bin libapache2-mod-php php-fpm busybox ucspi-tcp squid chromium iproute2 curl openssl bind9-dnsutils unbound nsd dnsmasq-base nftables iptables tcpdump
-BENCH_PACKAGES := wrk haproxy pdns-server pdns-backend-bind gdnsd dnsperf
+PACKAGES := nginx-light apache2-bin libapache2-mod-php php-fpm busybox ucspi-tcp squid chromium iproute2 curl openssl bind9-dnsutils unbound nsd dnsmasq-base nftables iptables tcpdump haproxy
+BENCH_PACKAGES := wrk pdns-server pdns-backend-bind gdnsd dnsperf
 
 .PHONY: demo test nightly mutants bench lint docs packages reproductions fujita-models stress fujita bjornstad agarwal agarwal-sim agarwal-live sweb sweb-live setup setup-bench clean
 

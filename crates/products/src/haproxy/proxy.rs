@@ -1,0 +1,303 @@
+//! `frontend`, `listen`, `backend` and `defaults`: their directives (manual, section 4.2; `src/cfgparse-listen.c` of HAProxy).
+
+use std::sync::Arc;
+
+use sojourn_stats::Span;
+
+use crate::note::{FileLine, ImportError, Notes, Reading, cut};
+use crate::pool::{PoolServer, Rule};
+
+use super::amount::{number, time};
+use super::balance;
+use super::server::{ServerSettings, servers};
+
+/// What a section is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ProxyKind {
+    /// It takes requests.
+    Frontend,
+    /// It has servers.
+    Backend,
+    /// Both.
+    Listen,
+}
+
+impl ProxyKind {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            ProxyKind::Frontend => "frontend",
+            ProxyKind::Backend => "backend",
+            ProxyKind::Listen => "listen",
+        }
+    }
+
+    pub(super) fn takes_requests(self) -> bool {
+        self != ProxyKind::Backend
+    }
+
+    pub(super) fn has_servers(self) -> bool {
+        self != ProxyKind::Frontend
+    }
+}
+
+/// What a section gets from `defaults`, and may say anew.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Settings {
+    pub(super) rule: Option<Rule>,
+    pub(super) is_consistent: bool,
+    pub(super) server_timeout: Option<(Span, FileLine)>,
+    pub(super) servers: ServerSettings,
+    pub(super) is_disabled: bool,
+}
+
+/// A section that takes requests or has servers.
+pub(super) struct Proxy {
+    pub(super) kind: ProxyKind,
+    pub(super) name: String,
+    pub(super) at: FileLine,
+    pub(super) settings: Settings,
+    pub(super) servers: Vec<PoolServer>,
+    /// The backends that it sends requests to: where, and in a sentence.
+    pub(super) uses: Vec<(String, FileLine, String)>,
+    pub(super) notes: Notes,
+    /// The notes of its defaults.
+    pub(super) inherited: Option<Arc<Notes>>,
+}
+
+/// Directives that concern neither who serves a request nor how long it waits.
+const PASSED_OVER: [&str; 52] = [
+    "acl",
+    "backlog",
+    "bind",
+    "bind-process",
+    "capture",
+    "clitcpka-cnt",
+    "clitcpka-idle",
+    "clitcpka-intvl",
+    "compression",
+    "declare",
+    "description",
+    "dynamic-cookie-key",
+    "email-alert",
+    "enabled",
+    "error-log-format",
+    "errorfile",
+    "errorfiles",
+    "errorloc",
+    "errorloc302",
+    "errorloc303",
+    "external-check",
+    "filter",
+    "filter-sequence",
+    "grace",
+    "guid",
+    "http-after-response",
+    "http-check",
+    "http-error",
+    "http-response",
+    "http-reuse",
+    "http-send-name-header",
+    "id",
+    "ignore-persist",
+    "load-server-state-from-file",
+    "log",
+    "log-format",
+    "log-format-sd",
+    "log-steps",
+    "log-tag",
+    "max-keep-alive-queue",
+    "max-session-srv-conns",
+    "monitor",
+    "monitor-net",
+    "monitor-uri",
+    "server-state-file-name",
+    "source",
+    "srvtcpka-cnt",
+    "srvtcpka-idle",
+    "srvtcpka-intvl",
+    "stats",
+    "unique-id-format",
+    "unique-id-header",
+];
+
+/// What a rule of `http-request` or `tcp-request` may do that ends a request, or sends it elsewhere.
+const ENDING: [&str; 12] = [
+    "auth",
+    "cache-use",
+    "deny",
+    "early-hint",
+    "pause",
+    "redirect",
+    "reject",
+    "return",
+    "set-dst",
+    "silent-drop",
+    "tarpit",
+    "wait-for-body",
+];
+
+impl Settings {
+    /// Obeys a line that `defaults` may have too.
+    pub(super) fn line(&mut self, words: &[String], at: &FileLine, notes: &mut Notes) -> Result<(), ImportError> {
+        let (is_negated, words) = match words[0].as_str() {
+            "no" | "default" if words.len() > 1 => (true, &words[1..]),
+            _ => (false, words),
+        };
+        let (word, rest) = (words[0].as_str(), &words[1..]);
+        let argument = rest.first().map_or("", String::as_str);
+        let refused = |why: String| at.refused(why);
+        let mut left_out = |text: String| notes.add(at, Reading::LeftOut, text);
+        match word {
+            "balance" => {
+                let rule = balance::rule(rest).map_err(refused)?;
+                if rest.len() > 1 && rule.key.is_some() && rule.name == "uri" {
+                    left_out(format!("{}: of the path only a part is hashed; here all of it", words.join(" ")));
+                }
+                self.rule = Some(Rule { said: Some(at.clone()), ..rule });
+            }
+            "hash-type" => self.is_consistent = balance::is_consistent(rest).map_err(refused)?,
+            "timeout" => self.timeout(rest, at, notes)?,
+            "default-server" => self.servers.read(rest, at, notes)?,
+            "disabled" => self.is_disabled = true,
+            "enabled" => self.is_disabled = false,
+            "retries" => {
+                number(argument, "number of retries", (0, i32::MAX as u32)).map_err(refused)?;
+                left_out(format!(
+                    "retries {argument}: where a server refuses, a simulated gateway asks another one at once"
+                ));
+            }
+            "retry-on" => left_out(format!("{}: requests are not tried again after these errors", words.join(" "))),
+            "option" if !is_negated => option(rest, at, notes),
+            "option" => notes.pass_over(at, &format!("no option {}", cut(argument))),
+            "mode" => match argument {
+                "http" => notes.pass_over(at, "mode http"),
+                "tcp" => left_out("mode tcp: a server is chosen for each connection; here for each request".into()),
+                other => left_out(format!("mode {}: what comes is no requests; here it is", cut(other))),
+            },
+            "maxconn" => left_out(format!("maxconn {argument}: more connections wait outside; here all come in")),
+            "fullconn" => {
+                left_out(format!("fullconn {argument}: limits of servers that grow with the load are not here"))
+            }
+            "rate-limit" => left_out(format!("{}: here all that come are taken", words.join(" "))),
+            "hash-balance-factor" => left_out(format!("{}: a server above its share is passed over", words.join(" "))),
+            "cookie" | "appsession" | "persist" | "force-persist" | "stick" => left_out(format!(
+                "{}: requests that name a server go there; here a server is chosen for each",
+                words.join(" ")
+            )),
+            "http-request" | "tcp-request" | "tcp-response" | "redirect" => {
+                let acts = word == "redirect" || rest.iter().take(2).any(|word| ENDING.contains(&word.as_str()));
+                match acts {
+                    true => {
+                        left_out(format!("\"{}\": what it ends or holds up comes to the servers here", words.join(" ")))
+                    }
+                    false => notes.pass_over(at, word),
+                }
+            }
+            "dispatch" | "transparent" => {
+                left_out(format!("{word}: requests go to an address that is no server of a list"))
+            }
+            _ if PASSED_OVER.contains(&word) || word.starts_with("tcp-check") => notes.pass_over(at, word),
+            _ => notes.not_understood(at, word),
+        }
+        Ok(())
+    }
+
+    fn timeout(&mut self, rest: &[String], at: &FileLine, notes: &mut Notes) -> Result<(), ImportError> {
+        let known = [
+            "client",
+            "server",
+            "connect",
+            "check",
+            "queue",
+            "http-keep-alive",
+            "http-request",
+            "tunnel",
+            "tarpit",
+            "client-fin",
+            "server-fin",
+            "client-hs",
+        ];
+        let what = rest.first().map_or("", String::as_str);
+        if !known.contains(&what) {
+            return Err(at.refused(sojourn_stats::unknown("timeout", &cut(what), known)));
+        }
+        let text = rest.get(1).map_or("", String::as_str);
+        let span = time(text).map_err(|why| at.refused(format!("timeout {what}: {why}")))?;
+        match what {
+            "server" => self.server_timeout = (span > Span::ZERO).then(|| (span, at.clone())),
+            "queue" => {
+                let text = format!("timeout queue {text}: who waits longer for a server gets a 503; here it waits on");
+                notes.add(at, Reading::LeftOut, text);
+            }
+            _ => notes.pass_over(at, &format!("timeout {what}")),
+        }
+        Ok(())
+    }
+}
+
+fn option(rest: &[String], at: &FileLine, notes: &mut Notes) {
+    let name = rest.first().map_or("", String::as_str);
+    let left_out = match name {
+        "redispatch" => "a request whose server refuses is sent to another one; so does a simulated gateway, at once",
+        "httpchk" | "external-check" | "ldap-check" | "mysql-check" | "pgsql-check" | "redis-check" | "smtpchk"
+        | "spop-check" | "ssl-hello-chk" | "tcp-check" => {
+            "checks find out which servers are down; a simulated gateway looks at them each second"
+        }
+        "persist" => "a client is sent to its server even when that is down; here to another one",
+        "prefer-last-server" => "a connection asks the server that it asked last; here one is chosen for each request",
+        "allbackups" => "when all others are down, all backups serve; here they have no part",
+        "transparent" | "http_proxy" => "requests go where the client meant; here to the servers",
+        _ => return notes.pass_over(at, &format!("option {}", cut(name))),
+    };
+    notes.add(at, Reading::LeftOut, format!("option {name}: {left_out}"));
+}
+
+impl Proxy {
+    pub(super) fn new(
+        kind: ProxyKind,
+        name: String,
+        at: FileLine,
+        settings: Settings,
+        inherited: Option<Arc<Notes>>,
+    ) -> Proxy {
+        Proxy { kind, name, at, settings, servers: Vec::new(), uses: Vec::new(), notes: Notes::default(), inherited }
+    }
+
+    /// Obeys a line of it.
+    pub(super) fn line(&mut self, words: &[String], at: &FileLine) -> Result<(), ImportError> {
+        let word = words[0].as_str();
+        match word {
+            "server" | "server-template" if self.kind.has_servers() => {
+                self.servers.extend(servers(words, &self.settings.servers, at, &mut self.notes)?);
+            }
+            "server" | "server-template" => {
+                self.notes.add(at, Reading::LeftOut, "a frontend has no servers: HAProxy passes this over")
+            }
+            "default_backend" | "use_backend" if self.kind.takes_requests() => {
+                let name = words.get(1).ok_or_else(|| at.refused(format!("`{word}` needs the name of a backend")))?;
+                let of = format!("{} `{}`", self.kind.name(), cut(&self.name));
+                let text = match word {
+                    "default_backend" => format!("{of} sends here what no `use_backend` of it sends elsewhere"),
+                    _ => format!("{of} sends here a part of its requests: `{}`", words.join(" ")),
+                };
+                if name.contains('%') {
+                    self.notes.add(
+                        at,
+                        Reading::LeftOut,
+                        format!("{of} names a backend for each request: `{}`", words.join(" ")),
+                    );
+                } else {
+                    self.uses.push((name.clone(), at.clone(), text));
+                }
+            }
+            "use-server" => {
+                let text =
+                    format!("\"{}\": these requests have a server that is not chosen; here it is", words.join(" "));
+                self.notes.add(at, Reading::LeftOut, text);
+            }
+            "stick-table" => self.notes.not_understood(at, word),
+            _ => self.settings.line(words, at, &mut self.notes)?,
+        }
+        Ok(())
+    }
+}

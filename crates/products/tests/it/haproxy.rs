@@ -1,0 +1,215 @@
+//! `haproxy.cfg`: what its words mean, and what is refused, beside HAProxy's own verdict.
+
+use std::fs;
+
+use sojourn_products::{Configuration, HashKey, ImportError, Pool, Reading, Standing, Version, haproxy};
+use sojourn_stats::Span;
+
+use crate::judge::{configuration, configurations, haproxy_refuses, has};
+
+const NEWEST: Version = haproxy::NEWEST_MEASURED;
+
+fn read(text: &str) -> Result<Configuration, ImportError> {
+    haproxy::read(&[("haproxy.cfg".into(), text.into())], NEWEST, &|_| None)
+}
+
+fn of_file(name: &str) -> Configuration {
+    haproxy::read(&[(name.into(), configuration("haproxy", name))], NEWEST, &|_| None).unwrap()
+}
+
+fn pool<'a>(configuration: &'a Configuration, name: &str) -> &'a Pool {
+    configuration.pools.iter().find(|pool| pool.name == name).unwrap_or_else(|| panic!("{:?}", configuration.pools))
+}
+
+/// The notes of a pool, inherited ones first, with their lines.
+fn notes(pool: &Pool, reading: Reading) -> Vec<String> {
+    let all = pool.inherited.kept.iter().chain(&pool.notes.kept);
+    all.filter(|note| note.reading == reading).map(|note| format!("{}: {}", note.at, note.text)).collect()
+}
+
+#[test]
+fn debians_file_with_four_servers_is_read() {
+    let configuration = of_file("debian.cfg");
+    let app = &configuration.pools[0];
+    assert_eq!((configuration.pools.len(), app.name.as_str(), app.at.line), (1, "app", 28));
+    assert_eq!((app.rule.name.as_str(), app.rule.said.as_ref().unwrap().line), ("roundrobin", 29));
+    let servers: Vec<_> = app.servers.iter().map(|server| (server.name.as_str(), server.address.as_str())).collect();
+    let expected: Vec<_> = [1, 2, 3, 4].map(|n| (format!("app{n}"), format!("10.0.0.1{n}:8080"))).into();
+    assert_eq!(servers, expected.iter().map(|(name, address)| (name.as_str(), address.as_str())).collect::<Vec<_>>());
+    assert!(app.serving().all(|server| server.weight == 1 && server.at_most.is_none()) && app.serving().count() == 4);
+    let (timeout, at) = app.timeout.clone().unwrap();
+    assert_eq!((timeout, at.to_string()), (Span(50_000_000_000), "debian.cfg:22".into()));
+    assert_eq!(notes(app, Reading::NotUnderstood), [""; 0]);
+    assert!(configuration.notes.kept.is_empty(), "{:?}", configuration.notes.kept);
+    let led = notes(app, Reading::LeftOut);
+    assert!(led.iter().any(|note| note.starts_with("debian.cfg:26: frontend `www` sends here")), "{led:?}");
+}
+
+#[test]
+fn sections_inherit_from_defaults_by_name_or_by_place() {
+    let configuration = of_file("shop.cfg");
+    let names: Vec<&str> = configuration.pools.iter().map(|pool| pool.name.as_str()).collect();
+    assert_eq!(names, ["pages", "pictures", "jobs"]);
+
+    let pages = pool(&configuration, "pages");
+    assert_eq!(pages.rule.name, "leastconn");
+    assert_eq!(pages.timeout.as_ref().unwrap().0, Span(20_000_000_000), "of the nearer defaults");
+    let of = |name: &str| pages.servers.iter().find(|server| server.name == name).unwrap();
+    assert_eq!(
+        (of("page-1").weight, of("page-1").at_most, of("page-1").address.as_str()),
+        (100, Some(40), "192.0.2.11:8443")
+    );
+    assert_eq!((of("page-3").weight, of("page-3").address.as_str()), (50, "[2001:db8::13]:443"));
+    let standings: Vec<Standing> = pages.servers.iter().map(|server| server.standing).collect();
+    use Standing::{Backup, Out, Serves};
+    assert_eq!(standings, [Serves, Serves, Serves, Out, Out, Backup]);
+    assert_eq!(of("sorry").at_most, Some(1000));
+    let left_out = notes(pages, Reading::LeftOut).join("\n");
+    for part in ["shop.cfg:18: slowstart 30s", "cookie SHOP", "sends here what no `use_backend`", "timeout queue 5s"] {
+        assert!(left_out.contains(part), "{part} in\n{left_out}");
+    }
+    assert_eq!(notes(pages, Reading::NotUnderstood), ["shop.cfg:39: \"stick-table\" is not understood"]);
+
+    let pictures = pool(&configuration, "pictures");
+    let (rule, servers) = (&pictures.rule, &pictures.servers);
+    assert_eq!((rule.name.as_str(), rule.key, rule.is_consistent), ("uri", Some(HashKey::Path), true));
+    assert_eq!(servers.iter().map(|server| server.name.as_str()).collect::<Vec<_>>(), ["pic1", "pic2", "pic3"]);
+    assert_eq!((servers[0].address.as_str(), servers[0].at_most), ("pictures.example:80", None), "names are kept");
+    assert_eq!(pictures.timeout.as_ref().unwrap().0, Span(60_000_000_000));
+
+    let jobs = pool(&configuration, "jobs");
+    assert_eq!((jobs.rule.name.as_str(), jobs.servers[0].at_most), ("random(2)", Some(4)));
+    let of_process = &configuration.notes;
+    assert_eq!(of_process.kept.len(), 1, "{of_process:?}");
+    assert!(of_process.kept[0].text.starts_with("maxconn 20000"), "{of_process:?}");
+    assert_eq!(of_process.passed_over["nbthread"][0].line, 4);
+}
+
+#[test]
+fn conditions_quotes_and_variables_are_haproxys() {
+    let configuration = of_file("conditions.cfg");
+    let app = pool(&configuration, "app");
+    let servers: Vec<_> = app.servers.iter().map(|server| (server.name.as_str(), server.weight)).collect();
+    assert_eq!(servers, [("small1", 3), ("small2", 1)]);
+    assert_eq!(app.timeout.as_ref().unwrap().0, Span(25_000_000_000));
+    let unknown = notes(app, Reading::LeftOut);
+    assert!(
+        unknown.iter().any(|note| note.contains("conditions.cfg:20: whether `.if feature(OPENSSL)`")),
+        "{unknown:?}"
+    );
+    let large = |name: &str| (name == "SOJOURN_TEST_SIZE").then(|| "large".to_owned());
+    let text = configuration_text("conditions.cfg");
+    let configuration = haproxy::read(&[("c.cfg".into(), text)], NEWEST, &large).unwrap();
+    assert_eq!(configuration.pools[0].servers.len(), 3);
+}
+
+fn configuration_text(name: &str) -> String {
+    configuration("haproxy", name)
+}
+
+/// What stands without `balance` depends on the version.
+#[test]
+fn the_default_is_the_versions() {
+    let text = "backend app\n server a 10.0.0.1:80\n";
+    let of =
+        |version| haproxy::read(&[("h.cfg".into(), text.into())], version, &|_| None).unwrap().pools[0].rule.clone();
+    assert_eq!(
+        (of(Version::new(2, 6)).name.as_str(), of(Version::new(3, 2)).name.as_str()),
+        ("roundrobin", "roundrobin")
+    );
+    assert_eq!((of(Version::new(3, 3)).name.as_str(), of(Version::new(3, 3)).said), ("default", None));
+}
+
+/// Several files are one configuration, as with several `-f`.
+#[test]
+fn several_files_are_one_configuration() {
+    let files = [("1.cfg", "defaults\n balance first\n"), ("2.cfg", "backend app\n server a 10.0.0.1:80\n")];
+    let files: Vec<_> = files.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+    let configuration = haproxy::read(&files, NEWEST, &|_| None).unwrap();
+    assert_eq!(configuration.pools[0].rule.name, "first");
+    assert_eq!(configuration.pools[0].servers[0].at.to_string(), "2.cfg:2");
+}
+
+/// Mistakes: each is refused with its line, and HAProxy refuses it too.
+#[test]
+fn mistakes_are_refused_with_their_line() {
+    let head = "defaults\n mode http\n timeout connect 1s\n timeout client 1s\n timeout server 1s\n";
+    let cases = [
+        ("server a 10.0.0.1:80\n", 1, "outside of a section"),
+        ("backend app\n balance leastcon\n server a 10.0.0.1:80\n", 2, "did you mean `leastconn`?"),
+        (
+            "backend app\n server a 10.0.0.1:80\n server a 10.0.0.2:80\n",
+            3,
+            "a server `a` was defined already, at h.cfg:2",
+        ),
+        ("backend app\n server a 10.0.0.1:80 weight 257\n", 2, "from 0 to 256"),
+        ("backend app\n server a 10.0.0.1:80 weight\n", 2, "`weight` of a server needs an argument"),
+        ("backend app\n server a\n", 2, "needs a name and an address"),
+        ("backend app\n server a/b 10.0.0.1:80\n", 2, "`/` is not permitted"),
+        ("backend app\n balance random(0)\n", 2, "at least 1"),
+        ("backend app\n timeout server 1 second\n", 2, ""),
+        ("backend app\n timeout server 30x\n", 2, "us, ms, s, m, h or d"),
+        ("backend app\n timeout server 25d\n", 2, "24.8 days"),
+        ("backend app\n timeout sever 1s\n", 2, "did you mean `server`?"),
+        ("backend\n server a 10.0.0.1:80\n", 1, "needs a name"),
+        ("backend app\nbackend app\n", 2, "was declared already, at h.cfg:1"),
+        ("backend app from nowhere\n", 1, "there is no `defaults nowhere`"),
+        ("defaults d\ndefaults d\nbackend app from d\n", 3, "several sections are called"),
+        ("backend \"app\n", 1, "a quote is not closed"),
+        ("backend \"${APP\"\n", 1, "the brace of"),
+        (".if 1\nbackend app\n", 2, "ends inside an `.if`"),
+        (".endif\n", 1, "without an `.if`"),
+        (".else\n", 1, "without an `.if`"),
+        (".if nonsense(1)\n.endif\n", 1, "a condition is"),
+        (".if 1\n.else\n.else\n.endif\n", 3, "after `.else`"),
+        (".alert stop\n", 1, "stop"),
+        (".what\n", 1, "unknown directive `.what`"),
+        ("backend app\n server-template a 3-1 10.0.0.1:80\n", 2, "no range"),
+        ("backend app\n hash-type consistant\n", 2, "did you mean `consistent`?"),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let judged = has("haproxy");
+    for (text, line, part) in cases {
+        // HAProxy's own file has what it asks for besides; the defaults do not change which line is wrong.
+        if judged {
+            let path = folder.path().join("h.cfg");
+            fs::write(&path, format!("{head}{text}")).unwrap();
+            let leads = text.starts_with("server");
+            assert!(leads || haproxy_refuses(&path).is_some(), "HAProxy takes {text}");
+        }
+        match haproxy::read(&[("h.cfg".into(), text.into())], NEWEST, &|_| None) {
+            Err(error) => {
+                let said = error.to_string();
+                assert!(said.starts_with(&format!("h.cfg:{line}: ")) && said.contains(part), "{text}: {said}");
+            }
+            Ok(_) => assert_eq!(part, "", "{text}"),
+        }
+    }
+}
+
+/// Every configuration of the tests is HAProxy's own too.
+#[test]
+fn haproxy_itself_takes_the_configurations() {
+    if !has("haproxy") {
+        return;
+    }
+    let mut files = 0;
+    for entry in fs::read_dir(configurations("haproxy")).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(haproxy_refuses(&path), None, "{}", path.display());
+        files += 1;
+    }
+    assert!(files >= 3);
+}
+
+/// Each directive that HAProxy knows is obeyed, left out or passed over, by name; what it does not know is said so.
+#[test]
+fn what_is_not_known_is_said() {
+    let text = "global\n maxcon 5\ndefaults\n option nonsense\nbackend app\n balence leastconn\n server a b:80 wieght 3 check\n";
+    let configuration = read(text).unwrap();
+    let app = &configuration.pools[0];
+    assert_eq!(configuration.notes.kept[0].text, "\"maxcon\" is not understood");
+    let own = notes(app, Reading::NotUnderstood);
+    assert_eq!(own[0], "haproxy.cfg:6: \"balence\" is not understood");
+    assert!(own[1].starts_with("haproxy.cfg:7: \"wieght\" is not understood (did you mean `weight`?)"), "{own:?}");
+}
