@@ -12,7 +12,7 @@ use std::sync::{Arc, LazyLock};
 
 use sojourn_stats::nearest;
 
-use crate::policies::{Entry, POLICIES};
+use crate::policies::{ALSO_CALLED, Entry, POLICIES, PRODUCTS};
 use crate::{DispatchError, Policy};
 pub use text::Params;
 
@@ -41,7 +41,8 @@ impl Default for Catalogue {
                 summary: one.summary.into(),
                 factory: Arc::new(one.build),
             };
-            Catalogue { entries: Arc::new(POLICIES.iter().map(entry).collect()) }
+            let products = PRODUCTS.iter().map(|product| &product.entry);
+            Catalogue { entries: Arc::new(POLICIES.iter().chain(products).map(entry).collect()) }
         });
         CATALOGUE.clone()
     }
@@ -110,8 +111,9 @@ impl Catalogue {
 
     fn unknown(&self, name: &str) -> DispatchError {
         let names = || self.names().map(|(name, _)| name);
-        let hint = match nearest(name, names()) {
-            Some(meant) => format!("did you mean `{meant}`?"),
+        let called = ALSO_CALLED.iter().find(|(other, _)| *other == name).map(|(_, meant)| meant.to_string());
+        let hint = match called.or_else(|| nearest(name, names()).map(|meant| format!("`{meant}`"))) {
+            Some(meant) => format!("did you mean {meant}?"),
             None => format!("known are {}", names().collect::<Vec<_>>().join(", ")),
         };
         DispatchError::UnknownPolicy(format!("unknown policy `{name}`; {hint}"))

@@ -141,6 +141,8 @@ pub enum Code {
     LeastInFlight,
     /// Fewest in flight for its weight.
     LeastWeighted,
+    /// Fewest in flight for its weight, counted with the request at hand, in whole numbers (HAProxy).
+    LeastNextWeighted,
     /// Shortest round-trip time in the averaging window.
     LeastRoundTrip,
     /// Fewest bytes transmitted in the averaging window.
@@ -195,6 +197,7 @@ impl fmt::Display for Reason {
             Code::Drawn => write!(f, "drawn at random among {}", self.ties),
             Code::LeastInFlight => write!(f, "fewest requests in flight ({value})"),
             Code::LeastWeighted => write!(f, "fewest requests in flight for its weight ({value:.4})"),
+            Code::LeastNextWeighted => write!(f, "smallest key of requests in flight and weight ({value})"),
             Code::LeastRoundTrip => {
                 write!(f, "shortest mean round trip in the window ({:.3})", Span::from_secs_f64(value))
             }

@@ -602,8 +602,16 @@ fn check_names(policy: &dyn Policy, text: &str, backends: &[(String, f64)]) -> R
 
 fn check_weight(policy: &dyn Policy, text: &str, backend: &str, weight: f64) -> Result<(), DispatchError> {
     let can = policy.weights();
-    if weight == 0.0 || can.contains(&weight) {
+    if weight == 0.0 || (can.contains(&weight) && (!policy.whole_weights() || weight.fract() == 0.0)) {
         return Ok(());
+    }
+    if policy.whole_weights() {
+        return Err(DispatchError::Backend(format!(
+            "backend `{backend}` has weight {weight}; with policy `{text}` a weight is a whole number from {} to {}, or 0 for one \
+             that is never chosen",
+            can.start(),
+            can.end()
+        )));
     }
     Err(DispatchError::Backend(format!(
         "backend `{backend}` has weight {weight}; with policy `{text}` a weight is 0 (never chosen by weighted policies) or \

@@ -2,15 +2,18 @@
 //!
 //! One structure per kind of question. [`Levels`] answers "who has the fewest, ties drawn" in O(1) where counts move
 //! by one; [`Tournament`] answers "who has the smallest key" for any key, with the number of ties, in O(log n);
+//! [`Queues`] answers which of those has had it for longest;
 //! [`Sums`] draws in proportion to integer weights in O(log n); [`Rooms`] knows free capacity by all three. The table keeps
 //! only what its policy asks for; the price is that a policy must say so.
 
 mod levels;
+mod queues;
 mod rooms;
 mod sums;
 mod tournament;
 
 pub(crate) use levels::Levels;
+pub(crate) use queues::Queues;
 pub(crate) use rooms::Rooms;
 pub(crate) use sums::Sums;
 pub(crate) use tournament::{Key, Tournament};
@@ -26,6 +29,9 @@ pub enum Index {
     Load,
     /// Smallest load / weight; weight 0 is never least.
     LoadPerWeight,
+    /// Smallest (load + 1) * 256 / weight, in whole numbers, and 0 for one without load: HAProxy's key of a server
+    /// (`src/lb_fwlc.c`, `fwlc_queue_srv`). Weight 0 is never least.
+    NextLoadPerWeight,
     /// For draws with chances in proportion to 1 / (load + 1).
     InverseLoad,
     /// Smallest mean round trip in the window, then smallest load; by load alone until every eligible backend has a
@@ -49,6 +55,8 @@ pub enum Ties {
     Drawn,
     /// The one with the lowest number.
     First,
+    /// The one whose key changed longest ago. Kept for the orders by load; elsewhere it is the one with the lowest number.
+    Oldest,
 }
 
 /// The structures behind an [`Index`].
@@ -57,6 +65,9 @@ pub(crate) enum Kept {
     None,
     Load(Loads),
     LoadPerWeight(Tournament),
+    NextLoadPerWeight(Tournament),
+    /// By one of the last two, and then by age.
+    Aged(Index, Queues),
     InverseLoad(Sums),
     RoundTrip { loads: Loads, means: Tournament },
     RoundTripOrZero(Tournament),
@@ -70,14 +81,17 @@ pub(crate) enum Kept {
 pub(crate) enum Loads {
     Drawn(Levels),
     First(Tournament),
+    Oldest(Queues),
 }
 
 impl Kept {
     pub(crate) fn new(index: Index, ties: Ties) -> Kept {
         match index {
+            Index::LoadPerWeight | Index::NextLoadPerWeight if ties == Ties::Oldest => Kept::Aged(index, Queues::default()),
             Index::None => Kept::None,
             Index::Load => Kept::Load(Loads::new(ties)),
             Index::LoadPerWeight => Kept::LoadPerWeight(Tournament::default()),
+            Index::NextLoadPerWeight => Kept::NextLoadPerWeight(Tournament::default()),
             Index::InverseLoad => Kept::InverseLoad(Sums::default()),
             Index::RoundTrip => Kept::RoundTrip { loads: Loads::new(ties), means: Tournament::default() },
             Index::RoundTripOrZero => Kept::RoundTripOrZero(Tournament::default()),
@@ -92,6 +106,8 @@ impl Kept {
             Kept::None => Index::None,
             Kept::Load(_) => Index::Load,
             Kept::LoadPerWeight(_) => Index::LoadPerWeight,
+            Kept::NextLoadPerWeight(_) => Index::NextLoadPerWeight,
+            Kept::Aged(index, _) => *index,
             Kept::InverseLoad(_) => Index::InverseLoad,
             Kept::RoundTrip { .. } => Index::RoundTrip,
             Kept::RoundTripOrZero(_) => Index::RoundTripOrZero,
@@ -106,9 +122,12 @@ impl Kept {
         match self {
             Kept::None => 0,
             Kept::Load(loads) => loads.visits(),
-            Kept::LoadPerWeight(tree) | Kept::RoundTripOrZero(tree) | Kept::Bytes(tree) | Kept::UsedShare(tree) => {
-                tree.visits()
-            }
+            Kept::LoadPerWeight(tree)
+            | Kept::NextLoadPerWeight(tree)
+            | Kept::RoundTripOrZero(tree)
+            | Kept::Bytes(tree)
+            | Kept::UsedShare(tree) => tree.visits(),
+            Kept::Aged(_, queues) => queues.visits(),
             Kept::InverseLoad(sums) => sums.visits(),
             Kept::Room(rooms) => rooms.visits(),
             Kept::RoundTrip { loads, means } => loads.visits() + means.visits(),
@@ -120,9 +139,12 @@ impl Kept {
         match self {
             Kept::None => 0,
             Kept::Load(loads) => loads.memory(),
-            Kept::LoadPerWeight(tree) | Kept::RoundTripOrZero(tree) | Kept::Bytes(tree) | Kept::UsedShare(tree) => {
-                tree.memory()
-            }
+            Kept::LoadPerWeight(tree)
+            | Kept::NextLoadPerWeight(tree)
+            | Kept::RoundTripOrZero(tree)
+            | Kept::Bytes(tree)
+            | Kept::UsedShare(tree) => tree.memory(),
+            Kept::Aged(_, queues) => queues.memory(),
             Kept::InverseLoad(sums) => sums.memory(),
             Kept::Room(rooms) => rooms.memory(),
             Kept::RoundTrip { loads, means } => loads.memory() + means.memory(),
@@ -135,6 +157,7 @@ impl Loads {
         match ties {
             Ties::Drawn => Loads::Drawn(Levels::default()),
             Ties::First => Loads::First(Tournament::default()),
+            Ties::Oldest => Loads::Oldest(Queues::default()),
         }
     }
 
@@ -150,6 +173,7 @@ impl Loads {
                 let ((load, _), ties) = tree.least()?;
                 Some((load as u32, ties as usize, tree.tied(pick(ties as usize) as u32)))
             }
+            Loads::Oldest(queues) => queues.first().map(|(load, ties, id)| (load as u32, ties as usize, id)),
         }
     }
 
@@ -159,6 +183,7 @@ impl Loads {
         match self {
             Loads::Drawn(levels) => levels.set(member, load),
             Loads::First(tree) => tree.set(member, (load.into(), 0)),
+            Loads::Oldest(queues) => queues.set(member, load.into()),
         }
     }
 
@@ -167,6 +192,7 @@ impl Loads {
         match self {
             Loads::Drawn(levels) => levels.remove(member),
             Loads::First(tree) => tree.remove(member),
+            Loads::Oldest(queues) => queues.remove(member),
         }
     }
 
@@ -174,6 +200,7 @@ impl Loads {
         match self {
             Loads::Drawn(levels) => levels.visits(),
             Loads::First(tree) => tree.visits(),
+            Loads::Oldest(queues) => queues.visits(),
         }
     }
 
@@ -181,6 +208,7 @@ impl Loads {
         match self {
             Loads::Drawn(levels) => levels.memory(),
             Loads::First(tree) => tree.memory(),
+            Loads::Oldest(queues) => queues.memory(),
         }
     }
 }

@@ -6,6 +6,7 @@
 //! [`crate::Catalogue`], or hand it to [`crate::Dispatcher::with_policy`].
 
 use crate::{DispatchError, Params, Policy};
+pub use product::{Bundle, Evidence, Product};
 
 macro_rules! policies {
     ($($file:ident,)*) => {
@@ -45,6 +46,35 @@ policies! {
     cpu_only,
     stay,
 }
+
+pub mod envoy;
+pub mod haproxy;
+pub mod nginx;
+mod product;
+
+/// The products whose rules are policies.
+pub static PRODUCTS: &[Product] = &[haproxy::PRODUCT, nginx::PRODUCT, envoy::PRODUCT];
+
+/// What other systems call policies, and what they are called here.
+pub(crate) const ALSO_CALLED: &[(&str, &str)] = &[
+    ("leastconn", "`haproxy(2.6, leastconn)` or `least-connections`"),
+    ("least_conn", "`nginx(least_conn)` or `least-connections`"),
+    ("least-conn", "`nginx(least_conn)` or `least-connections`"),
+    ("least-request", "`envoy(least-request)` or `power-of-d`"),
+    ("least_request", "`envoy(least-request)` or `power-of-d`"),
+    ("roundrobin", "`haproxy(2.6, roundrobin)` or `round-robin`"),
+    ("round_robin", "`round-robin`"),
+    ("p2c", "`power-of-d`"),
+    ("power-of-two", "`power-of-d`"),
+    ("two-choices", "`power-of-d`"),
+    ("jsq", "`least-connections`"),
+    ("ip_hash", "`nginx(ip_hash)` or `address-hash`"),
+    ("ip-hash", "`nginx(ip_hash)` or `address-hash`"),
+    ("source", "`haproxy(2.6, source)` or `address-hash`"),
+    ("maglev", "`envoy(maglev)` or `path-hash`"),
+    ("ring-hash", "`envoy(ring-hash)` or `path-hash`"),
+    ("ring_hash", "`envoy(ring-hash)` or `path-hash`"),
+];
 
 /// A built-in policy.
 #[derive(Clone, Copy)]

@@ -81,6 +81,11 @@ pub trait Policy: Send {
         1e-9..=1e9
     }
 
+    /// Whether a weight must be a whole number; the dispatcher refuses others.
+    fn whole_weights(&self) -> bool {
+        false
+    }
+
     /// The backends that its parameters name. Where several backends are there from the beginning, the dispatcher refuses a name
     /// that none of them has; one that begins alone finds the others later.
     fn names(&self) -> &[String] {

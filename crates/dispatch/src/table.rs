@@ -277,6 +277,10 @@ impl Table {
                 let per_weight = if weight > 0.0 { load / weight } else { f64::INFINITY };
                 vec![("in_flight".into(), load), ("weight".into(), weight), ("in_flight_per_weight".into(), per_weight)]
             }
+            Index::NextLoadPerWeight => {
+                let key = next_per_weight(self.load(id), self.weight(id)).map_or(f64::INFINITY, |key| key as f64);
+                vec![("in_flight".into(), load), ("weight".into(), self.weight(id)), ("key".into(), key)]
+            }
             Index::InverseLoad => vec![("in_flight".into(), load), ("share".into(), 1.0 / (load + 1.0))],
             Index::RoundTrip | Index::RoundTripOrZero => {
                 vec![("round_trip_mean_s".into(), mean_s()), ("in_flight".into(), with_failures())]
@@ -328,6 +332,12 @@ impl Table {
                 return self.least_load(loads, stream);
             }
             Kept::LoadPerWeight(tree) => (tree, By::Weight),
+            Kept::NextLoadPerWeight(tree) => (tree, By::NextWeight),
+            Kept::Aged(index, queues) => {
+                let by = if *index == Index::LoadPerWeight { By::Weight } else { By::NextWeight };
+                let (key, ties, id) = queues.first()?;
+                return Some((BackendId(id), by.reason((key, 0), ties as usize)));
+            }
             Kept::RoundTrip { means, .. } | Kept::RoundTripOrZero(means) => (means, By::RoundTrip),
             Kept::Bytes(tree) => (tree, By::Bytes),
             Kept::UsedShare(tree) => (tree, By::UsedShare),
@@ -349,7 +359,7 @@ impl Table {
     fn pick(&self, ties: usize, stream: &mut Stream) -> usize {
         match self.ties {
             Ties::Drawn => draw(ties, stream),
-            Ties::First => 0,
+            Ties::First | Ties::Oldest => 0,
         }
     }
 
@@ -622,6 +632,20 @@ impl Table {
                 Some(key) => tree.set(id.0, key),
                 None => tree.remove(id.0),
             },
+            Kept::NextLoadPerWeight(tree) => match next_per_weight(load, backend.weight) {
+                Some(key) => tree.set(id.0, (key, 0)),
+                None => tree.remove(id.0),
+            },
+            Kept::Aged(index, queues) => {
+                let key = match index {
+                    Index::LoadPerWeight => per_weight(load, backend.weight).map(|(key, _)| key),
+                    _ => next_per_weight(load, backend.weight),
+                };
+                match key {
+                    Some(key) => queues.set(id.0, key),
+                    None => queues.remove(id.0),
+                }
+            }
             Kept::InverseLoad(sums) => sums.set(id.0, inverse_share(load)),
             Kept::RoundTrip { loads, means } => {
                 let totals = self.window.as_ref().map_or_else(WindowTotals::default, |window| window.totals(id));
@@ -662,9 +686,12 @@ impl Table {
         match &mut self.kept {
             Kept::None => {}
             Kept::Load(loads) => loads.remove(id.0),
-            Kept::LoadPerWeight(tree) | Kept::RoundTripOrZero(tree) | Kept::Bytes(tree) | Kept::UsedShare(tree) => {
-                tree.remove(id.0)
-            }
+            Kept::LoadPerWeight(tree)
+            | Kept::NextLoadPerWeight(tree)
+            | Kept::RoundTripOrZero(tree)
+            | Kept::Bytes(tree)
+            | Kept::UsedShare(tree) => tree.remove(id.0),
+            Kept::Aged(_, queues) => queues.remove(id.0),
             Kept::InverseLoad(sums) => sums.set(id.0, 0),
             Kept::Room(rooms) => rooms.remove(id.0),
             Kept::RoundTrip { loads, means } => {
@@ -681,6 +708,7 @@ impl Table {
         let index = self.kept.index();
         let by = match index {
             Index::LoadPerWeight => By::Weight,
+            Index::NextLoadPerWeight => By::NextWeight,
             Index::Bytes => By::Bytes,
             Index::UsedShare => By::UsedShare,
             Index::RoundTripOrZero => By::RoundTrip,
@@ -691,6 +719,7 @@ impl Table {
             By::Load if index == Index::RoundTrip => Some((windowed(id).into(), 0)),
             By::Load => Some((self.load(id).into(), 0)),
             By::Weight => per_weight(self.load(id), self.weight(id)),
+            By::NextWeight => next_per_weight(self.load(id), self.weight(id)).map(|key| (key, 0)),
             By::Bytes => Some((self.window(id).bytes, windowed(id))),
             By::RoundTrip => Some((mean_or_zero(&self.window(id)), windowed(id))),
             By::UsedShare => Some(used_share(self.said(id))),
@@ -698,8 +727,13 @@ impl Table {
         let least = left().filter_map(key).min()?;
         let tied = || left().filter(|&id| key(id) == Some(least));
         let ties = tied().count();
-        let rank = self.pick(ties, stream);
-        Some((tied().nth(rank)?, by.reason(least, ties)))
+        let id = match &self.kept {
+            Kept::Aged(_, queues) | Kept::Load(Loads::Oldest(queues)) => {
+                queues.members().map(BackendId).find(|id| !tried.contains(id))?
+            }
+            _ => tied().nth(self.pick(ties, stream))?,
+        };
+        Some((id, by.reason(least, ties)))
     }
 
     #[inline]
@@ -752,6 +786,7 @@ fn toggle(list: &mut Vec<BackendId>, id: BackendId) {
 enum By {
     Load,
     Weight,
+    NextWeight,
     RoundTrip,
     Bytes,
     UsedShare,
@@ -763,6 +798,7 @@ impl By {
         let (code, value) = match self {
             By::Load => (Code::LeastInFlight, key.0 as f64),
             By::Weight => (Code::LeastWeighted, f64::from_bits(key.0)),
+            By::NextWeight => (Code::LeastNextWeighted, key.0 as f64),
             By::RoundTrip => (Code::LeastRoundTrip, Span(key.0).as_secs_f64()),
             By::Bytes => (Code::LeastTransmitted, key.0 as f64),
             By::UsedShare => (Code::LeastUsed, f64::from_bits(key.0)),
@@ -775,6 +811,14 @@ impl By {
 #[inline]
 fn per_weight(load: u32, weight: f64) -> Option<Key> {
     (weight > 0.0).then(|| ((f64::from(load) / weight).to_bits(), 0))
+}
+
+/// HAProxy's key: weights are whole there, and 16 times as fine inside (`BE_WEIGHT_SCALE`); the scale is 256 * 16
+/// (`SRV_EWGHT_MAX`). None for weight 0.
+#[inline]
+pub(crate) fn next_per_weight(load: u32, weight: f64) -> Option<u64> {
+    let fine = (16.0 * weight) as u64;
+    (weight > 0.0).then(|| if load == 0 { 0 } else { (u64::from(load) + 1) * 4096 / fine.max(1) })
 }
 
 /// The used share of the capacity as a key; 0 where no capacity was reported.

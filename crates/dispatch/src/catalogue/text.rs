@@ -1,4 +1,5 @@
-//! Policies as text: `name` or `name(parameter = value, ...)`, where a value may itself be such a text.
+//! Policies as text: `name` or `name(parameter = value, ...)`, where a value may itself be such a text. A policy may take values
+//! without a name too, as in `haproxy(2.6, leastconn)`.
 
 use std::ops::RangeInclusive;
 
@@ -13,6 +14,9 @@ pub struct Params<'a> {
     /// Makes a policy of the same catalogue.
     build: &'a Build<'a>,
     policy: &'a str,
+    /// The values without a name that were not taken yet, the last one first.
+    words: Vec<&'a str>,
+    takes_words: bool,
     given: Vec<(&'a str, &'a str)>,
     known: Vec<&'static str>,
 }
@@ -23,6 +27,12 @@ impl<'a> Params<'a> {
         self.known.push(name);
         let found = self.given.iter().position(|&(given, _)| given == name)?;
         Some(self.given.remove(found).1)
+    }
+
+    /// The next of the values that the text gives without a name, in their order.
+    pub fn word(&mut self) -> Option<&'a str> {
+        self.takes_words = true;
+        self.words.pop()
     }
 
     /// The policy that the text gives as `name`, or `default`: one of the same catalogue.
@@ -84,6 +94,15 @@ impl<'a> Params<'a> {
         Ok(self.choice("ties", &[("drawn", Ties::Drawn), ("first", Ties::First)])?.unwrap_or_default())
     }
 
+    /// The same, or `ties = oldest`: the one whose value has not changed for longest.
+    ///
+    /// # Errors
+    /// As [`Params::choice`].
+    pub fn ties_by_age(&mut self) -> Result<Ties, DispatchError> {
+        let choices = [("drawn", Ties::Drawn), ("first", Ties::First), ("oldest", Ties::Oldest)];
+        Ok(self.choice("ties", &choices)?.unwrap_or_default())
+    }
+
     /// The averaging window: `window = 1 s` (the default); `slide = true` if it slides, or `reads = last` if decisions
     /// read the last complete one instead of the present.
     ///
@@ -110,6 +129,12 @@ impl<'a> Params<'a> {
 
     /// Refuses what no one took.
     pub(super) fn finish(self) -> Result<(), DispatchError> {
+        if let Some(word) = self.words.last() {
+            return Err(self.wrong(&match self.takes_words {
+                true => format!("`{word}` is one value too many"),
+                false => format!("`{word}`: {NAMED}"),
+            }));
+        }
         let Some((name, _)) = self.given.first() else { return Ok(()) };
         let known = self.known.iter().map(|known| format!("`{known}`")).collect::<Vec<_>>().join(", ");
         if self.known.contains(name) {
@@ -127,26 +152,29 @@ impl<'a> Params<'a> {
 /// Splits a text into the policy's name and its parameters. A value may stand in double quotes.
 pub(super) fn parse<'a>(text: &'a str, build: &'a Build<'a>) -> Result<(&'a str, Params<'a>), DispatchError> {
     let text = text.trim();
-    let bad =
-        |why: &str| Err(DispatchError::Policy(format!("policy `{text}`: {why}, as in `round-trip(window = 1 s)`")));
+    let bad = |why: &str| Err(DispatchError::Policy(format!("policy `{text}`: {why}")));
     let (name, inside) = match text.split_once('(') {
         None => (text, ""),
         Some((name, rest)) => match rest.strip_suffix(')') {
             Some(inside) => (name.trim_end(), inside),
-            None => return bad("it must end with `)`"),
+            None => return bad("it must end with `)`, as in `round-trip(window = 1 s)`"),
         },
     };
-    let mut given = Vec::new();
+    let (mut given, mut words) = (Vec::new(), Vec::new());
     for part in split(inside) {
         match part.split_once('=').map(|(name, value)| (name.trim(), value.trim())) {
             Some((name, value)) if !name.is_empty() && !unquoted(value).is_empty() => {
                 given.push((name, unquoted(value)));
             }
-            _ => return bad("a parameter is written `name = value`"),
+            None if !part.trim().is_empty() => words.push(unquoted(part.trim())),
+            _ => return bad(NAMED),
         }
     }
-    Ok((name, Params { build, policy: name, given, known: Vec::new() }))
+    words.reverse();
+    Ok((name, Params { build, policy: name, words, takes_words: false, given, known: Vec::new() }))
 }
+
+const NAMED: &str = "a parameter is written `name = value`, as in `round-trip(window = 1 s)`";
 
 fn unquoted(value: &str) -> &str {
     value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).map_or(value, str::trim)

@@ -5,6 +5,8 @@
 //! Reads the request's cookie and what the policy inside reads. A backend that drains or is down loses its clients to
 //! the policy inside at once, and a retry never goes back to one that was tried. Setting the cookie is the face's work.
 
+use std::ops::RangeInclusive;
+
 use sojourn_stats::{Stream, Time};
 
 use super::Entry;
@@ -48,6 +50,14 @@ impl Policy for Cookie {
 
     fn ties(&self) -> Ties {
         self.inside.ties()
+    }
+
+    fn weights(&self) -> RangeInclusive<f64> {
+        self.inside.weights()
+    }
+
+    fn whole_weights(&self) -> bool {
+        self.inside.whole_weights()
     }
 
     fn listens(&self) -> bool {

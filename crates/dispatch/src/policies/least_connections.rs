@@ -1,6 +1,7 @@
-//! Least connections: the backend with the fewest requests in flight; ties drawn at random, or to the lowest number.
+//! Least connections: the backend with the fewest requests in flight; ties drawn at random, to the lowest number, or to the one
+//! whose count has not changed for longest.
 //!
-//! Parameter: `ties`, `drawn` (the default) or `first`. Reads the load of each backend (requests in flight, pending
+//! Parameter: `ties`, `drawn` (the default), `first` or `oldest`. Reads the load of each backend (requests in flight, pending
 //! ones included, or what the last poll said); counts nothing of its own. Idle connections are not counted. The tie
 //! rule is that of Zhang 2002, section 5.1.2, and matters: with ties to the lowest number (Bryhni, Klovning and Kure
 //! 2000), whenever the system is empty the same server is chosen, and light load all goes to it (Zhang, section
@@ -14,7 +15,7 @@ use crate::{Ask, Decision, Index, Plain, Policy, Signals, Ties};
 pub(super) const ENTRY: Entry = Entry {
     name: "least-connections",
     summary: "fewest requests in flight, ties drawn",
-    build: |params| Ok(Box::new(LeastConnections { ties: params.ties()? })),
+    build: |params| Ok(Box::new(LeastConnections { ties: params.ties_by_age()? })),
 };
 
 /// See the module.

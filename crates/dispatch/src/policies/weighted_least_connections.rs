@@ -1,7 +1,7 @@
-//! Weighted least connections: the backend with the smallest (requests in flight / weight); ties drawn at random, or to
-//! the lowest number.
+//! Weighted least connections: the backend with the smallest (requests in flight / weight); ties drawn at random, to
+//! the lowest number, or to the one whose value has not changed for longest.
 //!
-//! Parameter: `ties`, `drawn` (the default) or `first`. Reads the load and weight of each backend; counts nothing.
+//! Parameter: `ties`, `drawn` (the default), `first` or `oldest`. Reads the load and weight of each backend; counts nothing.
 //! Weight 0 is never chosen. The comparison is of the load before the request is placed (Zhang 2002, section 2.3), so
 //! that idle backends tie whatever their weights: shares follow the weights under load, not at rest.
 
@@ -13,7 +13,7 @@ use crate::{Ask, Decision, Index, Policy, Signals, Ties};
 pub(super) const ENTRY: Entry = Entry {
     name: "weighted-least-connections",
     summary: "fewest requests in flight per weight, ties drawn",
-    build: |params| Ok(Box::new(WeightedLeastConnections { ties: params.ties()? })),
+    build: |params| Ok(Box::new(WeightedLeastConnections { ties: params.ties_by_age()? })),
 };
 
 /// See the module.

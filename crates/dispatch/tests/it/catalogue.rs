@@ -65,7 +65,7 @@ fn what_is_added_stays_in_its_catalogue() {
     let mine = catalogue();
     assert!(mine.clone().knows("highest") && !Catalogue::default().knows("highest"));
     assert!(Catalogue::default().build("highest").is_err());
-    assert_eq!(mine.names().count(), policies::POLICIES.len() + 1);
+    assert_eq!(mine.names().count(), policies::POLICIES.len() + policies::PRODUCTS.len() + 1);
     assert_eq!(mine.names().last(), Some(("highest", "the backend of the highest number")));
 }
 

@@ -40,7 +40,12 @@ pub(crate) fn dispatcher(policy: &str, backends: &[(String, f64)]) -> Dispatcher
 /// The names of all policies that read what a gateway sees.
 pub(crate) fn every_policy() -> impl Iterator<Item = &'static str> {
     let seen = |name: &str| Signals::GATEWAY.contains(Catalogue::default().build(name).expect(name).requires());
-    policies::POLICIES.iter().map(|entry| entry.name).filter(move |name| seen(name))
+    policies::POLICIES.iter().map(|entry| entry.name).chain(every_bundle()).filter(move |name| seen(name))
+}
+
+/// The texts of all policies of products.
+pub(crate) fn every_bundle() -> impl Iterator<Item = &'static str> {
+    policies::PRODUCTS.iter().flat_map(|product| product.bundles.iter().map(|bundle| bundle.text))
 }
 
 /// What the DNS of a system of sites is told.

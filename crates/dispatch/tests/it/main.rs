@@ -23,6 +23,7 @@ mod naming;
 mod occasions;
 mod own_policy;
 mod paths;
+mod products;
 mod rates;
 mod record;
 mod rooms;

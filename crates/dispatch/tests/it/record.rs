@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use sojourn_dispatch::record::{Detail, RecordError, replay, replay_with};
-use sojourn_dispatch::{
+use sojourn_dispatch::{Catalogue, 
     BackendId, ClientRules, Dispatcher, Information, Location, Origin, Report, Request, RoundTrip, Signals,
 };
 use sojourn_stats::{Span, Stream, Time};
@@ -33,7 +33,9 @@ impl Write for Shared {
 }
 
 fn record(policy: &str, information: Information, steps: usize) -> Vec<u8> {
-    let backends = weighted(&[1.0, 2.0, 0.1 + 0.2, 3.0, 1.0]); // 0.1 + 0.2 takes 17 digits
+    // 0.1 + 0.2 takes 17 digits.
+    let is_whole = Catalogue::default().build(policy).expect(policy).whole_weights();
+    let backends = weighted(&[1.0, 2.0, if is_whole { 4.0 } else { 0.1 + 0.2 }, 3.0, 1.0]);
     let mut dispatcher =
         Dispatcher::new(policy, &backends, information, Signals::GATEWAY | information.signals(), 7, "front")
             .expect(policy);

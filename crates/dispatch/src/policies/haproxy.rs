@@ -1,0 +1,150 @@
+//! HAProxy's rules, by its version: `haproxy(2.6, leastconn)`.
+//!
+//! The first value is the version (2.4 to 3.4), the second what stands behind `balance`; `default` is what runs where there is no
+//! such line. Weights are whole, from 1 to 256, and 0 for a server that is never chosen. What a rule compares is what HAProxy
+//! counts at one process with one thread group.
+//!
+//! A server with as many requests as its `maxconn` is full: `leastconn`, `roundrobin` and `first` skip it. After `random`, `source` and
+//! `uri` the request would wait in a queue of HAProxy's; here no queue is kept, and the request is refused. The versions differ so:
+//!
+//! | versions | what is new |
+//! |---|---|
+//! | 2.4 to 3.1 | `leastconn`: ties go to the server whose key changed longest ago |
+//! | 3.2 on | `leastconn`: the servers of a key are in four lists, put into and sought from one drawn |
+//! | 3.3 on | the default is `random`, and it draws once, not twice as documented (`src/cfgparse.c` leaves `lbprm.arg_opt1` at 0) |
+//! | 3.4 on | `random(2)`: ties go by the request rate of the last second, which is refused here |
+//!
+//! Versions 3.0 to 3.2 put servers at other points of the ring until a fix of 2025-10 ("lb-chash: fix key calculation when using
+//! default hash-key id"); here they stand where all others have them.
+
+mod first;
+mod hashed;
+mod leastconn;
+mod lists;
+mod random;
+mod ring;
+mod roundrobin;
+
+use std::ops::RangeInclusive;
+
+use super::Entry;
+use super::product::{Bundle, Evidence, Product, Version, not_modelled, unknown, version};
+use crate::{DispatchError, Params, Policy};
+
+pub(super) const PRODUCT: Product = Product {
+    entry: Entry {
+        name: "haproxy",
+        summary: "a rule of HAProxy by version, as in `haproxy(2.6, leastconn)`",
+        build,
+    },
+    bundles: &[
+        Bundle {
+            text: "haproxy(2.6, leastconn)",
+            summary: "smallest key (in flight + 1) / weight in whole numbers, idle ones first, ties to the one unchanged for longest",
+            evidence: Evidence::EqualChoices,
+        },
+        Bundle {
+            text: "haproxy(3.2, leastconn)",
+            summary: "the same keys, the servers of a key in four lists, one of which is drawn",
+            evidence: Evidence::Source,
+        },
+        Bundle {
+            text: "haproxy(2.6, random(2))",
+            summary: "fewest in flight per weight of two drawn on a ring with 16 points per server and weight; no draw is even",
+            evidence: Evidence::EqualChoices,
+        },
+        Bundle {
+            text: "haproxy(2.6, random(1))",
+            summary: "drawn on a ring with 16 points per server and weight; shares are uneven",
+            evidence: Evidence::EqualChoices,
+        },
+        Bundle {
+            text: "haproxy(3.3, default)",
+            summary: "what runs without a `balance` line: drawn once on the ring, not twice as documented",
+            evidence: Evidence::Source,
+        },
+        Bundle {
+            text: "haproxy(2.6, roundrobin)",
+            summary: "in turn by weight, spread by positions; also the default before 3.3",
+            evidence: Evidence::EqualChoices,
+        },
+        Bundle {
+            text: "haproxy(2.6, first)",
+            summary: "the first server that is not full",
+            evidence: Evidence::EqualChoices,
+        },
+        Bundle {
+            text: "haproxy(2.6, source)",
+            summary: "by the client's address on the ring, nearest point (hash-type consistent); near addresses go together",
+            evidence: Evidence::Source,
+        },
+        Bundle {
+            text: "haproxy(2.6, uri, avalanche = true)",
+            summary: "by the path on the ring, nearest point (hash-type consistent sdbm avalanche); which path goes where is not HAProxy's",
+            evidence: Evidence::Source,
+        },
+    ],
+};
+
+/// The versions whose source was read.
+const VERSIONS: (Version, Version) = ((2, 4), (3, 4));
+/// From here on the servers of a key are in four lists.
+const LISTS: Version = (3, 2);
+/// From here on the default is one draw.
+const DRAWN: Version = (3, 3);
+/// From here on ties of draws go by rate.
+const RATES: Version = (3, 4);
+const ALGORITHMS: [&str; 7] = ["leastconn", "random", "roundrobin", "first", "source", "uri", "default"];
+/// A weight in a configuration.
+const WEIGHTS: RangeInclusive<f64> = 1.0..=256.0;
+
+fn build(params: &mut Params<'_>) -> Result<Box<dyn Policy>, DispatchError> {
+    let version = version(params, "haproxy", VERSIONS)?;
+    let text = params.word().unwrap_or_default();
+    let (name, draws) = match text.strip_suffix(')').and_then(|text| text.split_once('(')) {
+        Some(("random", draws)) => ("random", Some(draws.trim())),
+        _ => (text, None),
+    };
+    match name {
+        "leastconn" if version >= LISTS => Ok(Box::<lists::LeastConnOfLists>::default()),
+        "leastconn" => Ok(Box::new(leastconn::LeastConn)),
+        "default" if version >= DRAWN => Ok(Box::new(random::Random::new(1, None))),
+        "default" | "roundrobin" => Ok(Box::<roundrobin::RoundRobin>::default()),
+        "random" => random(params, version, draws),
+        "first" => Ok(Box::new(first::First)),
+        "source" => {
+            let avalanche = params.choice("avalanche", &[("true", true), ("false", false)])?.unwrap_or(false);
+            Ok(Box::new(hashed::Hashed::by_source(avalanche)))
+        }
+        "uri" => match params.choice("avalanche", &[("true", true), ("false", false)])? {
+            Some(true) => Ok(Box::new(hashed::Hashed::by_uri())),
+            _ => Err(not_modelled(
+                params,
+                "`uri` without `avalanche`, whose hash hardly differs between paths that differ in their last letters,",
+                "write `uri, avalanche = true` for `hash-type consistent sdbm avalanche`",
+            )),
+        },
+        _ => Err(unknown(params, text, &ALGORITHMS)),
+    }
+}
+
+fn random(
+    params: &mut Params<'_>,
+    version: Version,
+    draws: Option<&str>,
+) -> Result<Box<dyn Policy>, DispatchError> {
+    let draws = match draws.unwrap_or("2").parse() {
+        Ok(draws) if draws >= 1 => draws,
+        _ => return Err(params.wrong("`random(N)`: N is a whole number of at least 1, as in `random(2)`")),
+    };
+    if version >= RATES && draws > 1 {
+        let (major, minor) = version;
+        let what = format!("that {major}.{minor} settles ties of `random({draws})` by the rate of the last second");
+        return Err(not_modelled(params, &what, &format!("the nearest rule is `haproxy(3.3, random({draws}))`")));
+    }
+    let own = params.choice("numbers", &[("own", true), ("drawn", false)])?.unwrap_or(false);
+    if own && version >= random::FROM_ENTROPY {
+        return Err(params.wrong("`numbers = own`: since 2.8 HAProxy's numbers begin anywhere; leave it out"));
+    }
+    Ok(Box::new(random::Random::new(draws, own.then_some(random::FIRST_STATE))))
+}

@@ -1,0 +1,83 @@
+//! `source` and `uri` with `hash-type consistent`: the nearest point of the ring to a hash.
+//!
+//! `source`: the hash is the client's IPv4 address as it stands, so that addresses near each other go to the same server;
+//! with `avalanche = true` it is hashed once more (`src/backend.c`: `get_server_sh`). A face that does not tell addresses refuses it.
+//!
+//! `uri`, with avalanche only: a face tells a path's key and not its letters, and the key stands for them. So paths spread as
+//! with `hash-type consistent sdbm avalanche`, but which path goes where is not HAProxy's.
+//!
+//! If the server is full, the request is refused, where HAProxy would put it into the server's queue.
+
+use std::ops::RangeInclusive;
+
+use sojourn_stats::Stream;
+
+use super::WEIGHTS;
+use super::ring::{Ring, full_hash};
+use crate::{Ask, Code, Decision, Explanation, Policy, Reason, Request, Signals};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Hashed {
+    by: By,
+    ring: Ring,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum By {
+    Source { avalanche: bool },
+    Uri,
+}
+
+impl Hashed {
+    pub(super) fn by_source(avalanche: bool) -> Hashed {
+        Hashed { by: By::Source { avalanche }, ring: Ring::default() }
+    }
+
+    pub(super) fn by_uri() -> Hashed {
+        Hashed { by: By::Uri, ring: Ring::default() }
+    }
+
+    fn hash(&self, request: &Request) -> u32 {
+        match self.by {
+            By::Uri => full_hash((request.key ^ (request.key >> 32)) as u32),
+            By::Source { avalanche } => {
+                let address = request.origin.address.map_or(0, u32::from);
+                if avalanche { full_hash(address) } else { address }
+            }
+        }
+    }
+}
+
+impl Policy for Hashed {
+    fn requires(&self) -> Signals {
+        match self.by {
+            By::Source { .. } => Signals::ORIGIN,
+            By::Uri => Signals::PATH,
+        }
+    }
+
+    fn weights(&self) -> RangeInclusive<f64> {
+        WEIGHTS
+    }
+
+    fn whole_weights(&self) -> bool {
+        true
+    }
+
+    fn listens(&self) -> bool {
+        false
+    }
+
+    fn choose(&mut self, ask: &Ask<'_>, _: &mut Stream) -> Decision {
+        self.ring.refresh(ask.table);
+        let code = if matches!(self.by, By::Uri) { Code::PathHash } else { Code::Hash };
+        let found = self.ring.nearest(self.hash(ask.request), |id| ask.tried.contains(&id));
+        let found = found.filter(|id| ask.table.is_eligible(*id));
+        Decision::forward_or_refuse(found.map(|id| (id, Reason { code, ties: 1, value: 0.0 })))
+    }
+
+    fn explain(&self, ask: &Ask<'_>) -> Explanation {
+        Explanation::of(ask.candidates(), |id| vec![("share_of_the_ring".into(), self.ring.share(id))])
+    }
+}
