@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use sojourn_stats::Stream;
 
 use super::WEIGHTS;
-use super::edf::Edf;
+use super::edf::Turns;
 use crate::{Ask, BackendId, Code, Decision, Explanation, Policy, Reason, Signals};
 
 /// See the module.
@@ -17,7 +17,7 @@ pub(super) struct RoundRobin {
     hosts: Vec<BackendId>,
     next: Option<usize>,
     /// Where weights differ.
-    schedule: Option<Edf>,
+    schedule: Option<Turns>,
     membership: u64,
 }
 
@@ -45,7 +45,7 @@ impl Policy for RoundRobin {
             self.hosts.clear();
             self.hosts.extend(table.up().iter().filter(|id| table.weight(**id) > 0.0));
             let is_even = self.hosts.windows(2).all(|pair| table.weight(pair[0]) == table.weight(pair[1]));
-            self.schedule = (!is_even).then(|| Edf::new(&self.hosts, |id| table.weight(id), table, stream));
+            self.schedule = (!is_even).then(|| Turns::new(&self.hosts, table, stream));
         }
         let is_free = ask.tried.is_empty() && table.full() == 0;
         if self.hosts.is_empty() || !(is_free || self.hosts.iter().any(|id| ask.may_choose(*id))) {
@@ -54,7 +54,7 @@ impl Policy for RoundRobin {
         let mut place = *self.next.get_or_insert_with(|| stream.bits() as u32 as usize);
         let id = loop {
             let id = match &mut self.schedule {
-                Some(schedule) => schedule.pick(|id| table.weight(id)).expect("there are hosts"),
+                Some(schedule) => schedule.pick().expect("there are hosts"),
                 None => {
                     place += 1;
                     self.hosts[(place - 1) % self.hosts.len()]

@@ -115,7 +115,7 @@ impl RoundRobin {
             (self.position, self.weight) = (self.next_weight, self.next_weight);
         }
         let chosen = loop {
-            let Some(at) = self.first() else {
+            let Some(at) = self.take_first() else {
                 if has_switched {
                     break None;
                 }
@@ -125,7 +125,6 @@ impl RoundRobin {
                 continue;
             };
             self.move_on(at);
-            self.take_out(at);
             self.position += 1;
             if may_choose(BackendId(at)) {
                 self.put(at);
@@ -140,21 +139,32 @@ impl RoundRobin {
         chosen
     }
 
-    /// The first server whose position has come, else the heaviest that is not placed, else the first at all
+    /// Takes out the first server whose position has come, else the heaviest that is not placed, else the first at all
     /// (`fwrr_get_server_from_group`).
-    fn first(&mut self) -> Option<u32> {
-        let heads = self.classes.iter().filter_map(|class| class.present.front());
-        let present = heads.min_by_key(|(key, inserted, _)| (*key, *inserted)).map(|(.., at)| *at);
-        if let Some(at) = present.filter(|at| self.servers[*at as usize].next <= self.position) {
-            return Some(at);
+    #[inline]
+    fn take_first(&mut self) -> Option<u32> {
+        let mut first: Option<(i64, u64, u32, usize)> = None;
+        for (place, class) in self.classes.iter().enumerate() {
+            if let Some(&(key, inserted, at)) = class.present.front()
+                && first.is_none_or(|(least, older, ..)| (key, inserted) < (least, older))
+            {
+                first = Some((key, inserted, at, place));
+            }
         }
-        let heaviest = self.classes.iter().find_map(|class| class.by_weight[self.init].front().copied());
-        if let Some(at) = heaviest {
-            let server = &mut self.servers[at as usize];
-            (server.next, server.remainder) = (0, 0);
-            return Some(at);
+        let has_come = first.is_some_and(|(.., at, _)| self.servers[at as usize].next <= self.position);
+        if !has_come {
+            let init = self.init;
+            let heaviest = self.classes.iter_mut().find_map(|class| class.by_weight[init].pop_front());
+            if let Some(at) = heaviest {
+                let server = &mut self.servers[at as usize];
+                (server.next, server.remainder, server.tree) = (0, 0, Tree::None);
+                return Some(at);
+            }
         }
-        present
+        let (.., at, place) = first?;
+        self.classes[place].present.pop_front();
+        self.servers[at as usize].tree = Tree::None;
+        Some(at)
     }
 
     /// `fwrr_update_position`.
@@ -172,24 +182,13 @@ impl RoundRobin {
         }
     }
 
+    /// Takes out a server that is anywhere.
     fn take_out(&mut self, at: u32) {
         let server = &mut self.servers[at as usize];
         match std::mem::take(&mut server.tree) {
             Tree::None => {}
-            Tree::ByWeight(which) => {
-                let queue = &mut self.classes[server.class].by_weight[which];
-                match queue.front() == Some(&at) {
-                    true => drop(queue.pop_front()),
-                    false => queue.retain(|other| *other != at),
-                }
-            }
-            Tree::Present => {
-                let queue = &mut self.classes[server.class].present;
-                match queue.front().is_some_and(|(.., first)| *first == at) {
-                    true => drop(queue.pop_front()),
-                    false => queue.retain(|(.., other)| *other != at),
-                }
-            }
+            Tree::ByWeight(which) => self.classes[server.class].by_weight[which].retain(|other| *other != at),
+            Tree::Present => self.classes[server.class].present.retain(|(.., other)| *other != at),
         }
     }
 
@@ -204,8 +203,10 @@ impl RoundRobin {
         let key = RANGE * server.next + (LARGEST + server.remainder - server.weight) / SCALE;
         self.inserted += 1;
         let queue = &mut self.classes[server.class].present;
-        // Nearly always at the end.
-        let place = queue.iter().rposition(|(other, ..)| *other <= key).map_or(0, |last| last + 1);
+        if queue.back().is_none_or(|(last, ..)| *last <= key) {
+            return queue.push_back((key, self.inserted, at));
+        }
+        let place = queue.partition_point(|(other, ..)| *other <= key);
         queue.insert(place, (key, self.inserted, at));
     }
 

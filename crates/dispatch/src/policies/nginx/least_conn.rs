@@ -8,22 +8,26 @@
 //! grows by the same number for all in a heap is kept once for the heap; a server that leaves takes its sum along. A server that
 //! has left stays in the heap until it comes to the top. The choices are nginx's, and a choice costs O(log n).
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::RangeInclusive;
 
 use sojourn_stats::{Stream, Time};
 
 use super::WEIGHTS;
-use crate::{Ask, BackendId, Code, Decision, Event, Explanation, Policy, Reason, Signals, Table};
+use crate::{Ask, BackendId, Code, Decision, Event, Explanation, Policy, Reason, Signals, State, Table};
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct LeastConn {
     servers: Vec<Server>,
-    /// By in flight per weight, as bits of a double, which sort as it does: equal shares have equal bits.
-    levels: BTreeMap<u64, Level>,
+    /// Place of the level by in flight per weight, as bits of a double, which sort as it does: equal shares have equal bits.
+    order: BTreeMap<u64, usize>,
+    levels: Vec<Level>,
+    /// Places of levels without servers.
+    free: Vec<usize>,
     membership: u64,
-    /// What was chosen last and has not been moved yet.
+    /// What was chosen last: it is not in its heap, and has not been moved yet.
     chosen: Option<BackendId>,
 }
 
@@ -32,7 +36,8 @@ struct Server {
     /// Its running value, without what its heap has grown by since it came in.
     value: i64,
     weight: i64,
-    level: Option<u64>,
+    /// Where it is: the level and the heap.
+    place: Option<(usize, usize)>,
     /// Counts its moves: an entry of a heap with another number is of the past.
     moves: u32,
 }
@@ -40,6 +45,7 @@ struct Server {
 /// Servers with the same number in flight per weight.
 #[derive(Debug, Default)]
 struct Level {
+    key: u64,
     count: u32,
     sum: i64,
     heaps: Vec<Heap>,
@@ -50,9 +56,11 @@ struct Level {
 struct Heap {
     weight: i64,
     grown: i64,
-    /// Value without growth, the lowest number first among equals, its moves.
-    entries: BinaryHeap<(i64, std::cmp::Reverse<u32>, u32)>,
+    entries: BinaryHeap<Entry>,
 }
+
+/// Value without growth, the lowest number first among equals, its moves.
+type Entry = (i64, Reverse<u32>, u32);
 
 impl Policy for LeastConn {
     fn requires(&self) -> Signals {
@@ -98,7 +106,11 @@ impl Policy for LeastConn {
 impl LeastConn {
     fn catch_up(&mut self, table: &Table) {
         if let Some(id) = self.chosen.take() {
+            let moves = self.servers[id.0 as usize].moves;
             self.place(id, table);
+            if self.servers[id.0 as usize].moves == moves {
+                self.push(id.0);
+            }
         }
         if self.membership != table.membership() {
             self.membership = table.membership();
@@ -110,23 +122,22 @@ impl LeastConn {
     /// The first by the orders that are kept.
     fn first(&mut self, table: &Table) -> Option<(BackendId, Reason)> {
         loop {
-            let (&key, level) = self.levels.first_key_value()?;
-            let ties = level.count;
-            if let Some(id) = self.turn(key, table) {
+            let (&key, &level) = self.order.first_key_value()?;
+            let ties = self.levels[level].count;
+            if let Some(id) = self.turn(level, table) {
                 return Some((id, Reason { code: Code::LeastWeighted, ties, value: f64::from_bits(key) }));
             }
         }
     }
 
     /// Whose turn it is in a level; none where the level was out of date and has changed.
-    fn turn(&mut self, key: u64, table: &Table) -> Option<BackendId> {
-        let LeastConn { servers, levels, .. } = self;
-        let level = levels.get_mut(&key).expect("it was just looked up");
+    fn turn(&mut self, level: usize, table: &Table) -> Option<BackendId> {
+        let Level { key, count, sum, heaps } = &mut self.levels[level];
         // A server alone at its level has no turn to take.
-        let (growth, sum) = if level.count > 1 { (1, level.sum) } else { (0, 0) };
+        let (growth, sum) = if *count > 1 { (1, *sum) } else { (0, 0) };
         let mut best: Option<(i64, u32, usize)> = None;
-        for (at, heap) in level.heaps.iter_mut().enumerate() {
-            while heap.entries.peek().is_some_and(|(_, id, moves)| servers[id.0 as usize].moves != *moves) {
+        for (at, heap) in heaps.iter_mut().enumerate() {
+            while heap.entries.peek().is_some_and(|(_, id, moves)| self.servers[id.0 as usize].moves != *moves) {
                 heap.entries.pop();
             }
             let Some(&(value, id, _)) = heap.entries.peek() else { continue };
@@ -137,17 +148,18 @@ impl LeastConn {
             }
         }
         let (value, id, at) = best.expect("a level has members");
-        if share(BackendId(id), table) != Some(key) {
+        if share(BackendId(id), table) != Some(*key) {
             // A policy around this one has chosen it: it moves now, and no turn was taken.
-            level.heaps.iter_mut().filter(|heap| !heap.entries.is_empty()).for_each(|heap| heap.grown -= growth * heap.weight);
+            let grown = heaps.iter_mut().filter(|heap| !heap.entries.is_empty());
+            grown.for_each(|heap| heap.grown -= growth * heap.weight);
             self.place(BackendId(id), table);
             return None;
         }
-        let heap = &mut level.heaps[at];
-        let server = &mut servers[id as usize];
-        server.value = value - sum - heap.grown;
-        heap.entries.pop();
-        heap.entries.push((server.value, std::cmp::Reverse(id), server.moves));
+        // Its entry would be of the past when it moves, which it nearly always does.
+        heaps[at].entries.pop();
+        let server = &mut self.servers[id as usize];
+        server.moves = server.moves.wrapping_add(1);
+        server.value = value - sum - heaps[at].grown;
         Some(BackendId(id))
     }
 
@@ -175,27 +187,27 @@ impl LeastConn {
     /// The running value of a server.
     fn value(&self, at: u32) -> i64 {
         let server = &self.servers[at as usize];
-        let heaps = server.level.map(|key| &self.levels[&key].heaps);
-        let heap = heaps.and_then(|heaps| heaps.iter().find(|heap| heap.weight == server.weight));
-        server.value + heap.map_or(0, |heap| heap.grown)
+        server.value + server.place.map_or(0, |(level, heap)| self.levels[level].heaps[heap].grown)
     }
 
-    /// Gives a server another running value, at the level where it is.
+    /// Gives a server another running value, where it is.
     fn set_value(&mut self, at: u32, value: i64) {
-        let level = self.servers[at as usize].level;
-        self.take_out(at);
-        self.servers[at as usize].value = value;
-        if let Some(key) = level {
-            self.put(at, key);
+        let server = &mut self.servers[at as usize];
+        if let Some((level, heap)) = server.place {
+            server.value = value - self.levels[level].heaps[heap].grown;
+            server.moves = server.moves.wrapping_add(1);
+            self.push(at);
         }
     }
 
     /// Puts a server where its requests in flight and its weight say, if it is not there.
+    #[inline]
     fn place(&mut self, id: BackendId, table: &Table) {
         let Some(server) = self.servers.get(id.0 as usize).copied() else { return };
-        let weight = table.weight(id) as i64;
-        let key = share(id, table).filter(|_| table.up().binary_search(&id).is_ok());
-        if server.level == key && (server.weight == weight || key.is_none()) {
+        let is_up = table.state(id) == State::Up;
+        let (weight, key) = (table.weight(id) as i64, share(id, table).filter(|_| is_up));
+        let present = server.place.map(|(level, _)| self.levels[level].key);
+        if present == key && (server.weight == weight || key.is_none()) {
             return;
         }
         self.take_out(id.0);
@@ -206,42 +218,68 @@ impl LeastConn {
     }
 
     fn take_out(&mut self, at: u32) {
-        let value = self.value(at);
         let server = &mut self.servers[at as usize];
-        server.value = value;
+        let Some((place, heap)) = server.place.take() else { return };
+        let level = &mut self.levels[place];
+        server.value += level.heaps[heap].grown;
         server.moves = server.moves.wrapping_add(1);
-        let Some(key) = server.level.take() else { return };
-        let level = self.levels.get_mut(&key).expect("a server's level is kept");
         level.count -= 1;
         level.sum -= server.weight;
         if level.count == 0 {
-            self.levels.remove(&key);
+            self.order.remove(&level.key);
+            // What the heaps have allocated is kept for another level, unless weights are many.
+            if level.heaps.len() > 8 {
+                level.heaps.clear();
+            }
+            level.heaps.iter_mut().for_each(|heap| heap.entries.clear());
+            self.free.push(place);
         }
     }
 
     fn put(&mut self, at: u32, key: u64) {
-        let server = &mut self.servers[at as usize];
-        let level = self.levels.entry(key).or_default();
+        let LeastConn { servers, order, levels, free, .. } = self;
+        let server = &mut servers[at as usize];
+        let place = *order.entry(key).or_insert_with(|| match free.pop() {
+            Some(place) => {
+                levels[place].key = key;
+                place
+            }
+            None => {
+                levels.push(Level { key, ..Level::default() });
+                levels.len() - 1
+            }
+        });
+        let level = &mut levels[place];
         level.count += 1;
         level.sum += server.weight;
-        let place = level.heaps.iter().position(|heap| heap.weight == server.weight).unwrap_or_else(|| {
+        let heap = level.heaps.iter().position(|heap| heap.weight == server.weight).unwrap_or_else(|| {
             level.heaps.push(Heap { weight: server.weight, grown: 0, entries: BinaryHeap::new() });
             level.heaps.len() - 1
         });
-        let heap = &mut level.heaps[place];
-        server.level = Some(key);
-        server.value -= heap.grown;
-        // What has left the heap is still in it: it is cleared before it is more than half of it.
-        if heap.entries.len() > 2 * level.count as usize + 16 {
-            heap.entries.retain(|(_, id, moves)| self.servers[id.0 as usize].moves == *moves);
+        server.place = Some((place, heap));
+        server.value -= level.heaps[heap].grown;
+        self.push(at);
+    }
+
+    /// Puts the entry of a server into its heap.
+    #[inline]
+    fn push(&mut self, at: u32) {
+        let LeastConn { servers, levels, .. } = self;
+        let server = &servers[at as usize];
+        let Some((level, heap)) = server.place else { return };
+        let Level { count, heaps, .. } = &mut levels[level];
+        let entries = &mut heaps[heap].entries;
+        entries.push((server.value, Reverse(at), server.moves));
+        // What has left is still in there, and is cleared away before it is most of it.
+        if entries.len() > 2 * *count as usize + 64 {
+            entries.retain(|(_, id, moves)| servers[id.0 as usize].moves == *moves);
         }
-        let server = &self.servers[at as usize];
-        heap.entries.push((server.value, std::cmp::Reverse(at), server.moves));
     }
 }
 
 /// In flight per weight as the bits of a double. Of whole numbers below 2^26 two quotients are equal if and only if their
 /// doubles are: it is what nginx compares crosswise.
+#[inline]
 fn share(id: BackendId, table: &Table) -> Option<u64> {
     let weight = table.weight(id);
     (weight > 0.0).then(|| (f64::from(table.load(id)) / weight).to_bits())
