@@ -28,6 +28,7 @@ mod load;
 mod loadd;
 mod node;
 mod plan;
+mod policies;
 mod queue;
 mod replay;
 mod report;
@@ -66,6 +67,8 @@ enum Verb {
     Calibrate(Box<calibrate::Arguments>),
     /// Put load on servers for a coordinator: `sojourn load --agents HOST:PORT,...`
     Agent(agent::Arguments),
+    /// List the policies and what each must be told; the rules of HAProxy, nginx and Envoy too
+    Policies(policies::Arguments),
     /// Answer a single queue in Kendall's notation, e.g. 'M/G/1-PS'
     Queue(queue::Arguments),
     /// Make or understand input
@@ -123,6 +126,7 @@ fn main() -> ExitCode {
         Verb::Compare(arguments) => compare::compare(&arguments),
         Verb::Calibrate(arguments) => calibrate::calibrate(&arguments),
         Verb::Agent(arguments) => agent::agent(&arguments),
+        Verb::Policies(arguments) => policies::policies(&arguments),
         Verb::Queue(arguments) => queue::queue(&arguments),
         Verb::Traffic(arguments) => traffic::traffic(&arguments),
         Verb::Node(arguments) => node::node(&arguments),

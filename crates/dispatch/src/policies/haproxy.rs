@@ -66,12 +66,12 @@ pub(super) const PRODUCT: Product = Product {
         Bundle {
             text: "haproxy(2.6, roundrobin)",
             summary: "in turn by weight, spread by positions; also the default before 3.3",
-            evidence: Evidence::EqualChoices,
+            evidence: Evidence::Source,
         },
         Bundle {
             text: "haproxy(2.6, first)",
             summary: "the first server that is not full",
-            evidence: Evidence::EqualChoices,
+            evidence: Evidence::Source,
         },
         Bundle {
             text: "haproxy(2.6, source)",

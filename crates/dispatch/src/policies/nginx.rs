@@ -35,12 +35,12 @@ pub(super) const PRODUCT: Product = Product {
         Bundle {
             text: "nginx(random)",
             summary: "drawn in proportion to weights",
-            evidence: Evidence::EqualShares,
+            evidence: Evidence::Source,
         },
         Bundle {
             text: "nginx(random two)",
             summary: "fewest in flight per weight of two different servers drawn by weight, ties to the second",
-            evidence: Evidence::EqualShares,
+            evidence: Evidence::Source,
         },
         Bundle {
             text: "nginx(ip_hash)",

@@ -25,6 +25,7 @@ mod outages;
 mod overflow;
 mod plan_run;
 mod prediction;
+mod products;
 mod rare;
 mod refusals;
 mod reports;
