@@ -1,6 +1,6 @@
-//! What does a rule of a product cost beside the policy that it refines? A choice and the end of a request among 1,000 backends
-//! with three in flight at each. The bars: 1.5 times the other (draws on a ring have no such peer), and 1 us for a choice and its
-//! end.
+//! What does a rule of a product cost beside the policy that it refines? A choice and the end of a request among 1,000
+//! backends with three in flight at each. The bars: 1.5 times the other (draws on a ring have no such peer), and 1 us
+//! for a choice and its end.
 //!
 //! `cargo bench --profile dev -p sojourn-dispatch --bench products`
 
@@ -51,7 +51,8 @@ fn main() {
     println!("{:<40}{:>10}{:>12}{:>10}   beside", "a choice and its end, 1,000 backends", "weights", "us", "ratio");
     let mut missed = Vec::new();
     for (rule, weights, refined) in RULES {
-        let mut worlds: Vec<World> = [Some(rule), refined].into_iter().flatten().map(|p| World::of(p, weights)).collect();
+        let mut worlds: Vec<World> =
+            [Some(rule), refined].into_iter().flatten().map(|p| World::of(p, weights)).collect();
         let mut best = [f64::INFINITY; 2];
         for _ in 0..ROUNDS {
             for (world, best) in worlds.iter_mut().zip(&mut best) {

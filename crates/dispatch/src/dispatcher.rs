@@ -607,8 +607,8 @@ fn check_weight(policy: &dyn Policy, text: &str, backend: &str, weight: f64) -> 
     }
     if policy.whole_weights() {
         return Err(DispatchError::Backend(format!(
-            "backend `{backend}` has weight {weight}; with policy `{text}` a weight is a whole number from {} to {}, or 0 for one \
-             that is never chosen",
+            "backend `{backend}` has weight {weight}; with policy `{text}` a weight is a whole number from {} to {}, or 0 \
+             for one that is never chosen",
             can.start(),
             can.end()
         )));

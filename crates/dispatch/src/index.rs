@@ -69,7 +69,10 @@ pub(crate) enum Kept {
     /// By one of the last two, and then by age.
     Aged(Index, Queues),
     InverseLoad(Sums),
-    RoundTrip { loads: Loads, means: Tournament },
+    RoundTrip {
+        loads: Loads,
+        means: Tournament,
+    },
     RoundTripOrZero(Tournament),
     Bytes(Tournament),
     Room(Rooms),
@@ -87,7 +90,9 @@ pub(crate) enum Loads {
 impl Kept {
     pub(crate) fn new(index: Index, ties: Ties) -> Kept {
         match index {
-            Index::LoadPerWeight | Index::NextLoadPerWeight if ties == Ties::Oldest => Kept::Aged(index, Queues::default()),
+            Index::LoadPerWeight | Index::NextLoadPerWeight if ties == Ties::Oldest => {
+                Kept::Aged(index, Queues::default())
+            }
             Index::None => Kept::None,
             Index::Load => Kept::Load(Loads::new(ties)),
             Index::LoadPerWeight => Kept::LoadPerWeight(Tournament::default()),

@@ -10,7 +10,8 @@ use crate::table::{Grid, outln};
 /// List the policies, those of HAProxy, nginx and Envoy with them
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Only those in whose name or line this stands, e.g. haproxy; or a policy with its parameters, to see what it needs
+    /// Only those in whose name or line this stands, e.g. haproxy; or a policy with its parameters, to see what it
+    /// needs
     #[arg(value_name = "WORD")]
     word: Option<String>,
     /// Print the list as JSON
@@ -42,9 +43,9 @@ pub(crate) fn policies(arguments: &Arguments) -> Result<Exit, Failure> {
         }
     }
     if arguments.json {
-        let rows = lines.iter().map(
-            |line| json!({"policy": line.text, "does": line.does, "needs": line.needs, "known": line.known}),
-        );
+        let rows = lines
+            .iter()
+            .map(|line| json!({"policy": line.text, "does": line.does, "needs": line.needs, "known": line.known}));
         outln(&serde_json::to_string_pretty(&rows.collect::<Vec<_>>()).expect("plain JSON"));
         return Ok(Exit::Ok);
     }

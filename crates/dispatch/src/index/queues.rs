@@ -1,9 +1,10 @@
 //! Members in queues by key: of those with the smallest key, the one that has had it for longest.
 //!
-//! It is the order of HAProxy's tree of servers (`eb32_insert` of ebtree: equal keys in the order in which they were put in),
-//! where a server moves to the end of its new key whenever its key changes, and stays where it is when the key stays. The keys
-//! that are in use stand in a B-tree, the members of one key in a list through the nodes, so that a move costs two ways down a
-//! tree of as many entries as there are different keys. The price against [`super::Tournament`]: many different keys cost more.
+//! It is the order of HAProxy's tree of servers (`eb32_insert` of ebtree: equal keys in the order in which they were
+//! put in), where a server moves to the end of its new key whenever its key changes, and stays where it is when the key
+//! stays. The keys that are in use stand in a B-tree, the members of one key in a list through the nodes, so that a
+//! move costs two ways down a tree of as many entries as there are different keys. The price against
+//! [`super::Tournament`]: many different keys cost more.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -64,7 +65,8 @@ impl Queues {
         self.queues.range(from..).next().map(|(key, _)| *key)
     }
 
-    /// Sets a member's key, and makes it one if it is not: it is then the youngest of that key, unless it had the key already.
+    /// Sets a member's key, and makes it one if it is not: it is then the youngest of that key, unless it had the key
+    /// already.
     #[inline]
     pub(crate) fn set(&mut self, member: u32, key: u64) {
         if self.nodes.len() <= member as usize {

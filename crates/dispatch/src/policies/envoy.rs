@@ -1,11 +1,11 @@
 //! Envoy's rules: `envoy(least-request)`.
 //!
-//! The value is the load-balancing policy of a cluster; a version may stand before it (1.30 to 1.40). Weights are whole and at
-//! least 1, and 0 for a host that is never chosen. In flight are requests of all workers together; turns and schedules are each
-//! worker's own, so that several workers are as many deciders.
+//! The value is the load-balancing policy of a cluster; a version may stand before it (1.30 to 1.40). Weights are whole
+//! and at least 1, and 0 for a host that is never chosen. In flight are requests of all workers together; turns and
+//! schedules are each worker's own, so that several workers are as many deciders.
 //!
-//! Not modelled, and refused by name: slow start, the panic threshold (where too few hosts are healthy Envoy sends to those that are
-//! down, which no policy here may), priorities, localities and subsets.
+//! Not modelled, and refused by name: slow start, the panic threshold (where too few hosts are healthy Envoy sends to
+//! those that are down, which no policy here may), priorities, localities and subsets.
 
 mod edf;
 mod least_request;
@@ -29,7 +29,7 @@ pub(super) const PRODUCT: Product = Product {
         },
         Bundle {
             text: "envoy(least-request)",
-            summary: "fewest in flight of two drawn with repetition, ties to the first; with unequal weights by earliest deadline",
+            summary: "fewest in flight of two drawn with repetition, ties to the first; unequal weights by earliest deadline",
             evidence: Evidence::EqualShares,
         },
         Bundle {
@@ -71,9 +71,8 @@ fn build(params: &mut Params<'_>) -> Result<Box<dyn Policy>, DispatchError> {
         "least-request" => least_request(params),
         "random" => Ok(Box::new(super::random::Random)),
         "ring-hash" => {
-            let [least, most] = [("minimum", 1024), ("maximum", 8 << 20)].map(|(name, default)| {
-                whole(params, name, default, 1..=8 << 20)
-            });
+            let [least, most] = [("minimum", 1024), ("maximum", 8 << 20)]
+                .map(|(name, default)| whole(params, name, default, 1..=8 << 20));
             let (least, most) = (least?, most?);
             if least > most {
                 return Err(params.wrong(&format!("minimum = {least} is above maximum = {most}")));

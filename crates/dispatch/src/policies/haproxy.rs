@@ -1,21 +1,22 @@
 //! HAProxy's rules, by its version: `haproxy(2.6, leastconn)`.
 //!
-//! The first value is the version (2.4 to 3.4), the second what stands behind `balance`; `default` is what runs where there is no
-//! such line. Weights are whole, from 1 to 256, and 0 for a server that is never chosen. What a rule compares is what HAProxy
-//! counts at one process with one thread group.
+//! The first value is the version (2.4 to 3.4), the second what stands behind `balance`; `default` is what runs where
+//! there is no such line. Weights are whole, from 1 to 256, and 0 for a server that is never chosen. What a rule
+//! compares is what HAProxy counts at one process with one thread group.
 //!
-//! A server with as many requests as its `maxconn` is full: `leastconn`, `roundrobin` and `first` skip it. After `random`, `source` and
-//! `uri` the request would wait in a queue of HAProxy's; here no queue is kept, and the request is refused. The versions differ so:
+//! A server with as many requests as its `maxconn` is full: `leastconn`, `roundrobin` and `first` skip it. After
+//! `random`, `source` and `uri` the request would wait in a queue of HAProxy's; here no queue is kept, and the request
+//! is refused. The versions differ so:
 //!
 //! | versions | what is new |
 //! |---|---|
 //! | 2.4 to 3.1 | `leastconn`: ties go to the server whose key changed longest ago |
 //! | 3.2 on | `leastconn`: the servers of a key are in four lists, put into and sought from one drawn |
-//! | 3.3 on | the default is `random`, and it draws once, not twice as documented (`src/cfgparse.c` leaves `lbprm.arg_opt1` at 0) |
+//! | 3.3 on | the default is `random`, and draws once, not twice as documented: `lbprm.arg_opt1` stays 0 |
 //! | 3.4 on | `random(2)`: ties go by the request rate of the last second, which is refused here |
 //!
-//! Versions 3.0 to 3.2 put servers at other points of the ring until a fix of 2025-10 ("lb-chash: fix key calculation when using
-//! default hash-key id"); here they stand where all others have them.
+//! Versions 3.0 to 3.2 put servers at other points of the ring until a fix of 2025-10 ("lb-chash: fix key calculation
+//! when using default hash-key id"); here they stand where all others have them.
 
 mod first;
 mod hashed;
@@ -32,15 +33,11 @@ use super::product::{Bundle, Evidence, Product, Version, not_modelled, unknown, 
 use crate::{DispatchError, Params, Policy};
 
 pub(super) const PRODUCT: Product = Product {
-    entry: Entry {
-        name: "haproxy",
-        summary: "a rule of HAProxy by version, as in `haproxy(2.6, leastconn)`",
-        build,
-    },
+    entry: Entry { name: "haproxy", summary: "a rule of HAProxy by version, as in `haproxy(2.6, leastconn)`", build },
     bundles: &[
         Bundle {
             text: "haproxy(2.6, leastconn)",
-            summary: "smallest key (in flight + 1) / weight in whole numbers, idle ones first, ties to the one unchanged for longest",
+            summary: "smallest (in flight + 1) / weight in whole numbers, idle ones first, ties to the one longest unchanged",
             evidence: Evidence::EqualChoices,
         },
         Bundle {
@@ -50,7 +47,7 @@ pub(super) const PRODUCT: Product = Product {
         },
         Bundle {
             text: "haproxy(2.6, random(2))",
-            summary: "fewest in flight per weight of two drawn on a ring with 16 points per server and weight; no draw is even",
+            summary: "fewest in flight per weight of two drawn on a ring of 16 points per server and weight, unevenly",
             evidence: Evidence::EqualChoices,
         },
         Bundle {
@@ -80,7 +77,7 @@ pub(super) const PRODUCT: Product = Product {
         },
         Bundle {
             text: "haproxy(2.6, uri, avalanche = true)",
-            summary: "by the path on the ring, nearest point (hash-type consistent sdbm avalanche); which path goes where is not HAProxy's",
+            summary: "by the path on the ring, nearest point (hash-type consistent avalanche); which path goes where differs",
             evidence: Evidence::Source,
         },
     ],
@@ -128,11 +125,7 @@ fn build(params: &mut Params<'_>) -> Result<Box<dyn Policy>, DispatchError> {
     }
 }
 
-fn random(
-    params: &mut Params<'_>,
-    version: Version,
-    draws: Option<&str>,
-) -> Result<Box<dyn Policy>, DispatchError> {
+fn random(params: &mut Params<'_>, version: Version, draws: Option<&str>) -> Result<Box<dyn Policy>, DispatchError> {
     let draws = match draws.unwrap_or("2").parse() {
         Ok(draws) if draws >= 1 => draws,
         _ => return Err(params.wrong("`random(N)`: N is a whole number of at least 1, as in `random(2)`")),

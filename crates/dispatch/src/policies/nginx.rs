@@ -1,11 +1,13 @@
 //! nginx's rules: `nginx(least_conn)`.
 //!
-//! The value is what stands in the `upstream` block, `round-robin` where nothing does; a version may stand before it (1.22 to 1.31,
-//! between which no rule changed). Weights are whole and at least 1, and 0 for a server that is never chosen.
+//! The value is what stands in the `upstream` block, `round-robin` where nothing does; a version may stand before it
+//! (1.22 to 1.31, between which no rule changed). Weights are whole and at least 1, and 0 for a server that is never
+//! chosen.
 //!
-//! A server with as many requests as its `max_conns` is passed over. Without a `zone` each worker process counts for itself: that
-//! is as many deciders (`dispatchers = 4`); with one they share their counts, as one decider does. What is not modelled:
-//! `max_fails` (here a server that fails is down, as health checks say), and idle connections kept to servers.
+//! A server with as many requests as its `max_conns` is passed over. Without a `zone` each worker process counts for
+//! itself: that is as many deciders (`dispatchers = 4`); with one they share their counts, as one decider does. What is
+//! not modelled: `max_fails` (here a server that fails is down, as health checks say), and idle connections kept to
+//! servers.
 
 mod hash_consistent;
 mod ip_hash;
@@ -32,11 +34,7 @@ pub(super) const PRODUCT: Product = Product {
             summary: "fewest in flight per weight, ties by smooth weighted turns among the tied alone",
             evidence: Evidence::EqualChoices,
         },
-        Bundle {
-            text: "nginx(random)",
-            summary: "drawn in proportion to weights",
-            evidence: Evidence::Source,
-        },
+        Bundle { text: "nginx(random)", summary: "drawn in proportion to weights", evidence: Evidence::Source },
         Bundle {
             text: "nginx(random two)",
             summary: "fewest in flight per weight of two different servers drawn by weight, ties to the second",

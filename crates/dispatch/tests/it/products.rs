@@ -50,8 +50,8 @@ fn counts(dispatcher: &mut Dispatcher, servers: usize, count: u64) -> Vec<u64> {
     counts
 }
 
-/// Random opens and closes, at most `most` at a time; each choice must be the one that `expected` names, which is told the number of
-/// requests at each server, and hears of each open and close.
+/// Random opens and closes, at most `most` at a time; each choice must be the one that `expected` names, which is told
+/// the number of requests at each server, and hears of each open and close.
 fn walk(policy: &str, weights: &[u32], seed: u64, most: usize, twin: &mut dyn Twin) {
     let mut dispatcher = of(policy, weights);
     let mut stream = Stream::new(seed, "walk", "steps");

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use sojourn_dispatch::record::{Detail, RecordError, replay, replay_with};
-use sojourn_dispatch::{Catalogue, 
-    BackendId, ClientRules, Dispatcher, Information, Location, Origin, Report, Request, RoundTrip, Signals,
+use sojourn_dispatch::{
+    BackendId, Catalogue, ClientRules, Dispatcher, Information, Location, Origin, Report, Request, RoundTrip, Signals,
 };
 use sojourn_stats::{Span, Stream, Time};
 

@@ -86,3 +86,28 @@ fn a_run_says_how_each_variant_was_simulated() {
     assert_eq!(rows, listed);
     assert_eq!(run("silent", &[]).0, "");
 }
+
+/// Every policy with its signals, those of products with how they are known; a wrong word is bad input.
+#[test]
+fn the_list_of_policies_says_what_each_must_be_told() {
+    let list = |words: &[&str]| {
+        let output = sojourn(&[&["policies", "--json"], words].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        serde_json::from_slice::<Vec<serde_json::Value>>(&output.stdout).unwrap()
+    };
+    let all = list(&[]);
+    let bundles = sojourn_dispatch::policies::PRODUCTS.iter().map(|product| product.bundles.len()).sum::<usize>();
+    assert_eq!(all.len(), POLICIES.len() + bundles);
+    assert!(all.iter().all(|line| line["does"] != "" && line["needs"] != ""));
+    let one = |text: &str| all.iter().find(|line| line["policy"] == text).unwrap_or_else(|| panic!("no {text}"));
+    assert_eq!(one("round-robin")["needs"], "nothing");
+    assert_eq!(one("haproxy(3.2, leastconn)")["needs"], "in-flight");
+    assert_eq!(one("haproxy(3.2, leastconn)")["known"], "from source, not measured");
+    assert!(list(&["nginx"]).iter().all(|line| line["policy"].as_str().unwrap().starts_with("nginx")));
+    assert_eq!(list(&["envoy(least-request, choices = 5)"])[0]["needs"], "in-flight");
+    let output = sojourn(&["policies", "least_con"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("unknown policy `least_con`; did you mean"), "{}", stderr(&output));
+    let printed = String::from_utf8(sojourn(&["policies"]).stdout).unwrap();
+    assert!(printed.contains("haproxy(2.6, leastconn)") && printed.contains("same choices"), "{printed}");
+}

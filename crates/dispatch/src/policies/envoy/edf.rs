@@ -1,8 +1,9 @@
-//! Earliest deadline first: who is picked gets the deadline now + 1 / weight, where now is the deadline it was picked at.
+//! Earliest deadline first: who is picked gets the deadline now + 1 / weight, where now is the deadline it was picked
+//! at.
 //!
-//! `source/common/upstream/edf_scheduler.h`. Equal deadlines go in the order in which they were set. Envoy makes a schedule as if so
-//! many picks had been made as a random number says (`createWithPicks`), so that workers do not begin at the same host; the
-//! picks of one turn of all weights are enough for that.
+//! `source/common/upstream/edf_scheduler.h`. Equal deadlines go in the order in which they were set. Envoy makes a
+//! schedule as if so many picks had been made as a random number says (`createWithPicks`), so that workers do not begin
+//! at the same host; the picks of one turn of all weights are enough for that.
 
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -17,12 +18,18 @@ pub(super) struct Edf {
     order: u64,
 }
 
-/// The least is the greatest for a heap: deadline as bits of a double that is not negative, which sort as it does, and order.
+/// The least is the greatest for a heap: deadline as bits of a double that is not negative, which sort as it does, and
+/// order.
 type Entry = (std::cmp::Reverse<(u64, u64)>, BackendId);
 
 impl Edf {
     /// A schedule of these hosts, as if some picks had been made.
-    pub(super) fn new(hosts: &[BackendId], weight: impl Fn(BackendId) -> f64, table: &Table, stream: &mut Stream) -> Edf {
+    pub(super) fn new(
+        hosts: &[BackendId],
+        weight: impl Fn(BackendId) -> f64,
+        table: &Table,
+        stream: &mut Stream,
+    ) -> Edf {
         let mut edf = Edf::default();
         for id in hosts {
             edf.add(*id, weight(*id));
@@ -53,8 +60,8 @@ impl Edf {
     }
 }
 
-/// The same for weights that do not change. Those of one weight are picked in the order in which they came, so that each weight
-/// has a queue, and a pick costs as many looks as there are *different* weights.
+/// The same for weights that do not change. Those of one weight are picked in the order in which they came, so that
+/// each weight has a queue, and a pick costs as many looks as there are *different* weights.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     classes: Vec<Class>,

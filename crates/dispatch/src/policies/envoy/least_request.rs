@@ -1,10 +1,10 @@
-//! LEAST_REQUEST: with equal weights the fewest requests of N hosts drawn with repetition, ties to the first drawn; with unequal ones
-//! by earliest deadline, where a host weighs weight / (in flight + 1) ^ bias.
+//! LEAST_REQUEST: with equal weights the fewest requests of N hosts drawn with repetition, ties to the first drawn;
+//! with unequal ones by earliest deadline, where a host weighs weight / (in flight + 1) ^ bias.
 //!
-//! `source/extensions/load_balancing_policies/least_request/least_request_lb.cc`: `unweightedHostPickNChoices`, `hostWeight`; with
-//! `scan = full` the fewest of all, ties drawn (`unweightedHostPickFullScan`). A host's weight is read only when it is picked, before
-//! the request is counted, so that a schedule lags behind. Requests that wait for a connection are not counted in Envoy unless a guard
-//! says so; here a request is in flight from the choice on.
+//! `source/extensions/load_balancing_policies/least_request/least_request_lb.cc`: `unweightedHostPickNChoices`,
+//! `hostWeight`; with `scan = full` the fewest of all, ties drawn (`unweightedHostPickFullScan`). A host's weight is
+//! read only when it is picked, before the request is counted, so that a schedule lags behind. Requests that wait for a
+//! connection are not counted in Envoy unless a guard says so; here a request is in flight from the choice on.
 
 use std::ops::RangeInclusive;
 

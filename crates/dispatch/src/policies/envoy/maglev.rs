@@ -1,8 +1,9 @@
 //! MAGLEV: the place of the path's hash in a table that the hosts have filled in turn, each by its own permutation.
 //!
-//! `source/extensions/load_balancing_policies/maglev/maglev_lb.cc`, after Eisenbud et al., Maglev: a fast and reliable software network
-//! load balancer, NSDI 2016, section 3.4: hosts in the order of their names, which give offset and skip by xxHash64; a host of
-//! weight w takes part in w of the rounds of the heaviest one. A retry asks the table for the hash with other bits.
+//! `source/extensions/load_balancing_policies/maglev/maglev_lb.cc`, after Eisenbud et al., Maglev: a fast and reliable
+//! software network load balancer, NSDI 2016, section 3.4: hosts in the order of their names, which give offset and
+//! skip by xxHash64; a host of weight w takes part in w of the rounds of the heaviest one. A retry asks the table for
+//! the hash with other bits.
 //!
 //! The hash is as in `ring-hash`: the key of the path spread, or with `key = hash` the key itself.
 

@@ -1,11 +1,12 @@
 //! RING_HASH: the first point of a ring at or after the hash of the path.
 //!
-//! `source/extensions/load_balancing_policies/ring_hash/ring_hash_lb.cc`: the points of a host are xxHash64 of its address, `_` and a
-//! number, so that hosts named as Envoy writes them (`10.0.0.1:8080`) stand where Envoy puts them. The least weight gets a whole number of
-//! points, of `minimum` in all at least, and the others their share. A retry goes to the next point.
+//! `source/extensions/load_balancing_policies/ring_hash/ring_hash_lb.cc`: the points of a host are xxHash64 of its
+//! address, `_` and a number, so that hosts named as Envoy writes them (`10.0.0.1:8080`) stand where Envoy puts them.
+//! The least weight gets a whole number of points, of `minimum` in all at least, and the others their share. A retry
+//! goes to the next point.
 //!
-//! Envoy hashes what its route says, a header for one, by xxHash64. No face tells letters: here the key of the path is spread,
-//! so that which path goes where is not Envoy's. With `key = hash` the key is taken as the hash.
+//! Envoy hashes what its route says, a header for one, by xxHash64. No face tells letters: here the key of the path is
+//! spread, so that which path goes where is not Envoy's. With `key = hash` the key is taken as the hash.
 
 use std::ops::RangeInclusive;
 

@@ -1,7 +1,8 @@
 //! ROUND_ROBIN: with equal weights each host in turn, from a drawn place on; with unequal ones by earliest deadline.
 //!
 //! `source/extensions/load_balancing_policies/round_robin/round_robin_lb.h`, and `EdfLoadBalancerBase::refresh` of
-//! `common/load_balancer_impl.cc`: the place is a count that goes on when hosts come and go, while a schedule is made anew.
+//! `common/load_balancer_impl.cc`: the place is a count that goes on when hosts come and go, while a schedule is made
+//! anew.
 
 use std::ops::RangeInclusive;
 

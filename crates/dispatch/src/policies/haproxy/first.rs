@@ -1,4 +1,5 @@
-//! `first`: the first server in the order of the configuration that is not full (`src/lb_fas.c`: `fas_get_next_server`).
+//! `first`: the first server in the order of the configuration that is not full (`src/lb_fas.c`:
+//! `fas_get_next_server`).
 //!
 //! Without a limit of requests per server all go to the first one. Weights are ignored, but for 0.
 

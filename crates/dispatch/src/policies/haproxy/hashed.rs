@@ -1,10 +1,11 @@
 //! `source` and `uri` with `hash-type consistent`: the nearest point of the ring to a hash.
 //!
-//! `source`: the hash is the client's IPv4 address as it stands, so that addresses near each other go to the same server;
-//! with `avalanche = true` it is hashed once more (`src/backend.c`: `get_server_sh`). A face that does not tell addresses refuses it.
+//! `source`: the hash is the client's IPv4 address as it stands, so that addresses near each other go to the same
+//! server; with `avalanche = true` it is hashed once more (`src/backend.c`: `get_server_sh`). A face that does not tell
+//! addresses refuses it.
 //!
-//! `uri`, with avalanche only: a face tells a path's key and not its letters, and the key stands for them. So paths spread as
-//! with `hash-type consistent sdbm avalanche`, but which path goes where is not HAProxy's.
+//! `uri`, with avalanche only: a face tells a path's key and not its letters, and the key stands for them. So paths
+//! spread as with `hash-type consistent sdbm avalanche`, but which path goes where is not HAProxy's.
 //!
 //! If the server is full, the request is refused, where HAProxy would put it into the server's queue.
 

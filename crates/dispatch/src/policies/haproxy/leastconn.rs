@@ -1,8 +1,8 @@
 //! `leastconn` up to 3.1: smallest key, ties to the server whose key changed longest ago.
 //!
-//! The key is (in flight + 1) * 4096 / (16 * weight) by whole division, and 0 for a server without requests, so that idle servers
-//! tie whatever their weights (`src/lb_fwlc.c`: `fwlc_queue_srv`, `fwlc_srv_reposition`, `fwlc_get_next_server`). In flight are
-//! requests served and requests in the server's queue.
+//! The key is (in flight + 1) * 4096 / (16 * weight) by whole division, and 0 for a server without requests, so that
+//! idle servers tie whatever their weights (`src/lb_fwlc.c`: `fwlc_queue_srv`, `fwlc_srv_reposition`,
+//! `fwlc_get_next_server`). In flight are requests served and requests in the server's queue.
 
 use std::ops::RangeInclusive;
 

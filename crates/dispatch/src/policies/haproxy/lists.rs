@@ -1,10 +1,10 @@
 //! `leastconn` since 3.2: the servers of a key stand in four lists.
 //!
-//! A server whose key changes is put at the end of a list drawn for it. A choice takes the smallest key and looks at the first
-//! server of each of its lists, from one drawn on; only the first of a list is looked at (`src/lb_fwlc.c` of 3.2:
-//! `fwlc_queue_srv`, `fwlc_get_next_server`, `FWLC_LISTS_NB`). That HAProxy passes over a server with more than two requests
-//! above its key can happen between threads only. Where it finds none of the first ones free it puts the request into a queue; here
-//! the others of the lists are looked at then.
+//! A server whose key changes is put at the end of a list drawn for it. A choice takes the smallest key and looks at
+//! the first server of each of its lists, from one drawn on; only the first of a list is looked at (`src/lb_fwlc.c` of
+//! 3.2: `fwlc_queue_srv`, `fwlc_get_next_server`, `FWLC_LISTS_NB`). That HAProxy passes over a server with more than
+//! two requests above its key can happen between threads only. Where it finds none of the first ones free it puts the
+//! request into a queue; here the others of the lists are looked at then.
 //!
 //! The numbers are HAProxy's generator, started by the stream.
 
@@ -111,7 +111,8 @@ impl Policy for LeastConnOfLists {
     }
 
     fn explain(&self, ask: &Ask<'_>) -> Explanation {
-        let key = |id| next_per_weight(ask.table.load(id), ask.table.weight(id)).map_or(f64::INFINITY, |key| key as f64);
+        let key =
+            |id| next_per_weight(ask.table.load(id), ask.table.weight(id)).map_or(f64::INFINITY, |key| key as f64);
         Explanation::of(ask.candidates(), |id| {
             vec![("in_flight".into(), f64::from(ask.table.load(id))), ("key".into(), key(id))]
         })

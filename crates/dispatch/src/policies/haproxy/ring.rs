@@ -1,8 +1,8 @@
 //! HAProxy's ring: 16 points of a server for each unit of its weight, and the nearest one either side.
 //!
-//! `src/lb_chash.c`: `chash_queue_dequeue_srv` puts the points, `chash_get_server_hash` finds the nearest, a tie going to the one
-//! before. A server that is to be avoided is passed over towards higher numbers. The points hang on the place of a server in
-//! its backend, which here is its number, and on nothing else.
+//! `src/lb_chash.c`: `chash_queue_dequeue_srv` puts the points, `chash_get_server_hash` finds the nearest, a tie going
+//! to the one before. A server that is to be avoided is passed over towards higher numbers. The points hang on the
+//! place of a server in its backend, which here is its number, and on nothing else.
 
 use crate::{BackendId, Table};
 
@@ -79,7 +79,8 @@ impl Ring {
     }
 }
 
-/// One of Jenkins's hashes of whole numbers, and a multiplication that spreads it (`include/haproxy/intops.h`: `__full_hash`).
+/// One of Jenkins's hashes of whole numbers, and a multiplication that spreads it (`include/haproxy/intops.h`:
+/// `__full_hash`).
 pub(super) fn full_hash(number: u32) -> u32 {
     let mut a = number;
     a = a.wrapping_add(0x7ed5_5d16).wrapping_add(a << 12);

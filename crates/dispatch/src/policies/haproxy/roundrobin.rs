@@ -1,12 +1,12 @@
 //! `roundrobin`: each server has a next position, and moves on by the sum of all weights over its own.
 //!
-//! Three trees (`src/lb_fwrr.c`): servers that have not been placed yet, heaviest first; those of the present round by position;
-//! and those of the next round, heaviest first. A choice takes the first of the present round if its position has come, else
-//! the heaviest that is not placed; a remainder of the division is carried along. A server that is full or was tried is moved on as if
-//! it had been chosen, and put back.
+//! Three trees (`src/lb_fwrr.c`): servers that have not been placed yet, heaviest first; those of the present round by
+//! position; and those of the next round, heaviest first. A choice takes the first of the present round if its position
+//! has come, else the heaviest that is not placed; a remainder of the division is carried along. A server that is full
+//! or was tried is moved on as if it had been chosen, and put back.
 //!
-//! HAProxy's trees cost O(log n). Servers of one weight come in the order of their positions, so that here each weight has a
-//! queue, and a choice costs as many looks as there are *different* weights.
+//! HAProxy's trees cost O(log n). Servers of one weight come in the order of their positions, so that here each weight
+//! has a queue, and a choice costs as many looks as there are *different* weights.
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;

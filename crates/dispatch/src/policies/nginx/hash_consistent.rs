@@ -1,10 +1,10 @@
 //! `hash KEY consistent`: by the path, on a ring with 160 points per server and unit of weight.
 //!
-//! The points are CRC-32 of the server's host, a zero byte, its port, and the point before (`ngx_http_upstream_update_chash`), so
-//! that servers named as in the configuration (`10.0.0.1:8080`) stand where nginx puts them. The key is the first point at or
-//! after its own hash. nginx takes CRC-32 of the key's letters, which no face tells: here the key of the path is spread
-//! instead, so that which path goes where is not nginx's. A server that is down, full or was tried is a miss, and the next point
-//! is looked at; after more than 20 misses turns decide.
+//! The points are CRC-32 of the server's host, a zero byte, its port, and the point before
+//! (`ngx_http_upstream_update_chash`), so that servers named as in the configuration (`10.0.0.1:8080`) stand where
+//! nginx puts them. The key is the first point at or after its own hash. nginx takes CRC-32 of the key's letters, which
+//! no face tells: here the key of the path is spread instead, so that which path goes where is not nginx's. A server
+//! that is down, full or was tried is a miss, and the next point is looked at; after more than 20 misses turns decide.
 
 use std::ops::RangeInclusive;
 

@@ -1,8 +1,8 @@
 //! `ip_hash`: by the first three numbers of the client's IPv4 address.
 //!
 //! The hash is a remainder of 6,271, and its remainder by the sum of the weights falls into the share of a server
-//! (`ngx_http_upstream_get_ip_hash_peer`). One that is down, full or was tried is a miss, and the hash goes on from there; after
-//! more than 20 misses turns decide. A face that does not tell addresses refuses this policy.
+//! (`ngx_http_upstream_get_ip_hash_peer`). One that is down, full or was tried is a miss, and the hash goes on from
+//! there; after more than 20 misses turns decide. A face that does not tell addresses refuses this policy.
 
 use std::ops::RangeInclusive;
 

@@ -1,12 +1,13 @@
 //! `least_conn`: fewest requests in flight per weight; those that tie take smooth weighted turns among themselves.
 //!
-//! nginx gives every server a running value. Where several tie, the value of each of these grows by its weight, the largest is
-//! chosen (the first of equals) and falls by the sum of the weights of those that tied
+//! nginx gives every server a running value. Where several tie, the value of each of these grows by its weight, the
+//! largest is chosen (the first of equals) and falls by the sum of the weights of those that tied
 //! (`ngx_http_upstream_get_least_conn_peer`). Done literally that is a look at all servers per choice, twice.
 //!
-//! Here the servers of one value of in flight per weight stand together, and those of one weight among them in a heap. What
-//! grows by the same number for all in a heap is kept once for the heap; a server that leaves takes its sum along. A server that
-//! has left stays in the heap until it comes to the top. The choices are nginx's, and a choice costs O(log n).
+//! Here the servers of one value of in flight per weight stand together, and those of one weight among them in a heap.
+//! What grows by the same number for all in a heap is kept once for the heap; a server that leaves takes its sum along.
+//! A server that has left stays in the heap until it comes to the top. The choices are nginx's, and a choice costs
+//! O(log n).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -21,7 +22,8 @@ use crate::{Ask, BackendId, Code, Decision, Event, Explanation, Policy, Reason, 
 #[derive(Debug, Default)]
 pub(super) struct LeastConn {
     servers: Vec<Server>,
-    /// Place of the level by in flight per weight, as bits of a double, which sort as it does: equal shares have equal bits.
+    /// Place of the level by in flight per weight, as bits of a double, which sort as it does: equal shares have equal
+    /// bits.
     order: BTreeMap<u64, usize>,
     levels: Vec<Level>,
     /// Places of levels without servers.
@@ -277,8 +279,8 @@ impl LeastConn {
     }
 }
 
-/// In flight per weight as the bits of a double. Of whole numbers below 2^26 two quotients are equal if and only if their
-/// doubles are: it is what nginx compares crosswise.
+/// In flight per weight as the bits of a double. Of whole numbers below 2^26 two quotients are equal if and only if
+/// their doubles are: it is what nginx compares crosswise.
 #[inline]
 fn share(id: BackendId, table: &Table) -> Option<u64> {
     let weight = table.weight(id);

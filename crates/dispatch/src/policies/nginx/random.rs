@@ -1,8 +1,9 @@
 //! `random` and `random two`: drawn in proportion to weights.
 //!
-//! `random two` draws two different servers and takes the one with fewer requests for its weight, the second if they tie
-//! (`ngx_http_upstream_get_random2_peer`). A draw of one that is down, full, was tried or is drawn already is a miss; after more
-//! than 20 misses turns decide. The draw is a number below the sum of the weights, and a search among running sums.
+//! `random two` draws two different servers and takes the one with fewer requests for its weight, the second if they
+//! tie (`ngx_http_upstream_get_random2_peer`). A draw of one that is down, full, was tried or is drawn already is a
+//! miss; after more than 20 misses turns decide. The draw is a number below the sum of the weights, and a search among
+//! running sums.
 
 use std::ops::RangeInclusive;
 
@@ -27,14 +28,7 @@ pub(super) struct Random {
 
 impl Random {
     pub(super) fn new(draws: usize) -> Random {
-        Random {
-            draws,
-            ends: Vec::new(),
-            servers: Vec::new(),
-            even: None,
-            membership: 0,
-            turns: RoundRobin::default(),
-        }
+        Random { draws, ends: Vec::new(), servers: Vec::new(), even: None, membership: 0, turns: RoundRobin::default() }
     }
 
     #[cold]
@@ -44,7 +38,8 @@ impl Random {
         self.servers = listed.collect();
         let weights: Vec<u64> = self.servers.iter().map(|id| table.weight(*id) as u64).collect();
         self.even = weights.first().copied().filter(|first| weights.iter().all(|weight| weight == first));
-        self.ends = weights.iter().scan(0, |sum, weight| Some(std::mem::replace(sum, *sum + weight) + weight)).collect();
+        self.ends =
+            weights.iter().scan(0, |sum, weight| Some(std::mem::replace(sum, *sum + weight) + weight)).collect();
     }
 
     #[inline]

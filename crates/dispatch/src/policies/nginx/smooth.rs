@@ -1,5 +1,5 @@
-//! Round robin, smooth (`ngx_http_upstream_get_peer`): the turns of `weighted-round-robin`, which has nginx's choices at the cost of
-//! a look per different weight; here with nginx's weights, and for the others to fall back on.
+//! Round robin, smooth (`ngx_http_upstream_get_peer`): the turns of `weighted-round-robin`, which has nginx's choices
+//! at the cost of a look per different weight; here with nginx's weights, and for the others to fall back on.
 
 use std::ops::RangeInclusive;
 

@@ -101,11 +101,9 @@ fn unequal_weights_go_by_earliest_deadline() {
         let count = 2 + stream.below(5);
         let mut weights = weights(&mut stream, count, [2, 5, 9][case % 3]);
         weights[0] = weights[1] + 1; // not all the same
-        for (policy, bias) in [
-            ("envoy(round-robin)", 0.0),
-            ("envoy(least-request)", 1.0),
-            ("envoy(least-request, bias = 0)", 0.0),
-        ] {
+        for (policy, bias) in
+            [("envoy(round-robin)", 0.0), ("envoy(least-request)", 1.0), ("envoy(least-request, bias = 0)", 0.0)]
+        {
             let picks = Begun::beginning(policy, &weights, bias);
             let mut schedule = Schedule::new(&weights, bias);
             (0..picks).for_each(|_| _ = schedule.choose(&vec![0; count]));
@@ -118,7 +116,8 @@ fn unequal_weights_go_by_earliest_deadline() {
 fn round_robin_of_equal_weights_goes_on_from_a_drawn_place() {
     let starts: std::collections::HashSet<usize> = (0..40)
         .map(|seed| {
-            let made = Dispatcher::new("envoy(round-robin)", &equal(4), Default::default(), Signals::GATEWAY, seed, "t");
+            let made =
+                Dispatcher::new("envoy(round-robin)", &equal(4), Default::default(), Signals::GATEWAY, seed, "t");
             let mut dispatcher = made.expect("it is known");
             let seen: Vec<usize> = (0..9).map(|_| open(&mut dispatcher)).collect();
             assert!(seen.windows(2).all(|pair| pair[1] == (pair[0] + 1) % 4), "{seen:?}");

@@ -124,7 +124,15 @@ impl RoundRobin {
         let (sum, count) = (weight.iter().sum(), weight.len());
         let mut init: Vec<usize> = (0..count).collect();
         init.sort_by_key(|server| -weight[*server]);
-        RoundRobin { weight, next: vec![0; count], rest: vec![0; count], init, position: sum, sum, ..Default::default() }
+        RoundRobin {
+            weight,
+            next: vec![0; count],
+            rest: vec![0; count],
+            init,
+            position: sum,
+            sum,
+            ..Default::default()
+        }
     }
 }
 
@@ -223,10 +231,12 @@ fn shares(weights: &[u32]) -> Vec<f64> {
     explained.candidates.iter().map(share).collect()
 }
 
-/// Hashes of Jenkins's at 0, 1, 2, ... are a function of two published pieces; the shares were found with HAProxy's own code.
+/// Hashes of Jenkins's at 0, 1, 2, ... are a function of two published pieces; the shares were found with HAProxy's own
+/// code.
 #[test]
 fn draws_on_the_ring_are_not_even() {
-    let percent = |weights: &[u32]| shares(weights).iter().map(|share| (1000.0 * share).round() / 10.0).collect::<Vec<_>>();
+    let percent =
+        |weights: &[u32]| shares(weights).iter().map(|share| (1000.0 * share).round() / 10.0).collect::<Vec<_>>();
     assert_eq!(percent(&[1, 1, 1, 1]), [28.9, 18.5, 24.3, 28.3]);
     assert_eq!(shares(&[1, 1]).iter().map(|share| (100.0 * share).round()).collect::<Vec<_>>(), [43.0, 57.0]);
     let extremes = |servers: usize, weight: u32| {
@@ -295,7 +305,8 @@ fn a_full_winner_of_the_draws_is_refused() {
     let forwarded = (0..200).filter(|_| dispatcher.choose(&REQUEST, &[], Time::ZERO).forwarded_to().is_some()).count();
     assert_eq!(forwarded, 2);
     close(&mut dispatcher, 0);
-    let refused = (0..200).take_while(|_| dispatcher.choose(&REQUEST, &[], Time::ZERO).forwarded_to().is_none()).count();
+    let refused =
+        (0..200).take_while(|_| dispatcher.choose(&REQUEST, &[], Time::ZERO).forwarded_to().is_none()).count();
     assert!(refused < 200, "one that is free again is drawn");
 }
 

@@ -50,7 +50,8 @@ fn least_conn_takes_smooth_turns_among_the_tied_alone() {
 
 #[test]
 fn a_retry_of_least_conn_leaves_out_who_was_tried_and_the_turns_go_on() {
-    // All idle. A has its turn: -3, 1, 1, 1. With A tried, B of three: -3, -1, 2, 2. Then C: -2, 0, -1, 3, D: -1, 1, 0, 0, and B.
+    // All idle. A has its turn: -3, 1, 1, 1. With A tried, B of three: -3, -1, 2, 2. Then C: -2, 0, -1, 3, D: -1, 1, 0, 0;
+    // and B.
     let mut dispatcher = of("nginx(least_conn)", &[1, 1, 1, 1]);
     let mut idle = |tried: &[BackendId]| {
         let id = dispatcher.choose(&REQUEST, tried, Time::ZERO).forwarded_to().expect("all are up");
@@ -127,7 +128,8 @@ fn ip_hash_reads_three_numbers_of_the_address() {
     }
 }
 
-/// Points of memcached's ketama by nginx: CRC-32 of `127.0.0.1`, a zero, `8080` and four zero bytes is the first of that server.
+/// Points of memcached's ketama by nginx: CRC-32 of `127.0.0.1`, a zero, `8080` and four zero bytes is the first of
+/// that server.
 #[test]
 fn a_consistent_hash_moves_only_what_was_lost() {
     let mut dispatcher = of("nginx(hash consistent)", &[1, 2, 1, 1, 1]);

@@ -58,7 +58,10 @@ fn bad_texts_of_products_say_what_would_be_right() {
         ("haproxy(3.4, random(2))", "is not modelled; the nearest rule is `haproxy(3.3, random(2))`"),
         ("nginx", "policy `nginx`: `` is none of its rules; known are round-robin, least_conn"),
         ("nginx(least-conn)", "did you mean `least_conn`?"),
-        ("nginx(0.8, least_conn)", "the rules of nginx 0.8 are not known; those of 1.22 to 1.31 are, and 1.22 is the nearest"),
+        (
+            "nginx(0.8, least_conn)",
+            "the rules of nginx 0.8 are not known; those of 1.22 to 1.31 are, and 1.22 is the nearest",
+        ),
         ("envoy(least-request, choices = 1)", "choices = 1: it is a whole number from 2 to 1000"),
         ("envoy(maglev, table = 100)", "table = 100: the size of the table is a prime number"),
         ("envoy(ring-hash, minimum = 9, maximum = 8)", "minimum = 9 is above maximum = 8"),
@@ -81,8 +84,7 @@ fn bad_texts_of_products_say_what_would_be_right() {
 #[test]
 fn weights_are_those_that_the_product_takes() {
     let refusal = |policy: &str, weight: f64| {
-        let made =
-            Dispatcher::new(policy, &weighted(&[1.0, weight]), Default::default(), Signals::GATEWAY, 1, "test");
+        let made = Dispatcher::new(policy, &weighted(&[1.0, weight]), Default::default(), Signals::GATEWAY, 1, "test");
         made.expect_err(policy).to_string()
     };
     for policy in ["haproxy(2.6, leastconn)", "cookie(policy = haproxy(2.6, leastconn))"] {
@@ -97,7 +99,8 @@ fn weights_are_those_that_the_product_takes() {
     }
     assert!(refusal("haproxy(2.6, random(2))", 257.0).contains("from 1 to 256"));
     assert!(refusal("nginx(least_conn)", 1.5).contains("a whole number from 1 to 65535"));
-    let mut dispatcher = Dispatcher::new("haproxy(2.6, leastconn)", &equal(2), Default::default(), Signals::GATEWAY, 1, "t")
-        .expect("it is known");
+    let mut dispatcher =
+        Dispatcher::new("haproxy(2.6, leastconn)", &equal(2), Default::default(), Signals::GATEWAY, 1, "t")
+            .expect("it is known");
     assert!(dispatcher.join("s3", 2.5, sojourn_stats::Time::ZERO).is_err());
 }
