@@ -14,6 +14,7 @@ mod input;
 mod log;
 mod popularity;
 mod rate;
+mod servers;
 mod sessions;
 mod variable;
 
@@ -29,6 +30,7 @@ pub use self::input::{Input, InputError, column_text};
 pub use self::log::{Covered, covered, describe, spread_s};
 pub use self::popularity::Popularity;
 pub use self::rate::{Profiled, Rate, counts, profiled};
+pub use self::servers::{Listing, Period, Served, ServerLoad, TimesTaken};
 pub use self::variable::{Atom, LeftOut, Variable};
 
 /// Everything that is known of an input.
@@ -44,6 +46,8 @@ pub struct Description {
     pub memory: Vec<Memory>,
     /// How many came when.
     pub rate: Option<Rate>,
+    /// Who served what, and when, where the input tells.
+    pub served: Option<Served>,
     /// How concentrated requests are.
     pub popularity: Option<Popularity>,
     /// What a cache of so many objects would have hit.

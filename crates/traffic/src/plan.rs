@@ -7,6 +7,8 @@
 
 pub mod generate;
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use sojourn_stats::{Law, Span, Stream, Time};
@@ -266,31 +268,39 @@ struct Playback {
     log: Arc<Log>,
     speed: f64,
     spread: Stream,
-    /// The next request to plan, and where in its second each one of that second's rest is (ns, latest first).
+    /// How exactly the log says when a request came.
+    step_ns: u64,
+    /// The next request to plan.
     next: usize,
-    places: Vec<u32>,
+    /// How many instants have been drawn, and those of them that are to come (ns).
+    drawn: usize,
+    instants_ns: BinaryHeap<Reverse<u64>>,
 }
-
-const SECOND_NS: u64 = 1_000_000_000;
 
 impl Playback {
     fn new(replay: &Replay, seed: u64) -> Playback {
         let (log, spread) = (replay.log.clone(), Stream::new(seed, "source", "arrivals"));
-        Playback { log, speed: replay.speed, spread, next: 0, places: Vec::new() }
+        let step_ns = (log.resolution_s() * 1e9) as u64;
+        Playback { log, speed: replay.speed, step_ns, spread, next: 0, drawn: 0, instants_ns: BinaryHeap::new() }
     }
 
     fn next(&mut self) -> Option<Planned> {
-        let entry = self.log.entries().get(self.next)?;
-        if self.places.is_empty() {
-            let second = &self.log.entries()[self.next..];
-            let requests = second.iter().take_while(|other| other.time_s == entry.time_s).count();
-            self.places.extend((0..requests).map(|_| self.spread.below(SECOND_NS as usize) as u32));
-            self.places.sort_unstable_by(|a, b| b.cmp(a));
+        let entries = self.log.entries();
+        let entry = entries.get(self.next)?;
+        // What is drawn is final when all that may come before it have been drawn.
+        while let Some(other) = entries.get(self.drawn) {
+            let since_first_us = (other.time_us - entries[0].time_us) as u64;
+            let begin_ns = since_first_us.saturating_mul(1_000);
+            if self.instants_ns.peek().is_some_and(|Reverse(first)| *first < begin_ns) {
+                break;
+            }
+            let place = self.spread.below(self.step_ns as usize) as u64;
+            self.instants_ns.push(Reverse(begin_ns.saturating_add(place)));
+            self.drawn += 1;
         }
-        let place = self.places.pop().expect("a place was drawn for every request of the second");
+        let Reverse(instant_ns) = self.instants_ns.pop().expect("an instant was drawn for every request");
         self.next += 1;
-        let since_first_s = (entry.time_s - self.log.entries()[0].time_s) as u64;
-        let happened = Span(since_first_s.saturating_mul(SECOND_NS)) + Span(u64::from(place));
+        let happened = Span(instant_ns);
         let at = faster(happened, self.speed);
         let (client, object, size) = (entry.client, entry.object, entry.bytes);
         let request = Request { client, class: STATIC, object, size, demand: Span::ZERO, patience: Span::FOREVER };

@@ -31,22 +31,25 @@ pub enum TextError {
     },
 }
 
-/// The text of `source`, plain or gzip (told apart by content), without a byte order mark.
+/// The text of `source`, plain, gzip or zstd (told apart by content), without a byte order mark.
 ///
 /// # Errors
 /// When its first bytes cannot be read.
 pub(crate) fn unpacked(source: impl Read + 'static) -> io::Result<Box<dyn BufRead>> {
     let mut source = BufReader::with_capacity(1 << 16, source);
     let mut magic = Vec::new();
-    source.by_ref().take(2).read_to_end(&mut magic)?;
-    let gzip = magic == GZIP;
+    source.by_ref().take(4).read_to_end(&mut magic)?;
+    let (gzip, zstd) = (magic.starts_with(&GZIP), magic == ZSTD);
     let source = Cursor::new(magic).chain(source);
-    Ok(if gzip {
-        Box::new(BufReader::with_capacity(1 << 16, input::unmarked(MultiGzDecoder::new(source))?))
-    } else {
-        Box::new(BufReader::with_capacity(1 << 16, input::unmarked(source)?))
-    })
+    let text: Box<dyn Read> = match (gzip, zstd) {
+        (true, _) => Box::new(MultiGzDecoder::new(source)),
+        (_, true) => Box::new(zstd::Decoder::with_buffer(source)?),
+        _ => Box::new(source),
+    };
+    Ok(Box::new(BufReader::with_capacity(1 << 16, input::unmarked(text)?)))
 }
 
 /// The first bytes of what gzip has packed.
 pub(crate) const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// The first bytes of what zstd has packed.
+pub(crate) const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];

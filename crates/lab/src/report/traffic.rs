@@ -2,7 +2,7 @@
 
 use sojourn_stats::fit::Fit;
 use sojourn_stats::fit::hill::{Kind, Tail};
-use sojourn_traffic::describe::{Description, Fact, Memory, Value, Variable};
+use sojourn_traffic::describe::{Description, Fact, Listing, Memory, Value, Variable};
 
 use super::html::{escape, page};
 use super::number::{quantity, significant};
@@ -31,6 +31,7 @@ pub fn render(description: &Description, name: &str, version: &str) -> String {
         let items: String = description.remarks.iter().map(|remark| format!("<li>{}</li>\n", escape(remark))).collect();
         body += &format!("<section>\n<h2>Beware</h2>\n<ul class=\"reasons\">\n{items}</ul>\n</section>\n");
     }
+    body += &served(description);
     body += &memory(description);
     let figures: String = charts(description).iter().map(chart_figure).collect();
     body += &format!("<section id=\"plots\">\n<h2>Plots</h2>\n{figures}</section>\n");
@@ -48,6 +49,36 @@ const METHOD: &str = "<section>\n<h2>How this was done</h2>\n<p>Laws are fitted 
     values, which weighs the tails. The p-value, where there are few enough values for it, is the share of samples drawn from \
     the fitted law, each fitted anew, that are as far from their fit. Tail indices are Hill\u{2019}s, at the threshold where the \
     tail is nearest to a Pareto law; the moment estimator beside it says whether there is a power of x at all.</p>\n</section>\n";
+
+/// Who served what, and when.
+fn served(description: &Description) -> String {
+    let Some(served) = &description.served else { return String::new() };
+    let words: String = served.words.iter().map(|words| format!("<p>{}</p>\n", escape(words))).collect();
+    let tables = [served.by_server(), served.over_time()].map(|listing| listed(&listing)).concat();
+    format!("<section id=\"served\">\n<h2>Servers, and what happened over time</h2>\n{words}{tables}</section>\n")
+}
+
+/// A table of what servers got or of what happened over time.
+fn listed(listing: &Listing) -> String {
+    if listing.rows.is_empty() {
+        return String::new();
+    }
+    let header: String = listing.header.iter().map(|name| format!("<th>{}</th>", escape(name))).collect();
+    let cell = |cell: &Option<(Value, &'static str)>| match cell {
+        None => "-".to_owned(),
+        Some((Value::Number(number), unit @ ("s" | "/s"))) => quantity(*number, unit),
+        Some((value, _)) => value.to_string(),
+    };
+    let row = |row: &Vec<Option<(Value, &'static str)>>| {
+        let (first, others) = row.split_at(1);
+        let others = others.iter().map(|other| format!("<td class=\"number\">{}</td>", escape(&cell(other))));
+        format!("<tr><th>{}</th>{}</tr>\n", escape(&cell(&first[0])), others.collect::<String>())
+    };
+    let rows: String = listing.rows.iter().map(row).collect();
+    format!(
+        "<div class=\"scroll\"><table class=\"plain\">\n<thead><tr>{header}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
+    )
+}
 
 /// How self-similar the counts are.
 fn memory(description: &Description) -> String {

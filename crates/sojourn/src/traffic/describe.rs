@@ -10,8 +10,10 @@ use sojourn_stats::quantity;
 use sojourn_traffic::Input;
 use sojourn_traffic::capture::Capture;
 use sojourn_traffic::describe::{
-    Covered, Description, Fact, Memory, Value, Variable, counts, covered, describe, describe_capture, describe_numbers,
+    Covered, Description, Fact, Listing, Memory, Value, Variable, counts, covered, describe, describe_capture,
+    describe_numbers,
 };
+use sojourn_traffic::log::LogFormat;
 
 use super::write_file;
 use crate::exit::{Exit, Failure, bad_input, failed};
@@ -23,12 +25,14 @@ const PERIODS_MOST: f64 = 1e8;
 
 #[derive(clap::Args)]
 pub(super) struct Describe {
-    /// The file: an access log (Common or Combined), a capture (pcap, pcapng) or a column of numbers, plain or gzip; several
-    /// logs or columns are read as one, `-` is standard input
+    /// The file: an access log, a capture (pcap, pcapng) or a column of numbers, plain, gzip or zstd; several logs or columns
+    /// are read as one, `-` is standard input
     #[arg(required = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     files: Vec<PathBuf>,
     #[command(flatten)]
     column: Column,
+    #[command(flatten)]
+    log: LogArguments,
     #[command(flatten)]
     window: Window,
     /// Write a page with plots
@@ -52,6 +56,18 @@ pub(super) struct Describe {
     json: bool,
 }
 
+/// How a log is to be read.
+#[derive(clap::Args)]
+pub(super) struct LogArguments {
+    /// Of a log: its format, by name (`haproxy`, `alb`, ...) or as the server's own format string (`'$remote_addr ...'`,
+    /// `'%h %l ...'`) [default: told from its first lines]
+    #[arg(long, value_name = "FORMAT", value_parser = |text: &str| LogFormat::parse(text))]
+    format: Option<LogFormat>,
+    /// Of a log: one in so many requests was logged
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    sampled: Option<u32>,
+}
+
 /// Which numbers of a file are meant.
 #[derive(clap::Args)]
 pub(super) struct Column {
@@ -65,9 +81,13 @@ pub(super) struct Column {
 
 impl Column {
     /// The input in these files, and the dimension of its numbers if it is a column of them; they are then in its SI unit.
-    pub(super) fn read(&self, files: &[PathBuf]) -> Result<(Input, Dimension), Failure> {
+    pub(super) fn read(&self, files: &[PathBuf], log: &LogArguments) -> Result<(Input, Dimension), Failure> {
         let column = self.numbers.as_deref().map(|column| Some(column).filter(|column| !column.is_empty()));
-        let input = Input::read_all(files, column).map_err(bad_input)?;
+        let input = match (Input::read_all(files, column, log.format.as_ref()).map_err(bad_input)?, log.sampled) {
+            (Input::Log(read), Some(every)) => Input::Log(read.with_sampling(every)),
+            (_, Some(_)) => return Err(bad_input(format!("--sampled: {} is no log", name(files)))),
+            (input, None) => input,
+        };
         let Some(unit) = &self.unit else { return Ok((input, Dimension::Number)) };
         let (factor, dimension) =
             quantity::parse_any(&format!("1 {unit}")).map_err(|e| bad_input(format!("--unit: {e}")))?;
@@ -119,7 +139,7 @@ impl Window {
                 "--from, --to, --busy-hour: {path} is no log, of which a part can be taken"
             )));
         };
-        let first_s = log.entries().first().map_or(0, |entry| entry.time_s);
+        let first_s = log.entries().first().map_or(0, |entry| entry.time_s());
         let instant = |flag: &str, text: &Option<String>| match text {
             None => Ok(None),
             Some(text) => {
@@ -140,7 +160,7 @@ impl Window {
         };
         let part = log.between(from_s, to_s);
         if part.requests() == 0 {
-            let last_s = log.entries().last().map_or(0, |entry| entry.time_s);
+            let last_s = log.entries().last().map_or(0, |entry| entry.time_s());
             return Err(bad_input(format!(
                 "--from, --to: nothing of {path} came then; it goes from {} to {}",
                 log.local_time(first_s),
@@ -152,7 +172,7 @@ impl Window {
 }
 
 pub(super) fn run(arguments: &Describe) -> Result<Exit, Failure> {
-    let (input, dimension) = arguments.column.read(&arguments.files)?;
+    let (input, dimension) = arguments.column.read(&arguments.files, &arguments.log)?;
     let input = arguments.window.of(input, &arguments.files)?;
     if let Some(path) = &arguments.connections {
         let Input::Capture(capture) = &input else {
@@ -231,6 +251,12 @@ fn write_counts(input: &Input, arguments: &Describe, path: &Path) -> Result<(), 
 
 fn print(description: &Description) {
     print_facts(&description.facts);
+    if let Some(served) = &description.served {
+        outln("\nServers, and what happened over time");
+        served.words.iter().for_each(|words| outln(&paragraph("  ", words)));
+        let listings = [served.by_server(), served.over_time()];
+        listings.iter().filter(|listing| !listing.rows.is_empty()).for_each(|listing| outln(&grid(listing)));
+    }
     for variable in &description.variables {
         outln(&format!("\n{} ({} values)", variable.title, variable.count));
         if !variable.fits.is_empty() {
@@ -248,6 +274,20 @@ fn print(description: &Description) {
         outln("\nBeware");
         description.remarks.iter().for_each(|remark| outln(&hanging("  - ", "    ", remark)));
     }
+}
+
+/// A table of what servers got or of what happened over time.
+fn grid(listing: &Listing) -> String {
+    let mut grid = Grid::new(&listing.header);
+    for row in &listing.rows {
+        grid.add_row(row.iter().map(|cell| match cell {
+            None => "-".to_owned(),
+            Some((Value::Number(number), "s" | "/s")) if *number == 0.0 => "0".to_owned(),
+            Some((Value::Number(number), unit @ ("s" | "/s"))) => table::quantity(*number, unit),
+            Some((value, _)) => value.to_string(),
+        }));
+    }
+    grid.to_string()
 }
 
 /// The laws of a quantity, the likeliest first.

@@ -5,19 +5,21 @@ use std::path::PathBuf;
 use sojourn_lab::folder::write_whole;
 use sojourn_traffic::{Input, fit};
 
-use super::describe::{self, Column, Window};
+use super::describe::{self, Column, LogArguments, Window};
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::table::{errln, outln, wrote};
 use crate::value::file_to_write;
 
 #[derive(clap::Args)]
 pub(super) struct Fit {
-    /// The file: an access log (Common or Combined), a capture (pcap, pcapng) or a column of numbers, plain or gzip; several
-    /// logs or columns are read as one, `-` is standard input
+    /// The file: an access log, a capture (pcap, pcapng) or a column of numbers, plain, gzip or zstd; several logs or columns
+    /// are read as one, `-` is standard input
     #[arg(required = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     files: Vec<PathBuf>,
     #[command(flatten)]
     column: Column,
+    #[command(flatten)]
+    log: LogArguments,
     #[command(flatten)]
     window: Window,
     /// File to write [default: standard output]
@@ -26,7 +28,7 @@ pub(super) struct Fit {
 }
 
 pub(super) fn run(arguments: &Fit) -> Result<Exit, Failure> {
-    let (input, dimension) = arguments.column.read(&arguments.files)?;
+    let (input, dimension) = arguments.column.read(&arguments.files, &arguments.log)?;
     let input = arguments.window.of(input, &arguments.files)?;
     let (path, name) = (describe::name(&arguments.files), describe::short_name(&arguments.files));
     let (text, warnings) = match &input {

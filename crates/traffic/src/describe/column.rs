@@ -5,7 +5,6 @@ use std::io::{BufRead, Read};
 use sojourn_stats::{Dimension, input, nearest};
 use thiserror::Error;
 
-use super::variable::unrounded;
 use super::{Description, Facts, Variable, ascending, mean, variance};
 
 /// Why a text is not a column of numbers.
@@ -29,6 +28,15 @@ impl Numbers {
     pub fn scaled(self, factor: f64) -> Numbers {
         let values = self.values.iter().map(|number| number * factor).collect();
         Numbers { values, step: self.step.map(|step| step * factor) }
+    }
+
+    /// The quantity that they are of in the SI unit of `dimension`, the values to which its law is fitted, and what is to be known
+    /// of those that were rounded.
+    pub(super) fn variable(&self, dimension: Dimension) -> (Variable, Vec<f64>, Option<String>) {
+        match dimension {
+            Dimension::Time => Variable::of_times("number", "The numbers", &self.values, self.step),
+            _ => (Variable::of("number", "The numbers", &self.values, dimension), self.values.clone(), None),
+        }
     }
 
     /// All of both.
@@ -72,12 +80,10 @@ pub fn describe_numbers(column: &Numbers, dimension: Dimension) -> Description {
     if negative > 0 {
         facts.count("negative", negative as u64);
     }
-    let rounded = column.step.filter(|_| dimension == Dimension::Time).and_then(|step| unrounded(numbers, step));
-    let values = rounded.as_ref().map_or(numbers, |(values, _)| values);
-    let variable = Variable::of("number", "The numbers", values, dimension);
+    let (variable, _, rounded) = column.variable(dimension);
     variable.tell(&mut facts);
     let mut remarks = variable.remarks();
-    remarks.extend(rounded.map(|(_, remark)| remark));
+    remarks.extend(rounded);
     Description { of: "numbers", facts: facts.all, variables: vec![variable], remarks, ..Description::default() }
 }
 

@@ -11,22 +11,26 @@
 use std::fmt::Write as _;
 
 use sojourn_stats::fit::LEAST;
-use sojourn_stats::hurst::{self, Finding};
+use sojourn_stats::hurst::{self, Finding, Hurst};
 use sojourn_stats::{Dimension, Law, quantity};
 use thiserror::Error;
 
 use super::hurst::{of_counts, undoubted};
 use super::log::response_times;
-use super::variable::{Atom, unrounded};
+use super::variable::Atom;
 use super::{Covered, Memory, Numbers, Popularity, Profiled, Variable, ascending, covered, digits, profiled};
 use crate::arrivals::Arrivals as Written;
 use crate::recorded::capture::{Begin, Capture};
-use crate::recorded::log::{Log, RESOLUTION_S};
+use crate::recorded::log::Log;
 
 /// How wide a comment may be: a terminal shows the file too.
 const COLUMNS: usize = 80;
 /// A value that makes such a part of all is written as a part of its own, where any is large enough to.
 const OFTEN: f64 = 0.05;
+/// Popularity with a smaller exponent of Zipf's law is as good as even: no cache and no balance hangs on it.
+const ZIPF_LEAST: f64 = 0.1;
+/// A smaller share of replies without a body moves no mean.
+const WITHOUT_BODY_LEAST: f64 = 0.005;
 /// The utilisation that the server which is written down is given at the profile's peak.
 const UTILIZATION: f64 = 0.6;
 
@@ -42,6 +46,8 @@ struct Arrivals {
     instants_s: Vec<f64>,
     /// How exactly the instants are known.
     finest_s: f64,
+    /// One in how many was recorded.
+    sampled: u32,
     span_s: f64,
     sizes: Vec<f64>,
     /// The largest size of each document that was asked for, with the exponent of their popularity.
@@ -56,7 +62,8 @@ struct Arrivals {
 /// # Errors
 /// With too few good requests, or sizes without a law.
 pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
-    let good = |status: u16| status < 400;
+    // 0 is the status of what got no reply.
+    let good = |status: u16| (1..400).contains(&status);
     let kept = || log.entries().iter().filter(|entry| good(entry.status));
     let failed = log.requests() - kept().count();
     let mut counts = vec![0u64; log.paths().len()];
@@ -70,7 +77,7 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
     largest.retain(|size| *size > 0.0);
     let mut remarks = Vec::new();
     if failed > 0 {
-        remarks.push(format!("{failed} requests with a status of 400 or more are left out."));
+        remarks.push(format!("{failed} requests with a status of 400 or more, or without a reply, are left out."));
     }
     if let Some(zipf) = &popularity.zipf {
         remarks.push(format!(
@@ -84,19 +91,37 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
             popularity.once * 100.0
         ));
     }
+    let zipf = popularity.zipf.as_ref().map(|zipf| zipf.s).filter(|exponent| *exponent >= ZIPF_LEAST);
+    let none = "there is no line with documents(...) beside the law of sizes.";
     if popularity.zipf.is_none() {
-        remarks.push("Popularity has no law, so there is no line with documents(...) beside the law of sizes.".into());
+        remarks.push(format!("Popularity has no law, so {none}"));
+    } else if zipf.is_none() {
+        remarks.push(format!(
+            "An exponent below {ZIPF_LEAST} says that no document is much more popular than others, so {none}"
+        ));
     }
-    remarks.push("The log has whole seconds: within them requests are spread evenly.".into());
+    let step = match log.resolution_s() {
+        1.0 => "whole seconds".into(),
+        step_s => format!("its times in steps of {}", quantity::format(digits(step_s), Dimension::Time)),
+    };
+    remarks.push(format!("The log has {step}: within them requests are spread evenly."));
+    if log.sampled() > 1 {
+        remarks.push(format!(
+            "One in {} requests was logged: the rate is that of all. Gaps of a sample look more like those of independent \
+             arrivals than all gaps do, so what came may be burstier than what is written; clients and documents are those of the \
+             sample.",
+            log.sampled()
+        ));
+    }
     let Covered { range, instants_s, span_s } = covered(log);
     if range.len() < log.requests() {
         remarks
             .push("Of its first and its last second it may have a part only: rate and gaps are without them.".into());
     }
-    if let Some((times, values, rounded)) = response_times(kept()) {
+    if let Some((times, values, rounded)) = response_times(kept(), log.response_step_s()) {
         let count = times.count;
-        let what = match &rounded {
-            Some(remark) if times.distinct == 1 => format!("{remark}."),
+        let what = match &times.no_fit {
+            Some(why) if values.is_empty() => format!("{why}, so they have no law."),
             _ => {
                 let mean = quantity::format(digits(times.mean), Dimension::Time);
                 let law = fitted(&times, &values).map_or(String::new(), |Fitted { law, .. }| format!(", as {law}"));
@@ -114,10 +139,11 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
     arrivals_text(Arrivals {
         what: format!("requests of {name}"),
         instants_s: came.map(|(_, instant_s)| instant_s).collect(),
-        finest_s: RESOLUTION_S,
+        finest_s: log.resolution_s(),
+        sampled: log.sampled(),
         span_s,
         sizes: kept().map(|entry| entry.bytes as f64).collect(),
-        documents: popularity.zipf.map(|zipf| (largest, zipf.s)),
+        documents: zipf.filter(|_| log.sampled() == 1).map(|exponent| (largest, exponent)),
         clients: log.hosts().len(),
         remarks,
     })
@@ -150,6 +176,7 @@ pub fn of_capture(capture: &Capture, name: &str) -> Result<String, NoWorkload> {
         what: format!("connections of {name}"),
         instants_s: capture.openings_s(),
         finest_s: 0.0,
+        sampled: 1,
         span_s: capture.span_s(),
         sizes: whole().map(|one| one.bytes_to_client as f64).collect(),
         documents: None,
@@ -163,20 +190,17 @@ pub fn of_capture(capture: &Capture, name: &str) -> Result<String, NoWorkload> {
 /// # Errors
 /// When no law can be fitted.
 pub fn of_numbers(column: &Numbers, dimension: Dimension) -> Result<String, NoWorkload> {
-    let numbers = column.values.as_slice();
-    let rounded = column.step.filter(|_| dimension == Dimension::Time).and_then(|step| unrounded(numbers, step));
-    let values = rounded.as_ref().map_or(numbers, |(values, _)| values);
-    let variable = Variable::of("number", "The numbers", values, dimension);
+    let (variable, values, rounded) = column.variable(dimension);
     if variable.not_positive > 0 {
-        let (some, all) = (variable.not_positive, numbers.len());
+        let (some, all) = (variable.not_positive, column.values.len());
         let times = if dimension == Dimension::Number { "; if they are rounded times, say so: --unit s" } else { "" };
         return Err(NoWorkload(format!(
             "{some} of {all} numbers are not above 0; the laws that are fitted are of positive ones{times}"
         )));
     }
-    let fitted = fitted(&variable, values).ok_or_else(|| NoWorkload(variable.no_fit.clone().unwrap_or_default()))?;
+    let fitted = fitted(&variable, &values).ok_or_else(|| NoWorkload(variable.no_fit.clone().unwrap_or_default()))?;
     let mut text = comment(&variable.verdict());
-    rounded.iter().for_each(|(_, remark)| text += &comment(&format!("{remark}.")));
+    rounded.iter().for_each(|remark| text += &comment(&format!("{remark}.")));
     fitted.said.iter().for_each(|said| text += &comment(said));
     for fit in &variable.fits {
         let (name, off, behind, law) = (fit.family.name(), fit.kolmogorov, fit.bic - variable.fits[0].bic, &fit.law);
@@ -187,7 +211,7 @@ pub fn of_numbers(column: &Numbers, dimension: Dimension) -> Result<String, NoWo
 }
 
 fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
-    let Arrivals { what, instants_s, finest_s, span_s, sizes, documents, clients, remarks } = arrivals;
+    let Arrivals { what, instants_s, finest_s, sampled, span_s, sizes, documents, clients, remarks } = arrivals;
     if instants_s.len() < 100 {
         let found = instants_s.len();
         return Err(NoWorkload(format!("a workload is fitted to at least 100 arrivals, and there are {found}")));
@@ -198,10 +222,11 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
     let gap = Variable::of("gap", "Gaps", &gaps_s, Dimension::Time);
     let size = Variable::of("size", "Sizes", &sizes, Dimension::Size);
     let gap_law = fitted(&gap, &gaps_s).ok_or_else(|| no_law(&gap, "gaps"))?.law;
-    let mean_gap_s = span_s / instants_s.len() as f64;
+    let mean_gap_s = span_s / instants_s.len() as f64 / f64::from(sampled);
     let gap_law = gap_law.rescaled_to_mean(mean_gap_s).ok_or_else(|| no_law(&gap, "gaps"))?;
     let Fitted { law: size_law, said } = fitted(&size, &sizes).ok_or_else(|| no_law(&size, "sizes"))?;
-    let zeros = size.not_positive as f64 / sizes.len() as f64;
+    let without_body = size.not_positive as f64 / sizes.len() as f64;
+    let zeros = if without_body < WITHOUT_BODY_LEAST { 0.0 } else { without_body };
     let peak = levels.iter().copied().fold(1.0, f64::max);
     let mean_size = sizes.iter().sum::<f64>() / sizes.len() as f64;
 
@@ -230,13 +255,20 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
         let part = ((1.0 - zeros) * 1e6).round() / 1e6;
         format!("mix({part}: {size_law}, {}: 0 B)", ((1.0 - part) * 1e6).round() / 1e6)
     } else {
+        if without_body > 0.0 {
+            text += &comment(&format!(
+                "{} of {} replies had no body: too few to be written.",
+                size.not_positive,
+                sizes.len()
+            ));
+        }
         size_law.to_string()
     };
     let _ = writeln!(text, "size = \"{size_text}\"");
     let written_mean = (1.0 - zeros) * size_law.mean();
-    let is_log = documents.is_some();
+    let has_popularity = documents.is_some();
     let documents = documents.and_then(|(sizes, zipf)| Some((document_law(&sizes)?, zipf, sizes.len())));
-    if is_log && documents.is_none() {
+    if has_popularity && documents.is_none() {
         text += &comment("There is no line with documents(...) beside it: the sizes of the documents have no law.");
     }
     if let Some((law, zipf, n)) = documents {
@@ -277,11 +309,14 @@ fn long_memory(gaps_s: &[f64], law: &Law, counts: Option<&Memory>) -> String {
     let of_gaps = gaps.as_ref().filter(|_| !is_doubted).and_then(undoubted).map(|h| ("gaps", h));
     let found = of_gaps.or_else(|| counts.and_then(Memory::undoubted).map(|h| ("counts", h)));
     let Some((of, h)) = found else {
-        let verdict = |what: &str, verdict: &str| comment(&format!("Of the {what}: {verdict}"));
-        let gaps = gaps.map_or(String::new(), |gaps| verdict("gaps", &gaps.verdict));
+        let verdict = |what: &str, hurst: &Hurst| {
+            let warnings = hurst.warnings.iter().map(|warning| comment(&format!("Warning: {warning}")));
+            comment(&format!("Of the {what}: {}", hurst.verdict)) + &warnings.collect::<String>()
+        };
+        let gaps = gaps.map_or(String::new(), |gaps| verdict("gaps", &gaps));
         let counts = counts.map_or(String::new(), |counts| {
             let title = counts.title.trim_start_matches("Counts ");
-            verdict(&format!("counts {title}"), &counts.hurst.verdict)
+            verdict(&format!("counts {title}"), &counts.hurst)
         });
         let why = match (gaps.is_empty(), counts.is_empty()) {
             (true, true) => "Long memory: there are too few arrivals to tell.",

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::{ColumnError, Numbers, read_column};
 use crate::recorded::capture::{Capture, CaptureError};
-use crate::recorded::log::{Log, LogError};
+use crate::recorded::log::{Log, LogError, LogFormat};
 use crate::text::unpacked;
 
 /// Bytes at the start of a file that tell what it is.
@@ -55,28 +55,33 @@ pub enum InputError {
 }
 
 impl Input {
-    /// Reads the file at `path`, plain or gzip: a capture by its first bytes, a column of numbers when its first line or,
-    /// under a heading, its second is a number, else a log. `column` says that it is a column of numbers: the only one, or
+    /// Reads the file at `path`, plain, gzip or zstd: a capture by its first bytes, a column of numbers when its first line or,
+    /// under a heading, its second is a number, else a log, in `format` or in the one that its first lines tell. `column` says
+    /// that it is a column of numbers: the only one, or
     /// the one of a CSV file that is called so.
     ///
     /// # Errors
     /// When it cannot be read, and as [`Log::read`], [`Capture::read`] and [`read_column`].
-    pub fn read(path: &Path, column: Option<Option<&str>>) -> Result<Input, InputError> {
+    pub fn read(path: &Path, column: Option<Option<&str>>, format: Option<&LogFormat>) -> Result<Input, InputError> {
         let name = path.display().to_string();
         let file = input::open(path).map_err(|error| InputError::Io(format!("cannot read {name}: {error}")))?;
-        Input::read_from(file, &name, column)
+        Input::read_from(file, &name, column, format)
     }
 
     /// Reads several files, of which `-` is standard input: logs as one log in the order of time, columns as one column.
     ///
     /// # Errors
     /// As [`Input::read`]; for several of different kinds, or several captures.
-    pub fn read_all(paths: &[impl AsRef<Path>], column: Option<Option<&str>>) -> Result<Input, InputError> {
+    pub fn read_all(
+        paths: &[impl AsRef<Path>],
+        column: Option<Option<&str>>,
+        format: Option<&LogFormat>,
+    ) -> Result<Input, InputError> {
         let mut inputs = Vec::new();
         for path in paths.iter().map(AsRef::as_ref) {
             inputs.push(match path == Path::new("-") {
-                true => Input::read_from(io::stdin(), "standard input", column)?,
-                false => Input::read(path, column)?,
+                true => Input::read_from(io::stdin(), "standard input", column, format)?,
+                false => Input::read(path, column, format)?,
             });
         }
         if inputs.len() == 1 {
@@ -105,6 +110,7 @@ impl Input {
         mut source: impl Read + Send + 'static,
         name: &str,
         column: Option<Option<&str>>,
+        format: Option<&LogFormat>,
     ) -> Result<Input, InputError> {
         let io = |error: io::Error| InputError::Io(format!("cannot read {name}: {error}"));
         let mut packed = Vec::new();
@@ -113,13 +119,14 @@ impl Input {
         // Of what is packed, the head ends in the middle.
         let _ = unpacked(Cursor::new(packed.clone())).map_err(io)?.take(HEAD as u64).read_to_end(&mut head);
         let source = Cursor::new(packed).chain(source);
-        if column.is_none() && Capture::is_one(&head) {
+        let is_log = format.is_some();
+        if column.is_none() && !is_log && Capture::is_one(&head) {
             return Ok(Input::Capture(Capture::read_from(source, name)?));
         }
-        if column.is_some() || is_column(&head) {
+        if column.is_some() || !is_log && is_column(&head) {
             return Ok(Input::Numbers(read_column(unpacked(source).map_err(io)?, column.flatten(), name)?));
         }
-        match Log::read_from(source, name) {
+        match Log::read_from(source, name, format) {
             Ok(log) => Ok(Input::Log(log)),
             Err(error) => Err(match first_column(&head).filter(|_| matches!(error, LogError::NoGoodLine { .. })) {
                 Some(column) => InputError::Table { error, column },

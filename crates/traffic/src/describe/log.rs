@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
-use sojourn_stats::{Dimension, Stream};
+use sojourn_stats::{Dimension, Stream, quantity};
 
-use super::variable::unrounded;
-use super::{Description, Facts, Popularity, Rate, Variable, ascending, cache, hurst, mean, profiled, scv, sessions};
-use crate::recorded::log::{Entry, Log, Method, RESOLUTION_S, RESPONSE_STEP_S};
+use super::{
+    Description, Facts, Popularity, Rate, Variable, ascending, cache, counts, hurst, mean, profiled, scv, servers,
+    sessions,
+};
+use crate::recorded::log::{Entry, Log, Method};
 
 /// What a log holds: how much, how long, how fast, how large, how concentrated, how bursty, how bad.
 pub fn describe(log: &Log) -> Description {
@@ -18,12 +20,21 @@ pub fn describe(log: &Log) -> Description {
     facts.count("hosts", log.hosts().len() as u64);
     facts.count("paths", log.paths().len() as u64);
     if let (Some(first), Some(last)) = (log.entries().first(), log.entries().last()) {
-        facts.text("first", log.local_time(first.time_s));
-        facts.text("last", log.local_time(last.time_s));
+        facts.text("first", log.local_time(first.time_s()));
+        facts.text("last", log.local_time(last.time_s()));
     }
     facts.number("duration", span_s, "s");
-    let Covered { range, instants_s, span_s } = covered(log);
-    facts.number("arrival_rate", instants_s.len() as f64 / span_s, "1/s");
+    let Covered { instants_s, span_s, .. } = covered(log);
+    let sampled = log.sampled();
+    facts.number("arrival_rate", instants_s.len() as f64 / span_s * f64::from(sampled), "1/s");
+    if sampled > 1 {
+        facts.count("sampled_one_in", u64::from(sampled));
+        remarks.push(format!(
+            "one in {sampled} requests was logged: rates and loads are those of all, everything else is of the sample; gaps and \
+             bursts of a sample look more like those of independent arrivals, clients and paths are fewer than they are, and \
+             what a cache hits of a sample is not what it hits of all"
+        ));
+    }
     for (name, length_s) in [("second", 1), ("minute", 60), ("hour", 3600)] {
         if let Some((start_s, requests)) = log.busiest(length_s) {
             facts.text(&format!("busiest_{name}"), log.local_time(start_s));
@@ -32,13 +43,14 @@ pub fn describe(log: &Log) -> Description {
     }
 
     facts.group("gaps and bursts");
-    let gaps: Vec<f64> = log.entries().windows(2).map(|pair| (pair[1].time_s - pair[0].time_s) as f64).collect();
+    let gaps: Vec<f64> =
+        log.entries().windows(2).map(|pair| (pair[1].time_us - pair[0].time_us) as f64 / 1e6).collect();
     facts.number("gap_mean", mean(&gaps), "s");
     // Of shorter ones whole seconds tell nothing: at a constant 100 /s they are 99 times 0 and once 1.
-    if mean(&gaps) >= RESOLUTION_S {
+    if mean(&gaps) >= log.resolution_s() {
         facts.number("gap_scv", scv(&gaps), "1");
     }
-    facts.number("dispersion_per_second", dispersion_per_second(&log.entries()[range], span_s), "1");
+    facts.number("dispersion_per_second", dispersion_per_second(&instants_s, span_s), "1");
     let arrivals = profiled(&instants_s, span_s);
     let (name, title) = if arrivals.levels.is_empty() {
         ("gap", "Gaps between requests")
@@ -49,14 +61,10 @@ pub fn describe(log: &Log) -> Description {
         ));
         ("gap_at_level_1", "Gaps between requests, the change of the rate taken out")
     };
-    remarks.push(
-        "a log has whole seconds: requests are spread inside theirs, so gaps below a second are made up; of the first and the \
-         last second it may have a part, so rate, dispersion, gaps and counts are without them"
-            .into(),
-    );
+    remarks.push(resolution_in_words(log));
     let gap = Variable::of(name, title, &arrivals.gaps_s, Dimension::Time);
     gap.tell(&mut facts);
-    let memory = hurst::of_counts(&instants_s, span_s, &arrivals, RESOLUTION_S);
+    let memory = hurst::of_counts(&instants_s, span_s, &arrivals, log.resolution_s());
     hurst::tell(&memory, &mut facts);
 
     facts.group("sizes");
@@ -69,9 +77,9 @@ pub fn describe(log: &Log) -> Description {
     let size = Variable::of("size", "Sizes of the replies", &sizes, Dimension::Size);
     size.tell(&mut facts);
 
-    let response = response_times(log.entries().iter());
+    let response = response_times(log.entries().iter(), log.response_step_s());
     if let Some((response, ..)) = &response {
-        facts.group("response times (at the end of the lines, as nginx's $request_time)");
+        facts.group("response times (by the log)");
         let sorted = ascending(log.entries().iter().filter_map(Entry::response_s));
         facts.count("response_times", sorted.len() as u64);
         facts.number("response_time_mean", mean(&sorted), "s");
@@ -117,6 +125,8 @@ pub fn describe(log: &Log) -> Description {
     }
 
     facts.group("the file");
+    facts.text("format", log.formats().join("; "));
+    facts.text("arrivals_are", log.arrivals_in_words());
     facts.count("lines", log.lines());
     facts.count("bad_lines", log.bad_lines());
     for (fault, lines) in log.bad_by_reason() {
@@ -125,7 +135,7 @@ pub fn describe(log: &Log) -> Description {
     let (unsorted, step_back_s) = log.unsorted();
     facts.count("unsorted", unsorted);
     if unsorted > 0 {
-        facts.number("largest_step_back", step_back_s as f64, "s");
+        facts.number("largest_step_back", step_back_s, "s");
     }
     remarks.extend(gap.remarks());
     remarks.extend(size.remarks());
@@ -137,8 +147,8 @@ pub fn describe(log: &Log) -> Description {
     }
     let mut rate = Rate::of(&spread_s(log), log.span().as_secs_f64());
     if let Some(first) = log.entries().first() {
-        rate.start = Some(log.local_time(first.time_s));
-        rate.start_of_day_s = Some(log.second_of_day(first.time_s) as f64);
+        rate.start = Some(log.local_time(first.time_s()));
+        rate.start_of_day_s = Some(log.second_of_day(first.time_s()) as f64);
     }
     Description {
         of: "access log",
@@ -146,42 +156,32 @@ pub fn describe(log: &Log) -> Description {
         variables,
         memory,
         rate: Some(rate),
+        served: servers::served(log),
         popularity: Some(popularity),
         cache,
         remarks,
     }
 }
 
-/// The response times that lines end with, those of 0 as half a step of their clock, and what is to be known of them; none where
-/// no line has one.
+/// The response times of requests, which a clock of this step has measured, the values to which their law is fitted, and what is
+/// to be known of those that were rounded; none where no line has one.
 pub(super) fn response_times<'a>(
     entries: impl Iterator<Item = &'a Entry>,
+    step_s: f64,
 ) -> Option<(Variable, Vec<f64>, Option<String>)> {
     let times_s: Vec<f64> = entries.filter_map(Entry::response_s).collect();
-    if times_s.is_empty() {
-        return None;
-    }
-    let (times_s, remark) = match unrounded(&times_s, RESPONSE_STEP_S) {
-        Some((times_s, remark)) => (times_s, Some(remark)),
-        None => (times_s, None),
-    };
-    let variable = Variable::of("response_time", "Response times by the log", &times_s, Dimension::Time);
-    Some((variable, times_s, remark))
+    let of = || Variable::of_times("response_time", "Response times by the log", &times_s, Some(step_s));
+    (!times_s.is_empty()).then(of)
 }
 
-/// The requests' instants (s from the start of the first one's second), each spread evenly inside its second, seeded, in
-/// order.
+/// The requests' instants (s from the start of the first one's second), each spread evenly inside its second, or the finer step
+/// that the log has, seeded, in order.
 pub fn spread_s(log: &Log) -> Vec<f64> {
     let mut stream = Stream::new(1, "log", "spread");
-    let first_s = log.entries().first().map_or(0, |entry| entry.time_s);
-    let mut instants_s = Vec::with_capacity(log.requests());
-    for second in log.entries().chunk_by(|one, other| one.time_s == other.time_s) {
-        let begin = instants_s.len();
-        let start_s = (second[0].time_s - first_s) as f64;
-        instants_s.extend(second.iter().map(|_| start_s + stream.uniform()));
-        instants_s[begin..].sort_unstable_by(f64::total_cmp);
-    }
-    instants_s
+    let (first_us, step_s) = (log.entries().first().map_or(0, |entry| entry.time_us), log.resolution_s());
+    let begins_s = log.entries().iter().map(|entry| (entry.time_us - first_us) as f64 / 1e6);
+    // The steps of two requests may lie across one another: then too the first of the instants is in the first of the steps.
+    ascending(begins_s.map(|begin_s| begin_s + step_s * stream.uniform()))
 }
 
 /// What of a log is in the time that it covers whole ([`Log::covered`]).
@@ -197,12 +197,12 @@ pub struct Covered {
 
 /// What came in the time that `log` covers whole.
 pub fn covered(log: &Log) -> Covered {
-    let (from_s, to_s) = log.covered();
-    let before = |time_s: i64| log.entries().partition_point(|entry| entry.time_s < time_s);
-    let range = before(from_s)..before(to_s);
-    let start_s = log.entries().first().map_or(0, |first| first.time_s) - from_s;
-    let instants_s = spread_s(log)[range.clone()].iter().map(|instant_s| instant_s + start_s as f64).collect();
-    Covered { range, instants_s, span_s: (to_s - from_s) as f64 }
+    let (from_us, to_us) = log.covered();
+    let before = |time_us: i64| log.entries().partition_point(|entry| entry.time_us < time_us);
+    let range = before(from_us)..before(to_us);
+    let start_s = (log.entries().first().map_or(0, |first| first.time_us) - from_us) as f64 / 1e6;
+    let instants_s = spread_s(log)[range.clone()].iter().map(|instant_s| instant_s + start_s).collect();
+    Covered { range, instants_s, span_s: (to_us - from_us) as f64 / 1e6 }
 }
 
 /// What a cache could save: of successful GETs, those for something that was asked for before.
@@ -234,12 +234,33 @@ fn tell_caching(log: &Log, facts: &mut Facts) -> Vec<super::CachePoint> {
     cache
 }
 
-/// Variance over mean of the number of requests in one of so many whole seconds: 1 for a Poisson process, more for bursty
+/// Variance over mean of the number of requests in a second of those that are whole: 1 for a Poisson process, more for bursty
 /// traffic.
-fn dispersion_per_second(entries: &[Entry], seconds: f64) -> f64 {
-    let mean = entries.len() as f64 / seconds;
-    let squares: f64 = entries.chunk_by(|a, b| a.time_s == b.time_s).map(|second| (second.len() as f64).powi(2)).sum();
+fn dispersion_per_second(instants_s: &[f64], span_s: f64) -> f64 {
+    let seconds = span_s.floor();
+    let counts = counts(instants_s, span_s, 1.0);
+    let whole = &counts[..(seconds as usize).min(counts.len())];
+    let mean = whole.iter().sum::<u64>() as f64 / seconds;
+    let squares: f64 = whole.iter().map(|count| (*count as f64).powi(2)).sum();
     (squares / seconds - mean * mean) / mean
+}
+
+/// How exactly the log says when requests came, and what follows from it.
+fn resolution_in_words(log: &Log) -> String {
+    let step_s = log.resolution_s();
+    let whole =
+        "of the first and the last second it may have a part, so rate, dispersion, gaps and counts are without them";
+    match step_s {
+        1.0 => format!(
+            "a log has whole seconds: requests are spread inside theirs, so gaps below a second are made up; {whole}"
+        ),
+        _ => {
+            let step = quantity::format(super::digits(step_s), Dimension::Time);
+            format!(
+                "the log has its times in steps of {step}: requests are spread inside theirs, so shorter gaps are made up"
+            )
+        }
+    }
 }
 
 /// `1 h`, `30 min`, `10 s`.

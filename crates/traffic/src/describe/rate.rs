@@ -100,7 +100,7 @@ pub fn profiled(instants_s: &[f64], span_s: f64) -> Profiled {
 }
 
 /// The shortest round length of which `span_s` has at most about `most`.
-fn length(span_s: f64, most: f64) -> f64 {
+pub(super) fn length(span_s: f64, most: f64) -> f64 {
     LENGTHS_S.into_iter().find(|length_s| span_s / length_s <= most).unwrap_or(span_s / most)
 }
 

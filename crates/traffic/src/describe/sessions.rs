@@ -26,17 +26,17 @@ pub(super) fn tell(entries: &[Entry], clients: usize, facts: &mut Facts) {
     for entry in entries {
         let place = &mut open[entry.client as usize];
         match place {
-            Some(session) if entry.time_s - session.last_s <= TIMEOUT_S => {
-                let gap_s = entry.time_s - session.last_s;
+            Some(session) if entry.time_s() - session.last_s <= TIMEOUT_S => {
+                let gap_s = entry.time_s() - session.last_s;
                 gaps.push(gap_s as f64);
                 if gap_s >= THINK_LEAST_S {
                     thinks.push(gap_s as f64);
                 }
-                session.last_s = entry.time_s;
+                session.last_s = entry.time_s();
                 session.requests += 1;
             }
             _ => {
-                let session = Session { start_s: entry.time_s, last_s: entry.time_s, requests: 1 };
+                let session = Session { start_s: entry.time_s(), last_s: entry.time_s(), requests: 1 };
                 ended.extend(place.replace(session));
             }
         }

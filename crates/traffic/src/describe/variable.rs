@@ -27,6 +27,8 @@ const OTHER_TAIL: f64 = 2.0;
 const ATOM: f64 = 2.0 * FAR;
 /// Different times that are multiples of a step longer than the digits tell are no chance: one in ten would be.
 const MULTIPLES_LEAST: usize = 10;
+/// What [`stephens`] exceeds for one sample in a hundred of an exponential law.
+const REJECTED: f64 = 1.308;
 /// Distances (times the square root of the number of values) from two laws that differ by no more are as good: chance alone
 /// moves a distance by about as much.
 const AS_NEAR: f64 = 0.5;
@@ -77,7 +79,7 @@ pub struct Variable {
     pub not_positive: u64,
     /// Different values among the positive ones.
     pub distinct: u64,
-    /// Their mean.
+    /// Their mean; of times that a clock has rounded, as the clock has them, 0 included.
     pub mean: f64,
     /// The laws, the likeliest first.
     pub fits: Vec<Fit>,
@@ -137,6 +139,28 @@ impl Variable {
         }
     }
 
+    /// The quantity of times that a clock may have rounded to its step, as far as the digits that are written tell it (s): with
+    /// half a step in place of 0 for the law, the values so, and a sentence about it. Where all are 0, nothing is known of them.
+    pub fn of_times(
+        name: &'static str,
+        title: &'static str,
+        times_s: &[f64],
+        step: Option<f64>,
+    ) -> (Variable, Vec<f64>, Option<String>) {
+        let of = |values: &[f64]| Variable::of(name, title, values, Dimension::Time);
+        match step.and_then(|step| unrounded(times_s, step)) {
+            None => (of(times_s), times_s.to_vec(), None),
+            Some(Unrounded::HalfAStep { values_s, remark }) => {
+                let mean = super::mean(times_s);
+                (Variable { mean, ..of(&values_s) }, values_s, Some(remark))
+            }
+            Some(Unrounded::Unknown(why)) => {
+                let count = times_s.len() as u64;
+                (Variable { count, distinct: 1, mean: 0.0, no_fit: Some(why), ..of(&[]) }, Vec::new(), None)
+            }
+        }
+    }
+
     /// Its laws and its tail as facts.
     pub(super) fn tell(&self, facts: &mut Facts) {
         let name = self.name;
@@ -152,10 +176,20 @@ impl Variable {
         }
     }
 
-    /// The law to write down: the likeliest of those whose distance is the least, or as near as that. None where there is none.
+    /// The law to write down: the exponential where the values do not reject it, since it is the simplest; else the likeliest of
+    /// those whose distance is the least, or as near as that. None where there is none.
     pub fn chosen(&self) -> Option<&Fit> {
+        let exponential = self.fits.iter().find(|fit| fit.family == Family::Exponential);
+        if let Some(fit) = exponential.filter(|fit| self.is_exponential(fit)) {
+            return Some(fit);
+        }
         let least = self.fits.iter().map(|fit| fit.kolmogorov).reduce(f64::min)?;
         self.fits.iter().find(|fit| fit.kolmogorov <= least + self.as_near())
+    }
+
+    /// Whether a law is the exponential, and the values do not reject it.
+    fn is_exponential(&self, fit: &Fit) -> bool {
+        fit.family == Family::Exponential && stephens(fit.kolmogorov, self.count) <= REJECTED
     }
 
     /// Distances that differ by no more are as good.
@@ -189,6 +223,12 @@ impl Variable {
             }
         };
         let taken = match self.chosen() {
+            Some(taken) if taken.family != best.family && self.is_exponential(taken) => format!(
+                " Exponential is what `fit` takes, since it is simpler and the values do not reject it: its distance {:.4} makes \
+                 Stephens's D* {:.2}, which is above {REJECTED} for one sample in a hundred of an exponential law.",
+                taken.kolmogorov,
+                stephens(taken.kolmogorov, self.count)
+            ),
             Some(taken) if taken.family != best.family => format!(
                 " {} is nearer, within {:.3}, and is what `fit` takes: the likeliest of the laws that are within {:.3} of the \
                  nearest.",
@@ -286,10 +326,17 @@ impl Variable {
     }
 }
 
-/// Times of which some are 0 because a clock has rounded them to a step: half a step in their place, and a sentence that says so.
-/// None where none is 0. The digits that are written tell a step (s); the clock's is so many times as long where enough
+/// What is known of times that a clock has rounded to 0.
+enum Unrounded {
+    /// Of some: half a step is taken in their place, and a sentence says so.
+    HalfAStep { values_s: Vec<f64>, remark: String },
+    /// All are 0, and why that says nothing.
+    Unknown(String),
+}
+
+/// Times of which some are 0 because a clock has rounded them to a step. None where none is 0. The digits that are written tell a step (s); the clock's is so many times as long where enough
 /// different times are multiples of that.
-pub(crate) fn unrounded(times_s: &[f64], step: f64) -> Option<(Vec<f64>, String)> {
+fn unrounded(times_s: &[f64], step: f64) -> Option<Unrounded> {
     let zeros = times_s.iter().filter(|time| **time == 0.0).count();
     if zeros == 0 || times_s.iter().any(|time| *time < 0.0) {
         return None;
@@ -300,13 +347,26 @@ pub(crate) fn unrounded(times_s: &[f64], step: f64) -> Option<(Vec<f64>, String)
     let tell = sorted.chunk_by(|one, other| one == other).count() >= MULTIPLES_LEAST;
     let longer = (1..=9).rev().map(|digits| step * 10_f64.powi(digits)).filter(|_| tell);
     let step = longer.into_iter().find(|step| sorted.iter().all(|time| is_multiple(*time, *step))).unwrap_or(step);
+    let (all, step_text) = (times_s.len(), quantity::format(super::digits(step), Dimension::Time));
+    if zeros == all {
+        return Some(Unrounded::Unknown(format!(
+            "all {all} times are 0, which is less than {step_text}, the step of their clock: nothing is known below it"
+        )));
+    }
     let remark = format!(
-        "{zeros} of {} times are 0, which is less than {}, the step of their clock: half a step, {}, is taken in their place",
-        times_s.len(),
-        quantity::format(super::digits(step), Dimension::Time),
+        "{zeros} of {all} times are 0, which is less than {step_text}, the step of their clock: in the law half a step, {}, is \
+         taken in their place; the mean, the percentiles and all else are as the clock has them",
         quantity::format(super::digits(step / 2.0), Dimension::Time)
     );
-    Some((times_s.iter().map(|time| if *time == 0.0 { step / 2.0 } else { *time }).collect(), remark))
+    let values_s = times_s.iter().map(|time| if *time == 0.0 { step / 2.0 } else { *time }).collect();
+    Some(Unrounded::HalfAStep { values_s, remark })
+}
+
+/// Kolmogorov's distance of `n` values from the exponential law of their mean as Stephens scales it, so that its distribution
+/// hardly depends on `n` (EDF statistics for goodness of fit and some comparisons, JASA 69, 1974, table 1A).
+fn stephens(distance: f64, n: u64) -> f64 {
+    let n = n as f64;
+    (distance - 0.2 / n) * (n.sqrt() + 0.26 + 0.5 / n.sqrt())
 }
 
 /// Why no continuous law is fitted beside this value, and what is right instead.

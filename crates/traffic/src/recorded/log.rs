@@ -1,25 +1,39 @@
-//! Access logs: Common and Combined Log Format, plain or gzip.
+//! Access logs: of the formats that common servers write, plain or packed by gzip or zstd.
 //!
-//! A log is kept as numbers: hosts become clients 0, 1, ... and paths become objects 0, 1, ... in the order of their
-//! first appearance, so that a million requests take 32 MB. Referrer and agent are not kept. Times are whole seconds,
-//! as the format has them; [`Plan`](crate::Plan) spreads them inside their second.
+//! A log is kept as numbers: hosts become clients 0, 1, ..., paths become objects 0, 1, ... and servers likewise, in the order of
+//! their first appearance, so that a million requests take 56 MB and what their names take. Referrer and agent are not kept.
+//! A time is that of the request's arrival, as exactly as the log has it ([`Log::resolution_s`]); [`Plan`](crate::Plan) spreads
+//! requests inside that step. Of a format that has the time of the end ([`Stamped`]) the arrival is that less the response time.
 
+mod calendar;
+mod entry;
+mod error;
+mod fault;
+mod format;
 mod line;
+mod method;
 mod read;
+mod record;
 
 use std::collections::HashMap;
 use std::fmt;
 
-use sojourn_stats::Span;
-use thiserror::Error;
+use sojourn_stats::{Span, quantity};
 
-pub use line::{Fault, Line, Method, date, parse};
-pub use read::TOLERATED_STEP_S;
+use self::calendar::SECOND_US;
+pub use self::calendar::date;
+pub use self::entry::Entry;
+pub use self::error::LogError;
+pub use self::fault::Fault;
+pub use self::format::{LogFormat, LogFormatError, Stamped};
+pub use self::line::{Line, parse};
+pub use self::method::Method;
+pub use self::read::TOLERATED_STEP_S;
 
 /// A log with fewer whole seconds is taken as it is.
 const COVERED_LEAST_S: i64 = 10;
-/// How exactly a log has its times (s).
-pub const RESOLUTION_S: f64 = 1.0;
+/// Bad lines that are shown.
+const SHOWN: usize = 5;
 
 /// A log's requests in the order of their instants.
 #[derive(Clone, Default)]
@@ -27,129 +41,52 @@ pub struct Log {
     entries: Vec<Entry>,
     hosts: Vec<String>,
     paths: Vec<String>,
-    zone_s: i32,
+    servers: Vec<String>,
+    zone_s: Option<i32>,
+    resolution_us: i64,
+    response_step_us: u32,
+    formats: Vec<String>,
     lines: u64,
     bad: [u64; Fault::ALL.len()],
-    first_bad: Vec<(u64, Fault)>,
+    first_bad: Vec<BadLine>,
     unsorted: u64,
-    largest_step_back_s: i64,
-    /// Where it was cut from a longer log: its first and its last second are then whole.
+    largest_step_back_us: i64,
+    stamps: Stamps,
+    retried: u64,
+    /// What is not read, and what would have it read.
+    not_read: Vec<String>,
+    sampled: Option<u32>,
+    /// Where it was cut from a longer log: its first and its last step are then whole (us).
     cut: (Option<i64>, Option<i64>),
 }
 
-/// One request of a log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// When it began: seconds since 1970-01-01 in UTC.
-    pub time_s: i64,
-    /// Bytes of the reply's body; 0 where the log has `-`.
-    pub bytes: u64,
-    /// Who asked: an index into [`Log::hosts`].
-    pub client: u32,
-    /// What for: an index into [`Log::paths`].
-    pub object: u32,
-    /// Status of the reply.
-    pub status: u16,
-    /// What was to be done.
-    pub method: Method,
-    /// Milliseconds; [`u32::MAX`] where the log does not say.
-    response_ms: u32,
+/// Of how many requests the log had the time of what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Stamps {
+    /// Of the end, and the response time, so that the arrival is known.
+    ends: u64,
+    /// Of the end, without a response time.
+    ends_untimed: u64,
+    /// Of something that the format does not say.
+    unknown: u64,
+    /// Requests that end earlier than one before them in the log, by more than the log's exactness, and the most (us).
+    ends_back: u64,
+    ends_back_us: i64,
 }
 
-/// How exactly nginx writes `$request_time` (s): three digits behind the point, whatever they are.
-pub const RESPONSE_STEP_S: f64 = 1e-3;
-
-impl Entry {
-    /// How long the server took (s), by nginx's `$request_time` at the end of the line: to the last byte sent, in whole
-    /// milliseconds.
-    pub fn response_s(&self) -> Option<f64> {
-        (self.response_ms != u32::MAX).then(|| f64::from(self.response_ms) / 1e3)
-    }
-}
-
-/// Why a file is not a log.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum LogError {
-    /// It cannot be read.
-    #[error("{name}: {fault}")]
-    Io {
-        /// What was read.
-        name: String,
-        /// What the system said.
-        fault: String,
-    },
-    /// There is nothing in it.
-    #[error("{name}: the log is empty")]
-    Empty {
-        /// What was read.
-        name: String,
-    },
-    /// There are NUL bytes at its start.
-    #[error("{name}: a binary file, not an access log (Common or Combined Log Format, plain or gzip)")]
-    Binary {
-        /// What was read.
-        name: String,
-    },
-    /// It is packed, but not by gzip.
-    #[error("{name}: packed by {by}; unpack it first (plain and gzip are read)")]
-    Packed {
-        /// What was read.
-        name: String,
-        /// What packed it.
-        by: &'static str,
-    },
-    /// The gzip file ends too early.
-    #[error("{name}: the gzip file is cut off after {good_lines} good lines; fetch it again, or unpack what there is")]
-    Truncated {
-        /// What was read.
-        name: String,
-        /// Good lines before its end.
-        good_lines: usize,
-    },
-    /// The gzip file cannot be unpacked.
-    #[error("{name}: the gzip file is damaged after {good_lines} good lines: {fault}")]
-    Damaged {
-        /// What was read.
-        name: String,
-        /// Good lines before the damage.
-        good_lines: usize,
-        /// What the unpacker said.
-        fault: String,
-    },
-    /// No line of it is in the format.
-    #[error(
-        "{name}: none of {bad_lines} lines is in Common or Combined Log Format (nor with `name:port` before it); line {line} \
-         has {fault}: `{text}`"
-    )]
-    NoGoodLine {
-        /// What was read.
-        name: String,
-        /// How many lines were tried.
-        bad_lines: u64,
-        /// The first of them.
-        line: u64,
-        /// What is wrong with it.
-        fault: Fault,
-        /// Its beginning.
-        text: String,
-    },
-    /// It steps back in time by more than a slow request can explain.
-    #[error(
-        "{name}: line {line} is {:.3} earlier than line {than_line}: not in order of time; sort it, \
-         or put its parts together oldest first",
-        Span((*.back_s as u64).saturating_mul(1_000_000_000))
-    )]
-    Unsorted {
-        /// What was read.
-        name: String,
-        /// The first line that steps back so far.
-        line: u64,
-        /// How far (seconds).
-        back_s: i64,
-        /// The latest line before it.
-        than_line: u64,
-    },
+/// A line that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadLine {
+    /// The file.
+    pub file: String,
+    /// Its line, from 1.
+    pub line: u64,
+    /// What is wrong with it.
+    pub fault: Fault,
+    /// How it begins.
+    pub text: String,
+    /// The format that it is in, where it is another.
+    pub other: Option<String>,
 }
 
 impl Log {
@@ -163,6 +100,37 @@ impl Log {
         self.entries.len()
     }
 
+    /// The servers by their numbers, where the log names them.
+    pub fn servers(&self) -> &[String] {
+        &self.servers
+    }
+
+    /// The formats of its files, as [`LogFormat::name`] has them.
+    pub fn formats(&self) -> &[String] {
+        &self.formats
+    }
+
+    /// How exactly it says when requests came (s).
+    pub fn resolution_s(&self) -> f64 {
+        self.resolution_us.max(1) as f64 / 1e6
+    }
+
+    /// How exactly it says how long they took (s).
+    pub fn response_step_s(&self) -> f64 {
+        f64::from(self.response_step_us.max(1)) / 1e6
+    }
+
+    /// One in how many requests was logged.
+    pub fn sampled(&self) -> u32 {
+        self.sampled.unwrap_or(1)
+    }
+
+    /// The same log, of which it is known that one in `every` requests was logged.
+    #[must_use]
+    pub fn with_sampling(self, every: u32) -> Log {
+        Log { sampled: Some(every), ..self }
+    }
+
     /// The hosts by client number.
     pub fn hosts(&self) -> &[String] {
         &self.hosts
@@ -173,23 +141,26 @@ impl Log {
         &self.paths
     }
 
-    /// From the start of the first request's second to the end of the last one's.
+    /// From the first request's step to the end of the last one's: of whole seconds, from the start of a second to the end of one.
     pub fn span(&self) -> Span {
         match (self.entries.first(), self.entries.last()) {
-            (Some(first), Some(last)) => Span(((last.time_s - first.time_s) as u64 + 1).saturating_mul(1_000_000_000)),
+            (Some(first), Some(last)) => {
+                Span(((last.time_us - first.time_us + self.resolution_us.max(1)) as u64).saturating_mul(1_000))
+            }
             _ => Span::ZERO,
         }
     }
 
-    /// From which second up to which other (seconds since 1970 in UTC) the log has all that came. Of its first and its last
-    /// second it may have a part, so they are not of these, but where it was cut from a longer log, or is too short to miss
-    /// them.
+    /// From which instant up to which other (microseconds since 1970 in UTC) the log has all that came. Of its first and its last
+    /// step, a second mostly, it may have a part, so they are not of these, but where it was cut from a longer log, or is too
+    /// short to miss them.
     pub fn covered(&self) -> (i64, i64) {
         let (Some(first), Some(last)) = (self.entries.first(), self.entries.last()) else { return (0, 0) };
-        let inside = (self.cut.0.unwrap_or(first.time_s + 1), self.cut.1.unwrap_or(last.time_s));
-        match inside.1 - inside.0 >= COVERED_LEAST_S {
+        let step_us = self.resolution_us.max(1);
+        let inside = (self.cut.0.unwrap_or(first.time_us + step_us), self.cut.1.unwrap_or(last.time_us));
+        match inside.1 - inside.0 >= COVERED_LEAST_S * SECOND_US {
             true => inside,
-            false => (self.cut.0.unwrap_or(first.time_s), self.cut.1.unwrap_or(last.time_s + 1)),
+            false => (self.cut.0.unwrap_or(first.time_us), self.cut.1.unwrap_or(last.time_us + step_us)),
         }
     }
 
@@ -208,14 +179,14 @@ impl Log {
         Fault::ALL.into_iter().map(|fault| (fault, self.bad[fault as usize])).filter(|(_, count)| *count > 0)
     }
 
-    /// The first few bad lines: line number and reason.
-    pub fn first_bad(&self) -> &[(u64, Fault)] {
+    /// The first few bad lines.
+    pub fn first_bad(&self) -> &[BadLine] {
         &self.first_bad
     }
 
-    /// Requests that were logged after a later one, and the largest step back (seconds).
-    pub fn unsorted(&self) -> (u64, i64) {
-        (self.unsorted, self.largest_step_back_s)
+    /// Requests that were logged after one with a later time, and the largest step back (s).
+    pub fn unsorted(&self) -> (u64, f64) {
+        (self.unsorted, self.largest_step_back_us as f64 / 1e6)
     }
 
     /// Bytes of all replies.
@@ -247,8 +218,8 @@ impl Log {
     /// When `length_s` is not positive.
     pub fn busiest(&self, length_s: i64) -> Option<(i64, usize)> {
         assert!(length_s > 0, "a period has a length");
-        let zone_s = i64::from(self.zone_s);
-        let period = |entry: &Entry| (entry.time_s + zone_s).div_euclid(length_s);
+        let zone_s = self.zone();
+        let period = |entry: &Entry| (entry.time_s() + zone_s).div_euclid(length_s);
         let mut busiest: Option<(i64, usize)> = None;
         for chunk in self.entries.chunk_by(|a, b| period(a) == period(b)) {
             if busiest.is_none_or(|(_, most)| chunk.len() > most) {
@@ -258,18 +229,22 @@ impl Log {
         busiest
     }
 
+    /// Seconds that the zone of the log's first line is ahead of UTC; 0 where none is named.
+    fn zone(&self) -> i64 {
+        i64::from(self.zone_s.unwrap_or(0))
+    }
+
     /// An instant (seconds since 1970 in UTC) as date and time in the zone of the log's first line:
-    /// `1995-08-01 02:00:00 -0400`.
+    /// `1995-08-01 02:00:00 -0400`; without one where the log names none.
     pub fn local_time(&self, time_s: i64) -> String {
-        let local_s = time_s + i64::from(self.zone_s);
+        let local_s = time_s + self.zone();
         let (days, second) = (local_s.div_euclid(86_400), local_s.rem_euclid(86_400));
-        let (year, month, day) = line::civil_from_days(days);
+        let (year, month, day) = calendar::civil_from_days(days);
         let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-        let (sign, zone) = (if self.zone_s < 0 { '-' } else { '+' }, self.zone_s.unsigned_abs() / 60);
-        let (zone_hours, zone_minutes) = (zone / 60, zone % 60);
-        format!(
-            "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} {sign}{zone_hours:02}{zone_minutes:02}"
-        )
+        let clock = format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}");
+        let Some(zone_s) = self.zone_s else { return clock };
+        let (sign, zone) = (if zone_s < 0 { '-' } else { '+' }, zone_s.unsigned_abs() / 60);
+        format!("{clock} {sign}{:02}{:02}", zone / 60, zone % 60)
     }
 
     /// The instant (seconds since 1970 in UTC) that `text` means on the clock of the log's zone: `12:30`, `12:30:15`, on the day
@@ -281,8 +256,8 @@ impl Log {
             None => (None, text.trim()),
         };
         let day = match date {
-            Some(date) => line::day(date)?,
-            None => (first.time_s + i64::from(self.zone_s)).div_euclid(86_400),
+            Some(date) => calendar::day(date.as_bytes())?,
+            None => (first.time_s() + self.zone()).div_euclid(86_400),
         };
         let parts: Option<Vec<i64>> = clock.split(':').map(|part| part.parse().ok()).collect();
         let (hour, minute, second) = match parts?[..] {
@@ -291,87 +266,162 @@ impl Log {
             _ => return None,
         };
         let is_clock = (0..=24).contains(&hour) && (0..60).contains(&minute) && (0..60).contains(&second);
-        is_clock.then(|| ((day * 24 + hour) * 60 + minute) * 60 + second - i64::from(self.zone_s))
+        is_clock.then(|| ((day * 24 + hour) * 60 + minute) * 60 + second - self.zone())
     }
 
-    /// The requests from one instant up to another (seconds since 1970 in UTC), as a log; hosts and paths are those that occur.
-    /// What is known of bad lines stays that of the whole log.
+    /// The requests from one instant up to another (seconds since 1970 in UTC), as a log; hosts, paths and servers are those that
+    /// occur. What is known of bad lines stays that of the whole log.
     #[must_use]
     pub fn between(&self, from_s: i64, to_s: i64) -> Log {
-        let start = self.entries.partition_point(|entry| entry.time_s < from_s);
-        let end = self.entries.partition_point(|entry| entry.time_s < to_s).max(start);
-        let (hosts, paths, first_bad) = (Vec::new(), Vec::new(), self.first_bad.clone());
+        let (from_us, to_us) = (from_s.saturating_mul(SECOND_US), to_s.saturating_mul(SECOND_US));
+        let start = self.entries.partition_point(|entry| entry.time_us < from_us);
+        let end = self.entries.partition_point(|entry| entry.time_us < to_us).max(start);
         let cut = (
-            if start > 0 { Some(from_s) } else { self.cut.0 },
-            if end < self.entries.len() { Some(to_s) } else { self.cut.1 },
+            if start > 0 { Some(from_us) } else { self.cut.0 },
+            if end < self.entries.len() { Some(to_us) } else { self.cut.1 },
         );
-        let mut part = Log { entries: self.entries[start..end].to_vec(), hosts, paths, first_bad, cut, ..*self };
-        let (clients, objects) = part.entries.iter_mut().map(|entry| (&mut entry.client, &mut entry.object)).unzip();
-        part.hosts = occurring(&self.hosts, clients);
-        part.paths = occurring(&self.paths, objects);
-        part
+        let mut entries = self.entries[start..end].to_vec();
+        let hosts = occurring(&self.hosts, entries.iter_mut().map(|entry| &mut entry.client));
+        let paths = occurring(&self.paths, entries.iter_mut().map(|entry| &mut entry.object));
+        let named = entries.iter_mut().filter(|entry| entry.server().is_some());
+        let servers = occurring(&self.servers, named.map(|entry| &mut entry.server));
+        let (formats, first_bad) = (self.formats.clone(), self.first_bad.clone());
+        Log { entries, hosts, paths, servers, formats, first_bad, cut, not_read: self.not_read.clone(), ..*self }
     }
 
     /// Seconds from midnight to an instant (seconds since 1970 in UTC), in the zone of the log's first line.
     pub fn second_of_day(&self, time_s: i64) -> i64 {
-        (time_s + i64::from(self.zone_s)).rem_euclid(86_400)
+        (time_s + self.zone()).rem_euclid(86_400)
     }
 
-    /// The requests of several logs as one, in the order of time. Of its bad lines there are the numbers only.
+    /// The requests of several logs as one, in the order of time. It is as exact as the least exact of them.
     #[must_use]
     pub fn joined(logs: impl IntoIterator<Item = Log>) -> Log {
         let mut all = Log::default();
-        let (mut hosts, mut paths) = (HashMap::new(), HashMap::new());
+        let (mut hosts, mut paths, mut servers) = (HashMap::new(), HashMap::new(), HashMap::new());
         for mut log in logs {
             if all.entries.is_empty() {
                 all.zone_s = log.zone_s;
             }
             let clients = numbered(std::mem::take(&mut log.hosts), &mut hosts, &mut all.hosts);
             let objects = numbered(std::mem::take(&mut log.paths), &mut paths, &mut all.paths);
+            let named = numbered(std::mem::take(&mut log.servers), &mut servers, &mut all.servers);
             all.entries.extend(log.entries.iter().map(|entry| Entry {
                 client: clients[entry.client as usize],
                 object: objects[entry.object as usize],
+                server: entry.server().map_or(entry.server, |server| named[server as usize]),
                 ..*entry
             }));
-            all.lines += log.lines;
-            all.bad.iter_mut().zip(log.bad).for_each(|(all, bad)| *all += bad);
-            all.unsorted += log.unsorted;
-            all.largest_step_back_s = all.largest_step_back_s.max(log.largest_step_back_s);
+            all.add(log);
         }
-        all.entries.sort_by_key(|entry| entry.time_s);
+        all.entries.sort_by_key(|entry| entry.time_us);
         all
     }
 
-    /// What the user should know before trusting the log: bad lines and lines out of order, one line each.
+    /// Adds what is known of another log, but for its requests and names.
+    fn add(&mut self, log: Log) {
+        self.resolution_us = self.resolution_us.max(log.resolution_us);
+        self.response_step_us = self.response_step_us.max(log.response_step_us);
+        let new = |known: &[String], one: &String| !known.contains(one);
+        let formats: Vec<_> = log.formats.into_iter().filter(|name| new(&self.formats, name)).collect();
+        self.formats.extend(formats);
+        let not_read: Vec<_> = log.not_read.into_iter().filter(|what| new(&self.not_read, what)).collect();
+        self.not_read.extend(not_read);
+        self.lines += log.lines;
+        self.bad.iter_mut().zip(log.bad).for_each(|(all, bad)| *all += bad);
+        self.first_bad.extend(log.first_bad);
+        self.first_bad.truncate(SHOWN);
+        self.unsorted += log.unsorted;
+        self.largest_step_back_us = self.largest_step_back_us.max(log.largest_step_back_us);
+        self.retried += log.retried;
+        self.sampled = self.sampled.or(log.sampled);
+        let (all, more) = (&mut self.stamps, log.stamps);
+        all.ends += more.ends;
+        all.ends_untimed += more.ends_untimed;
+        all.unknown += more.unknown;
+        all.ends_back += more.ends_back;
+        all.ends_back_us = all.ends_back_us.max(more.ends_back_us);
+    }
+
+    /// What the time of a request is taken from, in words.
+    pub fn arrivals_in_words(&self) -> String {
+        let Stamps { ends, ends_untimed, unknown, .. } = self.stamps;
+        let begins = self.entries.len() as u64 - (ends + ends_untimed + unknown).min(self.entries.len() as u64);
+        let mut words = Vec::new();
+        let of = |count: u64| {
+            if count == self.entries.len() as u64 { String::new() } else { format!("of {count} requests ") }
+        };
+        if begins > 0 {
+            words.push(format!("{}as the log has it", of(begins)));
+        }
+        if ends > 0 {
+            words.push(format!("{}the end, which the log has, less the response time", of(ends)));
+        }
+        if ends_untimed > 0 {
+            words.push(format!("{}the end, since the log has no response time of them", of(ends_untimed)));
+        }
+        if unknown > 0 {
+            words.push(format!(
+                "{}the log's time, which may be the begin or the end: the format does not say",
+                of(unknown)
+            ));
+        }
+        words.join("; ")
+    }
+
+    /// What the user should know before trusting the log, one line each: bad lines, lines out of order, what was not read.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if self.bad_lines() > 0 {
             let reasons: Vec<String> =
                 self.bad_by_reason().map(|(fault, count)| format!("{count} with {fault}")).collect();
-            let numbers: Vec<String> = self.first_bad.iter().map(|(line, _)| line.to_string()).collect();
-            let more = if self.bad_lines() > self.first_bad.len() as u64 { ", ..." } else { "" };
             warnings.push(format!(
                 "{} of {} lines are bad and left out ({}){}",
                 self.bad_lines(),
                 self.lines,
                 reasons.join(", "),
-                if numbers.is_empty() { String::new() } else { format!(": line {}{more}", numbers.join(", ")) },
+                if self.first_bad.is_empty() { "" } else { ":" },
             ));
+            warnings.extend(self.first_bad.iter().map(|BadLine { file, line, fault, text, other }| {
+                let other = other.as_ref().map_or(String::new(), |name| format!(", and is in the format {name}"));
+                format!("{file}:{line} has {fault}{other}: `{text}`")
+            }));
         }
+        let seconds = |us: i64| quantity::format(us as f64 / 1e6, sojourn_stats::Dimension::Time);
         if self.unsorted > 0 {
             warnings.push(format!(
-                "{} of {} requests were logged after a later one (by up to {} s) and sorted",
+                "{} of {} requests were logged after a later one (by up to {}) and sorted",
                 self.unsorted,
                 self.entries.len(),
-                self.largest_step_back_s,
+                seconds(self.largest_step_back_us),
             ));
         }
+        if self.stamps.ends_back > 0 {
+            warnings.push(format!(
+                "{} requests end before one that was logged earlier, by up to {}: a clock was set back, or several writers with \
+                 clocks or buffers of their own share the log; loads and rates over less than that are not to be trusted",
+                self.stamps.ends_back,
+                seconds(self.stamps.ends_back_us),
+            ));
+        }
+        if self.retried > 0 {
+            warnings.push(format!(
+                "{} requests were tried at several servers: only the last of them, and its time, is counted",
+                self.retried
+            ));
+        }
+        if self.zone_s.is_none() && !self.entries.is_empty() {
+            warnings.push(
+                "the log names no zone: its clock is taken as it is, and as UTC beside logs that name one".into(),
+            );
+        }
+        warnings.extend(self.not_read.iter().cloned());
         warnings
     }
 }
 
 /// Numbers `used` anew by first appearance, and gives the names by their new numbers.
-fn occurring(names: &[String], used: Vec<&mut u32>) -> Vec<String> {
+fn occurring<'a>(names: &[String], used: impl Iterator<Item = &'a mut u32>) -> Vec<String> {
     let mut numbers: Vec<Option<u32>> = vec![None; names.len()];
     let mut kept = Vec::new();
     for number in used {

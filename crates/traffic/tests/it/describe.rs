@@ -6,6 +6,8 @@ use sojourn_traffic::describe::{
     self as described, Covered, Description, Numbers, Rate, Value, counts, covered, describe, read_column,
 };
 
+use sojourn_traffic::log::Log;
+
 use crate::support::{line, read};
 
 fn value<'a>(description: &'a Description, name: &str) -> &'a Value {
@@ -221,14 +223,19 @@ fn a_constant_rate_is_constant_whatever_part_of_its_ends_a_log_has() {
     let log = read(&text).unwrap();
     let facts = describe(&log);
     assert_eq!((number(&facts, "arrival_rate"), number(&facts, "dispersion_per_second")), (100.0, 0.0));
-    let from_s = log.entries()[0].time_s;
-    assert_eq!(log.covered(), (from_s + 1, from_s + 15));
+    let from_s = log.entries()[0].time_s();
+    let seconds = |log: &Log| {
+        let (from_us, to_us) = log.covered();
+        assert_eq!((from_us % 1_000_000, to_us % 1_000_000), (0, 0));
+        (from_us / 1_000_000 - from_s, to_us / 1_000_000 - from_s)
+    };
+    assert_eq!(seconds(&log), (1, 15));
     // A part that is cut from it has whole seconds where it was cut.
-    assert_eq!(log.between(from_s + 2, i64::MAX).covered(), (from_s + 2, from_s + 15));
-    assert_eq!(log.between(i64::MIN, from_s + 13).covered(), (from_s + 1, from_s + 13));
-    assert_eq!(log.between(from_s + 2, from_s + 14).between(from_s + 3, i64::MAX).covered(), (from_s + 3, from_s + 14));
+    assert_eq!(seconds(&log.between(from_s + 2, i64::MAX)), (2, 15));
+    assert_eq!(seconds(&log.between(i64::MIN, from_s + 13)), (1, 13));
+    assert_eq!(seconds(&log.between(from_s + 2, from_s + 14).between(from_s + 3, i64::MAX)), (3, 14));
     // Of a few seconds none is left out.
-    assert_eq!(log.between(from_s + 6, i64::MAX).covered(), (from_s + 6, from_s + 16));
+    assert_eq!(seconds(&log.between(from_s + 6, i64::MAX)), (6, 16));
     assert_eq!(log.between(i64::MIN, from_s).covered(), (0, 0));
     let whole = covered(&log.between(from_s + 2, from_s + 14));
     assert!(whole.instants_s[0] < 0.1 && (11.9..12.0).contains(whole.instants_s.last().unwrap()));

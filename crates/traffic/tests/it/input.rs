@@ -19,17 +19,17 @@ fn logs_and_columns_plain_and_packed() {
     for (index, text) in ["1\n2.5\n", "# made by hand\n\nsize\n1\n2.5\n", "1\n2.5"].into_iter().enumerate() {
         for (kind, bytes) in [("plain", text.as_bytes().to_vec()), ("packed", gzip(text))] {
             let path = written(&folder, &format!("{kind}{index}"), bytes);
-            let Input::Numbers(numbers) = Input::read(&path, None).unwrap() else { panic!("{text}") };
+            let Input::Numbers(numbers) = Input::read(&path, None, None).unwrap() else { panic!("{text}") };
             assert_eq!(numbers.values, [1.0, 2.5]);
         }
     }
     let log = line(0, "/a", 7) + &line(1, "/b", 9);
     for (name, bytes) in [("log", log.clone().into_bytes()), ("log.gz", gzip(&log))] {
-        let Input::Log(log) = Input::read(&written(&folder, name, bytes), None).unwrap() else { panic!() };
+        let Input::Log(log) = Input::read(&written(&folder, name, bytes), None, None).unwrap() else { panic!() };
         assert_eq!(log.requests(), 2);
     }
     let table = written(&folder, "t.csv", "at_s,size\n0.5,7\n0.75,9\n");
-    let Input::Numbers(numbers) = Input::read(&table, Some(Some("size"))).unwrap() else { panic!() };
+    let Input::Numbers(numbers) = Input::read(&table, Some(Some("size")), None).unwrap() else { panic!() };
     assert_eq!(numbers.values, [7.0, 9.0]);
 }
 
@@ -37,7 +37,7 @@ fn logs_and_columns_plain_and_packed() {
 fn what_is_none_of_them() {
     let folder = tempfile::tempdir().unwrap();
     let told = |name: &str, bytes: &[u8]| {
-        let error = Input::read(&written(&folder, name, bytes), None).unwrap_err().to_string();
+        let error = Input::read(&written(&folder, name, bytes), None, None).unwrap_err().to_string();
         assert!(!error.contains('\n'), "{error}");
         error
     };
@@ -48,7 +48,7 @@ fn what_is_none_of_them() {
     let bad = told("n.txt", b"1\n2\nthree\n");
     assert!(bad.ends_with("n.txt:3: `three` is not a number"), "{bad}");
     assert!(told("nan.txt", b"1\nNaN\n").ends_with("nan.txt:2: `NaN` is not a number"));
-    assert!(Input::read(&folder.path().join("none"), None).unwrap_err().to_string().contains("cannot read"));
+    assert!(Input::read(&folder.path().join("none"), None, None).unwrap_err().to_string().contains("cannot read"));
 }
 
 /// Editors and tools of some systems put a byte order mark before a text. It is no part of the first host, number or name.
@@ -56,7 +56,7 @@ fn what_is_none_of_them() {
 fn a_byte_order_mark_is_no_part_of_a_text() {
     let folder = tempfile::tempdir().unwrap();
     let log = line(0, "/a", 7) + &line(1, "/b", 9);
-    let read = |bytes: Vec<u8>, column| Input::read(&written(&folder, "marked", bytes), column).unwrap();
+    let read = |bytes: Vec<u8>, column| Input::read(&written(&folder, "marked", bytes), column, None).unwrap();
     for pack in [false, true] {
         let marked = |text: &str| {
             let text = format!("\u{feff}{text}");
@@ -75,7 +75,7 @@ fn a_byte_order_mark_is_no_part_of_a_text() {
         assert_eq!(pairs.count(), 2);
     }
     let utf_16: Vec<u8> = "\u{feff}1\n2\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
-    let error = Input::read(&written(&folder, "utf16", &utf_16), None).unwrap_err().to_string();
+    let error = Input::read(&written(&folder, "utf16", &utf_16), None, None).unwrap_err().to_string();
     assert!(error.ends_with("utf16: it is text in UTF-16; save it as UTF-8"), "{error}");
 }
 
@@ -85,7 +85,7 @@ fn several_files_are_one() {
     let folder = tempfile::tempdir().unwrap();
     let (old, new) = (line(0, "/a", 7), line(9000, "/b", 9) + &line(9001, "/a", 9).replace("host.example", "10.0.0.1"));
     let (old, new) = (written(&folder, "log.1.gz", gzip(&old)), written(&folder, "log", &new));
-    let Input::Log(log) = Input::read_all(&[&new, &old], None).unwrap() else { panic!() };
+    let Input::Log(log) = Input::read_all(&[&new, &old], None, None).unwrap() else { panic!() };
     assert_eq!((log.requests(), log.lines()), (3, 3));
     let told: Vec<(&str, &str)> = log
         .entries()
@@ -94,9 +94,9 @@ fn several_files_are_one() {
         .collect();
     assert_eq!(told, [("host.example", "/a"), ("host.example", "/b"), ("10.0.0.1", "/a")]);
     let column = written(&folder, "column", "1\n2\n");
-    let Input::Numbers(numbers) = Input::read_all(&[&column, &column], None).unwrap() else { panic!() };
+    let Input::Numbers(numbers) = Input::read_all(&[&column, &column], None, None).unwrap() else { panic!() };
     assert_eq!(numbers.values, [1.0, 2.0, 1.0, 2.0]);
-    let error = Input::read_all(&[&column, &old], None).unwrap_err().to_string();
+    let error = Input::read_all(&[&column, &old], None, None).unwrap_err().to_string();
     assert!(error.starts_with("logs and columns of numbers: several files are read as one"), "{error}");
 }
 
@@ -104,7 +104,7 @@ fn several_files_are_one() {
 fn devices_and_folders_are_no_input() {
     let folder = tempfile::tempdir().unwrap();
     for (path, why) in [(std::path::Path::new("/dev/zero"), "it is a device"), (folder.path(), "it is a folder")] {
-        let error = Input::read(path, None).unwrap_err().to_string();
+        let error = Input::read(path, None, None).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     }
 }

@@ -10,6 +10,7 @@ mod generate;
 mod input;
 mod log_errors;
 mod log_format;
+mod log_formats;
 mod long_memory;
 mod on_off;
 mod plan;

@@ -23,7 +23,7 @@ fn requests_stay_in_order_and_in_their_second() {
     assert_eq!(plan.len(), log.requests());
     assert!(plan.windows(2).all(|pair| pair[0].at <= pair[1].at));
     for (planned, entry) in plan.iter().zip(log.entries()) {
-        assert_eq!(planned.at.0 / 1_000_000_000, (entry.time_s - log.entries()[0].time_s) as u64);
+        assert_eq!(planned.at.0 / 1_000_000_000, (entry.time_s() - log.entries()[0].time_s()) as u64);
         let request = planned.request;
         assert_eq!((request.client, request.object, request.size), (entry.client, entry.object, entry.bytes));
         assert_eq!(request.patience, Span::FOREVER);

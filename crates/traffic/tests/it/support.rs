@@ -44,7 +44,7 @@ pub(crate) fn line(second: u32, path: &str, bytes: u64) -> String {
 }
 
 pub(crate) fn read(text: impl AsRef<[u8]>) -> Result<Log, LogError> {
-    Log::read_from(text.as_ref(), "access.log")
+    Log::read_from(text.as_ref(), "access.log", None)
 }
 
 pub(crate) fn gzip(text: impl AsRef<[u8]>) -> Vec<u8> {

@@ -160,14 +160,16 @@ fn of_log(
     };
     let log = Log::read(&dir.join(from))?;
     // Of its first and its last second a log may have a part.
-    let (start_s, end_s) = log.covered();
-    let whole_s = (end_s - start_s) as f64;
+    let (start_us, end_us) = log.covered();
+    let whole_s = (end_us - start_us) as f64 / 1e6;
     if every_s < 1.0 || every_s > whole_s {
-        return Err(fault(format!("every is from 1 s, as exact as a log is, to the {whole_s} s that this one lasts")));
+        return Err(fault(format!(
+            "every is from 1 s, as exact as most logs are, to the {whole_s} s that this one lasts"
+        )));
     }
     let mut counts = vec![0u64; (whole_s / every_s).ceil() as usize];
-    for entry in log.entries().iter().filter(|entry| (start_s..end_s).contains(&entry.time_s)) {
-        counts[((entry.time_s - start_s) as f64 / every_s) as usize] += 1;
+    for entry in log.entries().iter().filter(|entry| (start_us..end_us).contains(&entry.time_us)) {
+        counts[((entry.time_us - start_us) as f64 / 1e6 / every_s) as usize] += 1;
     }
     let mean = counts.iter().sum::<u64>() as f64 / whole_s;
     let corners = counts.iter().enumerate().map(|(k, count)| {

@@ -6,63 +6,12 @@
 //! stands before the host, of a container or a collector of logs, makes the line bad: it is never taken for the host.
 
 use core::net::IpAddr;
-use std::fmt;
 
 use memchr::{memchr, memchr_iter, memrchr};
 
-/// What a request did, as far as replaying it goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Method {
-    /// `GET`.
-    Get,
-    /// `HEAD`: a reply without a body.
-    Head,
-    /// `POST`.
-    Post,
-    /// Any other.
-    Other,
-}
-
-/// The months, as a line names them.
-const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-
-/// Why a line is bad.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Fault {
-    /// Nothing before the first space.
-    Host,
-    /// Something else before the time than `host ident user`.
-    Before,
-    /// No `[dd/Mon/yyyy:hh:mm:ss +zzzz]`.
-    Time,
-    /// No `"METHOD path"` after the time (a connection without a request is logged as `"-"`).
-    Request,
-    /// No status and size after the request.
-    Reply,
-    /// A NUL byte: a crash of the machine leaves blocks of them.
-    Nul,
-    /// Longer than the longest line that is read.
-    Long,
-}
-
-impl Fault {
-    pub(super) const ALL: [Fault; 7] =
-        [Fault::Host, Fault::Before, Fault::Time, Fault::Request, Fault::Reply, Fault::Nul, Fault::Long];
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Fault::Host => "no host",
-            Fault::Before => "something else than `host ident user` before the time",
-            Fault::Time => "no [dd/Mon/yyyy:hh:mm:ss +zzzz]",
-            Fault::Request => "no \"METHOD path\"",
-            Fault::Reply => "no status and size",
-            Fault::Nul => "a NUL byte",
-            Fault::Long => "too long",
-        })
-    }
-}
+use super::calendar::{self, SECOND_US, digits};
+use super::fault::Fault;
+use super::method::{Method, request};
 
 /// A good line's fields, still in the line.
 pub struct Line<'a> {
@@ -138,8 +87,8 @@ fn is_fraction(word: &[u8]) -> bool {
         && word.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
 }
 
-/// The first word behind the last quote that is seconds with three digits behind the point, as nginx writes
-/// `$request_time`, alone or as `rt=0.012`.
+/// Seconds with three digits behind the point behind the last quote, as nginx writes `$request_time`, alone or as `rt=0.012`.
+/// Of several the longest: what nginx spent with its servers is a part of it.
 #[inline]
 fn response_ms(line: &[u8]) -> Option<u32> {
     if line.last() == Some(&b'"') {
@@ -147,17 +96,15 @@ fn response_ms(line: &[u8]) -> Option<u32> {
     }
     let behind = &line[memrchr(b'"', line)? + 1..];
     // Behind the request are its status and size first; behind the agent, only what was added.
-    behind.split(|byte| *byte == b' ').find_map(|word| {
+    let durations = behind.split(|byte| *byte == b' ').filter_map(|word| {
         let number = memchr(b'=', word).map_or(word, |equals| &word[equals + 1..]);
         let (seconds, [b'.', thousandths @ ..]) = number.split_at_checked(number.len().checked_sub(4)?)? else {
             return None;
         };
-        let digits = [seconds, thousandths];
-        if seconds.is_empty() || !digits.iter().all(|digits| digits.iter().all(u8::is_ascii_digit)) {
-            return None;
-        }
-        digits.concat().iter().try_fold(0_u32, |ms, digit| ms.checked_mul(10)?.checked_add(u32::from(digit - b'0')))
-    })
+        digits(seconds)?.checked_mul(1_000)?.checked_add(digits(thousandths)?)
+    });
+    // What does not fit is no duration.
+    durations.filter_map(|ms| u32::try_from(ms).ok().filter(|ms| *ms < u32::MAX)).max()
 }
 
 /// The request up to its closing quote, and the status and size behind it. Old servers do not escape quotes inside a
@@ -189,108 +136,15 @@ fn reply(text: &[u8]) -> Option<(u16, u64)> {
     let size = &size[..memchr(b' ', size).unwrap_or(size.len())];
     let bytes = match size {
         b"-" => 0,
-        b"" => return None,
-        digits => digits.iter().try_fold(0u64, |value, digit| {
-            let digit = digit.checked_sub(b'0').filter(|digit| *digit < 10)?;
-            value.checked_mul(10)?.checked_add(u64::from(digit))
-        })?,
+        number => digits(number)?,
     };
     Some((status, bytes))
-}
-
-/// `GET /path HTTP/1.0`, or `GET /path` of HTTP/0.9. Spaces inside the path belong to it.
-#[inline]
-fn request(text: &[u8]) -> Option<(Method, &[u8])> {
-    let space = memchr(b' ', text)?;
-    let method = match &text[..space] {
-        b"GET" => Method::Get,
-        b"HEAD" => Method::Head,
-        b"POST" => Method::Post,
-        other if !other.is_empty() && other.iter().all(|c| c.is_ascii_alphabetic() || *c == b'-') => Method::Other,
-        _ => return None,
-    };
-    let target = text[space..].trim_ascii();
-    let path = match memrchr(b' ', target) {
-        Some(end) if target[end + 1..].starts_with(b"HTTP/") => target[..end].trim_ascii_end(),
-        _ => target,
-    };
-    (!path.is_empty() && !path.starts_with(b"HTTP/")).then_some((method, path))
 }
 
 /// `[01/Aug/1995:02:00:00 -0400]` as seconds since 1970, and the zone's seconds ahead of UTC.
 #[inline]
 fn time(text: &[u8]) -> Option<(i64, i32)> {
-    let text: &[u8; TIME_LENGTH] = text.first_chunk()?;
-    let shape = [(0, b'['), (3, b'/'), (7, b'/'), (12, b':'), (15, b':'), (18, b':'), (21, b' '), (27, b']')];
-    if shape.iter().any(|&(at, byte)| text[at] != byte) {
-        return None;
-    }
-    let two = |at: usize| {
-        let (tens, ones) = (text[at].wrapping_sub(b'0'), text[at + 1].wrapping_sub(b'0'));
-        (tens < 10 && ones < 10).then(|| i64::from(tens) * 10 + i64::from(ones))
-    };
-    let month = MONTHS.iter().position(|month| month.as_bytes() == &text[4..7])? as i64 + 1;
-    let (day, year) = (two(1)?, two(8)? * 100 + two(10)?);
-    let (hour, minute, second) = (two(13)?, two(16)?, two(19)?);
-    let (zone_hours, zone_minutes) = (two(23)?, two(25)?);
-    // A second may be the 60th: a leap second.
-    if day == 0 || day > days_in_month(year, month) || hour > 23 || minute > 59 || second > 60 || zone_minutes > 59 {
-        return None;
-    }
-    let zone_s = (zone_hours * 60 + zone_minutes) * 60;
-    let zone_s = match text[22] {
-        b'+' => zone_s,
-        b'-' => -zone_s,
-        _ => return None,
-    };
-    let local_s = ((days_from_civil(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;
-    Some((local_s - zone_s, zone_s as i32))
-}
-
-/// The date of a log's line, `[01/Aug/1995:06:00:00 +0000]`, of so many seconds since 1970 in UTC.
-pub fn date(time_s: i64) -> String {
-    let (days, second) = (time_s.div_euclid(86_400), time_s.rem_euclid(86_400));
-    let (year, month, day) = civil_from_days(days);
-    let (month, hour, minute, second) = (MONTHS[month as usize - 1], second / 3600, second / 60 % 60, second % 60);
-    format!("[{day:02}/{month}/{year:04}:{hour:02}:{minute:02}:{second:02} +0000]")
-}
-
-/// The day that `1995-08-01` writes, in days since 1970-01-01.
-pub(super) fn day(date: &str) -> Option<i64> {
-    let parts: Option<Vec<i64>> = date.split('-').map(|part| part.parse().ok()).collect();
-    let [year, month, day] = parts?[..] else { return None };
-    let exists = (1..=12).contains(&month) && day >= 1 && day <= days_in_month(year, month);
-    exists.then(|| days_from_civil(year, month, day))
-}
-
-fn days_in_month(year: i64, month: i64) -> i64 {
-    match month {
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// Days from 1970-01-01 to this day of the Gregorian calendar (Hinnant, "chrono-compatible low-level date
-/// algorithms": years begin in March, so that the leap day is the last).
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
-}
-
-/// The day of the Gregorian calendar that is so many days after 1970-01-01: year, month, day (Hinnant, as above).
-pub(super) fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, month, day_of_year - (153 * shifted_month + 2) / 5 + 1)
+    let [b'[', inner @ .., b']'] = text.first_chunk::<TIME_LENGTH>()? else { return None };
+    let stamp = calendar::common(inner)?;
+    Some((stamp.time_us.div_euclid(SECOND_US), stamp.zone_s?))
 }

@@ -1,0 +1,61 @@
+//! One request of a log.
+
+use super::calendar::SECOND_US;
+use super::method::Method;
+
+/// What says that a log does not say.
+pub(super) const UNKNOWN: u64 = u64::MAX;
+/// What says that no server is named.
+pub(super) const NO_SERVER: u32 = u32::MAX;
+
+/// One request of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// When it came: microseconds since 1970-01-01 in UTC, the begin of the step within which it did.
+    pub time_us: i64,
+    /// Bytes of the reply, of its body where the format says that alone; 0 where the log has `-`.
+    pub bytes: u64,
+    pub(super) response_us: u64,
+    pub(super) at_server_us: u64,
+    pub(super) queue_us: u64,
+    /// Who asked: an index into [`Log::hosts`](super::Log::hosts).
+    pub client: u32,
+    /// What for: an index into [`Log::paths`](super::Log::paths).
+    pub object: u32,
+    pub(super) server: u32,
+    /// Status of the reply; 0 where there was none.
+    pub status: u16,
+    /// What was to be done.
+    pub method: Method,
+}
+
+impl Entry {
+    /// In which second it came: since 1970-01-01 in UTC.
+    pub fn time_s(&self) -> i64 {
+        self.time_us.div_euclid(SECOND_US)
+    }
+
+    /// How long it took (s), by the log: of a proxy in all, waiting and transfer included.
+    pub fn response_s(&self) -> Option<f64> {
+        seconds(self.response_us)
+    }
+
+    /// How long it was at the server that served it (s), by the log. What this holds is the format's affair.
+    pub fn at_server_s(&self) -> Option<f64> {
+        seconds(self.at_server_us)
+    }
+
+    /// How long it waited for a server in the proxy's queues (s), by the log.
+    pub fn queue_s(&self) -> Option<f64> {
+        seconds(self.queue_us)
+    }
+
+    /// Which server served it: an index into [`Log::servers`](super::Log::servers).
+    pub fn server(&self) -> Option<u32> {
+        (self.server != NO_SERVER).then_some(self.server)
+    }
+}
+
+fn seconds(us: u64) -> Option<f64> {
+    (us != UNKNOWN).then(|| us as f64 / 1e6)
+}
