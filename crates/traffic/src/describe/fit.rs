@@ -27,8 +27,6 @@ use crate::recorded::log::Log;
 const COLUMNS: usize = 80;
 /// A value that makes such a part of all is written as a part of its own, where any is large enough to.
 const OFTEN: f64 = 0.05;
-/// Popularity with a smaller exponent of Zipf's law is as good as even: no cache and no balance hangs on it.
-const ZIPF_LEAST: f64 = 0.1;
 /// A smaller share of replies without a body moves no mean.
 const WITHOUT_BODY_LEAST: f64 = 0.005;
 /// The utilisation that the server which is written down is given at the profile's peak.
@@ -66,6 +64,9 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
     let good = |status: u16| (1..400).contains(&status);
     let kept = || log.entries().iter().filter(|entry| good(entry.status));
     let failed = log.requests() - kept().count();
+    let unanswered = log.entries().iter().filter(|entry| entry.status == 0).count();
+    let without_reply =
+        if unanswered == 0 { String::new() } else { format!(", {unanswered} without any reply among them") };
     let mut counts = vec![0u64; log.paths().len()];
     kept().for_each(|entry| counts[entry.object as usize] += 1);
     let popularity = Popularity::of(counts);
@@ -77,7 +78,7 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
     largest.retain(|size| *size > 0.0);
     let mut remarks = Vec::new();
     if failed > 0 {
-        remarks.push(format!("{failed} requests with a status of 400 or more, or without a reply, are left out."));
+        remarks.push(format!("{failed} requests with a status of 400 or more are left out{without_reply}."));
     }
     if let Some(zipf) = &popularity.zipf {
         remarks.push(format!(
@@ -91,14 +92,12 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
             popularity.once * 100.0
         ));
     }
-    let zipf = popularity.zipf.as_ref().map(|zipf| zipf.s).filter(|exponent| *exponent >= ZIPF_LEAST);
+    let zipf = popularity.exponent();
     let none = "there is no line with documents(...) beside the law of sizes.";
     if popularity.zipf.is_none() {
         remarks.push(format!("Popularity has no law, so {none}"));
     } else if zipf.is_none() {
-        remarks.push(format!(
-            "An exponent below {ZIPF_LEAST} says that no document is much more popular than others, so {none}"
-        ));
+        remarks.push(format!("No document is much more popular than others, so {none}"));
     }
     let step = match log.resolution_s() {
         1.0 => "whole seconds".into(),

@@ -106,6 +106,23 @@ fn the_server_to_begin_with_is_not_overloaded_at_the_peak() {
     }
 }
 
+/// A single HEAD makes no mixture, and documents that are all as popular no line of documents: both are said.
+#[test]
+fn what_says_nothing_is_not_written() {
+    let mut stream = Stream::new(1, "fit", "even");
+    let law = Law::parse("exponential(mean = 5 kB)", Dimension::Size).unwrap();
+    let text: String = (0..4000)
+        .map(|n| {
+            line(n, &format!("/{}", stream.below(40)), if n == 7 { 0 } else { law.sample(&mut stream) as u64 + 1 })
+        })
+        .collect();
+    let workload = fit::of_log(&read(text).unwrap(), "access.log").unwrap();
+    assert!(!value(&workload, "size").contains("mix") && !workload.contains("documents(n"), "{workload}");
+    let said = workload.replace("\n# ", " ");
+    assert!(said.contains("1 of 4000 replies had no body: too few to be written."), "{workload}");
+    assert!(said.contains("No document is much more popular than others"), "{workload}");
+}
+
 /// Empty replies are a part of their own: the mean request is that of the log, to what the law itself is off; the documents
 /// that are offered beside it have the log's mean.
 #[test]
@@ -114,7 +131,11 @@ fn replies_without_a_body_are_kept() {
     let law = Law::parse("exponential(mean = 5 kB)", Dimension::Size).unwrap();
     let text: String = (0..4000)
         .map(|n| {
-            line(n, &format!("/{}", stream.below(40)), if n % 5 < 2 { 0 } else { law.sample(&mut stream) as u64 + 1 })
+            line(
+                n,
+                &format!("/{}", (40.0 * stream.uniform().powi(3)) as u32),
+                if n % 5 < 2 { 0 } else { law.sample(&mut stream) as u64 + 1 },
+            )
         })
         .collect();
     let log = read(text).unwrap();

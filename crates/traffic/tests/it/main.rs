@@ -17,6 +17,7 @@ mod plan;
 mod profile;
 mod replay;
 mod script;
+mod served;
 mod site;
 mod site_folder;
 mod specweb;
