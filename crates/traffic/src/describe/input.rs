@@ -16,6 +16,7 @@ const HEAD: usize = 1 << 14;
 
 /// What was read.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a program has one of them, or as many as files were named")]
 pub enum Input {
     /// An access log.
     Log(Log),

@@ -62,7 +62,8 @@ fn no_good_line() {
     let error = read("\nOnce upon a time\nthere was no log\n").unwrap_err().to_string();
     assert_eq!(
         error,
-        "access.log: none of 2 lines is in a format that is known (--format names one, or says it); as Common Log Format; \
+        "access.log: none of 2 lines is in a log format that is known (docs/log-formats.md; `sojourn traffic` takes one by \
+         --format); as Common Log Format; \
          line 2 has no [dd/Mon/yyyy:hh:mm:ss +zzzz]: `Once upon a time`"
     );
 }

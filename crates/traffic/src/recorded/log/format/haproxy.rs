@@ -90,7 +90,8 @@ impl Times {
 fn request(rest: &[u8]) -> Result<&[u8], Fault> {
     let begin = memchr(b'"', rest).ok_or(Fault::Request)? + 1;
     let headers = rest[..begin - 1].trim_ascii_end();
-    if !headers.is_empty() && !(headers.starts_with(b"{") && headers.ends_with(b"}")) {
+    let are_headers = headers.is_empty() || headers.starts_with(b"{") && headers.ends_with(b"}");
+    if !are_headers {
         return Err(Fault::Shape);
     }
     let end = memchr(b'"', &rest[begin..]).map_or(rest.len(), |end| begin + end);

@@ -13,13 +13,15 @@ use super::super::record::{Fields, Record, Role};
 /// A compiled format string.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Template {
-    /// A field behind the text that stands before it.
-    pieces: Vec<(Box<[u8]>, Role)>,
+    pieces: Vec<Piece>,
     /// The text behind the last field.
     tail: Box<[u8]>,
     /// Whether fields may follow that are not known: of formats that grow.
     is_open: bool,
 }
+
+/// A field behind the text that stands before it.
+type Piece = (Box<[u8]>, Role);
 
 /// What stands in a format string.
 pub(super) enum Part {
@@ -35,7 +37,7 @@ impl Template {
     /// # Errors
     /// Where two fields that are read have nothing between them, or an instant or a request is missing.
     pub(super) fn new(parts: impl IntoIterator<Item = Part>) -> Result<Template, &'static str> {
-        let (mut pieces, mut text): (Vec<(Box<[u8]>, Role)>, Vec<u8>) = (Vec::new(), Vec::new());
+        let (mut pieces, mut text) = (Vec::<Piece>::new(), Vec::new());
         for part in parts {
             match part {
                 Part::Text(more) => text.extend(more),
@@ -49,8 +51,8 @@ impl Template {
         if !(has(Role::Instant) || has(Role::Day) && has(Role::TimeOfDay)) {
             return Err("there is no field that says when a request came");
         }
-        let has_request = has(Role::Request) || has(Role::RequestOfUrl);
-        if !has_request && !(has(Role::Method) && has(Role::Path)) {
+        let has_request = has(Role::Request) || has(Role::RequestOfUrl) || has(Role::Method) && has(Role::Path);
+        if !has_request {
             return Err("there is no field with the request, and not both of its method and its path");
         }
         while text.last() == Some(&b'\n') {
@@ -85,10 +87,8 @@ impl Template {
             rest = &rest[length..];
         }
         let rest = rest.strip_prefix(&*self.tail).ok_or(Fault::Shape)?;
-        if !rest.is_empty() && !(self.is_open && rest[0] == b' ') {
-            return Err(Fault::Extra);
-        }
-        fields.finish()
+        let is_over = rest.is_empty() || self.is_open && rest[0] == b' ';
+        if is_over { fields.finish() } else { Err(Fault::Extra) }
     }
 
     /// How long the last field is: the line has nothing behind it but, of a list, what was tried besides.
