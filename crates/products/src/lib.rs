@@ -1,11 +1,13 @@
-//! The balancers that people run: what their configurations say of who serves a request.
+//! The balancers that people run, HAProxy, nginx and Envoy: what their configurations say of who serves a request, and an
+//! experiment of it.
 //!
 //! A configuration is read into [`Pool`]s: a rule, its servers with weights and limits, and [`Note`]s, each with its file and
 //! line, of all that was read and cannot be said in a pool. Nothing is left out in silence. Files are read by hand-written
 //! readers of each product's own grammar, with bounds: a file is refused in one line that says where, or read.
 //! The price: a directive that a later version of a product brings is a note until it is written here.
 //!
-//! [`haproxy`] reads `haproxy.cfg` (HAProxy's configuration manual, sections 2 to 5; `src/cfgparse*.c` of HAProxy 2.6).
+//! [`haproxy`] reads `haproxy.cfg` (HAProxy's configuration manual, sections 2 to 5; `src/cfgparse*.c` of HAProxy 2.6), [`nginx`]
+//! reads `nginx.conf` and what it includes, [`envoy`] a bootstrap in YAML or JSON.
 //!
 //! ```
 //! use sojourn_products::haproxy;
@@ -20,13 +22,20 @@
 //! # Ok::<(), sojourn_products::ImportError>(())
 //! ```
 
+pub mod envoy;
+mod experiment;
 pub mod haproxy;
+pub mod nginx;
 mod note;
+mod policy;
 mod pool;
+mod product;
 mod version;
 
+pub use experiment::{Assumptions, Import};
 pub use note::{FileLine, ImportError, Note, Notes, Reading};
-pub use pool::{Configuration, HashKey, Pool, PoolServer, Rule, Standing, WhenFull};
+pub use pool::{Configuration, HashKey, Pool, PoolServer, Rule, Standing, Timeout, WhenFull};
+pub use product::{PRODUCTS, Product};
 pub use version::Version;
 
 /// The README's example, tested with those above.

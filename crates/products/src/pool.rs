@@ -28,14 +28,23 @@ pub struct Pool {
     pub servers: Vec<PoolServer>,
     /// What becomes of a request where each server has as many as it may have.
     pub when_full: WhenFull,
-    /// How long the product waits for a server's answer, and where that is said. None where it waits for ever.
-    pub timeout: Option<(Span, FileLine)>,
+    /// How long the product waits for a server's answer. None where it waits for ever.
+    pub timeout: Option<Timeout>,
     /// Processes that choose without knowing what the others have chosen; none where the file does not say how many.
     pub workers: Option<u32>,
     /// What was read of it and is not said above.
     pub notes: Notes,
     /// The same of what it inherits from, such as `defaults`.
     pub inherited: Arc<Notes>,
+}
+
+/// How long a server's answer is waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timeout {
+    /// How long.
+    pub span: Span,
+    /// Where it is said; none where the product's default counts.
+    pub said: Option<FileLine>,
 }
 
 /// How a server is chosen.
@@ -49,6 +58,8 @@ pub struct Rule {
     pub key: Option<HashKey>,
     /// Whether a hash keeps nearly all keys at their servers when one leaves.
     pub is_consistent: bool,
+    /// Whether the hash is mixed once more, so that keys near each other spread.
+    pub is_mixed: bool,
 }
 
 /// What is hashed.

@@ -22,6 +22,7 @@ mod doctor;
 mod exit;
 mod experiment;
 mod gateway;
+mod import;
 mod interrupt;
 mod listen;
 mod load;
@@ -71,6 +72,8 @@ enum Verb {
     Policies(policies::Arguments),
     /// Answer a single queue in Kendall's notation, e.g. 'M/G/1-PS'
     Queue(queue::Arguments),
+    /// Make an experiment of the configuration of HAProxy, nginx or Envoy
+    Import(Box<import::Arguments>),
     /// Make or understand input
     Traffic(traffic::Arguments),
     /// Serve: a site, or /bytes/N and /work whose service is emulated or real
@@ -128,6 +131,7 @@ fn main() -> ExitCode {
         Verb::Agent(arguments) => agent::agent(&arguments),
         Verb::Policies(arguments) => policies::policies(&arguments),
         Verb::Queue(arguments) => queue::queue(&arguments),
+        Verb::Import(arguments) => import::import(&arguments),
         Verb::Traffic(arguments) => traffic::traffic(&arguments),
         Verb::Node(arguments) => node::node(&arguments),
         Verb::Gateway(arguments) => gateway::serve(&arguments),

@@ -24,7 +24,7 @@ const KNOWN: [&str; 11] = [
 /// The rule of a backend that says none.
 pub(super) fn default_rule(version: Version) -> Rule {
     let name = if version >= RANDOM_BY_DEFAULT { "default" } else { "roundrobin" };
-    Rule { name: name.into(), said: None, key: None, is_consistent: false }
+    Rule { name: name.into(), said: None, key: None, is_consistent: false, is_mixed: false }
 }
 
 /// The rule that the words after `balance` say.
@@ -33,7 +33,7 @@ pub(super) fn default_rule(version: Version) -> Rule {
 /// What would be right.
 pub(super) fn rule(words: &[String]) -> Result<Rule, String> {
     let word = words.first().map_or("", String::as_str);
-    let plain = |name: &str| Rule { name: name.into(), said: None, key: None, is_consistent: false };
+    let plain = |name: &str| Rule { name: name.into(), said: None, key: None, is_consistent: false, is_mixed: false };
     let hashed = |name: &str, key: HashKey| Rule { key: Some(key), ..plain(name) };
     let needs = |what: &str| match words.get(1) {
         Some(_) => Ok(()),
@@ -68,15 +68,27 @@ fn draws(rest: &str) -> Result<u32, String> {
     draws.ok_or_else(|| "the number of draws of `random` is a whole number of at least 1, e.g. `random(2)`".into())
 }
 
-/// Whether the words after `hash-type` say that keys stay with their servers.
+/// Whether the words after `hash-type` say that keys stay with their servers, and that hashes are mixed once more.
 ///
 /// # Errors
 /// What would be right.
-pub(super) fn is_consistent(words: &[String]) -> Result<bool, String> {
-    match words.first().map(String::as_str) {
-        Some("consistent") => Ok(true),
-        Some("map-based" | "avalanche") => Ok(false),
-        Some(other) => Err(unknown("hash-type", &crate::note::cut(other), ["map-based", "consistent"])),
-        None => Err("`hash-type` is map-based or consistent".into()),
+pub(super) fn hash_type(words: &[String]) -> Result<(bool, bool), String> {
+    let word = |at: usize| words.get(at).map(String::as_str);
+    let is_consistent = match word(0) {
+        Some("consistent") => true,
+        Some("map-based") => false,
+        Some(other) => return Err(unknown("hash-type", &crate::note::cut(other), ["map-based", "consistent"])),
+        None => return Err("`hash-type` is map-based or consistent".into()),
+    };
+    match (word(1), word(2)) {
+        (None, _) => Ok((is_consistent, is_consistent)),
+        (Some("sdbm" | "djb2" | "wt6" | "crc32" | "none"), None) => Ok((is_consistent, false)),
+        (Some("sdbm" | "djb2" | "wt6" | "crc32" | "none"), Some("avalanche")) => Ok((is_consistent, true)),
+        (Some("sdbm" | "djb2" | "wt6" | "crc32" | "none"), Some(other)) => {
+            Err(unknown("modifier of hash-type", &crate::note::cut(other), ["avalanche"]))
+        }
+        (Some(other), _) => {
+            Err(unknown("function of hash-type", &crate::note::cut(other), ["sdbm", "djb2", "wt6", "crc32"]))
+        }
     }
 }

@@ -44,7 +44,8 @@ impl ProxyKind {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Settings {
     pub(super) rule: Option<Rule>,
-    pub(super) is_consistent: bool,
+    /// Whether hashes are consistent, and mixed.
+    pub(super) hash_type: (bool, bool),
     pub(super) server_timeout: Option<(Span, FileLine)>,
     pub(super) servers: ServerSettings,
     pub(super) is_disabled: bool,
@@ -155,7 +156,7 @@ impl Settings {
                 }
                 self.rule = Some(Rule { said: Some(at.clone()), ..rule });
             }
-            "hash-type" => self.is_consistent = balance::is_consistent(rest).map_err(refused)?,
+            "hash-type" => self.hash_type = balance::hash_type(rest).map_err(refused)?,
             "timeout" => self.timeout(rest, at, notes)?,
             "default-server" => self.servers.read(rest, at, notes)?,
             "disabled" => self.is_disabled = true,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::note::{FileLine, ImportError, Notes, Reading, cut};
-use crate::pool::{Configuration, Pool, WhenFull};
+use crate::pool::{Configuration, Pool, Timeout, WhenFull};
 use crate::version::Version;
 
 use super::balance::default_rule;
@@ -247,14 +247,14 @@ fn pool(proxy: Proxy, version: Version, uses: &HashMap<String, Vec<(FileLine, St
         notes.add(line, Reading::LeftOut, text);
     }
     let mut rule = settings.rule.unwrap_or_else(|| default_rule(version));
-    rule.is_consistent = settings.is_consistent;
+    (rule.is_consistent, rule.is_mixed) = settings.hash_type;
     Ok(Pool {
         name,
         at,
         rule,
         servers,
         when_full: WhenFull::Waits,
-        timeout: settings.server_timeout,
+        timeout: settings.server_timeout.map(|(span, at)| Timeout { span, said: Some(at) }),
         workers: Some(1),
         notes,
         inherited: inherited.unwrap_or_default(),

@@ -37,8 +37,8 @@ fn debians_file_with_four_servers_is_read() {
     let expected: Vec<_> = [1, 2, 3, 4].map(|n| (format!("app{n}"), format!("10.0.0.1{n}:8080"))).into();
     assert_eq!(servers, expected.iter().map(|(name, address)| (name.as_str(), address.as_str())).collect::<Vec<_>>());
     assert!(app.serving().all(|server| server.weight == 1 && server.at_most.is_none()) && app.serving().count() == 4);
-    let (timeout, at) = app.timeout.clone().unwrap();
-    assert_eq!((timeout, at.to_string()), (Span(50_000_000_000), "debian.cfg:22".into()));
+    let timeout = app.timeout.clone().unwrap();
+    assert_eq!((timeout.span, timeout.said.unwrap().to_string()), (Span(50_000_000_000), "debian.cfg:22".into()));
     assert_eq!(notes(app, Reading::NotUnderstood), [""; 0]);
     assert!(configuration.notes.kept.is_empty(), "{:?}", configuration.notes.kept);
     let led = notes(app, Reading::LeftOut);
@@ -53,7 +53,7 @@ fn sections_inherit_from_defaults_by_name_or_by_place() {
 
     let pages = pool(&configuration, "pages");
     assert_eq!(pages.rule.name, "leastconn");
-    assert_eq!(pages.timeout.as_ref().unwrap().0, Span(20_000_000_000), "of the nearer defaults");
+    assert_eq!(pages.timeout.as_ref().unwrap().span, Span(20_000_000_000), "of the nearer defaults");
     let of = |name: &str| pages.servers.iter().find(|server| server.name == name).unwrap();
     assert_eq!(
         (of("page-1").weight, of("page-1").at_most, of("page-1").address.as_str()),
@@ -75,7 +75,7 @@ fn sections_inherit_from_defaults_by_name_or_by_place() {
     assert_eq!((rule.name.as_str(), rule.key, rule.is_consistent), ("uri", Some(HashKey::Path), true));
     assert_eq!(servers.iter().map(|server| server.name.as_str()).collect::<Vec<_>>(), ["pic1", "pic2", "pic3"]);
     assert_eq!((servers[0].address.as_str(), servers[0].at_most), ("pictures.example:80", None), "names are kept");
-    assert_eq!(pictures.timeout.as_ref().unwrap().0, Span(60_000_000_000));
+    assert_eq!(pictures.timeout.as_ref().unwrap().span, Span(60_000_000_000));
 
     let jobs = pool(&configuration, "jobs");
     assert_eq!((jobs.rule.name.as_str(), jobs.servers[0].at_most), ("random(2)", Some(4)));
@@ -91,7 +91,7 @@ fn conditions_quotes_and_variables_are_haproxys() {
     let app = pool(&configuration, "app");
     let servers: Vec<_> = app.servers.iter().map(|server| (server.name.as_str(), server.weight)).collect();
     assert_eq!(servers, [("small1", 3), ("small2", 1)]);
-    assert_eq!(app.timeout.as_ref().unwrap().0, Span(25_000_000_000));
+    assert_eq!(app.timeout.as_ref().unwrap().span, Span(25_000_000_000));
     let unknown = notes(app, Reading::LeftOut);
     assert!(
         unknown.iter().any(|note| note.contains("conditions.cfg:20: whether `.if feature(OPENSSL)`")),

@@ -77,3 +77,21 @@ fn mutate(lines: &mut Vec<String>, words: &[&str], draw: &mut Stream) {
         }
     }
 }
+
+/// What nginx itself says of a file: none where it is valid.
+pub(crate) fn nginx_refuses(path: &Path) -> Option<String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let globals = format!("error_log stderr; pid {}/pid;", folder.path().display());
+    let mut command = Command::new("nginx");
+    command.arg("-t").arg("-c").arg(path).arg("-p").arg(folder.path()).args(["-g", &globals]);
+    let output = command.output().expect("nginx runs");
+    (!output.status.success()).then(|| String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// What Envoy itself says of a file: none where it is valid. `SOJOURN_ENVOY` names the program.
+pub(crate) fn envoy_refuses(path: &Path) -> Option<String> {
+    let program = std::env::var_os("SOJOURN_ENVOY").expect("SOJOURN_ENVOY names Envoy's program");
+    let output = Command::new(program).args(["--mode", "validate", "-l", "warn", "-c"]).arg(path).output();
+    let output = output.expect("envoy runs");
+    (!output.status.success()).then(|| String::from_utf8_lossy(&output.stderr).into_owned())
+}

@@ -1,7 +1,10 @@
 //! Configurations of the products are read as the products read them, with the products themselves as judges.
 
+mod envoy;
+mod experiment;
 mod fuzz;
 mod haproxy;
 mod judge;
+mod nginx;
 #[path = "../../../part/tests/it/skip.rs"]
 mod skip;

@@ -107,6 +107,34 @@ fn the_guide_to_comparing_dispatchers_works() {
     assert!(folder.path().join("out/replications.csv").exists());
 }
 
+/// All blocks of the guide, as one who types them would run them; what it shows of the experiment is what is written.
+#[test]
+fn the_guide_to_simulating_haproxy_works() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(root().join("docs/guides/simulate-your-haproxy.md")).unwrap();
+    // Roughly, and without the one server more.
+    let quick = "sojourn run app.toml --set servers=4 --set 'run.precision=20% at 95% of mean'\n";
+    let script = blocks(&text, "sh").concat().replace("sojourn run app.toml\n", quick);
+    let path = format!("{}:{}", Path::new(PROGRAM).parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let mut bash = Command::new("bash");
+    bash.args(["-c", &format!("set -eu -o pipefail\n{script}")]).env("PATH", path).env("COLUMNS", "1000");
+    let output = bash.current_dir(folder.path()).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{told}\n{}", stderr(&output));
+    for file in ["app.toml", "nginx.toml", "envoy.toml"] {
+        assert!(
+            stderr(&output).contains(&format!("wrote {file}")) || told.contains(&format!("wrote {file}")),
+            "{told}"
+        );
+    }
+    let written = fs::read_to_string(folder.path().join("app.toml")).unwrap();
+    let shown = blocks(&text, "toml")[0];
+    let missing: Vec<&str> = shown.lines().filter(|line| !written.lines().any(|other| other == *line)).collect();
+    assert!(missing.is_empty() && shown.lines().count() > 20, "{missing:?} in\n{written}");
+    let notes = blocks(&text, "text").into_iter().find(|block| block.contains("is not understood")).unwrap();
+    assert!(notes.lines().all(|line| written.contains(line)), "{notes}\n{written}");
+}
+
 #[test]
 fn the_guide_to_measuring_a_server_predicts() {
     let folder = tempfile::tempdir().unwrap();

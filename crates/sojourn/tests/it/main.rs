@@ -23,6 +23,7 @@ mod full;
 mod gateway;
 mod hostile_reports;
 mod hurst;
+mod importing;
 mod imports;
 mod inputs;
 mod live_faults;

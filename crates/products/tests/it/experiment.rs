@@ -1,0 +1,203 @@
+//! What becomes of a pool: every line that was read, assumed or left out stands in the text.
+
+use std::path::Path;
+
+use sojourn_dispatch::Catalogue;
+use sojourn_products::{Assumptions, Configuration, Import, Product, Version, haproxy};
+use sojourn_stats::{Dimension, Law};
+
+use crate::judge::{configuration, configurations};
+
+/// The experiment of a configuration's pool.
+fn experiment(product: Product, configuration: &Configuration, backend: Option<&str>) -> String {
+    let assumptions = Assumptions::default();
+    let import = Import {
+        product,
+        is_said: false,
+        version: None,
+        configuration,
+        command: "sojourn import FILE",
+        assumptions: &assumptions,
+    };
+    import.experiment(import.pool(backend).unwrap()).unwrap()
+}
+
+fn of_text(text: &str) -> String {
+    let product = Product::of_text(text).expect("it is known by its content");
+    let files = [("file.cfg".to_owned(), text.to_owned())];
+    let configuration = product.read(&files, haproxy::NEWEST_MEASURED, &|_| None).unwrap();
+    experiment(product, &configuration, None)
+}
+
+fn of_file(product: Product, name: &str, backend: &str) -> String {
+    let path = configurations(product.name()).join(name);
+    let text = configuration(product.name(), name);
+    assert_eq!(Product::of_text(&text), Some(product), "{name}");
+    let files = [(path.display().to_string(), text)];
+    let configuration = product.read(&files, haproxy::NEWEST_MEASURED, &|_| None).unwrap();
+    let folder = configurations(product.name()).display().to_string() + "/";
+    experiment(product, &configuration, Some(backend)).replace(&folder, "")
+}
+
+fn has(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+}
+
+#[test]
+fn each_line_says_where_it_comes_from() {
+    let text = of_file(Product::Haproxy, "debian.cfg", "app");
+    has(
+        &text,
+        &[
+            "name = \"app behind HAProxy\"\n",
+            "Version 2.6, the newest that is measured",
+            "arrivals = \"exponential(rate = 140 /s)\"",
+            "# Server 1: app1, 10.0.0.11:8080 (debian.cfg:31)\n",
+            "policy = \"haproxy(2.6, roundrobin)\"   # debian.cfg:29\n",
+            "targets = { servers = 4 }\n",
+            "timeout = \"50 s\"   # debian.cfg:22\n",
+            "policy = [\"haproxy(2.6, roundrobin)\", \"haproxy(2.6, leastconn)\", \"haproxy(2.6, random(2))\"]\n",
+            "servers = [4, 5]\n",
+            "# debian.cfg:30: option httpchk: ",
+            "# Passed over, as it concerns neither",
+        ],
+    );
+    assert!(!text.contains("Not understood"), "{text}");
+}
+
+#[test]
+fn limits_weights_and_workers_are_those_of_the_product() {
+    let text = of_file(Product::Haproxy, "shop.cfg", "pages");
+    has(
+        &text,
+        &[
+            "targets = { servers = 3, weights = [100, 50, 50] }\n",
+            "discipline = \"limited-ps\"\nhelpers = 40\n",
+            "# Not understood, and so not in this experiment:\n# shop.cfg:39: \"stick-table\" is not understood\n",
+            "server sorry of this backend: it serves only when others are down",
+            "Others: `pictures` (",
+        ],
+    );
+    assert!(!text.contains("servers = [3, 4]"), "weights are of three");
+    let text = of_file(Product::Haproxy, "shop.cfg", "pictures");
+    has(&text, &["policy = \"haproxy(2.6, uri, avalanche = true)\"", "size = \"documents(n = 1000"]);
+
+    let text = of_file(Product::Nginx, "nginx.conf", "app");
+    has(
+        &text,
+        &["limit = { connections = 32, return = 31 }", "policy = \"nginx(least_conn)\"   # conf.d/app.conf:2\n"],
+    );
+    assert!(!text.contains("dispatchers"), "a zone counts for all workers");
+    let text = of_file(Product::Nginx, "nginx.conf", "turns");
+    has(&text, &["dispatchers = 2 ", "weights = [5, 1, 1]"]);
+    let text = of_file(Product::Nginx, "nginx.conf", "sticky_by_ip");
+    has(&text, &["policy = \"nginx(ip_hash)\"", "clients = 1000", "addresses = "]);
+
+    let text = of_file(Product::Envoy, "front.yaml", "pages");
+    has(&text, &["policy = \"envoy(least-request, choices = 3, bias = 1.5)\"", "weights = [2, 2, 1]"]);
+    assert!(!text.contains("[client]"), "the first route waits for ever");
+}
+
+/// What the policies do not have is named by the nearest, with a sentence that says how it differs.
+#[test]
+fn the_nearest_policy_is_said_to_be_one() {
+    let backend = |lines: &str| of_text(&format!("backend app\n{lines} server a 10.0.0.1:80\n server b 10.0.0.2:80\n"));
+    for (lines, policy, differs) in [
+        (" balance static-rr\n", "haproxy(2.6, roundrobin)", "in another order"),
+        (" balance source\n", "address-hash", "map-based"),
+        (" balance source\n hash-type consistent\n", "haproxy(2.6, source, avalanche = true)", ""),
+        (" balance source\n hash-type consistent sdbm\n", "haproxy(2.6, source)", ""),
+        (" balance uri\n", "path-hash(points = 1000)", "map-based"),
+        (
+            " balance hdr(host)\n hash-type consistent djb2\n",
+            "haproxy(2.6, uri, avalanche = true)",
+            "stand for what is hashed",
+        ),
+        (" balance random(3)\n", "haproxy(2.6, random(3))", ""),
+        (" balance first\n", "haproxy(2.6, first)", ""),
+    ] {
+        let text = backend(lines);
+        has(&text, &[&format!("policy = \"{policy}\""), differs]);
+        Catalogue::default().check(policy).unwrap();
+    }
+}
+
+/// Texts that a file has and a line of comment or a quoted text may not.
+#[test]
+fn hostile_names_stay_inside_their_lines() {
+    let text =
+        of_text("backend a\\x22\\x0a[run]\\x5c\n server s1 \\x0a\\x1b[31m:80\n nonsense\\x0d\\x0aseed\\x20=\\x202\n");
+    for line in text.lines() {
+        assert!(!line.starts_with("seed = 2") && !line.chars().any(char::is_control), "{line:?}");
+    }
+    assert_eq!(text.matches("\n[run]\n").count(), 1, "{text}");
+    has(&text, &["name = \"a\\\" [run]\\\\ behind HAProxy\"\n"]);
+}
+
+#[test]
+fn what_cannot_become_an_experiment_is_refused() {
+    let assumptions = Assumptions {
+        rate_per_s: Some(250.0),
+        service: Some(("constant(2 ms)".into(), Law::parse("constant(2 ms)", Dimension::Time).unwrap())),
+        cores: Some(4),
+    };
+    let read_as = |text: &str, version| haproxy::read(&[("h.cfg".into(), text.into())], version, &|_| None).unwrap();
+    let read = |text: &str| read_as(text, haproxy::NEWEST_MEASURED);
+    let import = |configuration: &Configuration, version: Option<Version>, backend: Option<&str>| {
+        let import = Import {
+            product: Product::Haproxy,
+            is_said: true,
+            version,
+            configuration,
+            command: "sojourn import h.cfg",
+            assumptions: &assumptions,
+        };
+        import.pool(backend).and_then(|pool| import.experiment(pool))
+    };
+    let refused = |text: &str, version, backend| import(&read(text), version, backend).unwrap_err().to_string();
+    assert!(
+        refused("backend app\n server a 10.0.0.1:80 disabled\n", None, None)
+            .contains("h.cfg:1: no server of backend `app`")
+    );
+    assert!(refused("frontend app\n", None, None).contains("no backend of this configuration of HAProxy has servers"));
+    let two = "backend app\n server a 10.0.0.1:80\nbackend other\n server a 10.0.0.1:80\n server b 10.0.0.1:81\n";
+    assert!(refused(two, None, Some("ap")).contains("unknown backend `ap`; did you mean `app`?"));
+    let old = refused("backend app\n balance leastconn\n server a 10.0.0.1:80\n", Some(Version::new(1, 8)), None);
+    assert!(old.starts_with("h.cfg:2: ") && old.contains("2.4 is the nearest"), "{old}");
+    let newer = Version::new(3, 3);
+    let text = import(&read_as(two, newer), Some(newer), None).unwrap();
+    has(
+        &text,
+        &[
+            "name = \"other behind HAProxy\"",
+            "policy = \"haproxy(3.3, default)\"   # HAProxy's default: nothing is said",
+            "arrivals = \"exponential(rate = 250 /s)\"   # --rate",
+            "demand = \"constant(2 ms)\"\n",
+            "cores = 4   # --cores\n",
+        ],
+    );
+    let three =
+        Product::Nginx
+            .read(&[("a".into(), String::new()), ("b".into(), String::new())], Version::new(1, 22), &|_| None);
+    assert_eq!(three.unwrap_err().to_string(), "b: nginx is read from the main file, which includes the others");
+}
+
+#[test]
+fn a_product_is_known_by_its_content() {
+    for (text, product) in [
+        ("# static_resources\nglobal\n daemon\n", Some(Product::Haproxy)),
+        ("\tlisten app\n", Some(Product::Haproxy)),
+        ("events {}\nhttp {\n upstream backend { server a; }\n}\n", Some(Product::Nginx)),
+        ("user www;\nstream{\n}\n", Some(Product::Nginx)),
+        ("{\"staticResources\": {}}", Some(Product::Envoy)),
+        ("{ \"admin\": {}, \"static_resources\": {} }", Some(Product::Envoy)),
+        ("admin: {}\nstatic_resources:\n", Some(Product::Envoy)),
+        ("", None),
+        ("name = \"an experiment\"\n", None),
+        (&std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap(), None),
+    ] {
+        assert_eq!(Product::of_text(text), product, "{text}");
+    }
+}
