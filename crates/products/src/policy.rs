@@ -1,7 +1,7 @@
 //! The policy of an experiment that stands for a product's rule.
 //!
-//! Where `sojourn_dispatch` has the rule itself, it is named by product and version. Where it has not, the nearest is named, and a
-//! sentence says how it differs.
+//! Where `sojourn_dispatch` has the rule itself, it is named by product and version. Where it has not, the nearest is named, and
+//! a sentence says how it differs.
 
 use sojourn_dispatch::Catalogue;
 

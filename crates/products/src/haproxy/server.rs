@@ -20,8 +20,6 @@ pub(super) struct ServerSettings {
     at_most: Option<u32>,
     is_backup: bool,
     is_disabled: bool,
-    /// Whether health checks find it down.
-    pub(super) is_checked: bool,
 }
 
 /// Words that have no argument and do not matter here.
@@ -153,8 +151,7 @@ impl ServerSettings {
                 "no-backup" => self.is_backup = false,
                 "disabled" => self.is_disabled = true,
                 "enabled" => self.is_disabled = false,
-                "check" => self.is_checked = true,
-                "no-check" => self.is_checked = false,
+                "check" | "no-check" => {}
                 "inter" | "fastinter" | "downinter" => drop(time(argument()?).map_err(refused)?),
                 "rise" | "fall" => {
                     number(argument()?, "number of checks", (1, i32::MAX as u32)).map_err(refused)?;

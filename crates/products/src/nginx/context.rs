@@ -1,7 +1,7 @@
 //! Blocks of `nginx.conf` that lead to upstreams, and the time-outs that hold in them.
 //!
-//! A directive counts for the blocks inside its own, wherever in it it stands. So the time-out of a `proxy_pass` is known when the
-//! blocks around it have ended.
+//! A directive counts for the blocks inside its own, wherever in that block it stands. So the time-out of a `proxy_pass` is known
+//! when the blocks around it have ended.
 
 use sojourn_stats::Span;
 

@@ -163,8 +163,6 @@ pub(super) struct Reader {
     files: usize,
     bytes: usize,
     notes: Notes,
-    /// What is not there.
-    missing: Vec<FileLine>,
 }
 
 impl Reader {
@@ -180,7 +178,6 @@ impl Reader {
             files: 0,
             bytes: 0,
             notes: Notes::default(),
-            missing: Vec::new(),
         }
     }
 
@@ -240,7 +237,6 @@ impl Reader {
             }
             let text = format!("include {pattern}: there is no such file here, so nothing of it was read");
             self.notes.add(at, Reading::LeftOut, text);
-            self.missing.push(at.clone());
         }
         for path in found.files {
             let refused = |why: String| at.refused(format!("include {}: {why}", path.display()));

@@ -248,7 +248,7 @@ fn large_files_take_little_time() {
     let texts = [
         format!("backend app\n{}", noise.replace(['"', '\''], "\n")),
         noise,
-        format!("backend app\n{}", "nonsense\n".repeat(1 << 18)),
+        format!("backend app\nserver a 10.0.0.1:80\n{}", "nonsense\n".repeat(1 << 18)),
         format!("backend app\n{servers}"),
         ".if 1\n".repeat(1 << 18),
         format!(".if {}\n", "(".repeat(1 << 20)),

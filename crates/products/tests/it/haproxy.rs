@@ -1,6 +1,11 @@
 //! `haproxy.cfg`: what its words mean, and what is refused, beside HAProxy's own verdict.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use sojourn_products::{Configuration, HashKey, ImportError, Pool, Reading, Standing, Version, haproxy};
 use sojourn_stats::Span;
@@ -212,4 +217,75 @@ fn what_is_not_known_is_said() {
     let own = notes(app, Reading::NotUnderstood);
     assert_eq!(own[0], "haproxy.cfg:6: \"balence\" is not understood");
     assert!(own[1].starts_with("haproxy.cfg:7: \"wieght\" is not understood (did you mean `weight`?)"), "{own:?}");
+}
+
+/// HAProxy itself has the servers that are read, by `show servers state`: names, weights, and which are out.
+#[test]
+fn haproxy_itself_has_the_same_servers() {
+    if !has("haproxy") {
+        return;
+    }
+    for name in ["debian.cfg", "shop.cfg", "conditions.cfg"] {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = |name: &str| format!("unix@{}/{name}", folder.path().display());
+        // Where it listens does not matter, and a port may be taken.
+        let on_sockets = |(number, line): (usize, &str)| match line.trim_start().starts_with("bind ") {
+            true => format!("bind {}\n", socket(&number.to_string())),
+            false => format!("{line}\n"),
+        };
+        let text: String = configuration("haproxy", name).lines().enumerate().map(on_sockets).collect();
+        let text =
+            text.replace(" usesrc clientip", "").replace("\tdaemon\n", "").replace("maxconn 20000", "maxconn 200");
+        let (path, extra) = (folder.path().join(name), folder.path().join("extra.cfg"));
+        fs::write(&path, &text).unwrap();
+        fs::write(&extra, format!("global\n stats socket {} level admin\n", socket("admin"))).unwrap();
+        let mut haproxy = Command::new("haproxy");
+        haproxy.arg("-db").arg("-f").arg(&path).arg("-f").arg(&extra).stdout(Stdio::null()).stderr(Stdio::null());
+        let running = Running(haproxy.spawn().unwrap());
+        let state = ask(&folder.path().join("admin"), "show servers state\n");
+        drop(running);
+        // be_id be_name srv_id srv_name srv_addr srv_op_state srv_admin_state srv_uweight srv_iweight
+        let rows =
+            state.lines().map(|line| line.split(' ').collect::<Vec<_>>()).filter(|row| row.len() > 8 && row[0] != "#");
+        let its_own: Vec<_> = rows
+            .map(|row| {
+                let is_out = row[6].parse::<u32>().unwrap() & 1 != 0 || row[8] == "0";
+                (row[1].to_owned(), row[3].to_owned(), row[8].parse::<u32>().unwrap(), is_out)
+            })
+            .collect();
+        let configuration = of_file(name);
+        let ours: Vec<_> = configuration
+            .pools
+            .iter()
+            .flat_map(|pool| pool.servers.iter().map(|server| (pool.name.clone(), server)))
+            .map(|(pool, server)| (pool, server.name.clone(), server.weight, server.standing == Standing::Out))
+            .collect();
+        assert_eq!(ours, its_own, "{name}: {state}");
+        assert!(!ours.is_empty());
+    }
+}
+
+/// A process that ends with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What is answered over a socket that will be there soon.
+#[allow(clippy::disallowed_methods, reason = "a test that waits for a process gives up some day")]
+fn ask(socket: &Path, command: &str) -> String {
+    for _ in 0..1000 {
+        if let Ok(mut stream) = UnixStream::connect(socket) {
+            stream.write_all(command.as_bytes()).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            return answer;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("HAProxy does not listen on {}", socket.display());
 }

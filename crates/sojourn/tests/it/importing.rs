@@ -57,7 +57,8 @@ fn an_imported_experiment_is_checked_and_run() {
     let path = file(
         folder.path(),
         "haproxy.cfg",
-        "\u{feff}defaults\n balance leastconn\nbackend app\n server a 10.0.0.1:80\n server b 10.0.0.2:80\n server c 10.0.0.3:80\n",
+        "\u{feff}defaults\n balance leastconn\nbackend app\n server a 10.0.0.1:80\n server b 10.0.0.2:80\n \
+         server c 10.0.0.3:80\n",
     );
     let out = folder.path().join("app.toml").display().to_string();
     let output =
@@ -78,8 +79,8 @@ fn an_imported_experiment_is_checked_and_run() {
         sojourn(&["run", &out, "--set", "run.precision=2% at 95% of mean", "--set", "servers=3", "--out", &folder]);
     assert_eq!(run.status.code(), Some(0), "{}", stderr(&run));
     let means = crate::sojourn::estimates(Path::new(&folder), "sim", "response_time_mean");
-    // leastconn, roundrobin, random(2); at a utilisation of 0.6 a processor that is shared has a mean of 50 ms by itself. They are
-    // a tenth apart and more, which is ten standard errors: a false alarm in less than a million.
+    // leastconn, roundrobin, random(2); at a utilisation of 0.6 a processor that is shared has a mean of 50 ms by itself. They
+    // are a tenth apart and more, which is ten standard errors: a false alarm in less than a million.
     assert!(means.len() == 3 && means[0] < means[2] && means[2] < means[1] && means[1] < 0.05, "{means:?}");
 }
 
