@@ -31,7 +31,7 @@ const RULES: [(&str, [f64; 4], Option<&str>); 19] = [
     ("haproxy(2.6, roundrobin)", UNEVEN, Some("weighted-round-robin")),
     ("haproxy(2.6, first)", EVEN, Some("round-robin")),
     ("haproxy(2.6, random(2))", SIXTEEN, None),
-    ("haproxy(2.6, uri, avalanche = true)", EVEN, Some("path-hash(points = 16)")),
+    ("haproxy(2.6, uri)", EVEN, Some("path-hash(points = 16)")),
     ("nginx(round-robin)", UNEVEN, Some("weighted-round-robin")),
     ("nginx(least_conn)", EVEN, Some("weighted-least-connections")),
     ("nginx(least_conn)", UNEVEN, Some("weighted-least-connections")),

@@ -9,6 +9,8 @@
 //! [`haproxy`] reads `haproxy.cfg` (HAProxy's configuration manual, sections 2 to 5; `src/cfgparse*.c` of HAProxy 2.6), [`nginx`]
 //! reads `nginx.conf` and what it includes, [`envoy`] a bootstrap in YAML or JSON.
 //!
+//! [`conform`] asks a product itself whether it chooses as its rule says.
+//!
 //! ```
 //! use sojourn_products::haproxy;
 //!
@@ -22,6 +24,7 @@
 //! # Ok::<(), sojourn_products::ImportError>(())
 //! ```
 
+pub mod conform;
 pub mod envoy;
 mod experiment;
 pub mod haproxy;

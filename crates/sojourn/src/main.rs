@@ -16,6 +16,7 @@ mod bed;
 mod calibrate;
 mod child;
 mod compare;
+mod conform;
 mod ctl;
 mod dns;
 mod doctor;
@@ -70,6 +71,8 @@ enum Verb {
     Agent(agent::Arguments),
     /// List the policies and what each must be told; the rules of HAProxy, nginx and Envoy too
     Policies(policies::Arguments),
+    /// Compare the choices of HAProxy, nginx or Envoy on this machine with its rule, one by one
+    Conform(conform::Arguments),
     /// Answer a single queue in Kendall's notation, e.g. 'M/G/1-PS'
     Queue(queue::Arguments),
     /// Make an experiment of the configuration of HAProxy, nginx or Envoy
@@ -130,6 +133,7 @@ fn main() -> ExitCode {
         Verb::Calibrate(arguments) => calibrate::calibrate(&arguments),
         Verb::Agent(arguments) => agent::agent(&arguments),
         Verb::Policies(arguments) => policies::policies(&arguments),
+        Verb::Conform(arguments) => conform::conform(&arguments),
         Verb::Queue(arguments) => queue::queue(&arguments),
         Verb::Import(arguments) => import::import(&arguments),
         Verb::Traffic(arguments) => traffic::traffic(&arguments),

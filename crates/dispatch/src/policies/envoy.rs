@@ -25,7 +25,7 @@ pub(super) const PRODUCT: Product = Product {
         Bundle {
             text: "envoy(round-robin)",
             summary: "in turn from a drawn start; with unequal weights by earliest deadline",
-            evidence: Evidence::Source,
+            evidence: Evidence::EqualShares,
         },
         Bundle {
             text: "envoy(least-request)",
@@ -40,7 +40,7 @@ pub(super) const PRODUCT: Product = Product {
         Bundle {
             text: "envoy(random)",
             summary: "each host equally likely, whatever its weight",
-            evidence: Evidence::Source,
+            evidence: Evidence::EqualShares,
         },
         Bundle {
             text: "envoy(ring-hash)",

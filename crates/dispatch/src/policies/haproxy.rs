@@ -63,22 +63,22 @@ pub(super) const PRODUCT: Product = Product {
         Bundle {
             text: "haproxy(2.6, roundrobin)",
             summary: "in turn by weight, spread by positions; also the default before 3.3",
-            evidence: Evidence::Source,
+            evidence: Evidence::EqualChoices,
         },
         Bundle {
             text: "haproxy(2.6, first)",
             summary: "the first server that is not full",
-            evidence: Evidence::Source,
+            evidence: Evidence::EqualChoices,
         },
         Bundle {
             text: "haproxy(2.6, source)",
-            summary: "by the client's address on the ring, nearest point (hash-type consistent); near addresses go together",
-            evidence: Evidence::Source,
+            summary: "by the client's address on the ring, nearest point (hash-type consistent)",
+            evidence: Evidence::EqualChoices,
         },
         Bundle {
-            text: "haproxy(2.6, uri, avalanche = true)",
-            summary: "by the path on the ring, nearest point (hash-type consistent avalanche); which path goes where differs",
-            evidence: Evidence::Source,
+            text: "haproxy(2.6, uri)",
+            summary: "by the path on the ring, nearest point (hash-type consistent); which path goes where is not HAProxy's",
+            evidence: Evidence::EqualShares,
         },
     ],
 };
@@ -109,20 +109,20 @@ fn build(params: &mut Params<'_>) -> Result<Box<dyn Policy>, DispatchError> {
         "default" | "roundrobin" => Ok(Box::<roundrobin::RoundRobin>::default()),
         "random" => random(params, version, draws),
         "first" => Ok(Box::new(first::First)),
-        "source" => {
-            let avalanche = params.choice("avalanche", &[("true", true), ("false", false)])?.unwrap_or(false);
-            Ok(Box::new(hashed::Hashed::by_source(avalanche)))
-        }
-        "uri" => match params.choice("avalanche", &[("true", true), ("false", false)])? {
-            Some(true) => Ok(Box::new(hashed::Hashed::by_uri())),
-            _ => Err(not_modelled(
-                params,
-                "`uri` without `avalanche`, whose hash hardly differs between paths that differ in their last letters,",
-                "write `uri, avalanche = true` for `hash-type consistent sdbm avalanche`",
-            )),
-        },
+        "source" => Ok(Box::new(hashed::Hashed::by_source(avalanche(params)?))),
+        "uri" if avalanche(params)? => Ok(Box::new(hashed::Hashed::by_uri())),
+        "uri" => Err(not_modelled(
+            params,
+            "`uri` without avalanche, whose hash hardly differs between paths that differ in their last letters,",
+            "leave `avalanche = false` out, as `hash-type consistent` alone has it",
+        )),
         _ => Err(unknown(params, text, &ALGORITHMS)),
     }
+}
+
+/// Whether a hash is hashed once more: it is, where `hash-type consistent` names no function.
+fn avalanche(params: &mut Params<'_>) -> Result<bool, DispatchError> {
+    Ok(params.choice("avalanche", &[("true", true), ("false", false)])?.unwrap_or(true))
 }
 
 fn random(params: &mut Params<'_>, version: Version, draws: Option<&str>) -> Result<Box<dyn Policy>, DispatchError> {

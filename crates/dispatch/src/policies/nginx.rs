@@ -34,21 +34,21 @@ pub(super) const PRODUCT: Product = Product {
             summary: "fewest in flight per weight, ties by smooth weighted turns among the tied alone",
             evidence: Evidence::EqualChoices,
         },
-        Bundle { text: "nginx(random)", summary: "drawn in proportion to weights", evidence: Evidence::Source },
+        Bundle { text: "nginx(random)", summary: "drawn in proportion to weights", evidence: Evidence::EqualShares },
         Bundle {
             text: "nginx(random two)",
             summary: "fewest in flight per weight of two different servers drawn by weight, ties to the second",
-            evidence: Evidence::Source,
+            evidence: Evidence::EqualShares,
         },
         Bundle {
             text: "nginx(ip_hash)",
             summary: "by the first three numbers of the client's address: a whole /24 goes to one server",
-            evidence: Evidence::Source,
+            evidence: Evidence::EqualChoices,
         },
         Bundle {
             text: "nginx(hash consistent)",
             summary: "by the path on a ring with 160 points per server and weight; which path goes where is not nginx's",
-            evidence: Evidence::Source,
+            evidence: Evidence::EqualShares,
         },
     ],
 };

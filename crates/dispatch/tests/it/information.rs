@@ -132,8 +132,7 @@ fn a_switch_serves_those_that_read_counts_or_nothing_and_one_that_splices_more()
             let made = Dispatcher::new(policy, &equal(2), Information::Immediate, signals, 1, "test");
             made.is_err()
         };
-        let by_path =
-            ["haproxy(2.6, uri, avalanche = true)", "nginx(hash consistent)", "envoy(ring-hash)", "envoy(maglev)"];
+        let by_path = ["haproxy(2.6, uri)", "nginx(hash consistent)", "envoy(ring-hash)", "envoy(maglev)"];
         let sees_more = ["round-trip", "transmitted-size", "cookie", "path-hash", "lard"].contains(&policy);
         let sees_more = sees_more || by_path.contains(&policy);
         assert_eq!(is_refused(Signals::SWITCH), sees_more, "{policy}");

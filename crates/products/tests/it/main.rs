@@ -1,5 +1,6 @@
 //! Configurations of the products are read as the products read them, with the products themselves as judges.
 
+mod conform;
 mod envoy;
 mod experiment;
 mod fuzz;

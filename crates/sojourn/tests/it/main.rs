@@ -11,6 +11,7 @@ mod by_name;
 mod calibrate;
 mod clusters;
 mod compare;
+mod conform;
 mod daemons;
 mod demo;
 mod dns;

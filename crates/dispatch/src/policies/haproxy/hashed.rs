@@ -1,11 +1,13 @@
 //! `source` and `uri` with `hash-type consistent`: the nearest point of the ring to a hash.
 //!
-//! `source`: the hash is the client's IPv4 address as it stands, so that addresses near each other go to the same
-//! server; with `avalanche = true` it is hashed once more (`src/backend.c`: `get_server_sh`). A face that does not tell
-//! addresses refuses it.
+//! `hash-type consistent` alone hashes once more what it has (`src/cfgparse-listen.c`: "the avalanche modifier is also
+//! applied"). With a function and without `avalanche`, as in `hash-type consistent sdbm`, it does not: `avalanche = false`.
 //!
-//! `uri`, with avalanche only: a face tells a path's key and not its letters, and the key stands for them. So paths
-//! spread as with `hash-type consistent sdbm avalanche`, but which path goes where is not HAProxy's.
+//! `source`: the hash is the client's IPv4 address (`src/backend.c`: `get_server_sh`). Without avalanche it is taken as it
+//! stands, and addresses near each other go to the same server. A face that does not tell addresses refuses it.
+//!
+//! `uri`, with avalanche only: a face tells a path's key and not its letters, and the key stands for them. So paths spread
+//! as HAProxy's do, but which path goes where is not HAProxy's.
 //!
 //! If the server is full, the request is refused, where HAProxy would put it into the server's queue.
 
