@@ -1,14 +1,14 @@
 //! Does a product choose as its rule says? The product itself is asked, one request after the other.
 //!
 //! Backends hold each request until they are told to answer, so that what is in flight at each server is known at every
-//! instant. Requests are opened and ended at random; after each opening the backend that has it is the product's choice,
-//! and the same rule of `sojourn-dispatch` ([`sojourn_dispatch::Dispatcher`]), told the same opens and ends, names its
-//! own. Where a product draws from entropy no choice can be foretold: then the requests in flight are held fixed, many
-//! are opened and ended at once, and how often each server had them is compared with the rule's own shares
+//! instant. Requests are opened and ended at random; after each opening the backend that has it is the product's
+//! choice, and the same rule of `sojourn-dispatch` ([`sojourn_dispatch::Dispatcher`]), told the same opens and ends,
+//! names its own. Where a product draws from entropy no choice can be foretold: then the requests in flight are held
+//! fixed, many are opened and ended at once, and how often each server had them is compared with the rule's own shares
 //! ([`Agreement::Shares`]).
 //!
-//! The price: one thread of one process, one request at a time, a connection for each. What differs between threads, with
-//! kept connections or after a failure is not asked.
+//! The price: one thread of one process, one request at a time, a connection for each. What differs between threads,
+//! with kept connections or after a failure is not asked.
 
 mod backends;
 mod choices;

@@ -10,8 +10,8 @@ use crate::table::outln;
 
 /// Compare the choices of a product on this machine with its rule, request by request
 ///
-/// The product is started with a configuration of ours, on free ports of the loopback address. Backends hold each request
-/// until it is to end; docs/products.md says what was compared so, and what this cannot see.
+/// The product is started with a configuration of ours, on free ports of the loopback address. Backends hold each
+/// request until it is to end; docs/products.md says what was compared so, and what this cannot see.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// haproxy, nginx or envoy

@@ -137,7 +137,7 @@ fn random(params: &mut Params<'_>, version: Version, draws: Option<&str>) -> Res
     }
     let own = params.choice("numbers", &[("own", true), ("drawn", false)])?.unwrap_or(false);
     if own && version >= random::FROM_ENTROPY {
-        return Err(params.wrong("`numbers = own`: since 2.8 HAProxy's numbers begin anywhere; leave it out"));
+        return Err(params.wrong("`numbers = own`: only 2.4 to 2.6 begin at the same number each time; leave it out"));
     }
     Ok(Box::new(random::Random::new(draws, own.then_some(random::FIRST_STATE))))
 }

@@ -12,7 +12,7 @@ use socket2::{Domain, Socket, Type};
 use super::ConformError;
 
 /// How long an answer may take.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 /// The longest head of a request.
 const HEAD: usize = 16_384;
 

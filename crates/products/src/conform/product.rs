@@ -1,6 +1,7 @@
 //! The products: where they are, what version they are, how they are configured and started.
 
 use std::fs;
+use std::io::{Read, Seek};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -67,7 +68,8 @@ impl Balancer {
         format!("{}({version}, {rule}{own})", self.word())
     }
 
-    /// Whether each choice can be foretold: it draws nothing, or numbers that are known, and reads no letters of a path.
+    /// Whether each choice can be foretold: it draws nothing, or numbers that are known, and reads no letters of a
+    /// path.
     pub(super) fn is_foretold(self, version: &str, rule: &str) -> bool {
         match (self, rule) {
             (Balancer::Haproxy, "leastconn") => is_before(version, 3, 2),
@@ -220,16 +222,34 @@ fn envoy(case: &Case, listen: &str, servers: &[String]) -> Result<String, Confor
     ))
 }
 
+/// Starts that are tried.
+const TRIES: usize = 3;
+
 /// A product that runs, with a folder of its own; dropping it ends both.
 pub(super) struct Running {
     child: Child,
     product: &'static str,
     address: SocketAddr,
-    folder: tempfile::TempDir,
+    /// What it writes.
+    said: fs::File,
+    /// Goes when it has ended.
+    _folder: tempfile::TempDir,
 }
 
 impl Running {
+    /// Starts it on a free port. Another program may take the port before it does, so it is tried again.
     pub(super) fn start(case: &Case, program: &Path, backends: &Backends) -> Result<Running, ConformError> {
+        let mut begun = Running::begin(case, program, backends);
+        for _ in 1..TRIES {
+            if !matches!(begun, Err(ConformError::Start { .. })) {
+                break;
+            }
+            begun = Running::begin(case, program, backends);
+        }
+        begun
+    }
+
+    fn begin(case: &Case, program: &Path, backends: &Backends) -> Result<Running, ConformError> {
         let folder = tempfile::Builder::new().prefix("sojourn-conform-").tempdir();
         let folder = folder.map_err(|error| ConformError::System("make a folder", error))?;
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
@@ -238,8 +258,10 @@ impl Running {
         let text = case.balancer.configuration(case, &address.to_string(), &backends.names(), &place)?;
         let file = folder.path().join("configuration");
         fs::write(&file, text).map_err(|error| ConformError::System("write the configuration", error))?;
-        let said = fs::File::create(folder.path().join("said"));
-        let said = said.map_err(|error| ConformError::System("write what the product says", error))?;
+        // What is appended is so whatever was read of it.
+        let said = fs::OpenOptions::new().create_new(true).append(true).read(true).open(folder.path().join("said"));
+        let said = said.and_then(|said| Ok((said.try_clone()?, said)));
+        let (said, own) = said.map_err(|error| ConformError::System("write what the product says", error))?;
         // It ends with us, whatever becomes of us.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "--"]).arg(program);
@@ -256,7 +278,7 @@ impl Running {
         };
         let started = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said).spawn();
         let child = started.map_err(|error| ConformError::System("start setpriv", error))?;
-        let mut running = Running { child, product: case.balancer.name(), address, folder };
+        let mut running = Running { child, product: case.balancer.name(), address, said: own, _folder: folder };
         running.wait()?;
         Ok(running)
     }
@@ -293,8 +315,11 @@ impl Running {
     }
 
     /// The last line that it wrote.
-    fn said(&self) -> String {
-        let said = fs::read_to_string(self.folder.path().join("said")).unwrap_or_default();
+    fn said(&mut self) -> String {
+        let mut said = Vec::new();
+        _ = self.said.rewind();
+        _ = self.said.read_to_end(&mut said);
+        let said = String::from_utf8_lossy(&said);
         said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it says nothing").trim().to_owned()
     }
 }

@@ -1,9 +1,9 @@
 //! Share by share: requests in flight are held fixed, and how often each server is chosen is compared.
 //!
-//! Server k of n holds n - k requests; each request has a path of its own. The rule's own shares are counted over many more choices than the product's, so
-//! that two counts are compared: their statistic has the chi-square law with a degree of freedom less than there are
-//! servers that either ever chose. The limit is what that law exceeds once in a million times (normal quantile 4.753, by
-//! Wilson and Hilferty 1931).
+//! Server k of n holds n - k requests; each request has a path of its own. The rule's own shares are counted over many
+//! more choices than the product's, so that two counts are compared: their statistic has the chi-square law with a
+//! degree of freedom less than there are servers that either ever chose. The limit is what that law exceeds once in a
+//! million times (normal quantile 4.753, by Wilson and Hilferty 1931).
 
 use std::net::Ipv4Addr;
 

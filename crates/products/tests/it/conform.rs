@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use sojourn_dispatch::policies::{Evidence, PRODUCTS};
 use sojourn_products::Version;
 use sojourn_products::conform::{Agreement, Balancer, Case, Comparison, ConformError};
 
@@ -130,6 +131,34 @@ fn envoy_does_as_its_rules_say() {
     let (version, rows) = rows(Balancer::Envoy, &OF_ENVOY, Some(program.into()));
     if version == "1.40" {
         is_on_the_page("envoy", &rows);
+    }
+}
+
+/// A bundle says that it was measured if and only if the page has a row of it.
+#[test]
+fn no_rule_claims_more_than_the_page_shows() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/products.md");
+    let page = fs::read_to_string(path).expect("there is a page");
+    for product in PRODUCTS {
+        let balancer = Balancer::from_str(product.entry.name).expect("each can be asked");
+        for bundle in product.bundles {
+            let inside = bundle.text.split_once('(').expect("it has a rule").1.trim_end_matches(')');
+            // `random(2)` loses its own bracket too.
+            let inside = if inside.contains('(') { format!("{inside})") } else { inside.to_owned() };
+            let (version, rule) = match inside.split_once(", ") {
+                Some((version, rule)) if balancer == Balancer::Haproxy => (version, rule),
+                _ => ("", inside.as_str()),
+            };
+            let begin = format!("| {} {version}", balancer.name());
+            let is_row = |line: &&str| line.starts_with(&begin) && line.contains(&format!("| `{rule}` |"));
+            let found = page.lines().find(is_row).map(|row| row.contains("choices equal"));
+            let said = match bundle.evidence {
+                Evidence::EqualChoices => Some(true),
+                Evidence::EqualShares => Some(false),
+                Evidence::Source => None,
+            };
+            assert_eq!(found, said, "{}", bundle.text);
+        }
     }
 }
 

@@ -54,7 +54,7 @@ fn bad_texts_of_products_say_what_would_be_right() {
         ("haproxy(2.6, leastconn, 3)", "policy `haproxy`: `3` is one value too many"),
         ("haproxy(2.6, leastconn, ties = first)", "policy `haproxy` has no parameter `ties`"),
         ("haproxy(2.6, uri, avalanche = false)", "`uri` without avalanche"),
-        ("haproxy(2.8, random(2), numbers = own)", "since 2.8 HAProxy's numbers begin anywhere"),
+        ("haproxy(2.8, random(2), numbers = own)", "only 2.4 to 2.6 begin at the same number each time"),
         ("haproxy(3.4, random(2))", "is not modelled; the nearest rule is `haproxy(3.3, random(2))`"),
         ("nginx", "policy `nginx`: `` is none of its rules; known are round-robin, least_conn"),
         ("nginx(least-conn)", "did you mean `least_conn`?"),
