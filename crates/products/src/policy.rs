@@ -60,13 +60,13 @@ fn haproxy(version: Version, rule: &Rule) -> Named {
     }
     let mut named = match (rule.key, rule.name.as_str()) {
         (Some(key), name) if !rule.is_consistent => even(key, &format!("`{name}` with hash-type map-based")),
-        (Some(HashKey::Client), _) if rule.is_mixed => plain(of("source, avalanche = true")),
-        (Some(HashKey::Client), _) => plain(of("source")),
+        (Some(HashKey::Client), _) if rule.is_mixed => plain(of("source")),
+        (Some(HashKey::Client), _) => plain(of("source, avalanche = false")),
         (Some(_), _) => {
             if !rule.is_mixed {
                 differs.push("without avalanche keys near each other go together; here they spread".into());
             }
-            plain(of("uri, avalanche = true"))
+            plain(of("uri"))
         }
         (None, "static-rr") => {
             differs.push("`static-rr` is taken as roundrobin: the same shares, in another order".into());

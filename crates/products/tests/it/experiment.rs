@@ -82,7 +82,7 @@ fn limits_weights_and_workers_are_those_of_the_product() {
     );
     assert!(!text.contains("servers = [3, 4]"), "weights are of three");
     let text = of_file(Product::Haproxy, "shop.cfg", "pictures");
-    has(&text, &["policy = \"haproxy(2.6, uri, avalanche = true)\"", "size = \"documents(n = 1000"]);
+    has(&text, &["policy = \"haproxy(2.6, uri)\"", "size = \"documents(n = 1000"]);
 
     let text = of_file(Product::Nginx, "nginx.conf", "app");
     has(
@@ -107,14 +107,10 @@ fn the_nearest_policy_is_said_to_be_one() {
     for (lines, policy, differs) in [
         (" balance static-rr\n", "haproxy(2.6, roundrobin)", "in another order"),
         (" balance source\n", "address-hash", "map-based"),
-        (" balance source\n hash-type consistent\n", "haproxy(2.6, source, avalanche = true)", ""),
-        (" balance source\n hash-type consistent sdbm\n", "haproxy(2.6, source)", ""),
+        (" balance source\n hash-type consistent\n", "haproxy(2.6, source)", ""),
+        (" balance source\n hash-type consistent sdbm\n", "haproxy(2.6, source, avalanche = false)", ""),
         (" balance uri\n", "path-hash(points = 1000)", "map-based"),
-        (
-            " balance hdr(host)\n hash-type consistent djb2\n",
-            "haproxy(2.6, uri, avalanche = true)",
-            "stand for what is hashed",
-        ),
+        (" balance hdr(host)\n hash-type consistent djb2\n", "haproxy(2.6, uri)", "stand for what is hashed"),
         (" balance random(3)\n", "haproxy(2.6, random(3))", ""),
         (" balance first\n", "haproxy(2.6, first)", ""),
     ] {
