@@ -15,11 +15,14 @@ mod long_memory;
 mod on_off;
 mod plan;
 mod profile;
+mod real_servers;
 mod replay;
 mod script;
 mod served;
 mod site;
 mod site_folder;
+#[path = "../../../part/tests/it/skip.rs"]
+mod skip;
 mod specweb;
 mod stream;
 mod support;
