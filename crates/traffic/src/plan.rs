@@ -280,7 +280,7 @@ struct Playback {
 impl Playback {
     fn new(replay: &Replay, seed: u64) -> Playback {
         let (log, spread) = (replay.log.clone(), Stream::new(seed, "source", "arrivals"));
-        let step_ns = (log.resolution_s() * 1e9) as u64;
+        let step_ns = (log.resolution_s() * 1e9).round() as u64;
         Playback { log, speed: replay.speed, step_ns, spread, next: 0, drawn: 0, instants_ns: BinaryHeap::new() }
     }
 

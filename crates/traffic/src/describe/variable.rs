@@ -224,8 +224,8 @@ impl Variable {
         };
         let taken = match self.chosen() {
             Some(taken) if taken.family != best.family && self.is_exponential(taken) => format!(
-                " Exponential is what `fit` takes, since it is simpler and the values do not reject it: its distance {:.4} makes \
-                 Stephens's D* {:.2}, which is above {REJECTED} for one sample in a hundred of an exponential law.",
+                " Exponential, within {:.4}, is what `fit` takes, since it is simpler and the values do not reject it: Stephens's D* \
+                 is {:.2}, and one sample in a hundred of an exponential law has more than {REJECTED}.",
                 taken.kolmogorov,
                 stephens(taken.kolmogorov, self.count)
             ),

@@ -32,6 +32,8 @@ pub use self::read::TOLERATED_STEP_S;
 
 /// A log with fewer whole seconds is taken as it is.
 const COVERED_LEAST_S: i64 = 10;
+/// Requests that came so long before the first end of a log of ends are worth a warning (us).
+const EARLY_US: i64 = 60 * SECOND_US;
 /// Bad lines that are shown.
 const SHOWN: usize = 5;
 
@@ -56,6 +58,10 @@ pub struct Log {
     /// What is not read, and what would have it read.
     not_read: Vec<String>,
     sampled: Option<u32>,
+    /// How long before the first end in a log of ends its first request came (us).
+    early_us: i64,
+    /// From which instant on a log of ends has all that came (us).
+    whole_from_us: Option<i64>,
     /// Where it was cut from a longer log: its first and its last step are then whole (us).
     cut: (Option<i64>, Option<i64>),
 }
@@ -157,7 +163,8 @@ impl Log {
     pub fn covered(&self) -> (i64, i64) {
         let (Some(first), Some(last)) = (self.entries.first(), self.entries.last()) else { return (0, 0) };
         let step_us = self.resolution_us.max(1);
-        let inside = (self.cut.0.unwrap_or(first.time_us + step_us), self.cut.1.unwrap_or(last.time_us));
+        let from_us = self.cut.0.unwrap_or(first.time_us + step_us).max(self.whole_from_us.unwrap_or(i64::MIN));
+        let inside = (from_us, self.cut.1.unwrap_or(last.time_us));
         match inside.1 - inside.0 >= COVERED_LEAST_S * SECOND_US {
             true => inside,
             false => (self.cut.0.unwrap_or(first.time_us), self.cut.1.unwrap_or(last.time_us + step_us)),
@@ -299,9 +306,15 @@ impl Log {
     pub fn joined(logs: impl IntoIterator<Item = Log>) -> Log {
         let mut all = Log::default();
         let (mut hosts, mut paths, mut servers) = (HashMap::new(), HashMap::new(), HashMap::new());
+        // The first of them is whole from there on, and has what came before the others.
+        let mut whole_from_us: Option<i64> = None;
         for mut log in logs {
             if all.entries.is_empty() {
                 all.zone_s = log.zone_s;
+            }
+            if let Some(first) = log.entries.first() {
+                let from_us = log.whole_from_us.unwrap_or(first.time_us + log.resolution_us.max(1));
+                whole_from_us = Some(whole_from_us.map_or(from_us, |other| other.min(from_us)));
             }
             let clients = numbered(std::mem::take(&mut log.hosts), &mut hosts, &mut all.hosts);
             let objects = numbered(std::mem::take(&mut log.paths), &mut paths, &mut all.paths);
@@ -315,6 +328,7 @@ impl Log {
             all.add(log);
         }
         all.entries.sort_by_key(|entry| entry.time_us);
+        all.whole_from_us = whole_from_us;
         all
     }
 
@@ -335,6 +349,7 @@ impl Log {
         self.largest_step_back_us = self.largest_step_back_us.max(log.largest_step_back_us);
         self.retried += log.retried;
         self.sampled = self.sampled.or(log.sampled);
+        self.early_us = self.early_us.max(log.early_us);
         let (all, more) = (&mut self.stamps, log.stamps);
         all.ends += more.ends;
         all.ends_untimed += more.ends_untimed;
@@ -402,6 +417,13 @@ impl Log {
                  clocks or buffers of their own share the log; loads and rates over less than that are not to be trusted",
                 self.stamps.ends_back,
                 seconds(self.stamps.ends_back_us),
+            ));
+        }
+        if self.early_us > EARLY_US && self.cut.0.is_none() {
+            warnings.push(format!(
+                "the log has the ends of requests, and one of them came {} before the first end: of that time it has only what took \
+                 long, so rates and loads are without it; --from leaves it out",
+                seconds(self.early_us)
             ));
         }
         if self.retried > 0 {

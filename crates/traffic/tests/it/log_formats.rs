@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use sojourn_traffic::describe::{Value, describe};
 use sojourn_traffic::log::{Entry, Fault, Log, LogError, LogFormat, Method, Stamped};
 
 use crate::support::{gzip, line};
@@ -464,6 +465,33 @@ fn a_clock_that_steps_back() {
     assert_eq!(read(&back).entries().iter().filter(|entry| entry.method == Method::Get).count(), 120);
 }
 
+/// Of a log of ends, what came before the first of them is not all there: one request of ten hours makes no rate of eleven.
+#[test]
+fn a_log_of_ends_covers_what_came_after_the_first() {
+    let at = |second: u32, taken: &str| format!("{} \"-\" \"-\" {taken}\n", line(36_000 + second, "/a", 1).trim_end());
+    let text = (0..3600).map(|second| at(second, "0.010")).collect::<String>() + &at(3600, "36000.000");
+    let log = read(&text);
+    assert_eq!(log.entries()[0].response_s(), Some(36_000.0));
+    let description = describe(&log);
+    let rate = description.facts.iter().find(|fact| fact.name == "arrival_rate").unwrap();
+    assert!(matches!(rate.value, Value::Number(rate) if (rate - 1.0).abs() < 1e-3), "{rate:?}");
+    assert!(log.warnings().iter().any(|warning| warning.contains("before the first end")), "{:?}", log.warnings());
+    // A few lines are taken as they are.
+    let (from_us, to_us) = read(&at(0, "20.000")).covered();
+    assert_eq!(to_us - from_us, 1_000_000);
+    // The same of rotated files, whatever came before in the second.
+    let (first, second) = text.split_at(text.len() / 2);
+    let (from_us, to_us) = Log::joined([read(first), read(&second[second.find('\n').unwrap() + 1..])]).covered();
+    assert_eq!((to_us - from_us) / 60_000_000, 59);
+    // What takes more than a year is no duration.
+    assert_eq!(read(&(at(0, "0.010") + &at(1, "99999999999.000"))).entries()[1].response_s(), None);
+    let format = "$remote_addr - - [$time_local] \"$request\" $status $bytes \"-\" \"-\" $request_time";
+    assert_eq!(read_as(format, &(at(0, "0.010") + &at(1, "99999999999.000"))).bad_lines(), 1);
+    // As it stands in nginx.conf, over several lines.
+    let written = "'$remote_addr - - [$time_local] '\n    '\"$request\" $status $bytes \"-\" \"-\" $request_time'";
+    assert_eq!(read_as(written, &at(0, "0.010")).entries()[0].response_s(), Some(0.01));
+}
+
 /// Long lines, marks and formats of several files; a log is as exact as the least exact of its files.
 #[test]
 fn several_formats_are_one_log() {
@@ -472,6 +500,8 @@ fn several_formats_are_one_log() {
     assert_eq!((log.bad_lines(), log.paths()[0].len()), (0, 70_001), "a line of more than 64 kB");
     let haproxy = "10.0.1.2:33317 [01/Aug/1995:04:00:00.655] http-in static/srv1 10/0/30/69/109 200 2750 - - ---- \
                    1/1/1/1/0 0/0 \"GET /index.html HTTP/1.1\"\n";
+    // A million requests are to stay below 100 MB.
+    assert_eq!(size_of::<Entry>(), 56);
     let both = Log::joined([read(&line(0, "/a", 1)), read(haproxy)]);
     assert_eq!(both.formats(), ["common", "haproxy"]);
     assert_eq!(both.resolution_s(), 1.0);

@@ -17,7 +17,7 @@ use super::error::LogError;
 use super::fault::Fault;
 use super::format::{LogFormat, Stamped};
 use super::record::{Record, Taken};
-use super::{BadLine, Log, SHOWN};
+use super::{BadLine, Log, SHOWN, Stamps};
 use crate::text::{GZIP, ZSTD};
 
 /// The longest step back in time that is taken for a slow request (a line is written when its request ends, but
@@ -135,6 +135,8 @@ struct Reading<'a> {
     paths: Numbers,
     servers: Numbers,
     first_line: String,
+    /// The earliest instant so far (us).
+    first_us: i64,
     /// The latest instant so far (us), and its line.
     latest: (i64, u64),
     /// The latest end so far (us).
@@ -159,6 +161,7 @@ impl<'a> Reading<'a> {
             paths: Numbers::default(),
             servers: Numbers::default(),
             first_line: String::new(),
+            first_us: i64::MAX,
             latest: (i64::MIN, 0),
             latest_end_us: i64::MIN,
             is_sorted: true,
@@ -211,6 +214,7 @@ impl<'a> Reading<'a> {
     fn good(&mut self, record: Record<'_>, stamped: Stamped) -> Result<(), Stop> {
         let Record { client, stamp, method, path, status, bytes, response, server, at_server_us, queue_us, is_retried } =
             record;
+        self.first_us = self.first_us.min(stamp.time_us);
         if stamp.time_us >= self.latest.0 {
             self.latest = (stamp.time_us, self.log.lines);
         } else {
@@ -316,6 +320,14 @@ impl<'a> Reading<'a> {
         }
         if !self.is_sorted {
             self.log.entries.sort_by_key(|entry| entry.time_us);
+        }
+        let Stamps { ends, ends_untimed, .. } = self.log.stamps;
+        if ends + ends_untimed > 0 {
+            // Of what came before the first end the log has only what took long.
+            let whole_from_us = self.first_us.saturating_add(self.log.resolution_us);
+            let first_us = self.log.entries.first().map_or(0, |first| first.time_us);
+            self.log.early_us = self.first_us.saturating_sub(first_us).max(0);
+            self.log.whole_from_us = Some(whole_from_us);
         }
         if self.log.response_step_us == u32::MAX {
             self.log.response_step_us = 0;

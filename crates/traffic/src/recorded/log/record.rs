@@ -2,11 +2,14 @@
 
 use std::borrow::Cow;
 
-use memchr::{memchr, memchr2, memrchr};
+use memchr::{memchr, memrchr};
 
 use super::calendar::{self, SECOND_US, Stamp, digits};
 use super::fault::Fault;
 use super::method::{Method, request};
+
+/// A longer duration, of more than a year, is none: a clock was set, or the number is something else.
+const LONGEST_US: u64 = 366 * 86_400 * 1_000_000;
 
 /// What a line says, still in the line.
 #[derive(Debug)]
@@ -180,7 +183,7 @@ impl<'a> Fields<'a> {
                 self.server = Some(last).filter(|server| !server.is_empty() && **server != *b"-");
             }
             Role::AtServer(unit) => {
-                let last = self.last_number(&value);
+                let last = self.last(&value);
                 self.at_server_us = taken(last, unit).ok_or(Fault::Number)?.map(|taken| taken.us);
             }
             Role::Queue(unit) => self.queue_us = taken(&value, unit).ok_or(Fault::Number)?.map(|taken| taken.us),
@@ -200,16 +203,12 @@ impl<'a> Fields<'a> {
     #[inline]
     fn last<'b>(&mut self, list: &'b [u8]) -> &'b [u8] {
         let Some(space) = memrchr(b' ', list) else { return list };
-        self.is_retried = true;
-        &list[space + 1..]
-    }
-
-    #[inline]
-    fn last_number<'b>(&mut self, list: &'b [u8]) -> &'b [u8] {
-        if memchr2(b',', b' ', list).is_none() {
+        let is_list = matches!(&list[..space], [.., b','] | [.., b' ', b':']);
+        if !is_list {
             return list;
         }
-        self.last(list)
+        self.is_retried = true;
+        &list[space + 1..]
     }
 
     /// The record, where nothing that it needs is missing.
@@ -315,5 +314,8 @@ pub(super) fn taken(text: &[u8], unit: Unit) -> Option<Option<Taken>> {
     let whole = whole.checked_mul(10_u64.pow(unit.digits() as u32))?;
     let us = whole.checked_add(digits(kept).unwrap_or(0) * u64::from(step_us))?;
     let us = if unit == Unit::Nanoseconds { us / 1_000 } else { us };
+    if us > LONGEST_US {
+        return None;
+    }
     Some((!is_negative).then_some(Taken { us, step_us }))
 }

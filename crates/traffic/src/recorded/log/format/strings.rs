@@ -20,9 +20,7 @@ pub(super) struct Compiled {
 /// # Errors
 /// What is wrong with it, and what would be right.
 pub(super) fn compile(text: &str) -> Result<Compiled, String> {
-    // As it stands in a configuration: quotes about it, and in Apache's escaped ones within.
-    let text = text.trim();
-    let text = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')).unwrap_or(text);
+    let text = &unquoted(text.trim());
     let (parts, at_end) = match () {
         () if text.contains('$') => nginx(text)?,
         () if is_envoy(text) => (envoy(text)?, false),
@@ -33,6 +31,21 @@ pub(super) fn compile(text: &str) -> Result<Compiled, String> {
     };
     let template = Template::new(parts).map_err(String::from)?;
     Ok(Compiled { template, at_end })
+}
+
+/// A text as it stands in a configuration of nginx, without the quotes about it; of several one after the other, as one.
+fn unquoted(text: &str) -> String {
+    let Some(inside) = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')) else { return text.to_owned() };
+    let mut parts = inside.split('\'');
+    let first = parts.next().unwrap_or_default().to_owned();
+    // Between two texts are blanks; else a quote is a part of the text.
+    parts
+        .fold((first, false), |(all, is_between), part| match (is_between, part.trim().is_empty()) {
+            (false, true) => (all, true),
+            (false, false) => (all + "'" + part, false),
+            (true, _) => (all + part, false),
+        })
+        .0
 }
 
 fn nginx(text: &str) -> Result<(Vec<Part>, bool), String> {
