@@ -106,9 +106,13 @@ fn the_list_of_policies_says_what_each_must_be_told() {
     let named = list(&["nginx"]);
     assert!(named.len() > 5 && named.iter().all(|line| line.to_string().contains("nginx")), "{named:?}");
     assert_eq!(list(&["envoy(least-request, choices = 5)"])[0]["needs"], "in-flight");
-    let output = sojourn(&["policies", "least_con"]);
+    let output = sojourn(&["policies", "round-robbin"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("unknown policy `least_con`; did you mean"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("unknown policy `round-robbin`; did you mean `round-robin`?"),
+        "{}",
+        stderr(&output)
+    );
     let printed = String::from_utf8(sojourn(&["policies"]).stdout).unwrap();
     assert!(printed.contains("haproxy(2.6, leastconn)") && printed.contains("same choices"), "{printed}");
 }
