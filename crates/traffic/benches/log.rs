@@ -25,14 +25,16 @@ const FORMATS: [(&str, Lines); 9] = [
         let (h, m, s) = (second / 3600, second / 60 % 60, second % 60);
         let _ = writeln!(
             text,
-            "host{client}.example.net - - [01/Aug/1995:{h:02}:{m:02}:{s:02} -0400] \"GET /images/page{path}.html HTTP/1.0\" 200 {size}"
+            "host{client}.example.net - - [01/Aug/1995:{h:02}:{m:02}:{s:02} -0400] \"GET /images/page{path}.\
+                html HTTP/1.0\" 200 {size}"
         );
     }),
     ("nginx, timed", |text, second, client, path, size, ms| {
         let (h, m, s) = (second / 3600, second / 60 % 60, second % 60);
         let _ = writeln!(
             text,
-            "10.0.{}.{} - - [01/Aug/1995:{h:02}:{m:02}:{s:02} -0400] \"GET /images/page{path}.html HTTP/1.1\" 200 {size} \"-\" \"{AGENT}\" 0.{ms:03}",
+            "10.0.{}.{} - - [01/Aug/1995:{h:02}:{m:02}:{s:02} -0400] \"GET /images/page{path}.html HTTP/1.1\
+                \" 200 {size} \"-\" \"{AGENT}\" 0.{ms:03}",
             client / 256,
             client % 256
         );
@@ -41,7 +43,9 @@ const FORMATS: [(&str, Lines); 9] = [
         let (h, m, s) = (second / 3600, second / 60 % 60, second % 60);
         let _ = writeln!(
             text,
-            "Feb  6 {h:02}:{m:02}:{s:02} lb haproxy[14389]: 10.0.1.2:{} [06/Feb/2009:{h:02}:{m:02}:{s:02}.655] http-in static/srv{} 0/0/1/{ms}/{ms} 200 {size} - - ---- 1/1/1/1/0 0/0 \"GET /images/page{path}.html HTTP/1.1\"",
+            "Feb  6 {h:02}:{m:02}:{s:02} lb haproxy[14389]: 10.0.1.2:{} [06/Feb/2009:{h:02}:{m:02}:{s:02}.65\
+                5] http-in static/srv{} 0/0/1/{ms}/{ms} 200 {size} - - ---- 1/1/1/1/0 0/0 \"GET /images/page\
+                {path}.html HTTP/1.1\"",
             client + 1024,
             client % 4
         );
@@ -50,7 +54,9 @@ const FORMATS: [(&str, Lines); 9] = [
         let (h, m, s) = (second / 3600, second / 60 % 60, second % 60);
         let _ = writeln!(
             text,
-            "[2016-04-15T{h:02}:{m:02}:{s:02}.310Z] \"GET /images/page{path}.html HTTP/2\" 200 - 154 {size} {ms} {ms} \"10.0.35.28\" \"{AGENT}\" \"cc21d9b0-cf5c-432b-8c7e-98aeb7988cd2\" \"locations\" \"10.0.2.{}:80\"",
+            "[2016-04-15T{h:02}:{m:02}:{s:02}.310Z] \"GET /images/page{path}.html HTTP/2\" 200 - 154 {size} \
+                {ms} {ms} \"10.0.35.28\" \"{AGENT}\" \"cc21d9b0-cf5c-432b-8c7e-98aeb7988cd2\" \"locations\" \"1\
+                0.0.2.{}:80\"",
             client % 4
         );
     }),
@@ -58,7 +64,12 @@ const FORMATS: [(&str, Lines); 9] = [
         let (h, m, s) = (second / 3600, second / 60 % 60, second % 60);
         let _ = writeln!(
             text,
-            "http 2018-07-02T{h:02}:{m:02}:{s:02}.186641Z app/my-loadbalancer/50dc6c495c0c9188 192.168.131.39:{} 10.0.0.{}:80 0.000 0.{ms:03} 0.000 200 200 34 {size} \"GET http://www.example.com:80/images/page{path}.html HTTP/1.1\" \"{AGENT}\" - - arn:aws:elasticloadbalancing:us-east-2:123456789012:targetgroup/my-targets/73e2d6bc24d8a067 \"Root=1-58337262-36d228ad5d99923122bbe354\" \"-\" \"-\" 0 2018-07-02T{h:02}:{m:02}:{s:02}.364000Z \"forward\" \"-\" \"-\" \"10.0.0.1:80\" \"200\" \"-\" \"-\"",
+            "http 2018-07-02T{h:02}:{m:02}:{s:02}.186641Z app/my-loadbalancer/50dc6c495c0c9188 192.168.131.3\
+                9:{} 10.0.0.{}:80 0.000 0.{ms:03} 0.000 200 200 34 {size} \"GET http://www.example.com:80/image\
+                s/page{path}.html HTTP/1.1\" \"{AGENT}\" - - arn:aws:elasticloadbalancing:us-east-2:12345678901\
+                2:targetgroup/my-targets/73e2d6bc24d8a067 \"Root=1-58337262-36d228ad5d99923122bbe354\" \"-\" \"\
+                -\" 0 2018-07-02T{h:02}:{m:02}:{s:02}.364000Z \"forward\" \"-\" \"-\" \"10.0.0.1:80\" \"200\" \
+                \"-\" \"-\"",
             client + 1024,
             client % 4
         );
@@ -66,7 +77,14 @@ const FORMATS: [(&str, Lines); 9] = [
     ("caddy", |text, second, client, path, size, ms| {
         let _ = writeln!(
             text,
-            r#"{{"level":"info","ts":{}.5241024,"logger":"http.log.access","msg":"handled request","request":{{"remote_ip":"10.0.1.{}","remote_port":"41342","proto":"HTTP/2.0","method":"GET","host":"localhost","uri":"/images/page{path}.html","headers":{{"User-Agent":["{AGENT}"],"Accept":["*/*"],"Accept-Encoding":["gzip, deflate, br"]}},"tls":{{"resumed":false,"version":772,"cipher_suite":4865,"proto":"h2","server_name":"example.com"}}}},"bytes_read": 0,"user_id":"","duration":0.{ms:03}929675,"size":{size},"status":200,"resp_headers":{{"Server":["Caddy"],"Content-Encoding":["gzip"],"Content-Type":["text/html; charset=utf-8"],"Vary":["Accept-Encoding"]}}}}"#,
+            "{{\"level\":\"info\",\"ts\":{}.5241024,\"logger\":\"http.log.access\",\"msg\":\"handled request\
+                \",\"request\":{{\"remote_ip\":\"10.0.1.{}\",\"remote_port\":\"41342\",\"proto\":\"HTTP/2.0\",\
+                \"method\":\"GET\",\"host\":\"localhost\",\"uri\":\"/images/page{path}.html\",\"headers\":{{\"U\
+                ser-Agent\":[\"{AGENT}\"],\"Accept\":[\"*/*\"],\"Accept-Encoding\":[\"gzip, deflate, br\"]}},\"\
+                tls\":{{\"resumed\":false,\"version\":772,\"cipher_suite\":4865,\"proto\":\"h2\",\"server_name\
+                \":\"example.com\"}}}},\"bytes_read\": 0,\"user_id\":\"\",\"duration\":0.{ms:03}929675,\"size\"\
+                :{size},\"status\":200,\"resp_headers\":{{\"Server\":[\"Caddy\"],\"Content-Encoding\":[\"gzip\"\
+                ],\"Content-Type\":[\"text/html; charset=utf-8\"],\"Vary\":[\"Accept-Encoding\"]}}}}",
             1_646_861_401 + second,
             client % 256
         );
@@ -75,7 +93,10 @@ const FORMATS: [(&str, Lines); 9] = [
         let (h, m, s) = (second / 3600, second / 60 % 60, second % 60);
         let _ = writeln!(
             text,
-            r#"{{"time_iso8601":"2024-10-10T{h:02}:{m:02}:{s:02}+00:00","remote_addr":"10.0.1.{}","request":"GET /images/page{path}.html HTTP/1.1","status":200,"body_bytes_sent":{size},"request_time":0.{ms:03},"upstream_addr":"10.0.0.{}:80","upstream_response_time":"0.{ms:03}","http_user_agent":"{AGENT}"}}"#,
+            "{{\"time_iso8601\":\"2024-10-10T{h:02}:{m:02}:{s:02}+00:00\",\"remote_addr\":\"10.0.1.{}\",\"re\
+                quest\":\"GET /images/page{path}.html HTTP/1.1\",\"status\":200,\"body_bytes_sent\":{size},\"re\
+                quest_time\":0.{ms:03},\"upstream_addr\":\"10.0.0.{}:80\",\"upstream_response_time\":\"0.\
+                {ms:03}\",\"http_user_agent\":\"{AGENT}\"}}",
             client % 256,
             client % 4
         );
@@ -83,21 +104,23 @@ const FORMATS: [(&str, Lines); 9] = [
     ("iis", |text, second, client, path, size, ms| {
         if text.is_empty() {
             text.push_str(
-                "#Software: Microsoft Internet Information Services 10.0\n#Fields: date time s-ip cs-method cs-uri-stem cs-uri-query \
-                 s-port cs-username c-ip cs(User-Agent) sc-status sc-bytes time-taken\n",
+                "#Software: Microsoft Internet Information Services 10.0\n#Fields: date time s-ip cs-method cs-uri-stem \
+                 cs-uri-query s-port cs-username c-ip cs(User-Agent) sc-status sc-bytes time-taken\n",
             );
         }
         let (h, m, s) = (second / 3600, second / 60 % 60, second % 60);
         let _ = writeln!(
             text,
-            "2024-11-25 {h:02}:{m:02}:{s:02} 10.0.0.9 GET /images/page{path}.html - 80 - 10.0.1.{} Mozilla/5.0+(X11;+Linux+x86_64) 200 {size} {ms}",
+            "2024-11-25 {h:02}:{m:02}:{s:02} 10.0.0.9 GET /images/page{path}.html - 80 - 10.0.1.{} Mozilla/5\
+                .0+(X11;+Linux+x86_64) 200 {size} {ms}",
             client % 256
         );
     }),
     ("squid", |text, second, client, path, size, ms| {
         let _ = writeln!(
             text,
-            "{}.603 {ms:6} 10.0.1.{} TCP_MISS/200 {size} GET http://www.example.org/images/page{path}.html - HIER_DIRECT/10.0.0.{} text/html",
+            "{}.603 {ms:6} 10.0.1.{} TCP_MISS/200 {size} GET http://www.example.org/images/page{path}.html \
+                - HIER_DIRECT/10.0.0.{} text/html",
             1_066_036_250 + second,
             client % 256,
             client % 4

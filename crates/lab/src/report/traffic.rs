@@ -76,7 +76,8 @@ fn listed(listing: &Listing) -> String {
     };
     let rows: String = listing.rows.iter().map(row).collect();
     format!(
-        "<div class=\"scroll\"><table class=\"plain\">\n<thead><tr>{header}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
+        "<div class=\"scroll\"><table class=\"plain\">\n<thead><tr>{header}</tr></thead>\n<tbody>\n{rows}</tbody>\n\
+         </table></div>\n"
     )
 }
 

@@ -30,8 +30,8 @@ impl Numbers {
         Numbers { values, step: self.step.map(|step| step * factor) }
     }
 
-    /// The quantity that they are of in the SI unit of `dimension`, the values to which its law is fitted, and what is to be known
-    /// of those that were rounded.
+    /// The quantity that they are of in the SI unit of `dimension`, the values to which its law is fitted, and what is to be
+    /// known of those that were rounded.
     pub(super) fn variable(&self, dimension: Dimension) -> (Variable, Vec<f64>, Option<String>) {
         match dimension {
             Dimension::Time => Variable::of_times("number", "The numbers", &self.values, self.step),

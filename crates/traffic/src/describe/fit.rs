@@ -107,7 +107,7 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
     if log.sampled() > 1 {
         remarks.push(format!(
             "One in {} requests was logged: the rate is that of all. Gaps of a sample look more like those of independent \
-             arrivals than all gaps do, so what came may be burstier than what is written; clients and documents are those of the \
+             arrivals than all gaps do, so what came may be burstier than what is written; clients and documents are of the \
              sample.",
             log.sampled()
         ));

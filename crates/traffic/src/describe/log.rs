@@ -5,8 +5,8 @@ use std::ops::Range;
 use sojourn_stats::{Dimension, Stream, quantity};
 
 use super::{
-    Description, Facts, Popularity, Rate, Variable, ascending, cache, counts, hurst, mean, profiled, scv, servers,
-    sessions,
+    Description, Facts, Popularity, Rate, Variable, ascending, cache, counts, hurst, mean, profiled, rate, scv,
+    servers, sessions,
 };
 use crate::recorded::log::{Entry, Log, Method};
 
@@ -57,7 +57,7 @@ pub fn describe(log: &Log) -> Description {
     } else {
         remarks.push(format!(
             "the rate changes by more than chance: gaps are those left when its level over each {} is taken out",
-            length_in_words(arrivals.every_s)
+            rate::length_in_words(arrivals.every_s)
         ));
         ("gap_at_level_1", "Gaps between requests, the change of the rate taken out")
     };
@@ -260,14 +260,5 @@ fn resolution_in_words(log: &Log) -> String {
                 "the log has its times in steps of {step}: requests are spread inside theirs, so shorter gaps are made up"
             )
         }
-    }
-}
-
-/// `1 h`, `30 min`, `10 s`.
-pub(super) fn length_in_words(length_s: f64) -> String {
-    match length_s {
-        hours if hours >= 3600.0 && hours % 3600.0 == 0.0 => format!("{} h", hours / 3600.0),
-        minutes if minutes >= 60.0 && minutes % 60.0 == 0.0 => format!("{} min", minutes / 60.0),
-        seconds => format!("{seconds} s"),
     }
 }

@@ -113,3 +113,12 @@ pub fn counts(instants_s: &[f64], span_s: f64, every_s: f64) -> Vec<u64> {
     }
     counts
 }
+
+/// `1 h`, `30 min`, `10 s`.
+pub(super) fn length_in_words(length_s: f64) -> String {
+    match length_s {
+        hours if hours >= 3600.0 && hours % 3600.0 == 0.0 => format!("{} h", hours / 3600.0),
+        minutes if minutes >= 60.0 && minutes % 60.0 == 0.0 => format!("{} min", minutes / 60.0),
+        seconds => format!("{seconds} s"),
+    }
+}

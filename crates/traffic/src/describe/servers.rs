@@ -1,17 +1,17 @@
 //! Who served what, and when: requests, errors, load and response times by server and over the day, where a log tells them.
 //!
 //! The load of a server is the mean number of requests that were there, which is the sum of their times there over the time that
-//! the log covers (Little's law). The time at a server is what the format says of it; where it says none, the response time stands
-//! for it, and this is said. A request is there from its arrival, or from the end of its wait in the proxy's queue, where that is
-//! known; over time, each period has of it what lies within.
+//! the log covers (Little's law). The time at a server is what the format says of it; where it says none, the response time
+//! stands for it, and this is said. A request is there from its arrival, or from the end of its wait in the proxy's queue, where
+//! that is known; over time, each period has of it what lies within.
 
 mod tables;
 
 use serde::Serialize;
 
 pub use self::tables::Listing;
-use super::log::length_in_words;
-use super::{Covered, Value, ascending, covered, mean, rate};
+use super::rate::{self, length_in_words};
+use super::{Value, ascending, mean};
 use crate::recorded::log::{Entry, Log};
 
 /// Periods at most: a day by the hour.
@@ -114,7 +114,8 @@ pub(super) fn served(log: &Log) -> Option<Served> {
     }
     let is_at_server = log.entries().iter().any(|entry| entry.at_server_s().is_some());
     let time_s = |entry: &Entry| if is_at_server { entry.at_server_s() } else { entry.response_s() };
-    let (Covered { span_s, .. }, (from_us, to_us)) = (covered(log), log.covered());
+    let (from_us, to_us) = log.covered();
+    let span_s = (to_us - from_us) as f64 / 1e6;
     let inside = |entry: &&Entry| (from_us..to_us).contains(&entry.time_us);
     let times = f64::from(log.sampled());
     let mut by_server: Vec<Vec<&Entry>> = vec![Vec::new(); log.servers().len()];
@@ -287,7 +288,7 @@ impl Served {
         }
         if has_times && self.load_is_of == "response time" {
             words.push(
-                "The log has no time at the server, so the response time stands for it: the load holds what waits and what is sent."
+                "The log has no time at the server, so the response time stands for it: the load holds what waits and is sent."
                     .into(),
             );
         }

@@ -224,8 +224,8 @@ impl Variable {
         };
         let taken = match self.chosen() {
             Some(taken) if taken.family != best.family && self.is_exponential(taken) => format!(
-                " Exponential, within {:.4}, is what `fit` takes, since it is simpler and the values do not reject it: Stephens's D* \
-                 is {:.2}, and one sample in a hundred of an exponential law has more than {REJECTED}.",
+                " Exponential, within {:.4}, is what `fit` takes, since it is simpler and the values do not reject it: \
+                 Stephens's D* is {:.2}, and one sample in a hundred of an exponential law has more than {REJECTED}.",
                 taken.kolmogorov,
                 stephens(taken.kolmogorov, self.count)
             ),
@@ -334,7 +334,8 @@ enum Unrounded {
     Unknown(String),
 }
 
-/// Times of which some are 0 because a clock has rounded them to a step. None where none is 0. The digits that are written tell a step (s); the clock's is so many times as long where enough
+/// Times of which some are 0 because a clock has rounded them to a step. None where none is 0. The digits that are written
+/// tell a step (s); the clock's is so many times as long where enough
 /// different times are multiples of that.
 fn unrounded(times_s: &[f64], step: f64) -> Option<Unrounded> {
     let zeros = times_s.iter().filter(|time| **time == 0.0).count();

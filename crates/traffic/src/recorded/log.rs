@@ -147,7 +147,8 @@ impl Log {
         &self.paths
     }
 
-    /// From the first request's step to the end of the last one's: of whole seconds, from the start of a second to the end of one.
+    /// From the first request's step to the end of the last one's: of whole seconds, from the start of a second to the end of
+    /// one.
     pub fn span(&self) -> Span {
         match (self.entries.first(), self.entries.last()) {
             (Some(first), Some(last)) => {
@@ -421,8 +422,8 @@ impl Log {
         }
         if self.early_us > EARLY_US && self.cut.0.is_none() {
             warnings.push(format!(
-                "the log has the ends of requests, and one of them came {} before the first end: of that time it has only what took \
-                 long, so rates and loads are without it; --from leaves it out",
+                "the log has the ends of requests, and one of them came {} before the first end: of that time it has only what \
+                 took long, so rates and loads are without it; --from leaves it out",
                 seconds(self.early_us)
             ));
         }

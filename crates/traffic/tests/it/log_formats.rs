@@ -124,7 +124,12 @@ fn envoy() {
         ["2020-11-25 21:26:18 +0000.409000 10.44.1.23 Get /status/418 418 135 4 ms at 127.0.0.1:80 3 ms queue - ms"]
     );
     // The same fields as JSON objects, as Istio names them.
-    let json = r#"{"authority":"httpbin:8000","bytes_received":0,"bytes_sent":135,"downstream_remote_address":"10.44.1.23:37652","duration":4,"method":"GET","path":"/status/418","response_code":418,"response_flags":"-","start_time":"2020-11-25T21:26:18.409Z","upstream_host":"127.0.0.1:80","upstream_service_time":"3","x_forwarded_for":null}"#;
+    let json = concat!(
+        r#"{"authority":"httpbin:8000","bytes_received":0,"bytes_sent":135,"downstream_remote_address":"10"#,
+        r#".44.1.23:37652","duration":4,"method":"GET","path":"/status/418","response_code":418,"response_"#,
+        r#"flags":"-","start_time":"2020-11-25T21:26:18.409Z","upstream_host":"127.0.0.1:80","upstream_ser"#,
+        r#"vice_time":"3","x_forwarded_for":null}"#
+    );
     let of_json = read(json);
     assert_eq!((of_json.formats(), all(&of_json)), (&["Envoy, JSON".to_owned()][..], all(&log)));
 }
@@ -169,7 +174,13 @@ fn traefik_and_caddy() {
             "2024-11-25 10:00:00 +0100.000000 192.0.2.1 Get /whoami 200 428 12 ms at http://172.17.0.3:80 - ms queue - ms"
         ]
     );
-    let json = r#"{"ClientAddr":"192.0.2.1:40622","ClientHost":"192.0.2.1","DownstreamContentSize":428,"DownstreamStatus":200,"Duration":12345678,"OriginDuration":11000000,"RequestMethod":"GET","RequestPath":"/whoami","RouterName":"whoami@docker","ServiceAddr":"172.17.0.3:80","ServiceURL":{"Scheme":"http","Host":"172.17.0.3:80"},"StartUTC":"2024-11-25T09:00:00.123456789Z","level":"info","msg":"","time":"2024-11-25T09:00:00Z"}"#;
+    let json = concat!(
+        r#"{"ClientAddr":"192.0.2.1:40622","ClientHost":"192.0.2.1","DownstreamContentSize":428,"Downstrea"#,
+        r#"mStatus":200,"Duration":12345678,"OriginDuration":11000000,"RequestMethod":"GET","RequestPath":"#,
+        r#""/whoami","RouterName":"whoami@docker","ServiceAddr":"172.17.0.3:80","ServiceURL":{"Scheme":"ht"#,
+        r#"tp","Host":"172.17.0.3:80"},"StartUTC":"2024-11-25T09:00:00.123456789Z","level":"info","msg":"""#,
+        r#","time":"2024-11-25T09:00:00Z"}"#
+    );
     let log = read(json);
     assert_eq!(log.formats(), ["Traefik, JSON"]);
     assert_eq!(
@@ -177,7 +188,13 @@ fn traefik_and_caddy() {
         ["2024-11-25 09:00:00 +0000.123456 192.0.2.1 Get /whoami 200 428 12.345 ms at 172.17.0.3:80 11 ms queue - ms"]
     );
     // Caddy, "How Logging Works", the access log's example, without its headers.
-    let caddy = r#"{"level":"info","ts":1646861401.5241024,"logger":"http.log.access","msg":"handled request","request":{"remote_ip":"127.0.0.1","remote_port":"41342","client_ip":"127.0.0.1","proto":"HTTP/2.0","method":"GET","host":"localhost","uri":"/","headers":{"User-Agent":["curl/7.82.0"],"Accept":["*/*"]},"tls":{"resumed":false,"version":772}},"bytes_read": 0,"user_id":"","duration":0.000929675,"size":10900,"status":200,"resp_headers":{"Server":["Caddy"]}}"#;
+    let caddy = concat!(
+        r#"{"level":"info","ts":1646861401.5241024,"logger":"http.log.access","msg":"handled request","req"#,
+        r#"uest":{"remote_ip":"127.0.0.1","remote_port":"41342","client_ip":"127.0.0.1","proto":"HTTP/2.0""#,
+        r#","method":"GET","host":"localhost","uri":"/","headers":{"User-Agent":["curl/7.82.0"],"Accept":["#,
+        r#""*/*"]},"tls":{"resumed":false,"version":772}},"bytes_read": 0,"user_id":"","duration":0.000929"#,
+        r#"675,"size":10900,"status":200,"resp_headers":{"Server":["Caddy"]}}"#
+    );
     let log = read(caddy);
     assert_eq!(log.formats(), ["Caddy, JSON"]);
     assert_eq!(
@@ -215,7 +232,8 @@ fn w3c() {
         + "2024-11-25 10:00:06 10.0.0.9 GET /a - 80 - 192.0.2.2 curl/7.88 - 500 0 0 20 7\n2024-11-25 10:00:06\n";
     assert_eq!(read(&wrong).bad_by_reason().collect::<Vec<_>>(), [(Fault::Shape, 1), (Fault::Extra, 1)]);
     let cloudfront = "#Version: 1.0\n#Fields: date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status \
-                      time-taken\n2019-12-04\t21:02:31\tLAX1\t392\t192.0.2.100\tGET\td1.cloudfront.net\t/index.html\t200\t0.125\n";
+                      time-taken\n\
+                      2019-12-04\t21:02:31\tLAX1\t392\t192.0.2.100\tGET\td1.cloudfront.net\t/index.html\t200\t0.125\n";
     let log = read(cloudfront);
     assert_eq!(
         all(&log),
@@ -231,9 +249,11 @@ fn w3c() {
 /// Squid, "Squid Log Files", native format, whose times are written in columns.
 #[test]
 fn squid() {
-    let text = "1066036250.603    310 192.168.0.68 TCP_MISS/200 2048 GET http://www.example.org/a - HIER_DIRECT/10.0.0.1 text/html\n\
+    let text = "1066036250.603    310 192.168.0.68 TCP_MISS/200 2048 GET http://www.example.org/a - \
+                HIER_DIRECT/10.0.0.1 text/html\n\
                 1066036251.000      2 192.168.0.68 TCP_MEM_HIT/200 2048 GET http://www.example.org/a - HIER_NONE/- text/html\n\
-                1066036252.000   1000 192.168.0.69 TCP_MISS_ABORTED/000 0 GET http://www.example.org/b - HIER_DIRECT/10.0.0.1 -\n";
+                1066036252.000   1000 192.168.0.69 TCP_MISS_ABORTED/000 0 GET http://www.example.org/b - \
+                HIER_DIRECT/10.0.0.1 -\n";
     let log = read(text);
     assert_eq!((log.formats(), log.bad_lines()), (&["squid".to_owned()][..], 0));
     assert_eq!(
@@ -250,7 +270,10 @@ fn squid() {
 /// nginx stamps a line at its end: what came is that less `$request_time`. Of servers that were tried in turn the last counts.
 #[test]
 fn nginx_format_strings() {
-    let format = r#"'$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $request_time $upstream_addr $upstream_response_time $upstream_status $msec'"#;
+    let format = concat!(
+        r#"'$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "#,
+        r#""$http_user_agent" $request_time $upstream_addr $upstream_response_time $upstream_status $msec'"#
+    );
     let lines = [
         "10.0.0.1 - John Smith [10/Oct/2024:13:00:10 +0000] \"GET /a HTTP/1.1\" 200 5 \"-\" \"a \\x22b\\x22\" 0.250 \
          192.168.1.1:80 0.200 200 1728565210.125",
@@ -296,8 +319,16 @@ fn nginx_format_strings() {
         ["2024-10-10 13:00:10 +0000.000000 10.1.2.3 Get /b 200 5 1000 ms at 192.168.1.2:80 990 ms queue - ms"]
     );
     // The same by `escape=json`: as its format string, and by the names of its fields.
-    let json = r#"{"time":"$time_iso8601","remote_addr":"$remote_addr","request":"$request","status":$status,"body_bytes_sent":$body_bytes_sent,"request_time":$request_time,"upstream_addr":"$upstream_addr","upstream_response_time":"$upstream_response_time"}"#;
-    let line = r#"{"time":"2024-10-10T13:00:11+00:00","remote_addr":"10.1.2.3","request":"GET /b?q=\"x\" HTTP/1.1","status":200,"body_bytes_sent":5,"request_time":1.000,"upstream_addr":"192.168.1.1:80, 192.168.1.2:80","upstream_response_time":"0.005, 0.990"}"#;
+    let json = concat!(
+        r#"{"time":"$time_iso8601","remote_addr":"$remote_addr","request":"$request","status":$status,"bod"#,
+        r#"y_bytes_sent":$body_bytes_sent,"request_time":$request_time,"upstream_addr":"$upstream_addr","u"#,
+        r#"pstream_response_time":"$upstream_response_time"}"#
+    );
+    let line = concat!(
+        r#"{"time":"2024-10-10T13:00:11+00:00","remote_addr":"10.1.2.3","request":"GET /b?q=\"x\" HTTP/1.1"#,
+        r#"","status":200,"body_bytes_sent":5,"request_time":1.000,"upstream_addr":"192.168.1.1:80, 192.16"#,
+        r#"8.1.2:80","upstream_response_time":"0.005, 0.990"}"#
+    );
     for log in [read_as(json, line), read(line)] {
         assert!(all(&log)[0].ends_with("200 5 1000 ms at 192.168.1.2:80 990 ms queue - ms"), "{:?}", all(&log));
         assert!(all(&log)[0].starts_with("2024-10-10 13:00:10 +0000.000000 10.1.2.3 Get /b"), "{:?}", all(&log));
@@ -379,16 +410,21 @@ fn formats_that_say_too_little_or_too_much() {
 #[test]
 fn json_with_named_fields() {
     let line = |extra: &str| {
-        format!(
-            r#"{{"ts":1728565210125,"ip":"10.0.0.1","http":{{"verb":"GET","url":"/a"}},"code":200,"took":12.5,"q":1500{extra}}}"#
-        )
+        let line = concat!(
+            r#"{"ts":1728565210125,"ip":"10.0.0.1","http":{"verb":"GET","url":"/a"},"code":200,"took":12.5,"#,
+            r#""q":1500"#,
+        );
+        format!("{line}{extra}}}")
     };
     let log = read_as(
         "json time=ts@end client=ip method=http.verb path=http.url status=code response=took:ms queue=q:us",
         &line(""),
     );
     assert_eq!(all(&log), ["2024-10-10 13:00:10 +0000.112500 10.0.0.1 Get /a 200 0 12.5 ms at - - ms queue 1.5 ms"]);
-    let text = r#"{"timestamp":"2024-10-10T13:00:10.5Z","method":"GET","path":"/a","status":200,"latency_us":250,"duration":3}"#;
+    let text = concat!(
+        r#"{"timestamp":"2024-10-10T13:00:10.5Z","method":"GET","path":"/a","status":200,"latency_us":250,"#,
+        r#""duration":3}"#
+    );
     let log = read(text);
     assert_eq!(log.entries()[0].response_s(), Some(0.00025));
     assert!(log.arrivals_in_words().contains("may be the begin or the end"), "{}", log.arrivals_in_words());
@@ -451,7 +487,8 @@ fn zstd_is_told_by_content() {
 fn a_clock_that_steps_back() {
     let at = |second: u32, ms: u32| {
         format!(
-            "10.0.1.2:3 [06/Feb/2009:12:{:02}:{:02}.000] in b/s 0/0/0/{ms}/{ms} 200 27 - - ---- 1/1/1/1/0 0/0 \"GET / HTTP/1.1\"\n",
+            "10.0.1.2:3 [06/Feb/2009:12:{:02}:{:02}.000] in b/s 0/0/0/{ms}/{ms} 200 27 - - ---- 1/1/1/1/0 0/\
+                0 \"GET / HTTP/1.1\"\n",
             second / 60,
             second % 60
         )

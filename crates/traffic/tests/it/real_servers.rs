@@ -204,9 +204,19 @@ fn is_root() -> bool {
 #[test]
 fn nginx_writes_what_is_read() {
     let origins = [origin(), origin()];
-    let timed = r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $request_time $upstream_addr $upstream_response_time $msec"#;
-    let behind = r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $request_time"#;
-    let json = r#"{"time":"$time_iso8601","remote_addr":"$remote_addr","request":"$request","status":$status,"body_bytes_sent":$body_bytes_sent,"request_time":$request_time,"upstream_addr":"$upstream_addr","upstream_response_time":"$upstream_response_time","agent":"$http_user_agent"}"#;
+    let timed = concat!(
+        r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" ""#,
+        r#"$http_user_agent" $request_time $upstream_addr $upstream_response_time $msec"#
+    );
+    let behind = concat!(
+        r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" ""#,
+        r#"$http_user_agent" $request_time"#
+    );
+    let json = concat!(
+        r#"{"time":"$time_iso8601","remote_addr":"$remote_addr","request":"$request","status":$status,"bod"#,
+        r#"y_bytes_sent":$body_bytes_sent,"request_time":$request_time,"upstream_addr":"$upstream_addr","u"#,
+        r#"pstream_response_time":"$upstream_response_time","agent":"$http_user_agent"}"#
+    );
     let running = start("nginx", |folder, address| {
         let folder = folder.display();
         let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
@@ -215,7 +225,8 @@ fn nginx_writes_what_is_read() {
         let user = if is_root() { "user root;\n" } else { "" };
         let text = format!(
             "{user}daemon off;\npid {folder}/nginx.pid;\nerror_log {folder}/error.log;\nworker_processes 1;\nevents {{}}\n\
-             http {{\n{temporary}log_format timed '{timed}';\nlog_format behind '{behind}';\nlog_format json escape=json '{json}';\n\
+             http {{\n{temporary}log_format timed '{timed}';\nlog_format behind '{behind}';\n\
+             log_format json escape=json '{json}';\n\
              access_log {folder}/combined.log;\naccess_log {folder}/timed.log timed;\naccess_log {folder}/behind.log behind;\n\
              access_log {folder}/json.log json;\n\
              upstream web {{ server {}; server {}; }}\n\
@@ -265,7 +276,8 @@ fn apache_writes_what_is_read() {
             .concat();
         let user = if is_root() { "User www-data\nGroup www-data\n" } else { "" };
         let text = format!(
-            "ServerRoot {folder}\nDefaultRuntimeDir {folder}\nPidFile {folder}/pid\nErrorLog {folder}/error.log\nServerName localhost\n\
+            "ServerRoot {folder}\nDefaultRuntimeDir {folder}\nPidFile {folder}/pid\nErrorLog {folder}/error.log\n\
+             ServerName localhost\n\
              Listen {address}\nLoadModule mpm_event_module {modules}/mod_mpm_event.so\n\
              LoadModule authz_core_module {modules}/mod_authz_core.so\n{user}StartServers 1\nThreadsPerChild 4\n\
              MaxRequestWorkers 4\nServerLimit 1\nMinSpareThreads 1\nMaxSpareThreads 4\n\

@@ -154,8 +154,8 @@ fn times_that_are_all_zero_have_no_law() {
     assert!(describe_numbers(&column, Dimension::Time).variables[0].fits.is_empty());
 }
 
-/// Gaps that are nearly Poisson's have a likelier law than the exponential, which they do not reject: the simpler is taken, and the
-/// verdict names the test. Those of a shape further off reject it. The values are quantiles, so there is no chance in it.
+/// Gaps that are nearly Poisson's have a likelier law than the exponential, which they do not reject: the simpler is taken, and
+/// the verdict names the test. Those of a shape further off reject it. The values are quantiles, so there is no chance in it.
 #[test]
 fn an_exponential_law_is_kept_unless_it_is_rejected() {
     let of = |shape: f64| {

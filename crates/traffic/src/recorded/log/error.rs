@@ -6,8 +6,8 @@ use thiserror::Error;
 use super::fault::Fault;
 
 /// What is said where no format was asked for and none was found.
-const NO_FORMAT: &str = "a log format that is known (docs/log-formats.md; `sojourn traffic` takes one by --format); as Common Log \
-                         Format";
+const NO_FORMAT: &str = "a log format that is known (docs/log-formats.md; `sojourn traffic` takes one by --format); as Common \
+                         Log Format";
 
 /// Why a file is not a log.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

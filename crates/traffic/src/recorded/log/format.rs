@@ -252,7 +252,7 @@ impl LogFormat {
     pub(super) fn without_unit(&self) -> Option<String> {
         match (&self.reader, &self.without_unit[..]) {
             (Reader::Extended(Extended { without_unit: 1.., .. }), _) => Some(
-                "`time-taken` has whole numbers, and no `#Software:` says their unit, so they are not read as response times".into(),
+                "`time-taken` has whole numbers, and no `#Software:` says their unit: they are not read as response times".into(),
             ),
             (_, []) => None,
             (_, [name, ..]) => Some(format!(

@@ -1,5 +1,5 @@
-//! HAProxy's HTTP log (`option httplog`, and `option httpslog`, which adds two words), with or without what syslog puts before it:
-//! `10.0.1.2:33317 [06/Feb/2009:12:14:14.655] http-in static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {1wt.eu} {}
+//! HAProxy's HTTP log (`option httplog`, and `option httpslog`, which adds two words), with or without what syslog puts before
+//! it: `10.0.1.2:33317 [06/Feb/2009:12:14:14.655] http-in static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {1wt.eu} {}
 //! "GET /index.html HTTP/1.1"` (configuration manual, section 8.2.3; the times, 8.4).
 //!
 //! The stamp is the begin of the request, in the machine's zone, which is not written. Of TR/Tw/Tc/Tr/Ta the time at the server
