@@ -172,6 +172,9 @@ impl ObjectiveAnswer {
         match (self.met, self.undecided) {
             (Some(true), _) => ("good", "met"),
             (Some(false), _) => ("bad", "MISSED"),
+            (None, true) if self.engine == Engine::Sim => {
+                ("warn", "UNDECIDED: the interval does not tell; more replications, or longer ones")
+            }
             (None, true) => ("warn", "UNDECIDED: the interval does not tell; measure longer"),
             (None, false) => ("muted", "no number"),
         }

@@ -101,6 +101,7 @@ pub mod compare;
 mod engine;
 mod error;
 pub mod folder;
+mod heavy;
 pub mod host;
 pub mod objective;
 pub mod outcome;

@@ -13,6 +13,7 @@ pub mod verdict;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use sojourn_stats::parts::clump;
 use sojourn_stats::{Estimate, Histogram, Measure, Span, Time};
 
 use crate::outcome::{Connections, Counts};
@@ -24,7 +25,7 @@ use crate::recorder::passes::{PassTally, Passes};
 use crate::recorder::record::Record;
 use crate::recorder::records::Recorded;
 use crate::recorder::{Recorder, SLICE, STEPS, Slice, Window};
-use crate::report::estimate::{alike, clump, never, quantile, quantile_of_independent, rate, ratio, share};
+use crate::report::estimate::{alike, never, quantile, quantile_of_independent, rate, ratio, share};
 use crate::report::gaps::Gaps;
 use crate::report::limits::Limits;
 use crate::report::measured::{Facts, ShareReport, ThreadFacts};

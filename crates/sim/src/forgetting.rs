@@ -7,7 +7,7 @@
 //! what moves more slowly than a whole run, and hardly moves the mean, is not seen.
 
 use sojourn_stats::interval::t_quantile;
-use sojourn_stats::{Batches, Histogram, Moments, measure};
+use sojourn_stats::{Batches, Histogram, Moments, parts};
 
 /// Stretches of a replication.
 const STRETCHES: usize = 20;
@@ -41,7 +41,7 @@ pub(crate) fn alike<'a>(replications: impl IntoIterator<Item = &'a Batches>, var
         sum += means.into_iter().collect::<Moments>().variance() * of_each as f64;
         count += 1;
     }
-    if count == 0 { 1.0 } else { measure::alike(sum / count as f64, 1, variance, count * (STRETCHES as u64 - 1)) }
+    if count == 0 { 1.0 } else { parts::alike(sum / count as f64, 1, variance, count * (STRETCHES as u64 - 1)) }
 }
 
 /// The same from the mean response times of parts that follow one another, or are independent (s).
@@ -52,7 +52,7 @@ pub(crate) fn alike_of_parts(parts: &[Option<f64>], whole: &Histogram) -> f64 {
         return 1.0;
     }
     let of_mean = means.variance() * 1e18 / means.count() as f64;
-    measure::alike(of_mean, whole.count(), whole.variance(), degrees)
+    parts::alike(of_mean, whole.count(), whole.variance(), degrees)
 }
 
 /// The means of the stretches of every replication; none below two, or where one is too short.

@@ -12,6 +12,8 @@ pub(crate) mod over_time;
 pub(crate) mod prediction;
 pub(crate) mod tally;
 
+use std::sync::Arc;
+
 use sojourn_stats::{Batches, Histogram, Span, Time};
 use sojourn_traffic::Workload;
 
@@ -263,7 +265,7 @@ pub(crate) fn responses(tallies: &[&Tally]) -> Histogram {
 /// Every metric of some replications, from their tallies and counts.
 pub(crate) fn rows(tallies: &[&Tally], counts: &[Counts]) -> Vec<Row> {
     let histograms: Vec<&Histogram> = tallies.iter().map(|tally| &tally.response).collect();
-    let whole = merged(&histograms);
+    let whole = Arc::new(merged(&histograms));
     let mut rows = vec![summary::mean("response_time_mean", &whole, &histograms)];
     rows.extend(QUANTILES.iter().map(|(metric, p)| summary::quantile(metric, &whole, &histograms, *p)));
     if tallies.iter().any(|tally| tally.connections.is_some()) {

@@ -8,8 +8,8 @@
 //! ([`crate::run`]), which a test holds them to. The price is what only that one has: links, balancers, patience.
 //!
 //! [`play`] hands out every job as it is done; [`run`] makes numbers with intervals of them. These are from 20 to 40
-//! sections of the one run with as many jobs each, Student's t on the sections' spread around the whole (sectioning:
-//! Nakayama, ACM TOMACS 24(4), 2014).
+//! sections of the one run with as many jobs each ([`sojourn_stats::parts`]). What a relaxation time's jobs tell counts as one:
+//! a percentile with fewer than twenty such beyond it has no interval.
 
 mod jobs;
 mod play;
@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use sojourn_model::{Discipline, Knowledge, Station};
 use sojourn_stats::measure::NoInterval;
+use sojourn_stats::parts::INDEPENDENT;
 use sojourn_stats::{Law, Span, Time};
 use sojourn_traffic::Arrivals;
 
@@ -206,6 +207,13 @@ fn run_by<'a>(queue: &Queue, control: &Control<'a>, step: &mut Step<'a, '_>) -> 
     let alike = forgetting::alike_of_parts(&rows[0].parts, &sections.response());
     let mut measures = summary::answers(&rows, control.confidence, alike);
     let relaxation = control.relaxation.unwrap_or(0);
+    for measure in &mut measures {
+        let quantile = summary::QUANTILES.iter().find(|(metric, _)| *metric == measure.metric);
+        let beyond = quantile.map(|(_, p)| measure.estimate.samples().unwrap_or(0) as f64 * (1.0 - p));
+        if beyond.is_some_and(|beyond| beyond < INDEPENDENT * relaxation as f64) {
+            measure.estimate = measure.estimate.clone().withheld(NoInterval::TooShort);
+        }
+    }
     let is_long = sections.size() >= RELAXATIONS.saturating_mul(relaxation);
     if !is_long {
         for measure in &mut measures {

@@ -1,6 +1,9 @@
 //! From the counts of parts (replications of a run, or sections of one) to numbers with intervals.
 
-use sojourn_stats::measure::{self, NoInterval, of_parts, quantile_stands};
+use std::sync::Arc;
+
+use sojourn_stats::measure::{NoInterval, quantile_stands};
+use sojourn_stats::parts::{QuantileOfParts, clump, of_few, of_parts};
 use sojourn_stats::{Estimate, Histogram, Measure};
 
 use crate::joins::{DIFFERENCE, Joins, SUM};
@@ -16,12 +19,33 @@ pub(crate) struct Row {
     pub(crate) parts: Vec<Option<f64>>,
     /// Samples behind the whole.
     pub(crate) samples: u64,
-    /// There is no interval unless every part has a value; else parts without one are left out.
-    pub(crate) needs_every_part: bool,
-    /// Of a share that chance decides: events, and how often there could have been one.
-    pub(crate) events: Option<(u64, u64)>,
+    /// Of a share that chance decides.
+    pub(crate) events: Option<Events>,
+    /// Of a quantile of times (ns): how well it is known. There is no interval unless every part has a value.
+    pub(crate) quantile: Option<QuantileOfParts>,
     /// Between which ends the whole is for sure, where it was read from a histogram.
     pub(crate) ends: Option<(f64, f64)>,
+}
+
+/// The events behind a share.
+pub(crate) struct Events {
+    /// How many, and how often there could have been one.
+    whole: (u64, u64),
+    /// The same of each part.
+    parts: Vec<(u64, u64)>,
+    /// They are slow responses, and come together as these do.
+    are_slow: bool,
+}
+
+impl Events {
+    /// How many come together, where `alike` requests tell as much as one. Of no event it is taken to be as many as that.
+    fn together(&self, alike: f64) -> f64 {
+        match clump(&self.parts) {
+            _ if self.whole.0 == 0 => alike,
+            by_count if self.are_slow => by_count.max(alike),
+            by_count => by_count,
+        }
+    }
 }
 
 /// The rows of a whole and its parts, as they are added.
@@ -50,12 +74,19 @@ impl<'a, P> Rows<'a, P> {
 
     /// The share of events among all chances of one, as `of` gives both.
     pub(crate) fn share(&mut self, metric: impl Into<String>, of: impl Fn(&P) -> (u64, u64)) {
-        let events = of(self.of.0);
-        self.add(metric, "1", events.1, |part| {
+        let whole = of(self.of.0);
+        self.add(metric, "1", whole.1, |part| {
             let (events, chances) = of(part);
             per(events as f64, chances)
         });
+        let events = Events { whole, parts: self.of.1.iter().map(of).collect(), are_slow: false };
         self.rows.last_mut().expect("it was added").events = Some(events);
+    }
+
+    /// The same of events that are slow responses.
+    pub(crate) fn slow_share(&mut self, metric: impl Into<String>, of: impl Fn(&P) -> (u64, u64)) {
+        self.share(metric, of);
+        self.rows.last_mut().and_then(|row| row.events.as_mut()).expect("it was added").are_slow = true;
     }
 
     /// What was added last is no matter of chance where `is_certain`.
@@ -69,12 +100,22 @@ impl<'a, P> Rows<'a, P> {
 impl Row {
     /// The metric with the interval that the spread of its parts implies: what a run is lengthened by.
     pub(crate) fn measure(&self, confidence: f64) -> Measure {
-        let parts: Vec<f64> = self.parts.iter().flatten().copied().filter(|value| value.is_finite()).collect();
-        let estimate = match self.whole.filter(|value| value.is_finite()) {
-            Some(whole) if !self.needs_every_part || !self.parts.contains(&None) => {
-                of_parts(whole, &parts, self.samples, confidence)
+        let whole = self.whole.filter(|value| value.is_finite());
+        let without = |why| Estimate::without_interval(whole, self.samples, why);
+        let estimate = match (whole, &self.quantile) {
+            (None, _) => without(NoInterval::TooFew),
+            (_, Some(_)) if self.parts.contains(&None) => without(NoInterval::TooFew),
+            (Some(value), Some(quantile)) => match quantile.interval(confidence) {
+                Ok((low, high)) => {
+                    let (ci_low, ci_high) = (low as f64 * 1e-9, high as f64 * 1e-9);
+                    Estimate::Sampled { value, ci_low, ci_high, samples: self.samples }
+                }
+                Err(why) => without(why),
+            },
+            (Some(whole), None) => {
+                let parts = self.parts.iter().flatten().copied().filter(|value| value.is_finite());
+                of_parts(whole, &parts.collect::<Vec<f64>>(), self.samples, confidence)
             }
-            whole => Estimate::without_interval(whole, self.samples, NoInterval::TooFew),
         };
         Measure::new(self.metric.as_str(), self.unit, estimate)
     }
@@ -83,8 +124,8 @@ impl Row {
     /// are few, than their law, when `alike` requests tell as much as one.
     pub(crate) fn answer(&self, confidence: f64, alike: f64) -> Measure {
         let Measure { metric, unit, mut estimate } = self.measure(confidence);
-        if let Some(events) = self.events {
-            estimate = measure::of_few(estimate, events, alike, confidence);
+        if let Some(events) = &self.events {
+            estimate = of_few(estimate, events.whole, events.together(alike), confidence);
         }
         if let Some(ends) = self.ends {
             estimate = estimate.widened(ends);
@@ -168,14 +209,15 @@ pub(crate) fn longest(metric: &str, whole: &Histogram, parts: &[&Histogram]) -> 
 }
 
 /// The `p` quantile (s) of all response times; with an interval only if every part has enough of them.
-pub(crate) fn quantile(metric: &str, whole: &Histogram, parts: &[&Histogram], p: f64) -> Row {
+pub(crate) fn quantile(metric: &str, whole: &Arc<Histogram>, parts: &[&Histogram], p: f64) -> Row {
+    let quantile = Some(QuantileOfParts::new(whole, parts, p));
     let enough = |part: &Histogram| part.count() as f64 * (1.0 - p) * (1.0 + 1e-12) >= BEYOND;
     let seconds = |histogram: &Histogram| histogram.quantile(p).map(|ns| ns as f64 * 1e-9);
     let parts = parts.iter().map(|part| if enough(part) { seconds(part) } else { None }).collect();
     let samples = whole.count();
     let ends = whole.quantile_ends(p).map(|(low, high)| (low as f64 * 1e-9, high as f64 * 1e-9));
     let whole = if quantile_stands(samples, p) { seconds(whole) } else { None };
-    Row { metric: metric.into(), unit: "s", whole, parts, samples, needs_every_part: true, ends, ..Row::default() }
+    Row { metric: metric.into(), unit: "s", whole, parts, samples, quantile, ends, ..Row::default() }
 }
 
 /// Every metric but the response times.
@@ -196,7 +238,7 @@ pub(crate) fn others(whole: &Counts, parts: &[Counts]) -> Vec<Row> {
     });
     rows.share("error_ratio", |part| (part.denied, part.ended));
     rows.certain(!whole.may_fail.0);
-    rows.share("abandoned_ratio", |part| (part.abandoned, part.ended));
+    rows.slow_share("abandoned_ratio", |part| (part.abandoned, part.ended));
     rows.certain(!whole.may_fail.1);
     if whole.retried.is_some() {
         rows.add("attempts_mean", "1", whole.ended, |part| {
@@ -456,15 +498,15 @@ mod tests {
         assert!(none.0 == 0.0 && none.1 > 0.0074 && one.0 < 0.001 && one.1 > 0.017, "{none:?}, {one:?}");
         let never = two(0).map(|part| Counts { may_fail: (false, false), ..part });
         assert_eq!(error(&never), (0.0, 0.0), "it cannot happen");
-        let part = times(&[2, 3, 2, 2, 2, 2, 2, 2, 2, 2]);
+        let part = Arc::new(times(&[&[3][..], &[2; 49]].concat()));
         let row = quantile("response_time_p50", &part, &[&part, &part], 0.5);
-        let Some((low, high)) = row.answer(0.95, 1.0).estimate.interval() else { panic!("five lie beyond it") };
+        let Some((low, high)) = row.answer(0.95, 1.0).estimate.interval() else { panic!("25 lie beyond it") };
         assert!(low <= 2.0 && 2.0 < high && high < 2.02, "{low} to {high}");
     }
 
     #[test]
     fn quantiles_and_the_distribution_are_in_seconds() {
-        let part = times(&[2; 10]);
+        let part = Arc::new(times(&[2; 10]));
         let row = quantile("response_time_p50", &part, &[&part], 0.5);
         assert!(near(row.whole, 2.0) && near(row.parts[0], 2.0), "{:?}, {:?}", row.whole, row.parts);
         let points = cdf(&times(&[2, 2, 2, 8]));

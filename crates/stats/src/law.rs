@@ -35,6 +35,7 @@ mod kind;
 mod moments;
 mod parse;
 mod quantile;
+mod sums;
 mod transform;
 mod zipf;
 

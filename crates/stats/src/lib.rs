@@ -77,6 +77,7 @@ pub mod math;
 pub mod measure;
 mod moments;
 mod nearest;
+pub mod parts;
 pub mod quadrature;
 pub mod quantity;
 pub mod regression;

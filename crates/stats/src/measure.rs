@@ -17,9 +17,6 @@ pub const CONFIDENCE: f64 = 0.95;
 const BATCHES: usize = 20;
 /// Samples that must lie beyond a quantile on either side: with fewer it is an extreme, not a quantile.
 const BEYOND_LEAST: f64 = 10.0;
-/// Up to so many events, or trials without one, a share has an interval that is no narrower than the exact one: the law of
-/// so few is far from normal, and parts with as many each are no sign that it is known.
-const FEW: u64 = 30;
 /// Relative differences up to this are those of sums in another order.
 const ROUNDING: f64 = 1e-12;
 
@@ -230,20 +227,6 @@ pub fn mean_of_samples(moments: &Moments) -> Estimate {
     around(moments.mean(), moments, moments.count())
 }
 
-/// A number known from the whole of `samples` observations, with the interval that its values in equal independent
-/// parts of them (replications, sections) imply: Student's t on the parts' spread *around the whole*. Right for
-/// quantiles, whose parts must not be averaged (Nakayama, ACM TOMACS 24(4), 2014, sectioning). Without an interval below
-/// two parts.
-pub fn of_parts(whole: f64, parts: &[f64], samples: u64, confidence: f64) -> Estimate {
-    let count = parts.len() as u64;
-    let squares: f64 = parts.iter().map(|part| (part - whole).powi(2)).sum();
-    let variance = squares / (count.max(2) - 1) as f64;
-    match interval::mean_half_width(count, variance, confidence) {
-        Some(half) => Estimate::Sampled { value: whole, ci_low: whole - half, ci_high: whole + half, samples },
-        None => Estimate::without_interval(Some(whole), samples, NoInterval::TooFew),
-    }
-}
-
 /// The probability behind `successes` in `samples` independent trials, with Wilson's interval.
 pub fn ratio(successes: u64, samples: u64) -> Estimate {
     match interval::ratio(successes, samples, CONFIDENCE) {
@@ -252,29 +235,6 @@ pub fn ratio(successes: u64, samples: u64) -> Estimate {
         }
         None => Estimate::TooFew { samples },
     }
-}
-
-/// How many samples that follow one another tell as much as one independent one, from the variance of a mean of `samples`
-/// of them, as `degrees` degrees of freedom tell it, and that of each: Kish's design effect (Survey Sampling, 1965, section
-/// 8.2). 1 where it is not above that beyond chance (5 %).
-pub fn alike(variance_of_mean: f64, samples: u64, variance: f64, degrees: u64) -> f64 {
-    let ratio = variance_of_mean * samples as f64 / variance;
-    // Wilson and Hilferty's approximation to the 95 % point of chi squared over its degrees (PNAS 17, 1931).
-    let spread = 2.0 / (9.0 * degrees.max(1) as f64);
-    let by_chance = (1.0 - spread + 1.645 * spread.sqrt()).powi(3);
-    if ratio.is_finite() && ratio > by_chance { ratio } else { 1.0 }
-}
-
-/// `estimate`, the share of `trials` that are `events`, with an interval that is no narrower than the exact binomial one
-/// where events, or trials without one, are few, or the parts that it is from do not differ. Trials are taken to be as
-/// independent as samples of which `alike` tell as much as one (see [`alike`]): events come in clumps, as response times do.
-pub fn of_few(estimate: Estimate, (events, trials): (u64, u64), alike: f64, confidence: f64) -> Estimate {
-    let is_few = events.min(trials.saturating_sub(events)) <= FEW || estimate.is_sharp();
-    if trials == 0 || !is_few {
-        return estimate;
-    }
-    let (low, high) = interval::exact_ratio(events as f64 / alike, trials as f64 / alike, confidence);
-    estimate.widened((low, high))
 }
 
 /// Whether a quantile of so many samples is more than an extreme: a sample lies beyond it.

@@ -11,6 +11,7 @@ use sojourn_traffic::{Open, Workload};
 
 use super::{Conditions, over_time};
 use crate::answer::{Answer, SIMULATED, Traces};
+use crate::heavy::Work;
 use crate::host;
 use crate::spec::{Engine, Question, Spec, SystemQuestion};
 
@@ -41,7 +42,7 @@ pub(super) fn long_run(experiment: &Spec, conditions: &Conditions<'_>) -> Result
         (conditions.progress)(now.jobs as f64 / now.planned.max(1) as f64, &remark);
     };
     let mut traces = Traces::default();
-    let report = match &experiment.question {
+    let mut report = match &experiment.question {
         Question::Network(network) => sojourn_sim::run_network(network, &control, &progress),
         Question::System(asked) => {
             let why = sojourn_sim::needs_events(&asked.system, &asked.workload, &control);
@@ -49,6 +50,9 @@ pub(super) fn long_run(experiment: &Spec, conditions: &Conditions<'_>) -> Result
             sojourn_sim::run(&asked.system, &asked.workload, &control, &progress)
         }
     };
+    if let (Ok(report), Some(work)) = (&mut report, experiment.system().and_then(Work::of_system)) {
+        work.withhold(report);
+    }
     let mut answer = answered(report, experiment.system().map(|asked| &asked.system))?;
     answer.notes.extend(experiment.system().and_then(overload));
     Ok((answer, traces))

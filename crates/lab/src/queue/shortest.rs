@@ -18,6 +18,7 @@ use sojourn_traffic::{Arrivals, Open, Sizes, Workload};
 
 use super::{QueueSettings, gaps_law, service_law, settled, wrong};
 use crate::error::SpecError;
+use crate::heavy::Work;
 
 /// Queues side by side.
 pub(super) struct Shortest {
@@ -128,6 +129,8 @@ impl Shortest {
         let mut report = sojourn_sim::run(&system, &workload, &control, &|now: Progress| progress(now.jobs))
             .map_err(|fault| wrong(self.in_own_words(&fault.to_string())))?;
         report.notes.iter_mut().for_each(|note| *note = self.in_own_words(note));
+        let utilization = rate * law.mean() / f64::from(servers);
+        Work::of_queue(law, &Discipline::Fcfs, false, servers, utilization).withhold(&mut report);
         // No client gives up here, and no job is denied.
         report.measures.retain(|measure| !["error_ratio", "abandoned_ratio"].contains(&measure.metric.as_str()));
         Ok(report)

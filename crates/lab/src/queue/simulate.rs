@@ -14,6 +14,7 @@ use sojourn_traffic::{Arrivals, Open, Pairs, Plan, Sizes, Trace, Workload};
 
 use super::{QueueSettings, class_parts, service_law, settled, wrong};
 use crate::error::SpecError;
+use crate::heavy::Work;
 
 /// More cores than there are ever jobs.
 const CORES_FOR_ALL: u32 = 1 << 30;
@@ -135,10 +136,24 @@ pub(super) fn simulate(
         Jobs::Drawn { classes, jobs } => drawn(simulation, classes, *jobs, &control)?,
         Jobs::Trace { path, speed } => traced(simulation, path, *speed, &control)?,
     };
+    if let Jobs::Drawn { classes, .. } = &simulation.jobs {
+        work(&simulation.queue, classes).withhold(&mut report);
+    }
     if simulation.queue.cores == CORES_FOR_ALL {
         report.measures.retain(|measure| measure.metric != "utilization");
     }
     Ok(report)
+}
+
+/// What jobs of all classes together ask for.
+fn work(queue: &Queue, classes: &[Class]) -> Work {
+    let rate = |class: &Class| class.arrivals.rate().unwrap_or(0.0);
+    let law = match classes {
+        [class] => class.service.clone(),
+        _ => Law::mixture(classes.iter().map(|class| (rate(class), class.service.clone())).collect()),
+    };
+    let load: f64 = classes.iter().map(|class| rate(class) * class.service.mean()).sum();
+    Work::of_queue(law, &queue.discipline, queue.capacity.is_some(), queue.cores, load / f64::from(queue.cores))
 }
 
 /// Jobs that come while the queue forgets its state; none where that is not known, or the room is limited.

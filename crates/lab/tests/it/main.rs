@@ -4,6 +4,7 @@ mod answers;
 mod ask;
 mod compare;
 mod experiments;
+mod heavy;
 mod limits;
 mod network;
 mod outcome;

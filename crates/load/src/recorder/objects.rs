@@ -1,13 +1,14 @@
 //! What is kept of whole objects (pages with all their embedded files), beside what is kept of every file.
 
 use serde::{Deserialize, Serialize};
+use sojourn_stats::parts::clump;
 use sojourn_stats::{Estimate, Histogram, Measure, Span, Time};
 use sojourn_traffic::Visit;
 
 use crate::outcome::{Counts, Outcome};
 use crate::recorder::division::Division;
 use crate::recorder::record::ObjectRecord;
-use crate::report::estimate::{WINDOWS, alike, clump, never, quantile, ratio, share};
+use crate::report::estimate::{WINDOWS, alike, never, quantile, ratio, share};
 
 /// Up to these times users call the quality of service high and average, above low: of a page that is shown when it is
 /// whole, and of one shown as it loads (Bjornstad 2006, Table 2.2).

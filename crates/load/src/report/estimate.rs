@@ -22,22 +22,23 @@
 //! runs, since the longest times come in few clumps; the 6 % that look better than they are cover it in 39 % of the cases,
 //! so that one run in twenty-seven misleads.
 //!
-//! Failures come one by one, or in bursts. How many come together is judged by their own counts over time ([`clump`]), and a
+//! Failures come one by one, or in bursts. How many come together is judged by their own counts over time ([`parts::clump`]), and a
 //! request then tells as much less. Of 1,000 runs each of 60,000 requests the interval of their share covers the truth in 94.8 %
 //! where 60 come alone and in 97.8 % where 6 do; where 600 come in 48, 12 or 6 bursts of random length it does in 96.7 %, 94.5 %
 //! and 91.5 %. **Of no failure nothing is known of how they would come: they are then taken to come alone.** What is left out
 //! so is a burst that is rarer than one in a run; it takes a longer run, not more requests, to see it. Failures by time-out are
 //! slow replies, so where good ones come near the time-out they are taken to come together as slow ones do ([`alike`]).
 
-use sojourn_stats::interval::{exact_count, exact_ratio, t_quantile};
+use sojourn_stats::interval::{exact_count, t_quantile};
 use sojourn_stats::measure::{
-    self, CONFIDENCE, NoInterval, mean_of_batches, of_parts, quantile_by_share, quantile_stands, too_few_or_too_short,
+    CONFIDENCE, NoInterval, mean_of_batches, quantile_by_share, quantile_stands, too_few_or_too_short,
 };
+use sojourn_stats::parts::{self, of_few, of_parts};
 use sojourn_stats::{Estimate, Histogram};
 
 /// Number of windows a run is cut into.
 pub const WINDOWS: usize = 20;
-/// Up to so many events, or clumps of them, a share or a rate has an interval that is no narrower than the exact one.
+/// Up to so many events a rate has an interval that is no narrower than the exact one.
 const FEW: f64 = 30.0;
 /// With fewer windows that hold anything (a run cut short) there is no interval.
 const WINDOWS_MIN: usize = 5;
@@ -69,24 +70,11 @@ pub fn ratio(windows: &[(f64, f64)], samples: u64) -> Estimate {
     if parts.len() == WINDOWS { mean_of_batches(&parts, samples) } else { of_parts(value, &parts, samples, CONFIDENCE) }
 }
 
-/// The share of events in `samples`: as [`ratio`], with its interval inside 0 and 1. Where there are few clumps of events, or
-/// none, it is no narrower than the exact one of as many trials as the requests are worth when events come so many together
-/// ([`clump`]): none of 39 allows 7.4 %.
+/// The share of events in `samples`: as [`ratio`], with an interval that says no more than so few clumps of events do, which come
+/// so many `together` ([`of_few`]).
 pub fn share(windows: &[(f64, f64)], samples: u64, together: f64) -> Estimate {
     let events = windows.iter().map(|window| window.0).sum::<f64>();
-    let estimate = ratio(windows, samples);
-    let trials = samples as f64;
-    let is_few = events.min(trials - events) <= FEW * together || estimate.is_sharp();
-    let estimate = match is_few && samples > 0 {
-        true => estimate.widened(exact_ratio(events / together, trials / together, CONFIDENCE)),
-        false => estimate,
-    };
-    match estimate {
-        Estimate::Sampled { value, ci_low, ci_high, samples } => {
-            Estimate::Sampled { value, ci_low: ci_low.max(0.0), ci_high: ci_high.min(1.0), samples }
-        }
-        other => other,
-    }
+    of_few(ratio(windows, samples), (events as u64, samples), together, CONFIDENCE)
 }
 
 /// The share of what cannot happen: exactly 0.
@@ -95,27 +83,6 @@ pub(crate) fn never(samples: u64) -> Estimate {
         0 => Estimate::TooFew { samples },
         _ => Estimate::Sampled { value: 0.0, ci_low: 0.0, ci_high: 0.0, samples },
     }
-}
-
-/// How many events come together, from (events, trials) of equal parts of the run in their order: how much more their counts
-/// spread than those of independent ones, at the length of a part, of two, of four and so on, at which they do so most (Kish's
-/// design effect, Survey Sampling, 1965, section 8.2). At most as many as there are; 1 where they do not spread beyond chance,
-/// and of no event, which says nothing of how others would come.
-pub fn clump(parts: &[(u64, u64)]) -> f64 {
-    let mut parts = parts.to_vec();
-    let (events, trials) = parts.iter().fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
-    let share = events as f64 / trials as f64;
-    let (mut most, mut length) = (1.0_f64, 0);
-    while length == 0 || parts.len() >= 2 * WINDOWS_MIN {
-        let squares: f64 = parts.iter().map(|part| (part.0 as f64 - share * part.1 as f64).powi(2)).sum();
-        let count = parts.iter().filter(|part| part.1 > 0).count().max(2) as f64;
-        let of_share = squares * count / (count - 1.0) / (trials as f64).powi(2);
-        most = most.max(measure::alike(of_share, trials, share * (1.0 - share), count as u64 - 1));
-        let sum = |pair: &[(u64, u64)]| pair.iter().fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
-        parts = parts.chunks(2).map(sum).collect();
-        length += 1;
-    }
-    most.min(events.min(trials - events) as f64).max(1.0)
 }
 
 /// So much per second, from (number, seconds) of equal parts of the run that `samples` events made: as [`ratio`]. Of few events
@@ -141,7 +108,7 @@ pub fn alike(mean: &Estimate, times: &Histogram) -> f64 {
     let Some(half) = mean.half_width() else { return 1.0 };
     let degrees = WINDOWS as u64 - 1;
     let of_mean = (half / t_quantile(0.5 + 0.5 * CONFIDENCE, degrees)).powi(2);
-    measure::alike(of_mean, times.count(), times.variance() * 1e-18, degrees)
+    parts::alike(of_mean, times.count(), times.variance() * 1e-18, degrees)
 }
 
 /// The `q`-quantile (s) of all windows together: its interval from the shares of samples below it in the windows, or else

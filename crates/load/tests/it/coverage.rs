@@ -1,8 +1,9 @@
 //! The report's intervals cover the truth as often as they say, of response times that are strongly correlated: those of
 //! an M/M/1 queue at utilisation 0.8, which follow an exponential law with a mean of five services.
 
-use sojourn_load::estimate::{WINDOWS, clump, quantile, rate, ratio, share};
+use sojourn_load::estimate::{WINDOWS, quantile, rate, ratio, share};
 use sojourn_stats::measure::NoInterval;
+use sojourn_stats::parts::clump;
 use sojourn_stats::{Estimate, Histogram, Stream};
 
 /// Response times of one run (services of 1 s on average), in nanoseconds and by windows.

@@ -1,5 +1,7 @@
 //! From the counts of replications to rows of metrics, in the names of [`sojourn_model::network`].
 
+use std::sync::Arc;
+
 use sojourn_stats::{Histogram, Time};
 
 use super::layout::{Branching, Chain, Layout, StationKind};
@@ -106,7 +108,7 @@ pub(super) fn responses(tallies: &[&Tally]) -> Histogram {
 pub(super) fn rows(layout: &Layout, tallies: &[&Tally], parts: &[Counts]) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut times = |suffix: &str, parts: &[&Histogram]| {
-        let whole = merged(parts);
+        let whole = Arc::new(merged(parts));
         rows.push(summary::mean(&format!("response_time_mean{suffix}"), &whole, parts));
         let quantiles = QUANTILES.iter();
         rows.extend(quantiles.map(|(metric, p)| summary::quantile(&format!("{metric}{suffix}"), &whole, parts, *p)));

@@ -1,5 +1,7 @@
 //! Replications of a cluster, and the twin of a live run.
 
+use std::sync::Arc;
+
 use sojourn_dispatch::Catalogue;
 use sojourn_model::{Discipline, Server, System};
 use sojourn_stats::{Histogram, Measure, Span, Time, measure};
@@ -306,7 +308,7 @@ fn rows(outcomes: &[Outcome]) -> Vec<Row> {
     let mut rows = Vec::new();
     for (prefix, of) in kinds {
         let histograms: Vec<&Histogram> = outcomes.iter().map(|outcome| of(&outcome.tally)).collect();
-        let whole = merged(&histograms);
+        let whole = Arc::new(merged(&histograms));
         rows.push(summary::mean(&format!("{prefix}mean"), &whole, &histograms));
         for (_, name, p) in QUANTILES.iter().filter(|(of, ..)| *of == prefix) {
             rows.push(summary::quantile(&format!("{prefix}{name}"), &whole, &histograms, *p));

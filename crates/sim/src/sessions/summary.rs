@@ -63,11 +63,11 @@ pub(super) fn others(whole: &Sums, parts: &[Sums]) -> Vec<Row> {
     rows.add("file_throughput", "1/s", files, |part| per_second(part.counts.files, part));
     rows.add("byte_throughput", "B/s", files, |part| per_second(part.counts.bytes, part));
     rows.share("denied_ratio", |part| (part.counts.denied, part.counts.ended));
-    rows.share("abandoned_ratio", |part| (part.counts.abandoned, part.counts.ended));
+    rows.slow_share("abandoned_ratio", |part| (part.counts.abandoned, part.counts.ended));
     for (shown, prefix) in ["quality_", "quality_incremental_"].iter().enumerate() {
         for (level, name) in ["high", "average", "low"].iter().enumerate() {
             let share = |part: &Sums| (part.counts.quality[shown][level], part.counts.responses[0].0);
-            rows.share(format!("{prefix}{name}"), share);
+            rows.slow_share(format!("{prefix}{name}"), share);
         }
     }
     type Spent = fn(&Sums) -> &[u64];

@@ -1,6 +1,8 @@
 //! Sections: the counts of a run of unknown length in bounded memory, 20 to 40 sections of as many jobs each. When there are
 //! 40, neighbours are joined and sections are twice as long from then on.
 
+use std::sync::Arc;
+
 use sojourn_stats::{Histogram, Span, Time};
 
 use super::{Arrival, Job, Queue};
@@ -222,7 +224,8 @@ impl Sections {
     pub(super) fn rows(&self, queue: &Queue) -> Vec<Row> {
         let (whole, histograms) = (self.whole(), self.histograms());
         let mut rows = vec![summary::mean("response_time_mean", &whole.response, &histograms)];
-        let quantile = |(metric, p): &(&str, f64)| summary::quantile(metric, &whole.response, &histograms, *p);
+        let response = Arc::new(whole.response.clone());
+        let quantile = |(metric, p): &(&str, f64)| summary::quantile(metric, &response, &histograms, *p);
         rows.extend(QUANTILES.iter().map(quantile));
         let parts: Vec<Counts> = self.sections.iter().map(|section| section.part(queue.cores)).collect();
         let others = summary::others(&whole.part(queue.cores), &parts).into_iter();

@@ -94,7 +94,7 @@ fn single_servers_cover_their_exact_values() {
     ];
     for (arrivals, server, demand, exact) in cases {
         let scenario = queue(arrivals, &format!("{server}\"{demand}\""));
-        let report = run(&scenario, 4_000_000);
+        let report = run(&scenario, 6_000_000);
         for (metric, value, relative) in exact {
             covers(&report, metric, *value, *relative, &format!("{arrivals}, {server}{demand}"));
         }

@@ -1,7 +1,8 @@
 //! What was seen in no request, in few, or in all: how much of it there may be all the same.
 
+use sojourn_model::system::{Fault, Subject, Trouble};
 use sojourn_sim::Control;
-use sojourn_stats::{Dimension, Law, Span};
+use sojourn_stats::{Dimension, Law, Span, Time};
 use sojourn_traffic::Workload;
 
 use crate::support::{Scenario, cluster, estimate, queue, simulate};
@@ -66,6 +67,47 @@ fn a_share_that_the_policy_fixes_is_exact() {
     let share = estimate(&report, "share_1");
     let (low, high) = share.interval().unwrap();
     assert!((share.value().unwrap() - 0.25).abs() < 1e-3 && high - low < 1e-2, "{share:?}");
+}
+
+/// A server that is down for 50 ms of each run refuses 2.5 of 1,000 requests, some in each of ten runs: what is known of them is
+/// what so many tell that come alone, however alike response times are. Chance alone (Poisson) is off once in ten million.
+#[test]
+fn a_fault_that_comes_once_in_each_run_is_known_by_its_count() {
+    let mut scenario =
+        queue("exponential(rate = 50 /s)", "discipline = \"fcfs\"\ndemand = \"exponential(mean = 17 ms)\"");
+    let at = |s: f64| Time::ZERO + Span::from_secs_f64(s);
+    let fault = Fault { at: at(10.0), until: Some(at(10.05)), subject: Subject::Host(0), trouble: Trouble::Down };
+    scenario.system.faults = vec![fault];
+    let horizon = Some(Span::from_secs_f64(20.0));
+    let control = Control { horizon, replications: 10, precision: None, ..Control::default() };
+    let report = simulate(&scenario, &control).unwrap();
+    let failed = estimate(&report, "error_ratio");
+    let (value, (low, high)) = (failed.value().unwrap(), failed.interval().unwrap());
+    assert!((5e-4..6.5e-3).contains(&value), "{failed:?}");
+    assert!(low > 0.4 * value && high < 2.0 * value, "{failed:?}");
+}
+
+/// No more is simulated than it takes to know on which side of its limit a share is, but that much is: more runs, where each has
+/// its end.
+#[test]
+fn replications_are_added_until_a_share_is_decided() {
+    let asked = |limit: f64| {
+        let limits = vec![("abandoned_ratio".to_owned(), limit)];
+        let metrics = vec!["abandoned_ratio".to_owned()];
+        let control = Control {
+            limits,
+            metrics,
+            max_jobs: 3_000_000,
+            horizon: Some(Span::from_secs_f64(50.0)),
+            ..Control::default()
+        };
+        let report = simulate(&impatient("constant(300 ms)"), &Control { replications: 2, ..control }).unwrap();
+        (estimate(&report, "abandoned_ratio").interval().unwrap(), report.replications)
+    };
+    let ((_, high), few) = asked(0.02);
+    assert!(high < 0.02, "{high}");
+    let ((low, high), many) = asked(0.0025);
+    assert!(many > few && high < 0.0025 && low <= GIVEN_UP && GIVEN_UP <= high, "{few} and {many}: {low} to {high}");
 }
 
 /// A share of which nothing was seen is looked at until it is known on which side of its limit it is.

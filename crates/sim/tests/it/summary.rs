@@ -21,7 +21,8 @@ fn parts(report: &Report, metric: &str) -> Vec<Option<f64>> {
     found.unwrap_or_else(|| panic!("no {metric}")).1.clone()
 }
 
-/// Student's t of 19 degrees on the spread of twenty replications around the whole, at the confidence that was asked for.
+/// Student's t of 19 degrees on the spread of twenty replications around the whole, or of ten pairs of them if that is larger, at
+/// the confidence that was asked for. Percentiles are told by shares, which lie about them.
 #[test]
 fn intervals_are_students_around_the_whole() {
     let precision = Some(Precision { relative: 100.0, confidence: 0.99 });
@@ -30,15 +31,20 @@ fn intervals_are_students_around_the_whole() {
     let mut seen = 0;
     for measure in &report.measures {
         let Estimate::Sampled { value, ci_low, ci_high, .. } = measure.estimate else { panic!("{measure:?}") };
+        if measure.metric.starts_with("response_time_p") {
+            assert!(ci_low < value && value < ci_high, "{measure:?}");
+            continue;
+        }
         let parts: Vec<f64> = parts(&report, &measure.metric).into_iter().flatten().collect();
         let squares: f64 = parts.iter().map(|part| (part - value).powi(2)).sum();
-        let half = t_quantile(0.995, 19) * (squares / 19.0 / 20.0).sqrt();
+        let pairs: f64 = parts.chunks(2).map(|pair| ((pair[0] + pair[1]) / 2.0 - value).powi(2)).sum();
+        let half = t_quantile(0.995, 19) * (squares / 19.0 / 20.0).max(pairs / 9.0 / 10.0).sqrt();
         let near = |end: f64, by_hand: f64| (end - by_hand).abs() <= 1e-9 * value.abs();
         assert_eq!(parts.len(), 20);
         assert!(near(ci_low, value - half) && near(ci_high, value + half), "{measure:?}, not {half}");
         seen += usize::from(half > 0.0);
     }
-    assert!(seen >= 9, "{seen}");
+    assert!(seen >= 5, "{seen}");
     // The whole is of all requests: with as many in each replication it is the mean of means.
     let means = parts(&report, "response_time_mean");
     let mean = means.iter().flatten().sum::<f64>() / 20.0;
@@ -46,14 +52,19 @@ fn intervals_are_students_around_the_whole() {
     assert!((mean / whole - 1.0).abs() < 1e-2, "{mean}, {whole}");
 }
 
-/// Five samples beyond a quantile in each replication, or there is no interval; one in all of them, or there is no number.
+/// Five samples beyond a quantile in each replication, and in all of them as many as tell as much as twenty, or there is no
+/// interval; one in all of them, or there is no number.
 #[test]
 fn a_quantile_needs_samples_beyond_it() {
     let scenario = queue("exponential(rate = 0.5 /s)", FCFS);
     let (enough, few) = (run(&scenario, 500), run(&scenario, 499));
     assert!(parts(&enough, "response_time_p99").iter().all(Option::is_some));
     assert!(parts(&few, "response_time_p99").iter().all(Option::is_none));
-    assert!(estimate(&enough, "response_time_p99").interval().is_some());
+    assert!(matches!(
+        estimate(&enough, "response_time_p99"),
+        Estimate::WithoutInterval { why: NoInterval::TooShort, .. }
+    ));
+    assert!(estimate(&run(&scenario, 2_000), "response_time_p99").interval().is_some());
     assert!(matches!(estimate(&few, "response_time_p99"), Estimate::WithoutInterval { why: NoInterval::TooFew, .. }));
     let (one, none) = (run(&scenario, 50), run(&scenario, 49));
     assert!(estimate(&one, "response_time_p99.9").value().is_some());

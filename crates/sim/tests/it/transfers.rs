@@ -178,7 +178,7 @@ fn correlated_losses_are_worse_and_those_of_an_emulator_hardly_there() {
     let mean_s = |correlation: f64, model: LossModel| {
         let path = Path { loss: Directions::both(0.02), loss_correlation: correlation, loss_model: model, ..path() };
         let system = idle(over(path, tcp(TcpStack::LINUX_6, true)));
-        let report = run(&Scenario { workload: closed(50, "constant(1 s)"), system }, 400_000);
+        let report = run(&Scenario { workload: closed(50, "constant(1 s)"), system }, 800_000);
         estimate(&report, "response_time_mean").interval().unwrap()
     };
     let independent = mean_s(0.0, LossModel::GilbertElliott);

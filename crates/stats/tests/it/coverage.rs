@@ -4,7 +4,8 @@
 use std::ops::RangeInclusive;
 
 use sojourn_stats::hurst::{estimate, whittle};
-use sojourn_stats::measure::{CONFIDENCE, mean_of_samples, mean_of_series, of_parts, quantile_of_series};
+use sojourn_stats::measure::{CONFIDENCE, mean_of_samples, mean_of_series, quantile_of_series};
+use sojourn_stats::parts::of_parts;
 use sojourn_stats::{Estimate, Moments, Stream};
 
 use crate::noise;
@@ -40,7 +41,7 @@ fn misses(estimate: &Estimate, truth: f64) -> usize {
     usize::from(truth < low || high < truth)
 }
 
-/// Student's interval of independent numbers, and of sections of a whole; of normal numbers both are exact.
+/// Student's interval of independent numbers is exact of normal ones; that of sections of a whole, the wider of two, covers 96 %.
 #[test]
 fn of_independent_numbers() {
     let mut stream = Stream::new(1, "coverage", "independent");
@@ -53,7 +54,7 @@ fn of_independent_numbers() {
         sections += misses(&of_parts(whole.mean(), &parts, 200, CONFIDENCE), 0.0);
     }
     assert_covers("means", means, (0.95, 0.95));
-    assert_covers("sections", sections, (0.95, 0.95));
+    assert_covers("sections", sections, (0.955, 0.961));
 }
 
 /// Batch means of a series whose correlation is gone long before the end of a batch cover as documented: the mean within 94 to

@@ -1,7 +1,8 @@
 //! Intervals against printed tables, and against the coverage they promise.
 
 use sojourn_stats::interval::{exact_count, exact_ratio, normal_quantile, quantile_ranks, ratio, t_quantile};
-use sojourn_stats::measure::{self, CONFIDENCE, NoInterval, mean_of_samples, of_parts, quantile_of_samples};
+use sojourn_stats::measure::{self, CONFIDENCE, NoInterval, mean_of_samples, quantile_of_samples};
+use sojourn_stats::parts::{self, of_parts};
 use sojourn_stats::{Dimension, Estimate, Law, Moments, Stream};
 
 /// Three decimals as in every printed table, e.g. Fisher and Yates (1963), table III.
@@ -171,7 +172,7 @@ fn exact_intervals_of_few_events() {
 #[test]
 fn parts_that_are_alike_do_not_make_a_share_of_few_sure() {
     let sharp = |value: f64| Estimate::Sampled { value, ci_low: value, ci_high: value, samples: 400 };
-    let of = |value: f64, events, alike| measure::of_few(sharp(value), (events, 400), alike, 0.95).interval().unwrap();
+    let of = |value: f64, events, alike| parts::of_few(sharp(value), (events, 400), alike, 0.95).interval().unwrap();
     let none = of(0.0, 0, 1.0);
     assert!(none.0 == 0.0 && (none.1 - 3.0 / 400.0).abs() < 1e-4, "the rule of three: {none:?}");
     let one = of(0.0025, 1, 1.0);
@@ -183,17 +184,17 @@ fn parts_that_are_alike_do_not_make_a_share_of_few_sure() {
     // Half of them, with no spread between the parts.
     assert!(of(0.5, 200, 1.0).1 > 0.549);
     let wide = Estimate::Sampled { value: 0.5, ci_low: 0.45, ci_high: 0.55, samples: 400 };
-    assert_eq!(measure::of_few(wide.clone(), (200, 400), 1.0, 0.95), wide, "many events have their spread");
+    assert_eq!(parts::of_few(wide.clone(), (200, 400), 1.0, 0.95), wide, "many events have their spread");
     let known = Estimate::Exact { value: 0.0 };
-    assert_eq!(measure::of_few(known.clone(), (0, 400), 1.0, 0.95), known);
+    assert_eq!(parts::of_few(known.clone(), (0, 400), 1.0, 0.95), known);
 }
 
 #[test]
 fn samples_are_alike_only_beyond_chance() {
-    assert_eq!(measure::alike(1.5 / 100.0, 100, 1.0, 19), 1.0, "19 degrees are 1.59 times as much by chance");
-    assert!((measure::alike(1.7 / 100.0, 100, 1.0, 19) - 1.7).abs() < 1e-12);
-    assert_eq!(measure::alike(3.7 / 100.0, 100, 1.0, 1), 1.0, "one degree, nearly 3.84 times");
-    assert_eq!(measure::alike(0.0, 100, 0.0, 19), 1.0, "all alike");
+    assert_eq!(parts::alike(1.5 / 100.0, 100, 1.0, 19), 1.0, "19 degrees are 1.59 times as much by chance");
+    assert!((parts::alike(1.7 / 100.0, 100, 1.0, 19) - 1.7).abs() < 1e-12);
+    assert_eq!(parts::alike(3.7 / 100.0, 100, 1.0, 1), 1.0, "one degree, nearly 3.84 times");
+    assert_eq!(parts::alike(0.0, 100, 0.0, 19), 1.0, "all alike");
 }
 
 /// Garwood's table of 1936, as in every handbook: 95 % of a Poisson mean, of which so many events were seen.

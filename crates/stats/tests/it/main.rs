@@ -31,6 +31,7 @@ mod moments;
 mod nearest;
 #[allow(dead_code, reason = "shared by several tests")]
 mod noise;
+mod parts;
 mod quantities;
 mod regression;
 mod renewal;
