@@ -79,8 +79,8 @@ fn an_imported_experiment_is_checked_and_run() {
         sojourn(&["run", &out, "--set", "run.precision=2% at 95% of mean", "--set", "servers=3", "--out", &folder]);
     assert_eq!(run.status.code(), Some(0), "{}", stderr(&run));
     let means = crate::sojourn::estimates(Path::new(&folder), "sim", "response_time_mean");
-    // leastconn, roundrobin, random(2); at a utilisation of 0.6 a processor that is shared has a mean of 50 ms by itself. The first
-    // is a sixth below the others, which is ten standard errors and more: a false alarm in less than a million.
+    // leastconn, roundrobin, random(2); at a utilisation of 0.6 a processor that is shared has a mean of 50 ms by itself. The
+    // first is a sixth below the others, which is ten standard errors and more: a false alarm in less than a million.
     assert!(means.len() == 3 && means[0] < means[1].min(means[2]) && means[1].max(means[2]) < 0.05, "{means:?}");
 }
 
