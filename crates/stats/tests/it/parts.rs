@@ -46,7 +46,7 @@ fn a_percentile_is_known_by_what_lies_beyond_it_in_the_parts() {
     let all: Vec<u64> = (0..100_000_u64).map(|k| k * 61_803 % 100_000).collect();
     let even: Vec<Vec<u64>> = all.chunks(5_000).map(<[u64]>::to_vec).collect();
     let (low, high) = interval(&even, 0.99).unwrap();
-    assert!(98_700 < low && low <= 99_000 && 99_000 <= high && high < 99_300, "{low} to {high}");
+    assert!((98_701..=99_000).contains(&low) && (99_000..99_300).contains(&high), "{low} to {high}");
     let mut sorted = all;
     sorted.sort_unstable();
     let (rest, largest) = sorted.split_at(98_000);
