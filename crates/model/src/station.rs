@@ -387,6 +387,19 @@ impl Station {
         (self.serving + self.waiting, self.serving)
     }
 
+    /// When the jobs inside came, in any order.
+    pub fn arrivals(&self) -> Vec<Time> {
+        match self.special.as_deref() {
+            Some(Special::Order(order)) => order.arrivals(),
+            _ => self.jobs.iter().filter(|job| job.phase != Phase::Free).map(|job| job.arrived).collect(),
+        }
+    }
+
+    /// Its cores; 1 under a delay curve, of which nothing is known of them.
+    pub fn cores(&self) -> u32 {
+        if self.cores == UNSHARED { 1 } else { self.cores }
+    }
+
     /// Core time spent so far up to `now`: utilisation is this over cores x elapsed. Under a delay curve, time with
     /// jobs inside.
     ///
@@ -398,7 +411,7 @@ impl Station {
 
     #[inline]
     fn busy_cores(&self) -> u32 {
-        self.serving.min(if self.cores == UNSHARED { 1 } else { self.cores })
+        self.serving.min(self.cores())
     }
 
     /// Brings V and the busy time up to `now`.

@@ -1,15 +1,16 @@
 //! Replications without an event list: one tier over servers that serve one request after another.
 //!
-//! Where requests of an open plan come to first-come-first-served servers of one core, over links without delay and through
-//! one plain policy ([`sojourn_dispatch::Plain`]), little is left of an event list: when a request leaves is known when it
-//! comes. Here such a replication is played in blocks of requests, with the very draws, choices and counts that `engine` would
+//! Where requests of an open plan come to servers with room for all, over links without delay and through one plain policy
+//! ([`sojourn_dispatch::Plain`]), little is left of an event list: the next departure of each server, and the next arrival. At a
+//! server of one core that serves first come first served even the instant at which a request leaves is known when it comes. Here such a replication is played in blocks of requests, with the very draws, choices and counts that `engine` would
 //! have made: the same integers in the same tally at every look of a study, so that all that is built on them stays as it is
 //! (`wide/same.rs` plays 200 random experiments both ways, replication by replication).
 //!
-//! | policy | how |
-//! |---|---|
-//! | none, or one that looks at no requests in flight | in order of arrival (`blind`), Lindley's recursion at each server |
-//! | one that counts requests in flight | event by event (`counting`), without list, slab or dispatcher |
+//! | servers | policy | how |
+//! |---|---|---|
+//! | one core, first come first served | none, or one that looks at no requests in flight | in order of arrival (`blind`), Lindley's recursion at each server |
+//! | the same | one that counts requests in flight | event by event (`counting`), without list, slab or dispatcher |
+//! | all others | any of these | likewise, with a [`Station`] for each server |
 //!
 //! Replications draw their requests side by side (`source`), by vector instructions where the laws have a lane form; else, and
 //! where there are few of them, each alone. What is played from then on goes through one replication after another: its loops
@@ -27,14 +28,14 @@ mod source;
 
 use sojourn_dispatch::Chooser;
 use sojourn_model::system::Tier;
-use sojourn_model::{Discipline, Server, System};
+use sojourn_model::{Discipline, Server, Station, System};
 use sojourn_stats::lanes::LANES;
 use sojourn_stats::{Batches, Histogram, Span};
 use sojourn_traffic::{Open, Workload};
 
 use self::blind::Blind;
 use self::books::Books;
-use self::counting::Counting;
+use self::counting::{Counting, InTurn};
 use self::source::{Scratch, Source};
 use crate::balancer::{Balancer, dispatcher_name};
 use crate::control::{Control, SimError};
@@ -49,6 +50,8 @@ pub(crate) struct Wide {
     source: Source,
     books: Books,
     play: Play,
+    /// Of each server.
+    cores: Vec<u32>,
 }
 
 /// Why it stops.
@@ -65,7 +68,18 @@ enum Stop {
 /// How it is played.
 enum Play {
     Blind(Blind),
-    Counting(Counting),
+    InTurn(Counting<InTurn>),
+    Stations(Counting<Station>),
+}
+
+macro_rules! each {
+    ($play:expr, $one:ident => $do:expr) => {
+        match $play {
+            Play::Blind($one) => $do,
+            Play::InTurn($one) => $do,
+            Play::Stations($one) => $do,
+        }
+    };
 }
 
 /// Why the event loop plays the replications of `workload` at `system`; none where they need no event list, and are played
@@ -93,12 +107,15 @@ pub fn needs_events(system: &System, workload: &Workload, control: &Control) -> 
     if control.predict.is_some() || control.over_time.is_some() {
         return why("response times are predicted, or requests counted over time");
     }
-    let serves_in_turn =
-        |server: &Server| server.discipline == Discipline::Fcfs && server.cores == 1 && server.capacity.is_none();
-    if !system.servers().all(serves_in_turn) {
-        return why("a server does not serve first come first served with one core and unlimited room");
+    if system.servers().any(|server| server.capacity.is_some()) {
+        return why("a server has limited room");
     }
     system.tier().and_then(|tier| needs_dispatcher(system, tier, control))
+}
+
+/// Whether a server serves one request after another, in the order in which they come.
+fn serves_in_turn(server: &Server) -> bool {
+    server.discipline == Discipline::Fcfs && server.cores == 1
 }
 
 /// Why the requests of a tier pass its dispatchers one by one; none where they need not.
@@ -140,28 +157,31 @@ impl Wide {
         tally.may_fail = (false, false);
         let chooser = chooser(system, control, seed);
         let speeds: Vec<f64> = system.servers().map(|server| server.speed).collect();
-        let play = match chooser {
-            Some(chooser) if !chooser.is_blind() => Play::Counting(Counting::new(speeds, chooser)),
-            chooser => Play::Blind(Blind::new(speeds, chooser)),
+        let play = if !system.servers().all(serves_in_turn) {
+            let station = |server: &Server| Station::new(server.discipline.clone(), server.cores, None);
+            Play::Stations(Counting::new(system.servers().map(station).collect(), speeds, chooser))
+        } else if chooser.as_ref().is_some_and(|chooser| !chooser.is_blind()) {
+            Play::InTurn(Counting::new(vec![InTurn::default(); servers], speeds, chooser))
+        } else {
+            Play::Blind(Blind::new(speeds, chooser))
         };
-        Ok(Wide { source, books: Books::new(phases, tally, course.most_inside), play })
+        let cores = system.servers().map(|server| server.cores).collect();
+        Ok(Wide { source, books: Books::new(phases, tally, course.most_inside), play, cores })
     }
 
     /// Requests that have come so far, warm-up included.
     pub(crate) fn arrived(&self) -> u64 {
         match &self.play {
             Play::Blind(blind) => blind.arrived(&self.books),
-            Play::Counting(counting) => counting.arrived(),
+            Play::InTurn(counting) => counting.arrived(),
+            Play::Stations(counting) => counting.arrived(),
         }
     }
 
     /// Plays until `ended` requests have ended, or why it stops before.
     fn play_until(&mut self, ended: u64) -> Stop {
-        let Wide { source, books, play } = self;
-        match play {
-            Play::Blind(blind) => blind.run_until(ended, source, books),
-            Play::Counting(counting) => counting.run_until(ended, source, books),
-        }
+        let Wide { source, books, play, .. } = self;
+        each!(play, one => one.run_until(ended, source, books))
     }
 
     /// What follows a stop; whether nothing is left to happen.
@@ -179,9 +199,10 @@ impl Wide {
         let Books { tally, phases, now, .. } = &self.books;
         let (busy, sent) = match &self.play {
             Play::Blind(blind) => (blind.busy(*now, &self.books), Some(blind.sent(&self.books))),
-            Play::Counting(counting) => (counting.busy(*now), None),
+            Play::InTurn(counting) => (counting.busy(*now), None),
+            Play::Stations(counting) => (counting.busy(*now), None),
         };
-        let counts = requests::counts(tally, phases, *now, busy, |_| 1);
+        let counts = requests::counts(tally, phases, *now, busy, |server| self.cores[server]);
         Counts { sent: sent.unwrap_or(counts.sent), ..counts }
     }
 }
@@ -210,18 +231,12 @@ impl Replication for Wide {
 
     fn finish(&mut self) {
         if let Some(milestone) = self.books.phases.finished() {
-            match &mut self.play {
-                Play::Blind(blind) => blind.pass(milestone, &mut self.books),
-                Play::Counting(counting) => counting.pass(milestone, &mut self.books),
-            }
+            each!(&mut self.play, one => one.pass(milestone, &mut self.books));
         }
     }
 
     fn settle_books(&self) {
-        match &self.play {
-            Play::Blind(blind) => blind.settle_books(&self.books),
-            Play::Counting(counting) => counting.settle_books(&self.books),
-        }
+        each!(&self.play, one => one.settle_books(&self.books));
     }
 
     const SIDE_BY_SIDE: usize = LANES;
@@ -266,10 +281,7 @@ impl Replication for Wide {
     fn begin_anew(&mut self) {
         if !self.books.phases.is_warming_up() {
             let milestone = Milestone::Begin(self.books.now);
-            match &mut self.play {
-                Play::Blind(blind) => blind.pass(milestone, &mut self.books),
-                Play::Counting(counting) => counting.pass(milestone, &mut self.books),
-            }
+            each!(&mut self.play, one => one.pass(milestone, &mut self.books));
         }
     }
 

@@ -33,14 +33,16 @@ const ROUNDS: usize = 7;
 const FEW: u64 = 8_000;
 const SERVERS: usize = 4;
 
-/// Policy, how many servers, the loop, and the least share of it that the program must reach; 0 where that is only told.
-const MODELS: [(&str, usize, Loop, f64); 6] = [
-    ("random", 1, one_server, 1.0),
-    ("random", SERVERS, one_server, 0.7),
-    ("round-robin", SERVERS, one_server, 0.7),
-    ("least-connections", SERVERS, least_connections, 0.8),
-    ("power-of-d", SERVERS, power_of_two, 0.0),
-    ("weighted-round-robin", SERVERS, one_server, 0.0),
+/// Discipline, policy, how many servers, the loop, and the least share of it that the program must reach; 0 where that is only
+/// told.
+const MODELS: [(&str, &str, usize, Loop, f64); 7] = [
+    ("fcfs", "random", 1, one_server, 1.0),
+    ("fcfs", "random", SERVERS, one_server, 0.7),
+    ("fcfs", "round-robin", SERVERS, one_server, 0.7),
+    ("fcfs", "least-connections", SERVERS, least_connections, 0.8),
+    ("fcfs", "power-of-d", SERVERS, power_of_two, 0.8),
+    ("fcfs", "weighted-round-robin", SERVERS, one_server, 0.0),
+    ("ps", "random", SERVERS, sharing, 0.7),
 ];
 
 fn main() -> Result<()> {
@@ -48,17 +50,17 @@ fn main() -> Result<()> {
     on_one_core()?;
     let folder = tempfile::tempdir()?;
     let mut bars = Bars::default();
-    for (policy, servers, loop_by_hand, bar) in MODELS {
+    for (discipline, policy, servers, loop_by_hand, bar) in MODELS {
         let (mut hand_s, mut program_s) = (f64::INFINITY, f64::INFINITY);
         // In turn, so that a slow spell of the machine slows both; what disturbs a round only ever slows it down.
         for _ in 0..ROUNDS {
             hand_s = hand_s.min(seconds(|| loop_by_hand(requests / 4))? * 4.0);
-            let run = |requests| program(folder.path(), policy, servers, requests);
+            let run = |requests| program(folder.path(), (discipline, policy, servers), requests);
             let around_s = run(FEW)?.min(run(FEW)?);
             program_s = program_s.min(run(requests)? - around_s);
         }
         let rate = |seconds: f64| requests as f64 / seconds / 1e6;
-        let model = format!("{servers} x FCFS, {policy}");
+        let model = format!("{servers} x {}, {policy}", discipline.to_uppercase());
         println!("{model}: {:.1} M requests/s, by hand {:.1}", rate(program_s), rate(hand_s));
         if bar > 0.0 {
             bars.at_least(&format!("of the loop by hand, {model}"), hand_s / program_s, bar);
@@ -86,12 +88,12 @@ fn seconds(run: impl FnOnce()) -> Result<f64> {
 }
 
 /// Wall time of a run of the program (s): eight replications.
-fn program(folder: &Path, policy: &str, servers: usize, requests: u64) -> Result<f64> {
+fn program(folder: &Path, (discipline, policy, servers): (&str, &str, usize), requests: u64) -> Result<f64> {
     let rate = 800 * servers;
     let experiment = format!(
         "name = \"replications\"\nseed = 1\n[workload]\nkind = \"open\"\narrivals = \"exponential(rate = {rate} /s)\"\n\
          size = \"constant(1 kB)\"\n[[system.tier]]\nface = \"gateway\"\npolicy = \"{policy}\"\n\
-         targets = {{ servers = {servers} }}\n[system.server]\ndiscipline = \"fcfs\"\n\
+         targets = {{ servers = {servers} }}\n[system.server]\ndiscipline = \"{discipline}\"\n\
          demand = \"exponential(mean = 1 ms)\"\n[run]\nby = [\"sim\"]\nprecision = \"none\"\nreplications = 8\n\
          max_jobs = {requests}\nwarm_up = \"0 s\"\n"
     );
@@ -189,6 +191,64 @@ fn by_hand(requests: u64, choose: impl Fn(&[Queue; SERVERS], &mut Stream) -> usi
             histogram.record(now - arrived);
             next[server] = queues[server].front().map_or(u64::MAX, |(_, service)| now + service);
         }
+    }
+    black_box(histogram);
+}
+
+/// One of the servers that share: V is the work that a job would have got that was always there.
+#[derive(Default)]
+struct Shared {
+    attained_ns: f64,
+    clock: u64,
+    /// V at which each leaves, and when it came.
+    jobs: Vec<(f64, u64)>,
+}
+
+impl Shared {
+    fn advance(&mut self, now: u64) {
+        if !self.jobs.is_empty() {
+            self.attained_ns += (now - self.clock) as f64 / self.jobs.len() as f64;
+        }
+        self.clock = now;
+    }
+
+    /// Who leaves next, and when.
+    fn first(&self) -> (u64, usize) {
+        let first = self.jobs.iter().enumerate().min_by(|(_, one), (_, other)| one.0.total_cmp(&other.0));
+        first.map_or((u64::MAX, 0), |(place, (finish, _))| {
+            let left_ns = (finish - self.attained_ns).max(0.0) * self.jobs.len() as f64;
+            (self.clock + left_ns.ceil() as u64, place)
+        })
+    }
+}
+
+/// Four servers that share, drawn at random.
+fn sharing(requests: u64) {
+    let [mut gaps, mut works, mut choices] = streams();
+    let gap_s = 1.25e-3 / SERVERS as f64;
+    let mut histogram = Histogram::new();
+    let mut servers: [Shared; SERVERS] = Default::default();
+    let mut next = [(u64::MAX, 0); SERVERS];
+    let mut comes = draw(gap_s, &mut gaps);
+    while histogram.count() < requests {
+        let (mut now, mut server) = (next[0].0, 0);
+        for (other, (at, _)) in next.iter().enumerate().skip(1) {
+            if *at < now {
+                (now, server) = (*at, other);
+            }
+        }
+        if comes < now {
+            server = choices.below(SERVERS);
+            servers[server].advance(comes);
+            let finish = servers[server].attained_ns + draw(1e-3, &mut works) as f64;
+            servers[server].jobs.push((finish, comes));
+            comes += draw(gap_s, &mut gaps);
+        } else {
+            servers[server].advance(now);
+            let (_, came) = servers[server].jobs.swap_remove(next[server].1);
+            histogram.record(now - came);
+        }
+        next[server] = servers[server].first();
     }
     black_box(histogram);
 }

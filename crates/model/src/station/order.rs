@@ -84,14 +84,22 @@ impl Order {
         }
     }
 
-    /// Whether the job that had this number is still at this place.
-    pub(crate) fn holds(&self, slot: u32, sequence: u32) -> bool {
-        let slab = match self {
+    fn jobs(&self) -> &Jobs {
+        match self {
             Order::Ranked(ranked) => &ranked.jobs,
             Order::Turns(turns) => &turns.jobs,
             Order::Levels(levels) => &levels.jobs,
-        };
-        slab.entries.get(slot as usize).is_some_and(|entry| entry.inside && entry.sequence as u32 == sequence)
+        }
+    }
+
+    /// When the jobs inside came.
+    pub(crate) fn arrivals(&self) -> Vec<Time> {
+        self.jobs().entries.iter().filter(|entry| entry.inside).map(|entry| entry.arrived).collect()
+    }
+
+    /// Whether the job that had this number is still at this place.
+    pub(crate) fn holds(&self, slot: u32, sequence: u32) -> bool {
+        self.jobs().entries.get(slot as usize).is_some_and(|entry| entry.inside && entry.sequence as u32 == sequence)
     }
 
     /// Removes the job at a place that holds one.

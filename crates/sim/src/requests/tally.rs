@@ -146,13 +146,13 @@ impl Tally {
 
     /// A request of a single class was served and is complete at its client at once.
     #[inline(always)]
-    pub(crate) fn left(&mut self, planned: Time, response: u64, service: u64) {
+    pub(crate) fn left(&mut self, planned: Time, response: u64, waited: u64, service: u64) {
         if self.until == Time::NEVER {
             self.completions += 1;
         }
         if self.counts(planned) {
             self.served += 1;
-            self.waiting_ns += u128::from(response - service);
+            self.waiting_ns += u128::from(waited);
             self.service_ns += u128::from(service);
             self.response.record(response);
             self.remembered.push(response as f64);

@@ -231,7 +231,7 @@ impl Blind {
         open.retain(|job| {
             let stays = job.left > bound;
             if !stays {
-                books.leave(job.came, job.service, job.left);
+                books.leave(job.came, job.left - job.came - job.service, job.service, job.left);
             }
             stays
         });
@@ -313,7 +313,7 @@ impl Blind {
             }
             self.counted += 1;
             self.instant = (job.left == job.came).then_some(job.number);
-            if let Some(milestone) = books.leave(job.came, job.service, job.left) {
+            if let Some(milestone) = books.leave(job.came, job.left - job.came - job.service, job.service, job.left) {
                 self.pass(milestone, books);
             }
         }

@@ -27,12 +27,12 @@ impl Books {
         Books { phases, tally, ended: 0, now, most, overflowed: None, spent: 0, left: 0 }
     }
 
-    /// A request that came at `came` leaves at `left` after a service of so long; what ends with it.
+    /// A request that came at `came` leaves at `left` after so long a wait and so much core time; what ends with it.
     #[inline(always)]
-    pub(super) fn leave(&mut self, came: u64, service: u64, left: u64) -> Option<Milestone> {
+    pub(super) fn leave(&mut self, came: u64, waited: u64, service: u64, left: u64) -> Option<Milestone> {
         let response = left - came;
         self.now = Time(left);
-        self.tally.left(Time(came), response, service);
+        self.tally.left(Time(came), response, waited, service);
         self.ended += 1;
         self.conserve(response, left);
         self.phases.settled(Span(response), self.ended, self.now)

@@ -1,11 +1,13 @@
-//! Servers that are chosen by the requests in flight: event by event, without an event list.
+//! Servers that are chosen by the requests in flight, or that do not serve in order of arrival: event by event, without an event
+//! list.
 //!
 //! The next event is the earliest departure or, if that is later, the next arrival: one number for each server and one for the
-//! plan. A server is a queue of (arrival, service).
+//! plan. A server that serves one request after another is a queue of (arrival, service), any other a [`Station`].
 
 use std::collections::VecDeque;
 
 use sojourn_dispatch::Chooser;
+use sojourn_model::{Admission, Station};
 use sojourn_stats::{Span, Time};
 
 use super::Stop;
@@ -17,10 +19,10 @@ use crate::engine::Measured;
 use crate::timers::Timers;
 
 /// The servers, by how the next departure among them is found.
-pub(super) enum Counting {
-    Four(Servers<Few<4>>),
-    Sixteen(Servers<Few<16>>),
-    Many(Servers<Timers>),
+pub(super) enum Counting<S> {
+    Four(Servers<S, Few<4>>),
+    Sixteen(Servers<S, Few<16>>),
+    Many(Servers<S, Timers>),
 }
 
 macro_rules! each {
@@ -33,12 +35,13 @@ macro_rules! each {
     };
 }
 
-impl Counting {
-    pub(super) fn new(speeds: Vec<f64>, chooser: Chooser) -> Counting {
+impl<S: Serve> Counting<S> {
+    /// Without a chooser there is one server.
+    pub(super) fn new(servers: Vec<S>, speeds: Vec<f64>, chooser: Option<Chooser>) -> Counting<S> {
         match speeds.len() {
-            0..=4 => Counting::Four(Servers::new(speeds, chooser, Few([u64::MAX; 4]))),
-            5..=16 => Counting::Sixteen(Servers::new(speeds, chooser, Few([u64::MAX; 16]))),
-            many => Counting::Many(Servers::new(speeds, chooser, Timers::new(many))),
+            0..=4 => Counting::Four(Servers::new(servers, speeds, chooser, Few([u64::MAX; 4]))),
+            5..=16 => Counting::Sixteen(Servers::new(servers, speeds, chooser, Few([u64::MAX; 16]))),
+            many => Counting::Many(Servers::new(servers, speeds, chooser, Timers::new(many))),
         }
     }
 
@@ -65,6 +68,103 @@ impl Counting {
     /// Asserts the conservation laws.
     pub(super) fn settle_books(&self, books: &Books) {
         each!(self, servers => servers.settle_books(books));
+    }
+}
+
+/// A request that leaves: when it came, how long it waited, and its core time (ns).
+#[derive(Clone, Copy)]
+pub(super) struct Leaving {
+    came: u64,
+    waited: u64,
+    work: u64,
+}
+
+/// A server.
+pub(super) trait Serve {
+    /// A request of so much core time (ns) comes: when the next departure is, if that is another now.
+    fn arrive(&mut self, now: u64, work: u64) -> Option<u64>;
+    /// Who leaves at `at`, when the next departure is due, and when the one after is; `u64::MAX` for never.
+    fn depart(&mut self, at: u64) -> (Leaving, u64);
+    /// Core time spent by `now`.
+    fn busy(&self, now: Time) -> Span;
+    fn cores(&self) -> u64;
+    /// When those inside came (ns), in any order.
+    fn inside(&self) -> Vec<u64>;
+}
+
+/// One request after another.
+#[derive(Clone, Default)]
+pub(super) struct InTurn {
+    /// When it has done the first of its queue.
+    next: u64,
+    /// Core time of all that have left (ns).
+    done: u64,
+    /// Arrival and service of each request inside, in order of arrival.
+    queue: VecDeque<(u64, u64)>,
+}
+
+impl Serve for InTurn {
+    #[inline(always)]
+    fn arrive(&mut self, now: u64, work: u64) -> Option<u64> {
+        self.queue.push_back((now, work));
+        (self.queue.len() == 1).then(|| {
+            self.next = now + work;
+            self.next
+        })
+    }
+
+    #[inline(always)]
+    fn depart(&mut self, at: u64) -> (Leaving, u64) {
+        let (came, work) = self.queue.pop_front().expect("what leaves was there");
+        self.done += work;
+        self.next = self.queue.front().map_or(u64::MAX, |(_, work)| at + work);
+        (Leaving { came, waited: at - came - work, work }, self.next)
+    }
+
+    fn busy(&self, now: Time) -> Span {
+        match self.queue.front() {
+            None => Span(self.done),
+            Some((_, work)) => Span(self.done + (now.0 + work - self.next)),
+        }
+    }
+
+    fn cores(&self) -> u64 {
+        1
+    }
+
+    fn inside(&self) -> Vec<u64> {
+        self.queue.iter().map(|(came, _)| *came).collect()
+    }
+}
+
+impl Serve for Station {
+    #[inline(always)]
+    fn arrive(&mut self, now: u64, work: u64) -> Option<u64> {
+        let due = self.next_departure();
+        // A request is known by its core time: nothing else is asked of it when it leaves.
+        let admission = self.arrive_of(0, Time(now), work, Span(work));
+        assert!(admission != Admission::Denied, "there is room for all");
+        let next = self.next_departure();
+        (next != due).then(|| next.unwrap_or(Time::NEVER).0)
+    }
+
+    #[inline(always)]
+    fn depart(&mut self, at: u64) -> (Leaving, u64) {
+        let left = Station::depart(self, Time(at)).expect("a departure is due");
+        let next = self.next_departure().unwrap_or(Time::NEVER).0;
+        (Leaving { came: left.arrived.0, waited: (left.started - left.arrived).0, work: left.job }, next)
+    }
+
+    fn busy(&self, now: Time) -> Span {
+        Station::busy(self, now)
+    }
+
+    fn cores(&self) -> u64 {
+        u64::from(Station::cores(self))
+    }
+
+    fn inside(&self) -> Vec<u64> {
+        self.arrivals().iter().map(|came| came.0).collect()
     }
 }
 
@@ -108,28 +208,17 @@ impl Next for Timers {
 }
 
 /// The servers, whose next departures are kept by `N`.
-pub(super) struct Servers<N> {
-    chooser: Chooser,
+pub(super) struct Servers<S, N> {
+    chooser: Option<Chooser>,
     speeds: Option<Vec<f64>>,
     next: N,
-    servers: Vec<Server>,
+    servers: Vec<S>,
     /// Requests that have come, and the sum of their instants (modulo 2^64).
     came: (u64, u64),
 }
 
-#[derive(Clone, Default)]
-struct Server {
-    /// When it has done the first of its queue.
-    next: u64,
-    /// Core time of all that have left (ns).
-    done: u64,
-    /// Arrival and service of each request inside, in order of arrival.
-    queue: VecDeque<(u64, u64)>,
-}
-
-impl<N: Next> Servers<N> {
-    fn new(speeds: Vec<f64>, chooser: Chooser, next: N) -> Servers<N> {
-        let servers = vec![Server::default(); speeds.len()];
+impl<S: Serve, N: Next> Servers<S, N> {
+    fn new(servers: Vec<S>, speeds: Vec<f64>, chooser: Option<Chooser>, next: N) -> Servers<S, N> {
         let speeds = speeds.iter().any(|speed| *speed != 1.0).then_some(speeds);
         Servers { chooser, speeds, next, servers, came: (0, 0) }
     }
@@ -160,14 +249,11 @@ impl<N: Next> Servers<N> {
     #[inline(always)]
     fn arrive(&mut self, source: &mut Source, books: &mut Books) {
         let (now, work) = (source.next_at(), source.next_work());
-        let number = self.chooser.choose(Time(now)) as usize;
+        let number = self.chooser.as_mut().map_or(0, |chooser| chooser.choose(Time(now))) as usize;
         let work = self.speeds.as_ref().map_or(work, |speeds| service(work, speeds[number]));
         books.tally.sent(Time(now), number);
-        let server = &mut self.servers[number];
-        server.queue.push_back((now, work));
-        if server.queue.len() == 1 {
-            server.next = now + work;
-            self.next.set(number, server.next);
+        if let Some(next) = self.servers[number].arrive(now, work) {
+            self.next.set(number, next);
         }
         self.came = (self.came.0 + 1, self.came.1.wrapping_add(now));
         if self.came.0 - books.ended >= u64::from(books.most) {
@@ -178,13 +264,12 @@ impl<N: Next> Servers<N> {
 
     #[inline(always)]
     fn depart(&mut self, at: u64, number: usize, books: &mut Books) -> Option<Milestone> {
-        self.chooser.ended(number as u32);
-        let server = &mut self.servers[number];
-        let (came, work) = server.queue.pop_front().expect("what leaves was there");
-        server.done += work;
-        server.next = server.queue.front().map_or(u64::MAX, |(_, work)| at + work);
-        self.next.set(number, server.next);
-        books.leave(came, work, at)
+        if let Some(chooser) = &mut self.chooser {
+            chooser.ended(number as u32);
+        }
+        let (Leaving { came, waited, work }, next) = self.servers[number].depart(at);
+        self.next.set(number, next);
+        books.leave(came, waited, work, at)
     }
 
     fn pass(&mut self, milestone: Milestone, books: &mut Books) {
@@ -195,17 +280,12 @@ impl<N: Next> Servers<N> {
     }
 
     fn busy(&self, now: Time) -> Vec<Span> {
-        let of = |server: &Server| match server.queue.front() {
-            None => Span(server.done),
-            Some((_, work)) => Span(server.done + (now.0 + work - server.next)),
-        };
-        self.servers.iter().map(of).collect()
+        self.servers.iter().map(|server| server.busy(now)).collect()
     }
 
     fn settle_books(&self, books: &Books) {
-        let inside = self.servers.iter().flat_map(|server| &server.queue).map(|(came, _)| *came);
-        books.assert_balanced(self.came, inside);
-        let busy = self.busy(books.now);
-        assert!(busy.iter().all(|busy| busy.0 <= books.now.0), "a server spent more core time than it has");
+        books.assert_balanced(self.came, self.servers.iter().flat_map(Serve::inside));
+        let is_possible = |server: &S| server.busy(books.now).0 <= books.now.0.saturating_mul(server.cores());
+        assert!(self.servers.iter().all(is_possible), "a server spent more core time than it has");
     }
 }

@@ -25,6 +25,20 @@ const LAWS: [&str; 9] = [
     "uniform(0 ns, 4 ns)",
     "mix(0.5: 0 ns, 0.5: uniform(0 ns, 6 ns))",
 ];
+/// How a server serves; most often one request after another.
+const DISCIPLINES: [&str; 11] = [
+    "discipline = \"fcfs\"",
+    "discipline = \"fcfs\"",
+    "discipline = \"fcfs\"",
+    "discipline = \"fcfs\"\ncores = 3",
+    "discipline = \"ps\"",
+    "discipline = \"ps\"\ncores = 2",
+    "discipline = \"limited-ps\"\nhelpers = 3",
+    "discipline = \"least-attained-service\"",
+    "discipline = \"round-robin\"\nquantum = \"0.3 ms\"",
+    "discipline = \"lcfs\"",
+    "discipline = \"lcfs\"\npreemptive = true",
+];
 const POLICIES: [&str; 10] = [
     "random",
     "round-robin",
@@ -67,9 +81,10 @@ fn drawn(number: u64) -> Drawn {
     let open = Open { arrivals, clients: 1 + draw.below(3) as u32, sizes, patience: None };
     let speeds = [1.0, 0.5, 1.7];
     let differ = draw.below(3) == 0;
+    let discipline = DISCIPLINES[draw.below(DISCIPLINES.len())];
     let mut server = || {
         let speed = if differ { speeds[draw.below(3)] } else { 1.0 };
-        let text = format!("discipline = \"fcfs\"\nspeed = {speed}\ndemand = \"{demand}{per_byte}\"");
+        let text = format!("{discipline}\nspeed = {speed}\ndemand = \"{demand}{per_byte}\"");
         Server::from_toml(&text).unwrap_or_else(|error| panic!("{text}: {error}"))
     };
     let hosts: Vec<Server> = (0..servers).map(|_| server()).collect();
@@ -88,7 +103,7 @@ fn drawn(number: u64) -> Drawn {
     let horizon = (draw.below(3) == 0).then(|| span(2000.0));
     let control = Control { seed: number, warm_up, horizon, ..Control::default() };
     let text = format!(
-        "{number}: {servers} x {demand}{per_byte}, {gaps} at {utilization:.2}, {policy} {weights:?}, {warm_up:?}, {horizon:?}"
+        "{number}: {servers} x {discipline}, {demand}{per_byte}, {gaps} at {utilization:.2}, {policy} {weights:?}, {warm_up:?}, {horizon:?}"
     );
     Drawn { system, workload: Workload::Open(open), control, text }
 }

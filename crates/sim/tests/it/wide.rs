@@ -17,6 +17,9 @@ fn answers_are_those_of_the_event_loop_on_any_number_of_threads() {
         four("weighted-round-robin"),
         four("least-connections"),
         cluster("erlang(k = 2, rate = 1600 /s)", "power-of-d(d = 3)", 20, FCFS),
+        queue("exponential(rate = 80 /s)", &FCFS.replace("fcfs", "ps")),
+        cluster("exponential(rate = 320 /s)", "round-robin", 4, &FCFS.replace("fcfs", "ps")),
+        cluster("exponential(rate = 640 /s)", "least-connections", 4, &format!("{FCFS}\ncores = 2")),
     ];
     let endless = Control {
         precision: Some(Precision { relative: 0.05, confidence: 0.95 }),
@@ -61,13 +64,11 @@ fn what_needs_an_event_list_says_why() {
     };
     let cases = [
         (four("round-trip(window = 1 s)"), "`round-trip(window = 1 s)` reads more"),
-        (cluster("exponential(rate = 320 /s)", "random", 4, &FCFS.replace("fcfs", "lcfs")), "first come first served"),
         (cluster("batches(n = 3, every = 10 ms)", "random", 4, FCFS), "independent draws"),
         (with(&|of| of.tier().polled = Some(Span(1_000_000))), "several dispatchers choose, or do not know at once"),
         (with(&|of| of.tier().dispatchers = 2), "several dispatchers"),
         (with(&|of| of.system.network.rtt = Span(1_000_000)), "links"),
-        (with(&|of| of.system.hosts[1].server.capacity = Some(9)), "unlimited room"),
-        (with(&|of| of.system.hosts[1].server.cores = 2), "one core"),
+        (with(&|of| of.system.hosts[1].server.capacity = Some(9)), "limited room"),
         (with(&|of| open(of, &|open| open.patience = Some(Law::constant(1.0)))), "give up"),
         (with(&|of| of.workload = closed(3, "1 s")), "not open"),
     ];
