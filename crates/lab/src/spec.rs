@@ -6,6 +6,7 @@
 //! would be right.
 
 mod client;
+mod decider;
 mod fault;
 mod limit;
 mod network;
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use sojourn_load::Limits;
 use sojourn_model::network::{ChainText, Network, StationText};
 use sojourn_model::{Knowledge, System};
+use sojourn_products::Decider;
 use sojourn_sim::Precision;
 use sojourn_stats::config::wrong_and_right;
 use sojourn_stats::{Dimension, Law, Span, quantity};
@@ -79,6 +81,8 @@ pub struct SystemQuestion {
     pub is_modelled: bool,
     /// The real program that serves in live runs, instead of nodes that emulate the model.
     pub program: Option<Program>,
+    /// For each tier the balancer of others that decides in live runs, instead of our own gateway.
+    pub deciders: Vec<Option<Decider>>,
 }
 
 /// What to do with an open workload that is more than the system can do.
@@ -413,7 +417,8 @@ impl Reader<'_> {
             self.with_files(&mut workload, program)?;
         }
         let has_network = raw.network.is_written() || raw.paths.is_some();
-        Ok(SystemQuestion { workload, system, has_network, is_modelled: raw.server.is_some(), program })
+        let deciders = self.deciders(raw.tier.iter().map(|tier| tier.get_ref().product()), &system)?;
+        Ok(SystemQuestion { workload, system, has_network, is_modelled: raw.server.is_some(), program, deciders })
     }
 
     fn run(&self, raw: RawRun) -> Result<Run, SpecError> {
@@ -627,11 +632,9 @@ fn parse_precision(text: &str) -> Option<Precision> {
     sane.then_some(precision)
 }
 
-/// `unknown policy `x`; did you mean `y`? (known: ...)`.
+/// [`sojourn_stats::unknown`] of a list.
 pub(crate) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
-    let guess = sojourn_stats::nearest(word, known.iter().copied())
-        .map_or(String::new(), |near| format!("did you mean `{near}`? "));
-    format!("unknown {what} `{word}`; {guess}known: {}", known.join(", "))
+    sojourn_stats::unknown(what, word, known.iter().copied())
 }
 
 fn line_of(text: &str, offset: usize) -> usize {

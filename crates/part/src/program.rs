@@ -9,6 +9,7 @@
 //! us.
 
 mod apache;
+mod balancer;
 mod files;
 mod folder;
 mod forking;
@@ -26,9 +27,11 @@ use std::path::{Path, PathBuf};
 use sojourn_stats::Span;
 
 pub use self::apache::Workers;
+pub use self::balancer::{Balancer, Product, Spot};
 use self::files::Worker;
 use self::folder::Folder;
 pub use self::page::text_page;
+use self::running::Ready;
 pub use self::running::Running;
 use crate::ServeError;
 
@@ -165,7 +168,7 @@ impl Program {
             fs::write(&file, text).map_err(ServeError::system(format!("cannot write {}", file.display())))?;
             files::make_readable(&file)?;
         }
-        let running = Running::start(self.kind.name(), &launch, &self.cores, folder, address)?;
+        let running = Running::start(self.kind.name(), &launch, &self.cores, folder, address, Ready::Answers)?;
         drop(reserved);
         Ok(running)
     }

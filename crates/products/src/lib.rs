@@ -25,6 +25,7 @@
 //! ```
 
 pub mod conform;
+mod decider;
 pub mod envoy;
 mod experiment;
 pub mod haproxy;
@@ -35,6 +36,7 @@ mod pool;
 mod product;
 mod version;
 
+pub use decider::{Behind, Decider};
 pub use experiment::{Assumptions, Import};
 pub use note::{FileLine, ImportError, Note, Notes, Reading};
 pub use pool::{Configuration, HashKey, Pool, PoolServer, Rule, Standing, Timeout, WhenFull};

@@ -35,6 +35,9 @@ pub(crate) struct Arguments {
     /// Say whether the file is right, and end
     #[arg(long)]
     check: bool,
+    /// Print the configuration with which each product that decides in a live run is started (`program = "haproxy"`), and end
+    #[arg(long)]
+    show_config: bool,
     /// Be inside a bed already
     #[arg(long, hide = true)]
     in_bed: bool,
@@ -43,6 +46,9 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.check {
         return check(arguments);
+    }
+    if arguments.show_config {
+        return show_config(arguments);
     }
     // Before there is a second thread: who waits for Ctrl-C is one.
     if !arguments.in_bed && needs_bed(arguments)? {
@@ -86,6 +92,25 @@ fn check(arguments: &Arguments) -> Result<Exit, Failure> {
         table::outln(&format!("{}: ok; {variants} variant{}", file.display(), if variants == 1 { "" } else { "s" }));
     }
     Ok(Exit::Ok)
+}
+
+/// The configurations of the products that decide, each once.
+fn show_config(arguments: &Arguments) -> Result<Exit, Failure> {
+    let variants = arguments.flags.source(&arguments.file, &[])?.variants().map_err(bad_input)?;
+    let systems = variants.iter().filter_map(|variant| variant.experiment.system());
+    let mut shown: Vec<String> = Vec::new();
+    for (tier, configuration) in systems.flat_map(|asked| asked.configurations()) {
+        if !shown.contains(&configuration) {
+            table::outln(&format!("# {tier}\n{configuration}"));
+            shown.push(configuration);
+        }
+    }
+    match shown.is_empty() {
+        false => Ok(Exit::Ok),
+        true => {
+            Err(bad_input("no tier has a product that decides, e.g. `program = \"haproxy\"`: there is nothing to show"))
+        }
+    }
 }
 
 /// Whether a part of it is live over emulated paths. What cannot be read is refused later, as always.

@@ -13,6 +13,7 @@ mod over_time;
 mod part;
 mod parts;
 mod path;
+mod product;
 mod refusals;
 mod report_traffic;
 mod reports;

@@ -28,7 +28,7 @@ pub(super) struct RawSystem {
     #[serde(default)]
     pub(super) site: Vec<Spanned<RawSite>>,
     #[serde(default)]
-    tier: Vec<Spanned<RawTier>>,
+    pub(super) tier: Vec<Spanned<RawTier>>,
     pub(super) server: Option<ServerSource>,
     pub(super) program: Option<Spanned<toml::Table>>,
     #[serde(default)]

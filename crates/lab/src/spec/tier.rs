@@ -29,6 +29,7 @@ pub(super) struct RawTier {
     pub(super) at: Option<Text>,
     pub(super) instances: Option<Spanned<u32>>,
     pub(super) policy: Text,
+    pub(super) program: Option<Text>,
     pub(super) targets: Option<Spanned<RawTargets>>,
     pub(super) dispatchers: Option<Spanned<u32>>,
     pub(super) information: Option<Text>,

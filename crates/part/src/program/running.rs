@@ -56,6 +56,16 @@ pub struct Running {
     folder: Folder,
     address: SocketAddr,
     pid: u32,
+    ready: Ready,
+}
+
+/// How it is seen that a program serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ready {
+    /// It answers a request.
+    Answers,
+    /// It accepts a connection, which asks for nothing.
+    Accepts,
 }
 
 impl Running {
@@ -65,6 +75,7 @@ impl Running {
         cores: &[usize],
         folder: Folder,
         address: SocketAddr,
+        ready: Ready,
     ) -> Result<Running, ServeError> {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", GUARD, "server-guard"]).arg(&folder.0).args([kind, &address.port().to_string()]);
@@ -89,7 +100,7 @@ impl Running {
         let pid = child.events().first().and_then(|ready| ready["pid"].as_u64());
         let pid = pid.and_then(|pid| u32::try_from(pid).ok()).unwrap_or_default();
         let deadline = clock::now() + PATIENCE;
-        while !answers(address) {
+        while !ready.is_seen(address) {
             if child.wait(Duration::from_millis(5)).is_some() {
                 return Err(ServeError::Config(format!("{kind} ended before it answered: {}", child.stderr_tail())));
             }
@@ -98,7 +109,7 @@ impl Running {
                 return Err(ServeError::Config(words));
             }
         }
-        Ok(Running { child, folder, address, pid })
+        Ok(Running { child, folder, address, pid, ready })
     }
 
     /// Where it listens.
@@ -121,9 +132,9 @@ impl Running {
         &self.child
     }
 
-    /// Whether it answers at present.
+    /// Whether it answers at present; of a balancer, whether it accepts connections.
     pub fn answers(&self) -> bool {
-        answers(self.address)
+        self.ready.is_seen(self.address)
     }
 
     /// The process ids of all its processes at present, the first process first.
@@ -141,7 +152,8 @@ impl Running {
         self.read("error.log")
     }
 
-    /// What it has written to its access log, if it keeps one. It begins with the HEAD by which we saw that it answers.
+    /// What it has written to its access log, if it keeps one. That of a web server begins with the HEAD by which we saw that it
+    /// answers.
     pub fn access_log(&self) -> String {
         self.read("access.log")
     }
@@ -197,6 +209,15 @@ pub(super) fn reserve(address: SocketAddr) -> Result<(Socket, SocketAddr), Serve
     socket.bind(&address.into()).map_err(refused)?;
     let bound = socket.local_addr().map_err(refused)?.as_socket().expect("it was bound to an internet address");
     Ok((socket, bound))
+}
+
+impl Ready {
+    fn is_seen(self, address: SocketAddr) -> bool {
+        match self {
+            Ready::Answers => answers(address),
+            Ready::Accepts => TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok(),
+        }
+    }
 }
 
 /// Whether it answers a request, whatever the answer.

@@ -1,6 +1,7 @@
 //! Settings, and real programs on free loopback ports.
 
 mod apache;
+mod balancer;
 mod files;
 mod gateway;
 mod mutated;

@@ -1,6 +1,7 @@
 //! Configurations of the products are read as the products read them, with the products themselves as judges.
 
 mod conform;
+mod decider;
 mod envoy;
 mod experiment;
 mod fuzz;

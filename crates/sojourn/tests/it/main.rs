@@ -58,6 +58,7 @@ mod skip;
 mod soak;
 mod sojourn;
 mod switch;
+mod through_products;
 mod tidy;
 mod tiers;
 mod trust;

@@ -17,11 +17,13 @@ use sojourn_part::Backend;
 use sojourn_part::settings;
 use sojourn_part::settings::gateway::{Forward, InFront, Redirect};
 use sojourn_part::settings::switch::SwitchSettings;
+use sojourn_products::{Behind, Decider};
 use sojourn_stats::{Span, Stream, Time};
 
 use super::dns::{Dns, Naming};
 use super::incidents::Incident;
 use super::part::{Last, Part};
+use super::product::Started;
 use super::switch::{self, Beside, Switch};
 use super::{Conditions, Serving, breaking, dns};
 use crate::spec::{Spec, SystemQuestion};
@@ -35,6 +37,8 @@ pub(super) struct Parts {
     pub(super) servers: Vec<Serving>,
     /// Deciders with their tiers and seats; those that others send to come first.
     pub(super) deciders: Vec<((usize, usize), Part)>,
+    /// Deciders that others made.
+    products: Vec<((usize, usize), Started)>,
     beside: Beside,
     pub(super) entrances: Entrances,
 }
@@ -68,6 +72,7 @@ struct Walk<'a> {
     ground: &'a mut dyn Ground,
     conditions: &'a Conditions<'a>,
     started: Vec<((usize, usize), Part)>,
+    products: Vec<((usize, usize), Started)>,
     beside: Beside,
 }
 
@@ -81,8 +86,8 @@ impl Parts {
         conditions: &Conditions<'_>,
     ) -> Result<Parts, String> {
         let addresses = servers.iter().map(Serving::address).collect();
-        let (started, beside) = (Vec::new(), Beside::default());
-        let mut walk = Walk { experiment, asked, servers: addresses, ground, conditions, started, beside };
+        let (started, products, beside) = (Vec::new(), Vec::new(), Beside::default());
+        let mut walk = Walk { experiment, asked, servers: addresses, ground, conditions, started, products, beside };
         let first = Target::Seat { tier: 0, seat: 0 };
         let entrances = match asked.system.tiers.first() {
             None => Entrances::One(walk.servers[0]),
@@ -96,7 +101,7 @@ impl Parts {
             }
             Some(_) => Entrances::One(walk.address(first)?),
         };
-        Ok(Parts { servers, deciders: walk.started, beside: walk.beside, entrances })
+        Ok(Parts { servers, deciders: walk.started, products: walk.products, beside: walk.beside, entrances })
     }
 
     /// All of them but real servers.
@@ -117,6 +122,9 @@ impl Parts {
             told.incidents.extend(incidents);
             told.events.extend(events.into_iter().map(|(at, event)| (name.clone(), at, event)));
             told.deciders.push((name, said));
+        }
+        for (_, product) in self.products.into_iter().rev() {
+            told.incidents.extend(product.incidents(ground));
         }
         for part in self.beside.into_parts() {
             told.last(part);
@@ -164,8 +172,17 @@ impl Walk<'_> {
         if let Some((_, part)) = self.started.iter().find(|(known, _)| *known == (tier, seat)) {
             return Ok(part.address());
         }
+        if let Some((_, product)) = self.products.iter().find(|(known, _)| *known == (tier, seat)) {
+            return Ok(product.address());
+        }
         let of = &self.asked.system.tiers[tier];
         let (name, program) = (name_of(of, seat), self.conditions.program);
+        if let Some(decider) = &self.asked.deciders[tier] {
+            let product = self.product(tier, seat, &name, decider)?;
+            let address = product.address();
+            self.products.push(((tier, seat), product));
+            return Ok(address);
+        }
         let part = match of.face {
             Face::Switch => {
                 let servers = of.seats[seat].targets.iter().map(|target| self.name(*target)).collect();
@@ -196,6 +213,19 @@ impl Walk<'_> {
         let address = part.address();
         self.started.push(((tier, seat), part));
         Ok(address)
+    }
+
+    /// Starts a product in front of its targets.
+    fn product(&mut self, index: usize, seat: usize, name: &str, decider: &Decider) -> Result<Started, String> {
+        let tier = &self.asked.system.tiers[index];
+        let behind = |(place, target): (usize, &Target)| {
+            let weight = tier.weights.get(place).copied().unwrap_or(1.0) as u32;
+            Ok(Behind { name: self.name(*target), address: self.address(*target)?, weight })
+        };
+        let servers = tier.seats[seat].targets.iter().enumerate().map(behind).collect::<Result<Vec<_>, String>>()?;
+        let file =
+            self.conditions.folder.join(format!("{}-{}-{name}.cfg", decider.product.name(), self.conditions.index + 1));
+        Started::start(self.ground, name, decider, &servers, Some(&file))
     }
 
     /// Starts the DNS in front, whose targets have these addresses.

@@ -11,10 +11,12 @@ use sojourn_load::{Load, Schedule, Stop};
 use sojourn_model::system::{Face, server_name};
 use sojourn_part::Backend;
 use sojourn_part::settings::gateway::{GatewaySettings, RedirectorSettings};
+use sojourn_products::Behind;
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::{Planned, Request};
 
 use super::part::Part;
+use super::product::Started;
 use super::{Conditions, REDIRECTS, Serving, pacing, probe_targets};
 use crate::answer::PathDelay;
 use crate::spec::{Spec, SystemQuestion};
@@ -46,9 +48,17 @@ pub(super) fn measure(
         (0..ROUNDS).map(round).collect::<Result<Vec<_>, _>>().map(middle)
     };
     let (to_server, spread) = rounds(servers[0].address())?;
-    let Some(tier) = asked.system.tiers.iter().find(|tier| tier.face != Face::Dns) else {
+    let tiers = asked.system.tiers.iter().zip(&asked.deciders);
+    let Some((tier, decider)) = tiers.into_iter().find(|(tier, _)| tier.face != Face::Dns) else {
         return Ok(Measured { delay: PathDelay { client: to_server, cluster: Span::ZERO }, spread });
     };
+    if let Some(decider) = decider {
+        let behind = Behind { name: server_name(0), address: servers[0].address(), weight: 1 };
+        let started = Started::start(&mut Loopback::new(), "probed", decider, &[behind], None)?;
+        let (through, spread_through) = rounds(started.address())?;
+        let delay = PathDelay { client: Span(through.0.saturating_sub(to_server.0)), cluster: to_server };
+        return Ok(Measured { delay, spread: spread.max(spread_through) });
+    }
     let backends = vec![Backend::new(server_name(0), servers[0].address())];
     let mut ground = Loopback::new();
     let (program, name) = (conditions.program, "probed");
