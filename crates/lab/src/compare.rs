@@ -132,27 +132,33 @@ impl Comparison {
         })
     }
 
-    /// Two estimates as independent; none where one has no interval.
+    /// Two estimates as independent; none where one has no interval. Each end of the difference takes the nearer ends of the
+    /// two intervals (G. Zou and A. Donner, Statistics in Medicine 27(10), 2008), so that one that reaches farther to one
+    /// side, as a share near 0 does, is taken as it is.
     pub fn of_estimates(metric: &str, unit: &str, a: &Estimate, b: &Estimate) -> Option<Comparison> {
         // A formula's interval is a point.
-        let known = |of: &Estimate| of.ends().map(|_| (of.value(), of.half_width().unwrap_or(0.0)));
-        let ((value_a, half_a), (value_b, half_b)) = (known(a)?, known(b)?);
-        let (value_a, value_b) = (value_a?, value_b?);
-        let positive = value_a > 0.0 && value_b > 0.0;
-        // The delta method: the logarithm of an estimate is known within its relative half width.
-        let relative = positive.then(|| (half_a / value_a).hypot(half_b / value_b));
-        let logarithm = positive.then(|| (value_b / value_a).ln());
+        let known = |of: &Estimate| Some((of.value()?, of.ends()?.0, of.ends()?.1));
+        let (of_a, of_b) = (known(a)?, known(b)?);
+        let logarithm = |(value, low, high): (f64, f64, f64)| {
+            // Where the lower end reaches 0, nothing says how small it may be beside the other.
+            let below = if low > 0.0 { (value / low).ln() } else { f64::INFINITY };
+            (value > 0.0).then(|| (value.ln(), value.ln() - below, (high / value).ln() + value.ln()))
+        };
+        let logarithms = logarithm(of_a).zip(logarithm(of_b));
+        let ratio =
+            logarithms.map(|(a, b)| Between::apart(a, b)).filter(|of| of.low.is_finite() && of.high.is_finite());
+        let half = ratio.map(|of| 0.5 * (of.high - of.low));
         let normal = power(u64::from(u32::MAX)) / t_quantile(UPPER, u64::from(u32::MAX));
         Some(Comparison {
             metric: metric.into(),
             unit: unit.into(),
-            a: value_a,
-            b: value_b,
-            difference: Between::within(value_b - value_a, half_a.hypot(half_b)),
-            ratio: logarithm.zip(relative).map(|(value, half)| Between::within(value, half).exp()),
+            a: of_a.0,
+            b: of_b.0,
+            difference: Between::apart(of_a, of_b),
+            ratio: ratio.map(Between::exp),
             effect_size: None,
-            could_have_seen: relative.map(|half| (half * normal).exp_m1()),
-            more: relative.and_then(|half| times_as_much(half * normal)),
+            could_have_seen: half.map(|half| (half * normal).exp_m1()),
+            more: half.and_then(|half| times_as_much(half * normal)),
             how: How::Estimates,
         })
     }
@@ -214,6 +220,13 @@ impl fmt::Display for Short {
 impl Between {
     fn within(value: f64, half: f64) -> Between {
         Between { value, low: value - half, high: value + half }
+    }
+
+    /// B - A, each a value with the ends of its interval.
+    fn apart(a: (f64, f64, f64), b: (f64, f64, f64)) -> Between {
+        let value = b.0 - a.0;
+        let (below, above) = ((b.0 - b.1).hypot(a.2 - a.0), (b.2 - b.0).hypot(a.0 - a.1));
+        Between { value, low: value - below, high: value + above }
     }
 
     fn exp(self) -> Between {
@@ -366,7 +379,11 @@ pub fn equal_but_for<'a>(run: &'a Answers, key: &str) -> Vec<(String, Vec<&'a Va
 
 /// Every variant against the first of those that are equal to it but for one setting, in `metric`.
 pub fn within(run: &Answers, metric: &str) -> Vec<Within> {
-    let Some(key) = compared_setting(run) else { return Vec::new() };
+    compared_setting(run).map_or(Vec::new(), |key| within_setting(run, key, metric))
+}
+
+/// Every variant against the first of those that are equal to it but for `key`, in `metric`.
+pub(crate) fn within_setting(run: &Answers, key: &str, metric: &str) -> Vec<Within> {
     let mut all = Vec::new();
     for (others, variants) in equal_but_for(run, key) {
         let known = |variant: &&VariantAnswers| {
@@ -476,8 +493,8 @@ mod tests {
         };
         let bare = Comparison::of_estimates("throughput", "1/s", &of(100.0, 3.0), &of(110.0, 4.0)).unwrap();
         assert_eq!((bare.a, bare.b, bare.effect_size), (100.0, 110.0, None));
-        assert_between(bare.ratio.unwrap(), (1.1, 1.049_347_7, 1.153_097_3));
-        assert!((bare.could_have_seen.unwrap() - 0.069_706_4).abs() < 1e-6, "{bare:?}");
+        assert_between(bare.ratio.unwrap(), (1.1, 1.0490873, 1.1528673));
+        assert!((bare.could_have_seen.unwrap() - 0.0697437).abs() < 1e-6, "{bare:?}");
         let sign = Comparison::of_estimates("m", "1", &of(-1.0, 0.1), &of(1.0, 0.1)).unwrap();
         assert_eq!((sign.ratio, sign.could_have_seen), (None, None), "signs have no ratio");
         assert_eq!(sign.verdict(), "B has more");
@@ -523,6 +540,22 @@ mod tests {
         }
         assert!((30..170).contains(&missed_pairs), "{missed_pairs}");
         assert!((30..170).contains(&missed_samples), "{missed_samples}");
+    }
+
+    /// 0 of 50 (0 to 7 %) and 2 of 50 (0.5 to 14 %) may well be the same, and nothing says how many times as much.
+    #[test]
+    fn intervals_that_reach_farther_to_one_side_are_taken_as_they_are() {
+        let of = |value, ci_low, ci_high| Estimate::Sampled { value, ci_low, ci_high, samples: 50 };
+        let shares = |a: &Estimate, b: &Estimate| Comparison::of_estimates("error_ratio", "1", a, b).unwrap();
+        let (none, two) = (of(0.0, 0.0, 0.07), of(0.04, 0.005, 0.14));
+        let more = shares(&none, &two);
+        assert_between(more.difference, (0.04, 0.04 - 0.035_f64.hypot(0.07), 0.14));
+        assert_eq!((more.differs(), more.ratio), (false, None));
+        let less = shares(&two, &none);
+        assert_between(less.difference, (-0.04, -0.14, -0.04 + 0.035_f64.hypot(0.07)));
+        assert!(!less.differs(), "the half of both intervals would leave out 0: {less:?}");
+        let low = shares(&of(0.04, 0.0, 0.1), &of(0.05, 0.04, 0.06));
+        assert_eq!((low.ratio, low.could_have_seen), (None, None), "A may be any part of B");
     }
 
     #[test]

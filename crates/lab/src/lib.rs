@@ -110,6 +110,7 @@ pub mod queue;
 mod range;
 pub mod report;
 mod run;
+pub mod scan;
 pub mod search;
 pub mod spec;
 mod topology;

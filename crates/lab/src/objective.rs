@@ -1,11 +1,13 @@
 //! What must hold: `p99 < 50 ms`.
 //!
 //! A measured number is judged by the unfavourable end of its interval: an objective holds only when it would at either
-//! end. Where the limit lies inside the interval the measurement is too coarse to say, and a longer one may.
+//! end. Where the limit lies inside the interval the measurement is too coarse to say, and a longer one may. A percentile that
+//! is not known well enough may be decided by another of the same time: p99 is never below p50.
 
 use std::fmt;
 
 use serde::Serialize;
+use sojourn_stats::measure::Measure;
 use sojourn_stats::{Dimension, Estimate, quantity};
 
 use crate::error::SpecError;
@@ -137,6 +139,43 @@ impl Objective {
         if unit == "%" { (100.0, "%") } else { (factor, unit) }
     }
 
+    /// What `measures` say about it, by the one that [`Objective::deciding`] names.
+    pub fn judge_among(&self, measures: &[Measure]) -> Judgement {
+        self.deciding(measures).map_or(Judgement::Unknown, |measure| self.judge(&measure.estimate))
+    }
+
+    /// The one of `measures` that says most about it: its own metric's, or, where that leaves it open, another percentile of
+    /// the same time that does not. A lower percentile is a lower bound and a higher one an upper bound. None where its metric
+    /// is not among them.
+    pub fn deciding<'a>(&self, measures: &'a [Measure]) -> Option<&'a Measure> {
+        let own = measures.iter().find(|measure| measure.metric == self.metric)?;
+        let is_open =
+            matches!(self.judge(&own.estimate), Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew);
+        let Some((time, level)) = percentile(&self.metric).filter(|_| is_open) else { return Some(own) };
+        let decides = |measure: &&Measure| {
+            let (Some((of, other)), Some(_)) = (percentile(&measure.metric), measure.estimate.ends()) else {
+                return false;
+            };
+            let wanted = if (other < level) == self.below { Judgement::Fails } else { Judgement::Holds };
+            of == time && other != level && self.judge(&measure.estimate) == wanted
+        };
+        Some(measures.iter().find(decides).unwrap_or(own))
+    }
+
+    /// What `measures` have of it, in the unit of its limit: [`Objective::measured`] of its own metric, and of the percentile
+    /// that decides it, where that is another. Empty where its metric is not among them.
+    pub fn measured_among(&self, measures: &[Measure]) -> String {
+        let Some(own) = measures.iter().find(|measure| measure.metric == self.metric) else { return String::new() };
+        let measured = self.measured(&own.estimate);
+        match self.deciding(measures).filter(|deciding| deciding.metric != own.metric) {
+            Some(Measure { metric, estimate, .. }) => {
+                let name = metric.rsplit('_').next().unwrap_or(metric);
+                format!("{measured}; {name} {}", self.measured(estimate))
+            }
+            None => measured,
+        }
+    }
+
     /// What `estimate` says about it; a formula's interval is a point.
     pub fn judge(&self, estimate: &Estimate) -> Judgement {
         let (low, high) = match (estimate.ends(), estimate.value()) {
@@ -151,6 +190,12 @@ impl Objective {
             _ => Judgement::Undecided,
         }
     }
+}
+
+/// `response_time` and 99 of `response_time_p99`; none of a metric that is no percentile.
+fn percentile(metric: &str) -> Option<(&str, f64)> {
+    let (time, level) = metric.rsplit_once("_p")?;
+    Some((time, level.parse().ok()?))
 }
 
 /// `response_time_p99` for `p99`, and any other name as it is.
@@ -268,6 +313,32 @@ mod tests {
         let above = Objective::parse("throughput > 100 /s").unwrap();
         assert_eq!(above.judge(&of(99.0, 130.0)), Judgement::Undecided);
         assert_eq!(above.judge(&of(101.0, 130.0)), Judgement::Holds);
+    }
+
+    /// A percentile that is not known, or not well enough, lies between the others.
+    #[test]
+    fn another_percentile_may_decide() {
+        let sampled = |ci_low: f64, ci_high: f64| Estimate::Sampled { value: ci_low, ci_low, ci_high, samples: 99 };
+        let measure = |metric: &str, estimate| Measure { metric: metric.into(), unit: "s".into(), estimate };
+        let measures = [
+            measure("waiting_time_p50", sampled(0.5, 0.6)),
+            measure("response_time_p50", sampled(0.02, 0.03)),
+            measure("response_time_p90", Estimate::TooFew { samples: 40 }),
+            measure("response_time_p99", sampled(0.06, 0.09)),
+        ];
+        let judged = |text: &str| Objective::parse(text).unwrap().judge_among(&measures);
+        assert_eq!(judged("p90 < 10 ms"), Judgement::Fails, "half of them take longer");
+        assert_eq!(judged("p90 > 10 ms"), Judgement::Holds);
+        assert_eq!(judged("p90 < 100 ms"), Judgement::Holds, "99 % take less");
+        assert_eq!(judged("p90 > 100 ms"), Judgement::Fails);
+        assert_eq!(judged("p90 < 50 ms"), Judgement::TooFew, "between the two");
+        assert_eq!(judged("p90 < 25 ms"), Judgement::TooFew, "inside the interval of p50");
+        assert_eq!(judged("p99 < 70 ms"), Judgement::Undecided, "a lower percentile that holds says nothing");
+        assert_eq!(judged("p95 < 10 ms"), Judgement::Unknown);
+        let told = |text: &str| Objective::parse(text).unwrap().measured_among(&measures);
+        assert_eq!(told("p90 < 10 ms"), "too few samples; p50 20.0 ms (20.0 to 30.0 ms)");
+        assert_eq!(told("p90 < 50 ms"), "too few samples");
+        assert_eq!(told("p95 < 50 ms"), "");
     }
 
     #[test]

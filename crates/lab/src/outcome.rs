@@ -14,6 +14,7 @@ use sojourn_stats::measure::NoInterval;
 use sojourn_stats::{Estimate, Measure};
 
 use crate::answer::Answers;
+pub use crate::report::number::asymmetric;
 use crate::spec::Engine;
 
 /// The columns behind the varied settings.

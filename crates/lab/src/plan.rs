@@ -74,6 +74,7 @@ impl Answered {
             (Judgement::TooFew, _) => "too few samples to say".into(),
             (Judgement::NoSample, _) => "no request got a good reply".into(),
             (Judgement::Undecided, _) => "the limit is inside the interval".into(),
+            (Judgement::Fails, None) => "another percentile misses it".into(),
             (_, None) => "not measured".into(),
             (_, Some(times)) if is_below == Some(true) => format!("{:.0} % of it", 100.0 / times),
             (_, Some(times)) => format!("{times:.2} times as much"),
@@ -476,7 +477,7 @@ fn answered(objective: &Objective, measures: &[Measure]) -> Answered {
         unit: measure.map_or(String::new(), |measure| measure.unit.clone()),
         limit: objective.limit,
         estimate: measure.map(|measure| measure.estimate.clone()),
-        judgement: measure.map_or(Judgement::Unknown, |measure| objective.judge(&measure.estimate)),
+        judgement: objective.judge_among(measures),
     }
 }
 

@@ -298,22 +298,21 @@ impl Inquiry {
             let is_silent = answered.answers.iter().all(|answer| answer.measures.is_empty());
             for objective in &variant.experiment.objectives {
                 for answer in answered.answers.iter().filter(|answer| is_silent || !answer.measures.is_empty()) {
-                    let estimate = answer.estimate(&objective.metric);
-                    let judgement = estimate.map(|estimate| objective.judge(estimate));
+                    let judgement = objective.judge_among(&answer.measures);
                     answers.objectives.push(ObjectiveAnswer {
                         text: objective.text.clone(),
                         variant: index,
                         engine: answer.engine,
                         met: match judgement {
-                            Some(Judgement::Holds) => Some(true),
-                            Some(Judgement::Fails | Judgement::NoSample) => Some(false),
+                            Judgement::Holds => Some(true),
+                            Judgement::Fails | Judgement::NoSample => Some(false),
                             _ => None,
                         },
                         undecided: matches!(
                             judgement,
-                            Some(Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew)
+                            Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew
                         ),
-                        measured: estimate.map_or(String::new(), |estimate| objective.measured(estimate)),
+                        measured: objective.measured_among(&answer.measures),
                     });
                 }
             }

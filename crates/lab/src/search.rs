@@ -7,10 +7,11 @@
 //! says why: the rate found is one that was seen to hold. The price is that a noisy metric is found lower than it is.
 //! That what holds at one rate holds at all lower ones is taken for granted, as every bisection does.
 
-use sojourn_load::{Cause, Doubt, Effect};
+use sojourn_load::{Cause, Counts, Doubt, Effect, Pace, Proof, Report};
 use sojourn_stats::{Estimate, Span};
 
 use crate::objective::{Judgement, Objective};
+use crate::report::number::quantity;
 
 /// How to search.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,6 +88,17 @@ impl Trial {
 }
 
 impl Measured {
+    /// What a run measured of what `objective` is about.
+    pub fn from_report(objective: &Objective, report: &Report) -> Measured {
+        let measure = objective.deciding(&report.measures);
+        let doubts = match &report.verdict {
+            Proof::Suspect(doubts) => doubts.clone(),
+            _ => Vec::new(),
+        };
+        let estimate = measure.map(|measure| measure.estimate.clone());
+        Measured { estimate, lateness_s: lateness_s(objective, report), doubts }
+    }
+
     /// What it says about `objective`, doubts aside, and what with them.
     pub fn judge(&self, objective: &Objective) -> (Judgement, Finding) {
         let judgement = self.estimate.as_ref().map_or(Judgement::Unknown, |estimate| objective.judge(estimate));
@@ -97,8 +109,11 @@ impl Measured {
     fn weigh(&self, objective: &Objective, judgement: Judgement) -> Finding {
         // A generator's trouble makes response times longer and rates lower, never the other way round.
         let looks_worse = objective.below != objective.is_of_a_rate();
-        // Requests that fail are what is judged, or make a server that fails anyway no better.
-        let errors_count = !objective.is_of_errors() && judgement != Judgement::Fails;
+        // Requests that fail are what is judged, or make a server that fails anyway no better, or leave alone what cannot happen:
+        // without patience no client leaves.
+        let cannot_happen =
+            objective.metric == "abandoned_ratio" && self.estimate.as_ref().is_some_and(Estimate::is_sharp);
+        let errors_count = !objective.is_of_errors() && !cannot_happen && judgement != Judgement::Fails;
         let doubt = |matters: &dyn Fn(Effect) -> bool| {
             let concerns = |doubt: &&Doubt| doubt.cause != Cause::Errors || errors_count;
             self.doubts.iter().filter(concerns).find(|doubt| matters(doubt.cause.effect())).map(ToString::to_string)
@@ -247,6 +262,65 @@ fn try_rate<E>(
     Ok(Some(holds))
 }
 
+/// How much of the objective's metric may be the generator's own lateness (s): of a mean the mean, of all others what
+/// 99 % of the requests stay below.
+fn lateness_s(objective: &Objective, report: &Report) -> f64 {
+    let lateness_ns = match objective.metric.ends_with("_mean") {
+        true => report.lateness.mean(),
+        false => report.lateness.quantile(0.99).map(|ns| ns as f64),
+    };
+    lateness_ns.unwrap_or(0.0) * 1e-9
+}
+
+/// A rate with about four digits.
+pub fn number(rate: f64) -> String {
+    let digits = (3 - rate.abs().max(1e-9).log10().floor() as i32).clamp(0, 9) as usize;
+    let text = format!("{rate:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
+}
+
+/// What a run says about an objective.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judged {
+    /// Whether it was seen to hold.
+    pub is_met: bool,
+    /// Whether it does and, where it does not or cannot be decided, why.
+    pub words: String,
+}
+
+/// What `report` says about `objective`, its doubts weighed as a search weighs them.
+pub fn judge(objective: &Objective, report: &Report) -> Judged {
+    let (judgement, finding) = Measured::from_report(objective, report).judge(objective);
+    let is_met = finding == Finding::Holds;
+    let Pace { offered, asked, .. } = report.pace;
+    let most = asked.unwrap_or(offered);
+    let is_planned = report.gaps.is_some() && report.objects.is_none();
+    // Whatever else there is to doubt.
+    let words = match (judgement, finding) {
+        (Judgement::Holds, Finding::Holds) => judgement.to_string(),
+        _ if is_planned && objective.is_beyond(most) => {
+            format!("MISSED: no more than {} is offered", quantity(most, "1/s").replace('\u{a0}', " "))
+        }
+        (Judgement::Fails, _) if is_of_good_replies(objective) && has_no_reply(&report.measured) => {
+            "MISSED: no request got a good reply".into()
+        }
+        (Judgement::Holds | Judgement::Fails, Finding::Open(why)) => format!("UNDECIDED: {why}"),
+        _ => judgement.to_string(),
+    };
+    Judged { is_met, words }
+}
+
+/// Whether it asks for good replies: so many in a second, or that few are not.
+fn is_of_good_replies(objective: &Objective) -> bool {
+    objective.is_beyond(0.0) || (objective.metric == "error_ratio" && objective.below)
+}
+
+/// Whether requests were made and none of them got a good reply, for a reason that is not the generator's.
+fn has_no_reply(counts: &Counts) -> bool {
+    let Counts { ok, planned, local, missed, .. } = *counts;
+    ok == 0 && planned > 0 && local + missed == 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -368,6 +442,10 @@ mod tests {
         assert_eq!(weighed("error_ratio < 0.1%", 0.0, Some(Cause::Errors)), Finding::Fails);
         assert_eq!(weighed("denied_ratio < 1%", 0.0, Some(Cause::Errors)), Finding::Holds);
         assert_eq!(weighed("abandoned_ratio < 1%", 0.0, Some(Cause::Errors)), open);
+        let never = Estimate::Sampled { value: 0.0, ci_low: 0.0, ci_high: 0.0, samples: 99 };
+        let measured = Measured { estimate: Some(never), lateness_s: 0.0, doubts: vec![doubt(Cause::Errors, "why")] };
+        let judged = measured.judge(&Objective::parse("abandoned_ratio < 1%").unwrap());
+        assert_eq!(judged, (Judgement::Holds, Finding::Holds), "without patience no client leaves");
     }
 
     #[test]

@@ -251,6 +251,10 @@ impl Report {
             }
         };
         let mut measures = measures;
+        if open && objects.is_none() {
+            let most = pace.offered.max(pace.asked.unwrap_or(0.0));
+            measures.iter_mut().filter(|of| of.metric == "throughput").for_each(|of| at_most(&mut of.estimate, most));
+        }
         let refusals = [("failed_response_time", &all.refusals)];
         let steps = STEPS.iter().map(|(name, _)| *name).zip(&all.steps).chain(refusals);
         for (name, steps) in steps.filter(|(_, steps)| !steps.0.is_empty()) {
@@ -307,6 +311,11 @@ impl Report {
         };
         report.verdict = verdict(&report, &evidence);
         report
+    }
+
+    /// When requests failed, in words: `from 10 s to 20 s of 30 s; no good reply after 10 s`. None where none failed.
+    pub fn when_failed(&self) -> Option<String> {
+        when_failed(&self.seconds)
     }
 
     /// The value of a measure, where there is one.
@@ -394,6 +403,41 @@ fn seconds(slices: &[Slice], intervals: &[Interval]) -> Vec<Second> {
         }
     }
     seconds
+}
+
+/// Ends the interval of what is never above `most` there, or at its value.
+fn at_most(estimate: &mut Estimate, most: f64) {
+    if let Estimate::Sampled { value, ci_high, .. } = estimate {
+        *ci_high = ci_high.min(most.max(*value));
+    }
+}
+
+/// Times of trouble that are told one by one; of more their number.
+const TOLD_MOST: usize = 3;
+
+/// When requests failed. Seconds that follow each other, or have one without a failure between them, are one time.
+fn when_failed(seconds: &[Second]) -> Option<String> {
+    let mut spans: Vec<(usize, usize)> = Vec::new();
+    for (at, _) in seconds.iter().enumerate().filter(|(_, second)| second.failed > 0) {
+        match spans.last_mut() {
+            Some((_, end)) if at <= *end + 1 => *end = at + 1,
+            _ => spans.push((at, at + 1)),
+        }
+    }
+    let (&(first, _), &(_, last)) = (spans.first()?, spans.last()?);
+    let all = seconds.len();
+    let told: Vec<String> = spans.iter().map(|(from, to)| format!("from {from} s to {to} s")).collect();
+    let mut text = match spans.len() {
+        1 if first == 0 && last == all => "from the start to the end".to_owned(),
+        1..=TOLD_MOST => format!("{} of {all} s", told.join(", ")),
+        times => format!("{times} times between {first} s and {last} s of {all} s"),
+    };
+    // The last second of a run may hold a few replies only.
+    let good = seconds.iter().rposition(|second| second.ok > 0).map_or(0, |at| at + 1);
+    if good > 0 && good + 1 < all {
+        text += &format!("; no good reply after {good} s");
+    }
+    Some(text)
 }
 
 /// A quantile (s) of times (ns), where enough of them lie beyond it.
@@ -501,4 +545,39 @@ fn cdf(response: &Histogram) -> Vec<(f64, f64)> {
         }
     }
     points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A second with so many good replies and so many failures.
+    fn second((ok, failed): (u64, u64)) -> Second {
+        Second { planned: ok + failed, ok, failed, ..Second::default() }
+    }
+
+    /// A server that dies at half time has no more good replies than requests were offered.
+    #[test]
+    fn throughput_ends_at_what_is_offered() {
+        let end = |value: f64, ci_high: f64| {
+            let mut estimate = Estimate::Sampled { value, ci_low: 0.0, ci_high, samples: 9 };
+            at_most(&mut estimate, 100.0);
+            estimate.ends().unwrap().1
+        };
+        assert_eq!([end(50.0, 172.0), end(50.0, 60.0), end(101.0, 104.0)], [100.0, 60.0, 101.0]);
+    }
+
+    #[test]
+    fn it_is_told_when_requests_failed() {
+        let told = |of: &[(u64, u64)]| when_failed(&of.iter().copied().map(second).collect::<Vec<_>>());
+        assert_eq!(told(&[(9, 0); 5]), None);
+        let dead = [(9, 0), (9, 0), (4, 5), (0, 9), (0, 9)];
+        assert_eq!(told(&dead).unwrap(), "from 2 s to 5 s of 5 s; no good reply after 3 s");
+        assert_eq!(told(&[(0, 9); 5]).unwrap(), "from the start to the end");
+        assert_eq!(told(&[(8, 1); 5]).unwrap(), "from the start to the end");
+        let back = [(9, 0), (0, 9), (9, 0), (1, 8), (9, 0), (9, 0), (8, 1)];
+        assert_eq!(told(&back).unwrap(), "from 1 s to 4 s, from 6 s to 7 s of 7 s");
+        let often: Vec<(u64, u64)> = (0..20).map(|at| (9, u64::from(at % 4 == 1))).collect();
+        assert_eq!(told(&often).unwrap(), "5 times between 1 s and 18 s of 20 s");
+    }
 }

@@ -1,10 +1,8 @@
 //! Error messages about text that was read: one line, with the nearest name that would be right.
 
-/// `unknown key `x`; did you mean `y`? known: ...`.
+/// [`sojourn_stats::unknown`] of a list.
 pub(crate) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
-    let guess = sojourn_stats::nearest(word, known.iter().copied());
-    let guess = guess.map_or(String::new(), |near| format!("did you mean `{near}`? "));
-    format!("unknown {what} `{word}`; {guess}known: {}", known.join(", "))
+    sojourn_stats::unknown(what, word, known.iter().copied())
 }
 
 /// A TOML error on one line, with its line and the nearest valid key where a key is unknown.

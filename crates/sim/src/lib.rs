@@ -164,6 +164,7 @@ mod pilot;
 mod requests;
 mod run;
 mod sessions;
+mod shortage;
 pub mod single;
 mod study;
 mod summary;

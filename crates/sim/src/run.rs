@@ -18,6 +18,7 @@ use crate::requests::clients::{PlannedRequests, Users};
 use crate::requests::over_time::Intervals;
 use crate::requests::{Played, Requests, engine};
 use crate::sessions;
+use crate::shortage;
 use crate::study::{ALWAYS, Make, Replication, Study, Subject, replication_seed, sections};
 use crate::summary::{self, Counts, QUANTILES, Row};
 use crate::wide::{self, Wide};
@@ -206,6 +207,9 @@ impl<'a> Replicated<'a> {
             }
         }
         let seed = control.seed;
+        if let Some((_, rate, stable)) = load(system, workload).filter(|_| !sheds_load(system, workload)) {
+            notes.extend(shortage::note(system, seed, rate, stable));
+        }
         let closing = Box::new(move |replications: &[E], pool: Option<&ThreadPool>| {
             let Workload::Open(open) = workload else { return (Vec::new(), Vec::new()) };
             let arrived: Vec<u64> = replications.iter().map(arrived).collect();

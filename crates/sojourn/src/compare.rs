@@ -225,12 +225,16 @@ fn rows(comparisons: &[Comparison]) -> String {
     // A and the ratio tell B.
     let mut rows = table::Grid::new(&header).text(&[7]).spare(&[5, 6, 3, 2, 1]);
     for c in comparisons {
-        let ratio = c.ratio.map_or(String::new(), |r| format!("{:.3} ({:.3} to {:.3})", r.value, r.low, r.high));
+        let difference = table::between((c.difference.value, c.difference.low, c.difference.high), &c.unit);
+        // A verdict never stands without its interval, and the column of differences may have no room.
+        let ratio = c
+            .ratio
+            .map_or(format!("B - A {difference}"), |r| format!("{:.3} ({:.3} to {:.3})", r.value, r.low, r.high));
         rows.add_row([
             c.metric.clone(),
             table::quantity(c.a, &c.unit),
             table::quantity(c.b, &c.unit),
-            table::between((c.difference.value, c.difference.low, c.difference.high), &c.unit),
+            difference,
             ratio,
             c.effect_size.map_or(String::new(), |size| format!("{size:.1}")),
             c.how.to_string(),

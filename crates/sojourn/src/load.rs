@@ -124,7 +124,7 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
         return search::search(&order, &objective("--search", text)?, within, &runner, arguments.json);
     }
     if let Some(text) = &arguments.scan {
-        let (range, plot) = (scan::Range::parse(text)?, arguments.plot.as_deref());
+        let (range, plot) = (sojourn_lab::scan::Range::parse(text).map_err(bad_input)?, arguments.plot.as_deref());
         return scan::scan(&order, &range, plot, arguments.keep_going, &runner, arguments.json);
     }
     let report = runner.run(&order, "")?;

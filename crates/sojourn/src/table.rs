@@ -6,6 +6,7 @@ mod text;
 use std::path::Path;
 
 use serde_json::json;
+use sojourn_lab::outcome::asymmetric;
 use sojourn_lab::{Answers, Engine, FAILURES, VariantAnswers, Verdict};
 use sojourn_stats::measure::rounded_outwards;
 use sojourn_stats::{Estimate, Measure};
@@ -54,6 +55,7 @@ fn unanswered(answers: &Answers) -> String {
 pub(crate) fn line(answers: &Answers, path: &Path) -> String {
     let verdict = match answers.verdict {
         Verdict::Valid if answers.is_empty() => format!(", {}", unanswered(answers)),
+        Verdict::Valid if !answers.objectives_met() => ", no variant was seen to meet every objective".to_owned(),
         Verdict::Valid => String::new(),
         other => format!(", {}", other.word()),
     };
@@ -202,8 +204,9 @@ fn text(answers: &Answers, path: &Path) -> String {
         let measured = if objective.measured.is_empty() { String::new() } else { format!("{}, ", objective.measured) };
         lines.push(hanging("  ", "    ", &format!("{label}: {text} by {engine}: {measured}{met}")));
     }
-    if answers.variants.iter().any(|variant| variant.trust().is_some()) || answers.verdict != Verdict::Valid {
-        lines.push(format!("\nLive: {}", answers.verdict.word()));
+    let is_live = answers.variants.iter().any(|variant| variant.trust().is_some());
+    if is_live || answers.verdict != Verdict::Valid {
+        lines.push(format!("\n{}{}", if is_live { "Live: " } else { "" }, answers.verdict.word()));
         lines.extend(answers.reasons.iter().map(|reason| hanging("  ", "    ", reason)));
     }
     lines.push(format!("\n{}", paragraph("", &format!("Everything is in {0}; open {0}/report.html", path.display()))));
@@ -441,7 +444,8 @@ fn estimate(variant: &VariantAnswers, engine: Engine, metric: &str, scale: &Opti
     }
 }
 
-/// An estimate with how far its interval reaches, rounded up: `1.20 ± 0.10 ms`.
+/// An estimate with how far its interval reaches, rounded up: `1.20 ± 0.10 ms`. One that reaches farther up than it is above 0
+/// has both ends: `0.003 (0 to 0.103) %`.
 fn plus_minus(estimate: &Estimate, unit: &str) -> String {
     in_scale(estimate, &Scale::of_estimate(unit, estimate))
 }
@@ -456,6 +460,13 @@ fn in_scale(estimate: &Estimate, scale: &Scale) -> String {
             // Enough digits that an interval is not shown as 0, nor 0.1 as 0.2.
             let seen = (-(reach / 2.0).log10().floor()).clamp(0.0, 12.0) as usize;
             let digits = scale.digits(value).max(seen);
+            if let Some((low, high)) = asymmetric(estimate) {
+                let step = 10_f64.powi(digits as i32);
+                let number = |of: f64| if of == 0.0 { "0".to_owned() } else { format!("{of:.digits$}") };
+                let low = number((low * scale.factor * step).floor() / step);
+                let high = number((high * scale.factor * step).ceil() / step);
+                return format!("{} ({low} to {high}) {}", number(value * scale.factor), scale.unit).trim_end().into();
+            }
             let (value, reach) = rounded_outwards(value * scale.factor, reach, digits);
             format!("{value} ± {reach} {}", scale.unit).trim_end().into()
         }
@@ -582,10 +593,12 @@ mod tests {
                 &Scale::of_share("error_ratio").unwrap(),
             )
         };
-        assert_eq!(of(0.0, 0.0, 0.00142), "0.00 ± 0.15 %");
+        assert_eq!(of(0.0, 0.0, 0.00142), "0 (0 to 0.15) %");
+        assert_eq!(of(3e-5, 0.0, 0.00103), "0.00300 (0 to 0.10300) %", "not minus 0.1 %");
+        assert_eq!(of(2e-5, 1e-5, 0.00103), "0.00200 (0.00100 to 0.10300) %");
         assert_eq!(of(0.01, 0.009, 0.011), "1.00 ± 0.10 %");
         assert_eq!(of(0.01, 0.0091, 0.0149), "1.00 ± 0.49 %", "the farther end");
-        assert_eq!(of(0.0, 0.0, 1.1e-5), "0.0000 ± 0.0011 %");
+        assert_eq!(of(0.0, 0.0, 1.1e-5), "0 (0 to 0.0011) %");
         assert_eq!(of(0.5, 0.4561, 0.5439), "50.00 ± 4.39 %");
     }
 

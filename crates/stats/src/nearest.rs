@@ -2,7 +2,7 @@
 
 /// What other programs and textbooks call a thing, letters and digits only, and its name here: nginx's `least_conn`,
 /// HAProxy's `leastconn`, Envoy's `LEAST_REQUEST`, which draws two, and so on.
-const ELSEWHERE: [(&str, &str); 25] = [
+const ELSEWHERE: [(&str, &str); 38] = [
     ("poisson", "exponential"),
     ("markovian", "exponential"),
     ("deterministic", "constant"),
@@ -28,6 +28,19 @@ const ELSEWHERE: [(&str, &str); 25] = [
     ("source", "address-hash"),
     ("uri", "path-hash"),
     ("fifo", "fcfs"),
+    ("lambda", "rate"),
+    ("mu", "rate"),
+    ("average", "mean"),
+    ("avg", "mean"),
+    ("sigma", "cv"),
+    ("std", "cv"),
+    ("stddev", "cv"),
+    ("load", "utilization"),
+    ("rho", "utilization"),
+    ("balance", "policy"),
+    ("algorithm", "policy"),
+    ("replicas", "servers"),
+    ("backends", "servers"),
 ];
 
 /// The candidate nearest to `word`, where one is near enough to be offered: one that is called so elsewhere, one within a

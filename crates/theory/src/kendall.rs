@@ -83,6 +83,10 @@ pub enum Discipline {
 pub(crate) const DISCIPLINES: &str =
     "FCFS, PS, LPS(8) (any number), LAS, RR(10 ms) (any quantum), LCFS, LCFS-PR, SIRO, PRIO and PRIO-PR";
 
+/// Their names, and that of queues side by side, which are read where they are known.
+const NAMES: [&str; 12] =
+    ["FCFS", "FIFO", "PS", "LPS(8)", "LAS", "RR(10 ms)", "LCFS", "LCFS-PR", "SIRO", "PRIO", "PRIO-PR", "JSQ"];
+
 /// Reads the notation, or says what is wrong with it.
 pub(crate) fn read(text: &str) -> Result<Queue, String> {
     let (fields, dashed) = match text.split_once('-') {
@@ -183,7 +187,10 @@ fn read_discipline(text: &str) -> Result<Discipline, String> {
             _ => Err(format!("discipline `{text}` needs its quantum, a time above 0, e.g. RR(10 ms)")),
         };
     }
-    Err(format!("discipline `{text}` is none of {DISCIPLINES}"))
+    match sojourn_stats::nearest(&upper, NAMES) {
+        Some(meant) => Err(format!("there is no discipline `{text}`; did you mean `{meant}`?")),
+        None => Err(format!("discipline `{text}` is none of {DISCIPLINES}; queues side by side are JSQ or JSQ(2)")),
+    }
 }
 
 impl Discipline {

@@ -109,7 +109,8 @@ pub enum QueueError {
     Question(String),
 }
 
-const NO_PERCENTILES: &str = "response_time percentiles: no formula for this law and discipline; sim answers them";
+const NO_PERCENTILES: &str = "response_time percentiles: no formula for this law and discipline, or a tail too long for the grid \
+                              of M/G/1; sim answers them";
 const MEAN_ZERO: &str = "the mean is 0; it must be positive";
 
 impl Queue {
@@ -391,6 +392,17 @@ impl Queue {
         }
         answer.note(format!("population: {population}; the arrivals given are how long each of them stays away"));
         Ok(answer)
+    }
+
+    /// Refuses laws (s) that are not what the letters say; no gaps where arrivals have no law of their own.
+    ///
+    /// # Errors
+    /// When a law breaks its letter or has no positive mean.
+    pub fn check_laws(&self, gaps: Option<&Law>, service: &Law) -> Result<(), QueueError> {
+        if let Some(gaps) = gaps {
+            self.checked("arrivals", self.arrivals, gaps)?;
+        }
+        self.checked("service", self.service, service).map(|_| ())
     }
 
     /// The moments of `law`, which must be what its letter says.

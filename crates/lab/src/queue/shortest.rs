@@ -46,13 +46,14 @@ impl Shortest {
             )));
         }
         let servers = joint.servers;
-        if let Some(Ok(drawn)) =
-            inside.map(str::parse::<u32>).filter(|drawn| drawn.as_ref().is_ok_and(|d| *d > servers))
-        {
+        let drawn = inside.and_then(|drawn| drawn.parse::<u32>().ok());
+        if let Some(drawn) = drawn.filter(|drawn| *drawn > servers) {
             return Err(wrong(format!(
                 "`{text}`: {drawn} cannot be drawn of {servers}; `JSQ` looks at all, `JSQ({servers})` too"
             )));
         }
+        // The shortest of one is that one: formulas know it by its other name.
+        let policy = if servers == 1 || drawn == Some(1) { "random".to_owned() } else { policy };
         Ok(Some(Shortest { joint, policy }))
     }
 
@@ -71,7 +72,9 @@ impl Shortest {
             )));
         };
         let law = service_law("--service", service)?;
-        Ok((settled("--arrivals", arrivals, &self.joint, &law)?, law, service))
+        let arrivals = settled("--arrivals", arrivals, &self.joint, &law)?;
+        self.joint.check_laws(arrivals.law(), &law).map_err(wrong)?;
+        Ok((arrivals, law, service))
     }
 
     fn servers(&self, service: &str) -> Result<Vec<Server>, SpecError> {
@@ -98,6 +101,9 @@ impl Shortest {
     /// of its length as a setting of an experiment.
     fn in_own_words(&self, message: &str) -> String {
         let policy = self.policy.split('(').next().unwrap_or_default();
+        if policy == "random" {
+            return message.replace("max_jobs", "--jobs");
+        }
         let order = if self.policy == policy { "JSQ" } else { "JSQ(d)" };
         message.replace(policy, order).replace("max_jobs", "--jobs")
     }

@@ -57,6 +57,7 @@ fn classes(settings: &QueueSettings, notation: &Notation) -> Result<Vec<Class>, 
             return Err(wrong(format!("{}: a service needs a mean, above 0 and finite", options[1])));
         }
         let arrivals = settled(options[0], arrivals, notation, &service)?;
+        notation.check_laws(arrivals.law(), &service).map_err(wrong)?;
         Ok(Class { name: name.to_owned(), arrivals, service })
     };
     if let (Some(arrivals), Some(service)) = (&settings.arrivals, &settings.service) {

@@ -28,7 +28,8 @@ pub fn render(report: &Report, name: &str, version: &str, objectives: &[(String,
             .iter()
             .map(|(status, count)| format!("<li>status {status}: {count}</li>\n"))
             .collect();
-        let text = escape(&report.counts.trouble());
+        let when = report.when_failed().map_or(String::new(), |when| format!("; they failed {when}"));
+        let text = escape(&format!("{}{when}", report.counts.trouble()));
         body += &format!(
             "<section id=\"failures\">\n<h2>Failures</h2>\n<p>{text}.</p>\n<ul>\n{statuses}</ul>\n</section>\n"
         );

@@ -61,8 +61,29 @@ fn with_reach(value: f64, half: f64, unit: &str) -> String {
     join(&format!("{value}\u{a0}\u{b1}\u{a0}{half}"), &unit)
 }
 
-/// An estimate as the tables show it: with its half width, or the words that say why there is none.
+/// The ends of an interval that a number with ± would hide: it reaches farther up than the number is above 0, and never below,
+/// as that of a share of 0.003 % does that may be 0.1 %.
+pub fn asymmetric(estimate: &Estimate) -> Option<(f64, f64)> {
+    let (low, high) = estimate.interval()?;
+    (low >= 0.0 && estimate.reach()? > estimate.value()?).then_some((low, high))
+}
+
+/// `value` with both ends of its interval, rounded outwards: "0.003 (0 to 0.103) %".
+fn with_ends(value: f64, (low, high): (f64, f64), unit: &str) -> String {
+    let (per_si, unit) = scaled(high, unit);
+    let (value, low, high) = (value * per_si, low * per_si, high * per_si);
+    let digits = decimals_for(if value > 0.0 { value.min(high) } else { high }, 2);
+    let step = 10f64.powi(digits as i32);
+    let number = |of: f64| if of == 0.0 { "0".to_owned() } else { format!("{of:.digits$}") };
+    let (low, high) = ((low * step).floor() / step, (high * step).ceil() / step);
+    join(&format!("{} ({}\u{a0}to\u{a0}{})", number(value), number(low), number(high)), &unit)
+}
+
+/// An estimate as the tables show it: with its half width, with both ends where that would reach below 0, or the words that say why there is none.
 pub(crate) fn estimate(estimate: &Estimate, unit: &str) -> String {
+    if let (Some(ends), Some(value), false) = (asymmetric(estimate), estimate.value(), estimate.is_sharp()) {
+        return with_ends(value, ends, unit);
+    }
     match *estimate {
         Estimate::Sampled { value, .. } if estimate.is_sharp() => with_reach(value, 0.0, unit),
         Estimate::Sampled { value, .. } => with_reach(value, estimate.reach().unwrap_or(f64::NAN), unit),
@@ -155,6 +176,17 @@ mod tests {
         text.replace('\u{a0}', " ")
     }
 
+    /// A share near 0 may be many times as much, and is never below.
+    #[test]
+    fn an_interval_that_ends_at_0_is_told_by_its_ends() {
+        let of = |value, ci_low, ci_high| {
+            plain(share("error_ratio", &Estimate::Sampled { value, ci_low, ci_high, samples: 99 }))
+        };
+        assert_eq!(of(3e-5, 0.0, 0.00103), "0.0030 (0 to 0.1030) %");
+        assert_eq!(of(0.0, 0.0, 0.0739), "0 (0 to 7.4) %");
+        assert_eq!(of(0.01, 0.0, 0.02), "1.0 \u{b1} 1.0 %");
+    }
+
     #[test]
     fn quantities_have_three_digits_and_a_sensible_prefix() {
         let cases = [
@@ -197,10 +229,10 @@ mod tests {
         assert_eq!(plain(estimate(&bare, "s")), "50.0 ms (no interval: too short a run)");
         let sum = Estimate::Sampled { value: 0.3, ci_low: 0.3, ci_high: 0.1 + 0.2, samples: 71 };
         assert_eq!(plain(estimate(&sum, "s")), "exactly 300 ms", "but for rounding");
-        let lopsided = Estimate::Sampled { value: 0.01, ci_low: 0.009, ci_high: 0.015, samples: 71 };
-        assert_eq!(plain(estimate(&lopsided, "s")), "10.0 \u{b1} 5.0 ms", "the farther end");
+        let asymmetric = Estimate::Sampled { value: 0.01, ci_low: 0.009, ci_high: 0.015, samples: 71 };
+        assert_eq!(plain(estimate(&asymmetric, "s")), "10.0 \u{b1} 5.0 ms", "the farther end");
         let clipped = Estimate::Sampled { value: 0.01, ci_low: 0.0, ci_high: 0.03, samples: 71 };
-        assert_eq!(plain(estimate(&clipped, "s")), "10 \u{b1} 20 ms", "the interval went on below 0");
+        assert_eq!(plain(estimate(&clipped, "s")), "10 (0 to 30) ms", "the interval went on below 0");
     }
 
     #[test]

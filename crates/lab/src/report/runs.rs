@@ -9,14 +9,19 @@ use super::seconds::{Timeline, beside, of_variant};
 use super::{Answers, VariantAnswers, Verdict, plots, sections, when};
 use crate::answer::ObjectiveAnswer;
 
+/// The setting that tells the runs apart.
+const RUN: &str = "run";
+
 /// The whole page; each run has a name, and no two the same. The same reports give the same bytes.
 pub fn render(runs: &[(String, &Answers)], version: &str) -> String {
     let merged = merged(runs, version);
     let body = [
         masthead(runs, version),
+        differences(runs),
         sections::objectives(&merged),
         sections::summary(&merged),
         sections::failures(&merged),
+        pairs(runs, &merged),
         plots::all(&merged),
         seconds(runs),
         sections::notes(&merged),
@@ -45,18 +50,95 @@ fn merged(runs: &[(String, &Answers)], version: &str) -> Answers {
                 objectives
                     .extend(asked.map(|objective| ObjectiveAnswer { variant: variants.len(), ..objective.clone() }));
                 let label = if label.is_empty() { name.clone() } else { format!("{label} \u{b7} {name}") };
-                let settings = [vec![("run".to_owned(), name.clone())], variant.settings.clone()].concat();
+                let settings = [vec![(RUN.to_owned(), name.clone())], variant.settings.clone()].concat();
                 variants.push(VariantAnswers { label, settings, answers: variant.answers.clone() });
             }
         }
     }
-    let mut settings = vec!["run".to_owned()];
+    let mut settings = vec![RUN.to_owned()];
     for key in runs.iter().flat_map(|(_, report)| &report.settings) {
         if !settings.contains(key) {
             settings.push(key.clone());
         }
     }
-    Answers { name: title(runs), version: version.to_owned(), settings, variants, objectives, ..Answers::default() }
+    // How alike the replications of two runs are is read from it, where all are of one kind.
+    let spec = runs.first().map_or(String::new(), |(_, report)| report.spec.clone());
+    Answers {
+        name: title(runs),
+        version: version.to_owned(),
+        settings,
+        variants,
+        objectives,
+        spec,
+        ..Answers::default()
+    }
+}
+
+/// Each run against the first, replication by replication, where all have the same seed: without it they are no pairs.
+fn pairs(runs: &[(String, &Answers)], merged: &Answers) -> String {
+    let seed = |(_, report): &(String, &Answers)| report.seed;
+    let are_alike = runs.windows(2).all(|two| seed(&two[0]) == seed(&two[1]));
+    if are_alike { sections::pairs_by(merged, RUN) } else { String::new() }
+}
+
+/// More settings that differ are not listed.
+const DIFFERENCES_MOST: usize = 40;
+
+/// In which settings of their experiments the runs differ, with the value of each.
+fn differences(runs: &[(String, &Answers)]) -> String {
+    let specs: Vec<Vec<(String, String)>> = runs.iter().map(|(_, report)| settings(&report.spec)).collect();
+    let mut keys: Vec<&str> = Vec::new();
+    for (key, _) in specs.iter().flatten() {
+        if !keys.contains(&key.as_str()) {
+            keys.push(key);
+        }
+    }
+    let value = |spec: &'_ [(String, String)], key: &str| {
+        spec.iter().find(|(of, _)| of == key).map_or("\u{2013}".to_owned(), |(_, value)| value.clone())
+    };
+    let values = |key: &str| specs.iter().map(|spec| value(spec, key)).collect::<Vec<String>>();
+    let rows: Vec<(&str, Vec<String>)> = keys
+        .into_iter()
+        .map(|key| (key, values(key)))
+        .filter(|(_, values)| values.windows(2).any(|two| two[0] != two[1]))
+        .collect();
+    let lead = match rows.len() {
+        0 => "<p class=\"lead\">In nothing: they are the same.</p>\n".to_owned(),
+        all if all > DIFFERENCES_MOST => format!("<p class=\"lead\">The first {DIFFERENCES_MOST} of {all}.</p>\n"),
+        _ => String::new(),
+    };
+    let row = |(key, values): &(&str, Vec<String>)| {
+        let cells: String = values.iter().map(|value| format!("<td>{}</td>", escape(value))).collect();
+        format!("<tr><th scope=\"row\"><code>{}</code></th>{cells}</tr>\n", escape(key))
+    };
+    let head: String = runs.iter().map(|(name, _)| format!("<th scope=\"col\">{}</th>", escape(name))).collect();
+    let body: String = rows.iter().take(DIFFERENCES_MOST).map(row).collect();
+    let table = format!(
+        "<div class=\"scroll\"><table class=\"plain\">\n<thead><tr><th scope=\"col\">setting</th>{head}</tr></thead>\n\
+         <tbody>\n{body}</tbody></table></div>\n"
+    );
+    let table = if rows.is_empty() { String::new() } else { table };
+    format!("<section id=\"differences\">\n<h2>In what the experiments differ</h2>\n{lead}{table}</section>\n")
+}
+
+/// The settings of an experiment as paths and values: `system.servers`, `fault.1.what`.
+fn settings(spec: &str) -> Vec<(String, String)> {
+    fn walk(path: &str, value: &toml::Value, into: &mut Vec<(String, String)>) {
+        let inner = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+        match value {
+            toml::Value::Table(table) => table.iter().for_each(|(key, value)| walk(&inner(key), value, into)),
+            toml::Value::Array(all) if all.iter().any(toml::Value::is_table) => {
+                all.iter().enumerate().for_each(|(at, value)| walk(&inner(&(at + 1).to_string()), value, into));
+            }
+            toml::Value::String(text) => into.push((path.to_owned(), text.clone())),
+            other => into.push((path.to_owned(), other.to_string())),
+        }
+    }
+    let mut all = Vec::new();
+    // What cannot be read was never run: there is nothing to list of it.
+    let table: toml::Table = toml::from_str(spec).unwrap_or_default();
+    walk("", &toml::Value::Table(table), &mut all);
+    all
 }
 
 /// The names of the variants, each once, in the order in which they come.
@@ -118,4 +200,38 @@ fn seconds(runs: &[(String, &Answers)]) -> String {
         return all;
     }
     format!("<section id=\"time\">\n<h2>The live runs, second by second</h2>\n{all}</section>\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_paths_and_values() {
+        let spec =
+            "name = \"a\"\n[system]\nservers = 4\n[[fault]]\nwhat = \"down\"\nat = \"5 s\"\n[vary]\nx = [1, 2]\n";
+        let expected = [
+            ("name", "a"),
+            ("system.servers", "4"),
+            ("fault.1.what", "down"),
+            ("fault.1.at", "5 s"),
+            ("vary.x", "[1, 2]"),
+        ];
+        let mut found = settings(spec);
+        found.sort();
+        let mut expected = expected.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
+        expected.sort();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_page_says_in_what_the_experiments_differ() {
+        let with = |spec: &str| Answers { spec: spec.into(), ..Answers::default() };
+        let (four, eight) =
+            (with("[system]\nservers = 4\nkind = \"x\"\n"), with("[system]\nservers = 8\nkind = \"x\"\n"));
+        let told = differences(&[("a".into(), &four), ("b".into(), &eight)]);
+        assert!(told.contains("system.servers") && told.contains("<td>4</td><td>8</td>"), "{told}");
+        assert!(!told.contains("system.kind"), "{told}");
+        assert!(differences(&[("a".into(), &four), ("b".into(), &four)]).contains("In nothing"));
+    }
 }

@@ -3,7 +3,7 @@
 use super::html::{and_list, count, engine, escape};
 use super::{Answers, Engine, VariantAnswers, Verdict, compare, number, reasons, when};
 use crate::answer::{FAILURES, ObjectiveAnswer, Trust};
-use crate::compare::{Within, about_pairs, compared_setting, within};
+use crate::compare::{Within, about_pairs, compared_setting, within_setting};
 use sojourn_stats::Estimate;
 
 /// The classes of verdicts in the style sheet, by rank.
@@ -197,8 +197,13 @@ pub(super) fn failures(report: &Answers) -> String {
 
 /// Each variant against the first that is equal to it but for one setting, replication by replication.
 pub(super) fn pairs(report: &Answers) -> String {
-    let all = within(report, compare::MEAN);
-    let (Some(first), Some(key)) = (all.first(), compared_setting(report)) else { return String::new() };
+    compared_setting(report).map_or(String::new(), |key| pairs_by(report, key))
+}
+
+/// Each variant against the first that is equal to it but for `key`.
+pub(super) fn pairs_by(report: &Answers, key: &str) -> String {
+    let all = within_setting(report, key, compare::MEAN);
+    let Some(first) = all.first() else { return String::new() };
     let row = |of: &Within| {
         let ratio = of.comparison.ratio.map_or("\u{2013}".to_owned(), |ratio| {
             format!("{:.3} ({:.3} to {:.3})", ratio.value, ratio.low, ratio.high)

@@ -517,7 +517,7 @@ fn mistakes_about_faults_and_clients() {
             ("what = \"down\"", "what = \"donw\"", &["x.toml:46: what", "did you mean `down`"]),
             ("what = \"down\"", "what = \"slow\"", &["x.toml:46: what", "slow(0.2)"]),
             ("what = \"down\"", "what = \"slow(0)\"", &["x.toml:46: what", "slow(0.2)"]),
-            ("what = \"down\"", "what = \"down(0.5)\"", &["x.toml:46: what", "known: down"]),
+            ("what = \"down\"", "what = \"down(0.5)\"", &["x.toml:46: what", "known are down"]),
             ("[run]", &server, &["x.toml:47: fault", "overlaps"]),
             ("[run]", &site, &["x.toml:47: fault", "overlaps"]),
             ("[run]", &share, &["x.toml:47: fault", "overlaps"]),

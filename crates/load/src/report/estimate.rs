@@ -87,7 +87,7 @@ pub(crate) fn never(samples: u64) -> Estimate {
 
 /// So much per second, from (number, seconds) of equal parts of the run that `samples` events made: as [`ratio`]. Of few events
 /// its interval is no narrower than the exact one of a Poisson process, and never narrower than one event on either side: none
-/// in 10 s allows 0.3 in a second.
+/// in 10 s allows 0.3 in a second. It is never below 0.
 pub fn rate(windows: &[(f64, f64)], samples: u64) -> Estimate {
     let estimate = ratio(windows, samples);
     let seconds: f64 = windows.iter().map(|window| window.1).sum();
@@ -99,7 +99,13 @@ pub fn rate(windows: &[(f64, f64)], samples: u64) -> Estimate {
         true => exact_count(samples, CONFIDENCE),
         false => (events - 1.0, events + 1.0),
     };
-    estimate.widened((ends.0 * of_one / seconds, ends.1 * of_one / seconds))
+    let estimate = estimate.widened((ends.0 * of_one / seconds, ends.1 * of_one / seconds));
+    match estimate {
+        Estimate::Sampled { value, ci_low, ci_high, samples } => {
+            Estimate::Sampled { value, ci_low: ci_low.max(0.0), ci_high, samples }
+        }
+        other => other,
+    }
 }
 
 /// How many requests that follow one another tell as much as one, from the mean (s) of these response times (ns). What comes of

@@ -1,13 +1,12 @@
 //! What a run measured, for people and for programs.
 
 use serde_json::{Value, json};
-use sojourn_lab::objective::{Judgement, Objective};
-use sojourn_lab::search::Finding;
+use sojourn_lab::objective::Objective;
+use sojourn_lab::search::{Judged, judge};
 use sojourn_load::agents::AgentClock;
 use sojourn_load::records::Recorded;
-use sojourn_load::{Connections, Counts, Pace, Passes, Proof, Report};
+use sojourn_load::{Connections, Counts, Passes, Proof, Report};
 
-use super::search::measured;
 use crate::exit::Exit;
 use crate::table;
 
@@ -75,45 +74,6 @@ pub(crate) fn verdict(report: &Report) -> (&'static str, Vec<String>) {
         Proof::Incomplete(_) => "INCOMPLETE",
     };
     (word, report.verdict.reasons())
-}
-
-/// What a run says about an objective.
-pub(crate) struct Judged {
-    is_met: bool,
-    pub(crate) words: String,
-}
-
-/// What `report` says about `objective`, its doubts weighed as a search weighs them.
-pub(crate) fn judge(objective: &Objective, report: &Report) -> Judged {
-    let (judgement, finding) = measured(objective, report).judge(objective);
-    let is_met = finding == Finding::Holds;
-    let Pace { offered, asked, .. } = report.pace;
-    let most = asked.unwrap_or(offered);
-    let is_planned = report.gaps.is_some() && report.objects.is_none();
-    // Whatever else there is to doubt.
-    let words = match (judgement, finding) {
-        (Judgement::Holds, Finding::Holds) => judgement.to_string(),
-        _ if is_planned && objective.is_beyond(most) => {
-            format!("MISSED: no more than {} is offered", table::quantity(most, "1/s"))
-        }
-        (Judgement::Fails, _) if is_of_good_replies(objective) && has_no_reply(&report.measured) => {
-            "MISSED: no request got a good reply".into()
-        }
-        (Judgement::Holds | Judgement::Fails, Finding::Open(why)) => format!("UNDECIDED: {why}"),
-        _ => judgement.to_string(),
-    };
-    Judged { is_met, words }
-}
-
-/// Whether it asks for good replies: so many in a second, or that few are not.
-fn is_of_good_replies(objective: &Objective) -> bool {
-    objective.is_beyond(0.0) || (objective.metric == "error_ratio" && objective.below)
-}
-
-/// Whether requests were made and none of them got a good reply, for a reason that is not the generator's.
-fn has_no_reply(counts: &Counts) -> bool {
-    let Counts { ok, planned, local, missed, .. } = *counts;
-    ok == 0 && planned > 0 && local + missed == 0
 }
 
 /// The same in words, behind the number that decides it.
@@ -216,13 +176,13 @@ fn failures(report: &Report) -> String {
     let statuses: Vec<String> =
         report.failed_statuses.iter().map(|(status, count)| format!("{count} times status {status}")).collect();
     let statuses = if statuses.is_empty() { String::new() } else { format!(" ({})", statuses.join(", ")) };
-    format!("{}{statuses}", report.counts.trouble())
+    let when = report.when_failed().map_or(String::new(), |when| format!("; they failed {when}"));
+    format!("{}{statuses}{when}", report.counts.trouble())
 }
 
 /// What `report` measured of the metric of `objective`, in the unit of its limit.
 pub(crate) fn measured_words(objective: &Objective, report: &Report) -> String {
-    let measure = report.measures.iter().find(|measure| measure.metric == objective.metric);
-    measure.map_or("-".into(), |measure| objective.measured(&measure.estimate))
+    Some(objective.measured_among(&report.measures)).filter(|words| !words.is_empty()).unwrap_or("-".into())
 }
 
 fn objectives_table(report: &Report, judged: &[(&Objective, Judged)]) -> String {

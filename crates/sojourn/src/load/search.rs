@@ -2,9 +2,8 @@
 
 use serde_json::json;
 use sojourn_lab::objective::Objective;
-use sojourn_lab::search::{Finding, Found, Measured, Search, Trial, search as look};
+use sojourn_lab::search::{Finding, Found, Measured, Search, Trial, number, search as look};
 use sojourn_load::order::{Order, Tuning};
-use sojourn_load::{Proof, Report};
 use sojourn_stats::Estimate;
 
 use super::run::{Runner, refused};
@@ -34,7 +33,7 @@ pub(crate) fn search(
         if runner.interrupted() {
             return Ok(None);
         }
-        Ok::<_, Failure>(Some(measured(objective, &report)))
+        Ok::<_, Failure>(Some(Measured::from_report(objective, &report)))
     };
     let found = look(objective, Search { start, within }, &mut run)?;
     if as_json {
@@ -47,27 +46,6 @@ pub(crate) fn search(
         Found { holds: None, .. } => Exit::Missed,
         _ => Exit::Ok,
     })
-}
-
-/// What a run measured of what `objective` is about.
-pub(crate) fn measured(objective: &Objective, report: &Report) -> Measured {
-    let measure = report.measures.iter().find(|measure| measure.metric == objective.metric);
-    let doubts = match &report.verdict {
-        Proof::Suspect(doubts) => doubts.clone(),
-        _ => Vec::new(),
-    };
-    let estimate = measure.map(|measure| measure.estimate.clone());
-    Measured { estimate, lateness_s: lateness_s(objective, report), doubts }
-}
-
-/// How much of the objective's metric may be the generator's own lateness (s): of a mean the mean, of all others what
-/// 99 % of the requests stay below.
-fn lateness_s(objective: &Objective, report: &Report) -> f64 {
-    let lateness_ns = match objective.metric.ends_with("_mean") {
-        true => report.lateness.mean(),
-        false => report.lateness.quantile(0.99).map(|ns| ns as f64),
-    };
-    lateness_ns.unwrap_or(0.0) * 1e-9
 }
 
 fn text(objective: &Objective, found: &Found, length_asked: &str) -> String {
@@ -158,11 +136,4 @@ fn to_json(objective: &Objective, found: &Found) -> serde_json::Value {
         "lowest_rate_that_does_not": found.fails,
         "trials": found.trials.iter().map(row).collect::<Vec<_>>(),
     })
-}
-
-/// A rate with about four digits.
-pub(crate) fn number(rate: f64) -> String {
-    let digits = (3 - rate.abs().max(1e-9).log10().floor() as i32).clamp(0, 9) as usize;
-    let text = format!("{rate:.digits$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
 }

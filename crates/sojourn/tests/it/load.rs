@@ -70,7 +70,7 @@ fn what_a_longer_run_would_not_change_is_missed() {
     assert!(value == 1.0 && (0.98..0.99).contains(&low) && high == 1.0, "{low}: none of 200 was good");
     let good = format!("http://127.0.0.1:{}/work", node.port());
     let told = load(&good, &["throughput > 101 /s"]);
-    assert_eq!(why(&told, 0), "MISSED: no more than 100.0 /s is offered");
+    assert_eq!(why(&told, 0), "MISSED: no more than 100 /s is offered");
 }
 
 #[test]

@@ -1,0 +1,88 @@
+//! Faults that leave less than is asked for.
+//!
+//! While one lasts the queues grow, and how long responses take then depends on how long the fault, or the run, is. That is said
+//! beside the numbers. Servers are taken together: what is left over may be enough for all, and still not for one of them.
+
+use sojourn_model::System;
+use sojourn_model::system::Trouble;
+use sojourn_stats::{Span, Time};
+
+/// What to say of the faults of `system` under `rate` requests (1/s), of which the servers together can do `stable`; none where
+/// enough is left all the time. Which servers a share has is drawn by `seed`.
+pub(crate) fn note(system: &System, seed: u64, rate: f64, stable: f64) -> Option<String> {
+    let (from, until, left) = spans(system, seed, stable).into_iter().find(|(.., left)| rate >= *left)?;
+    let until = until.map_or("the end".into(), |until| Span(until.0).to_string());
+    Some(format!(
+        "from {} to {until} the servers that are left can do {left:.1} requests/s, and {rate:.1} /s come: queues grow as long as \
+         that lasts, and response times say how long it was",
+        Span(from.0)
+    ))
+}
+
+/// The times between beginnings and ends of faults, each with what the servers can do meanwhile (1/s).
+fn spans(system: &System, seed: u64, stable: f64) -> Vec<(Time, Option<Time>, f64)> {
+    let mut ends: Vec<Time> = system.faults.iter().flat_map(|fault| [Some(fault.at), fault.until]).flatten().collect();
+    ends.sort_unstable();
+    ends.dedup();
+    let size = |host: usize| f64::from(system.hosts[host].server.cores) * system.hosts[host].server.speed;
+    let all: f64 = (0..system.hosts.len()).map(size).sum();
+    let left = |at: Time| {
+        let mut parts = vec![1.0_f64; system.hosts.len()];
+        let active = |until: Option<Time>| until.is_none_or(|until| at < until);
+        for (number, fault) in
+            system.faults.iter().enumerate().filter(|(_, fault)| fault.at <= at && active(fault.until))
+        {
+            let part = match fault.trouble {
+                Trouble::Down | Trouble::Frozen | Trouble::Drained => 0.0,
+                Trouble::Slow(part) => part,
+                Trouble::Errors(_) | Trouble::Cut | Trouble::Loss(_) | Trouble::Restarted => continue,
+            };
+            fault.hosts(number, system, seed).into_iter().for_each(|host| parts[host] = parts[host].min(part));
+        }
+        parts.iter().enumerate().map(|(host, part)| part * size(host)).sum::<f64>() / all * stable
+    };
+    ends.iter().enumerate().map(|(number, at)| (*at, ends.get(number + 1).copied(), left(*at))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use sojourn_model::system::{Face, Fault, Subject, Tier};
+    use sojourn_model::{Discipline, Server};
+
+    use super::*;
+
+    /// Four servers that can do 400 /s together, with these faults.
+    fn system(faults: &[Fault]) -> System {
+        let server = Server {
+            discipline: Discipline::Fcfs,
+            cores: 1,
+            speed: 1.0,
+            demand: Vec::new(),
+            capacity: None,
+            machine: None,
+        };
+        let system = System::balanced(Tier::new(Face::Gateway, "random"), vec![server; 4]);
+        System { faults: faults.to_vec(), ..system }
+    }
+
+    #[test]
+    fn what_is_left_is_held_against_what_comes() {
+        let second = |at: u64| Time(at * 1_000_000_000);
+        let fault = |at, until: Option<u64>, host, trouble| Fault {
+            at: second(at),
+            until: until.map(second),
+            subject: Subject::Host(host),
+            trouble,
+        };
+        let told = |rate: f64, faults: &[Fault]| note(&system(faults), 1, rate, 400.0);
+        let dead = [fault(5, None, 0, Trouble::Down)];
+        assert_eq!(told(299.0, &dead), None, "three are enough");
+        let text = told(300.0, &dead).unwrap();
+        assert!(text.starts_with("from 5 s to the end the servers that are left can do 300.0 "), "{text}");
+        let two = [fault(5, Some(30), 0, Trouble::Slow(0.5)), fault(10, Some(20), 1, Trouble::Frozen)];
+        assert_eq!(told(249.0, &two), None);
+        let text = told(250.0, &two).unwrap();
+        assert!(text.starts_with("from 10 s to 20 s the servers"), "both at once: {text}");
+        assert_eq!(told(399.0, &[fault(5, None, 0, Trouble::Errors(0.9))]), None, "an error takes no time");
+    }
+}
