@@ -122,7 +122,7 @@ fn settings(arguments: &Arguments) -> QueueSettings {
 fn count(text: &str) -> Result<u64, String> {
     match text.trim().parse::<f64>() {
         Ok(number) if (1.0..1e18).contains(&number) && number.fract() == 0.0 => Ok(number as u64),
-        _ => Err("a whole number from 1 to below 1e18, such as 1000000 or 1e6".into()),
+        _ => Err("a whole number of at least 1 and below 1e18, such as 1000000 or 1e6".into()),
     }
 }
 
