@@ -98,8 +98,8 @@ impl Work {
             format!("; with a tail index of {index} that does not end, since the variance is infinite")
         });
         report.notes.push(format!(
-            "no interval for {}: the longest jobs decide it, and {} jobs have too few of them{never}. Percentiles are known; a bounded \
-             law has means",
+            "no interval for {}: the longest jobs decide it, and {} jobs have too few of them{never}. Percentiles are known; a \
+             bounded law has means",
             names.join(", "),
             report.jobs
         ));

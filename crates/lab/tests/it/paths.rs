@@ -143,7 +143,7 @@ fn mistakes_about_losses_and_tcp() {
     for (text, expected) in [
         (model("nist"), ["x.toml:6: loss_model", "did you mean `nistnet`?"]),
         (model("nistnet").replace("loss = \"5 %\", ", ""), ["x.toml:6: loss_model", "loss = \"5 %\""]),
-        (tcp("stack = \"linux-7\""), ["x.toml:8: stack", "linux-2.2"]),
+        (tcp("stack = \"linux-7\""), ["x.toml:8: stack", "did you mean `linux-6`?"]),
         (tcp("initial_window = 0"), ["x.toml:8: initial_window", "from 1 to 1000 segments"]),
         (tcp("receive_window = \"1 B\""), ["x.toml:8: receive_window", "at least one segment, 1448 B"]),
         (

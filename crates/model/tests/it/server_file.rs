@@ -63,7 +63,7 @@ fn demands_may_depend_on_the_class() {
 fn bad_models_are_refused_in_one_line_with_the_place_and_the_remedy() {
     let cases = [
         ("discipline = \"ps\"\nhelper = 3\ndemand = \"1 ms\"", &["line 2", "`helper`", "helpers"][..]),
-        ("discipline = \"psx\"\ndemand = \"1 ms\"", &["line 1", "psx", "limited-ps"]),
+        ("discipline = \"psx\"\ndemand = \"1 ms\"", &["line 1", "psx", "did you mean `ps`?"]),
         ("discipline = \"limited-ps\"\ndemand = \"1 ms\"", &["helpers = N"]),
         ("discipline = \"limited-ps\"\nhelpers = 0\ndemand = \"1 ms\"", &["helpers", "at least 1"]),
         ("discipline = \"ps\"\nhelpers = 2\ndemand = \"1 ms\"", &["helpers", "limited-ps"]),

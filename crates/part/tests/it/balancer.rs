@@ -11,9 +11,9 @@ use crate::support::{get, site, start, until};
 fn haproxy(spot: &Spot<'_>, server: std::net::SocketAddr) -> String {
     let address = spot.address;
     format!(
-        "global\n  nbthread 1\n  log stdout format raw local0\ndefaults\n  mode http\n  log global\n  option dontlognull\n  log-format %s\n  timeout connect 5s\n  \
-         timeout client 30s\n  timeout server 30s\nfrontend in\n  bind {address}\n  default_backend all\nbackend all\n  server one \
-         {server}\n"
+        "global\n  nbthread 1\n  log stdout format raw local0\ndefaults\n  mode http\n  log global\n  option dontlognull\n  \
+         log-format %s\n  timeout connect 5s\n  timeout client 30s\n  timeout server 30s\nfrontend in\n  bind {address}\n  \
+         default_backend all\nbackend all\n  server one {server}\n"
     )
 }
 

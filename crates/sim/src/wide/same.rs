@@ -103,7 +103,8 @@ fn drawn(number: u64) -> Drawn {
     let horizon = (draw.below(3) == 0).then(|| span(2000.0));
     let control = Control { seed: number, warm_up, horizon, ..Control::default() };
     let text = format!(
-        "{number}: {servers} x {discipline}, {demand}{per_byte}, {gaps} at {utilization:.2}, {policy} {weights:?}, {warm_up:?}, {horizon:?}"
+        "{number}: {servers} x {discipline}, {demand}{per_byte}, {gaps} at {utilization:.2}, {policy} {weights:?}, {warm_up:?}, \
+         {horizon:?}"
     );
     Drawn { system, workload: Workload::Open(open), control, text }
 }

@@ -16,7 +16,7 @@ fn one_draw_on_the_ring_splits_the_arrivals_unevenly() {
     let mean: f64 = shares.iter().map(|share| share / (1.0 - 2.8 * share)).sum();
     assert!((mean - 4.0205).abs() < 1e-4);
     for policy in ["haproxy(2.6, random(1))", "haproxy(3.3, default)"] {
-        let report = run(&cluster("exponential(rate = 2.8 /s)", policy, 4, FCFS), 4_000_000);
+        let report = run(&cluster("exponential(rate = 2.8 /s)", policy, 4, FCFS), 8_000_000);
         covers(&report, "response_time_mean", mean, 0.05, policy);
         for (number, share) in shares.iter().enumerate() {
             covers(&report, &format!("share_{}", number + 1), *share, 0.02, policy);
@@ -38,7 +38,7 @@ fn the_power_of_two_is_three_policies() {
         ("envoy(least-request)", 3.6, 4.0378, 0.0022),
         ("nginx(random two)", 3.6, 3.7558, 0.0026),
     ] {
-        let jobs = if rate > 3.0 { 6_000_000 } else { 2_000_000 };
+        let jobs = if rate > 3.0 { 16_000_000 } else { 3_000_000 };
         let report = run(&cluster(&format!("exponential(rate = {rate} /s)"), policy, 4, FCFS), jobs);
         let Estimate::Sampled { value, ci_low, ci_high, .. } = *estimate(&report, "response_time_mean") else {
             panic!("{policy}: no interval")

@@ -69,8 +69,9 @@ fn a_share_that_the_policy_fixes_is_exact() {
     assert!((share.value().unwrap() - 0.25).abs() < 1e-3 && high - low < 1e-2, "{share:?}");
 }
 
-/// A server that is down for 50 ms of each run refuses 2.5 of 1,000 requests, some in each of ten runs: what is known of them is
-/// what so many tell that come alone, however alike response times are. Chance alone (Poisson) is off once in ten million.
+/// A server that is down for 50 ms of each run refuses 2.5 of 1,000 requests, and loses the 5.7 that are inside (0.85 / 0.15): what is
+/// known of them is what ten runs tell, however alike response times are. That there are fewer than 18 or more than 240 in all of
+/// them (Poisson, and ten times geometric) happens less than once in a million.
 #[test]
 fn a_fault_that_comes_once_in_each_run_is_known_by_its_count() {
     let mut scenario =
@@ -83,7 +84,7 @@ fn a_fault_that_comes_once_in_each_run_is_known_by_its_count() {
     let report = simulate(&scenario, &control).unwrap();
     let failed = estimate(&report, "error_ratio");
     let (value, (low, high)) = (failed.value().unwrap(), failed.interval().unwrap());
-    assert!((5e-4..6.5e-3).contains(&value), "{failed:?}");
+    assert!((1.7e-3..2.4e-2).contains(&value), "{failed:?}");
     assert!(low > 0.4 * value && high < 2.0 * value, "{failed:?}");
 }
 

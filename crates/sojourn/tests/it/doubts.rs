@@ -125,7 +125,10 @@ fn what_failed_is_said_first_and_with_its_status() {
     let output = sojourn(&[&load[..], &["--report", page.to_str().unwrap()]].concat());
     let told = stdout(&output);
     assert_eq!(output.status.code(), Some(1));
-    assert!(told.starts_with("60 of 60 requests failed: 60 status 4xx (60 times status 404); they failed from the start"), "{told}");
+    assert!(
+        told.starts_with("60 of 60 requests failed: 60 status 4xx (60 times status 404); they failed from the start"),
+        "{told}"
+    );
     assert!(told.contains("failed_response_time_mean"), "{told}");
     let page = fs::read_to_string(page).unwrap();
     assert!(page.contains("<li>status 404: 60</li>"), "{page}");

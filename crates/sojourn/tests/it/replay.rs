@@ -170,7 +170,7 @@ fn what_is_no_record_gets_a_line() {
         (write("text", "no record\nat all\n".into()), "line 1: it is no record of decisions"),
         (write("json", "{\"a\": 1}\n".into()), "line 1: it is no record of decisions"),
         (write("newer", header("random").replace("\"format\":2", "\"format\":9")), "this version reads formats 1 to 2"),
-        (write("unknown", header("roundrobin")), "did you mean `round-robin`?"),
+        (write("unknown", header("roundrobin")), "or `round-robin`?"),
         (write("line", header("random") + "{\"choose\": 7}\n{}\n"), "line 2"),
         (
             write("none", header("random") + "{\"origin\":{\"backend\":9,\"origin\":{}}}\n"),

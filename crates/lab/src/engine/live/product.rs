@@ -1,5 +1,5 @@
-//! A balancer of others as the decider of a live run: HAProxy or nginx, started with a configuration of ours that is kept in the run
-//! folder.
+//! A balancer of others as the decider of a live run: HAProxy or nginx, started with a configuration of ours that is kept in the
+//! run folder.
 
 use std::net::SocketAddr;
 use std::path::Path;
