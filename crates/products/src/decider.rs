@@ -1,10 +1,10 @@
 //! A product as the decider of a run: the configuration that makes it go by a rule, over servers whose addresses are known once
 //! they run.
 //!
-//! The rule is that of a policy such as `haproxy(2.6, leastconn)`: the product, its version, and what its own files call the rule.
-//! What the configuration does beyond that is the product's default, but for one thread or worker, so that one decider decides, and
-//! for connections to the servers, which are kept. Each reply says in the header `x-sojourn-backend` which server gave it, and the
-//! access log says it of each request in the order in which they ended.
+//! The rule is that of a policy such as `haproxy(2.6, leastconn)`: the product, its version, and what its own files call the
+//! rule. What the configuration does beyond that is the product's default, but for one thread or worker, so that one decider
+//! decides, and for connections to the servers, which are kept. Each reply says in the header `x-sojourn-backend` which server
+//! gave it, and the access log says it of each request in the order in which they ended.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -109,8 +109,8 @@ impl Decider {
             .map(|Behind { name, address, weight }| format!("  server {name} {address} weight {weight}\n"))
             .collect();
         format!(
-            "global\n  nbthread 1\n  log stdout format raw local0\ndefaults\n  mode http\n  log global\n  option dontlognull\n  log-format \"%s %ST\"\n  \
-             timeout connect 5s\n  timeout client 1h\n  timeout server 1h\nfrontend clients\n  bind {}\n  \
+            "global\n  nbthread 1\n  log stdout format raw local0\ndefaults\n  mode http\n  log global\n  option dontlognull\n  \
+             log-format \"%s %ST\"\n  timeout connect 5s\n  timeout client 1h\n  timeout server 1h\nfrontend clients\n  bind {}\n  \
              default_backend servers\nbackend servers\n{balance}  http-response set-header x-sojourn-backend %s\n{servers}",
             spot.address
         )
@@ -133,11 +133,11 @@ impl Decider {
         let servers =
             of(|Behind { address, weight, .. }| format!("    server {address} weight={weight} max_fails=0;\n"));
         format!(
-            "{user}daemon off;\npid \"{folder}/nginx.pid\";\nworker_processes 1;\nevents {{ worker_connections 8192; }}\nhttp {{\n\
-             {temporary}  map $upstream_addr $backend {{\n{names}  }}\n  log_format decided '$backend $status';\n  \
+            "{user}daemon off;\npid \"{folder}/nginx.pid\";\nworker_processes 1;\nevents {{ worker_connections 8192; }}\n\
+             http {{\n{temporary}  map $upstream_addr $backend {{\n{names}  }}\n  log_format decided '$backend $status';\n  \
              access_log \"{log}\" decided;\n  keepalive_requests 1000000000;\n  upstream servers {{\n{method}{servers}    \
-             keepalive {KEPT};\n    keepalive_requests 1000000000;\n  }}\n  server {{\n    listen {} backlog=4096;\n    location / \
-             {{\n      proxy_pass http://servers;\n      proxy_http_version 1.1;\n      proxy_set_header Connection \"\";\n      \
+             keepalive {KEPT};\n    keepalive_requests 1000000000;\n  }}\n  server {{\n    listen {} backlog=4096;\n    \
+             location / {{\n      proxy_pass http://servers;\n      proxy_http_version 1.1;\n      proxy_set_header Connection \"\";\n      \
              proxy_read_timeout 1h;\n      proxy_hide_header x-sojourn-backend;\n      add_header x-sojourn-backend $backend \
              always;\n    }}\n  }}\n}}\n",
             spot.address

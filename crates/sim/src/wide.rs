@@ -1,14 +1,15 @@
-//! Replications without an event list: one tier over servers that serve one request after another.
+//! Replications without an event list: one tier over servers in one place.
 //!
 //! Where requests of an open plan come to servers with room for all, over links without delay and through one plain policy
 //! ([`sojourn_dispatch::Plain`]), little is left of an event list: the next departure of each server, and the next arrival. At a
-//! server of one core that serves first come first served even the instant at which a request leaves is known when it comes. Here such a replication is played in blocks of requests, with the very draws, choices and counts that `engine` would
-//! have made: the same integers in the same tally at every look of a study, so that all that is built on them stays as it is
-//! (`wide/same.rs` plays 200 random experiments both ways, replication by replication).
+//! server of one core that serves first come first served even the instant at which a request leaves is known when it comes.
+//! Here such a replication is played with the very draws, choices and counts that `engine` would have made: the same integers in
+//! the same tally at every look of a study, so that all that is built on them stays as it is (`wide/same.rs` plays 200 random
+//! experiments both ways, replication by replication).
 //!
 //! | servers | policy | how |
 //! |---|---|---|
-//! | one core, first come first served | none, or one that looks at no requests in flight | in order of arrival (`blind`), Lindley's recursion at each server |
+//! | one core, first come first served | none, or one that counts nothing in flight | in order of arrival, Lindley (`blind`) |
 //! | the same | one that counts requests in flight | event by event (`counting`), without list, slab or dispatcher |
 //! | all others | any of these | likewise, with a [`Station`] for each server |
 //!

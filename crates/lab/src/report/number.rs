@@ -79,8 +79,8 @@ fn with_ends(value: f64, (low, high): (f64, f64), unit: &str) -> String {
     join(&format!("{} ({}\u{a0}to\u{a0}{})", number(value), number(low), number(high)), &unit)
 }
 
-/// An estimate as the tables show it: with its half width, with both ends where that would reach below 0, or the words that say why
-/// there is none.
+/// An estimate as the tables show it: with its half width, with both ends where that would reach below 0, or the words that
+/// say why there is none.
 pub(crate) fn estimate(estimate: &Estimate, unit: &str) -> String {
     if let (Some(ends), Some(value), false) = (asymmetric(estimate), estimate.value(), estimate.is_sharp()) {
         return with_ends(value, ends, unit);

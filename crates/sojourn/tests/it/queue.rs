@@ -55,7 +55,7 @@ fn refused_in_one_line() {
         (&["M/D/1", "--service", "1 s", "--size", "5"], "--size: `5` has no unit"),
         (&["M/D/1", "--service", "1 s", "--size", "0 s"], "a size of 0 s"),
         (&["M/D/1-PRIO", "--service", "1 s"], "give each of them"),
-        (&["M/D/1", "--service", "1 s", "--by", "sim", "--jobs", "1e30"], "from 1 to below 1e18"),
+        (&["M/D/1", "--service", "1 s", "--by", "sim", "--jobs", "1e30"], "at least 1 and below 1e18"),
     ] {
         let output = sojourn(&[&["queue"], arguments, &poisson[..]].concat());
         let complaint = stderr(&output);
