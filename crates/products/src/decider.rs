@@ -109,9 +109,11 @@ impl Decider {
             .map(|Behind { name, address, weight }| format!("  server {name} {address} weight {weight}\n"))
             .collect();
         format!(
-            "global\n  nbthread 1\n  log stdout format raw local0\ndefaults\n  mode http\n  log global\n  option dontlognull\n  \
-             log-format \"%s %ST\"\n  timeout connect 5s\n  timeout client 1h\n  timeout server 1h\nfrontend clients\n  bind {}\n  \
-             default_backend servers\nbackend servers\n{balance}  http-response set-header x-sojourn-backend %s\n{servers}",
+            "global\n  nbthread 1\n  log stdout format raw local0\n\
+             defaults\n  mode http\n  log global\n  option dontlognull\n  log-format \"%s %ST\"\n  timeout connect 5s\n  \
+             timeout client 1h\n  timeout server 1h\n\
+             frontend clients\n  bind {}\n  default_backend servers\n\
+             backend servers\n{balance}  http-response set-header x-sojourn-backend %s\n{servers}",
             spot.address
         )
     }
@@ -134,12 +136,12 @@ impl Decider {
             of(|Behind { address, weight, .. }| format!("    server {address} weight={weight} max_fails=0;\n"));
         format!(
             "{user}daemon off;\npid \"{folder}/nginx.pid\";\nworker_processes 1;\nevents {{ worker_connections 8192; }}\n\
-             http {{\n{temporary}  map $upstream_addr $backend {{\n{names}  }}\n  log_format decided '$backend $status';\n  \
-             access_log \"{log}\" decided;\n  keepalive_requests 1000000000;\n  upstream servers {{\n{method}{servers}    \
-             keepalive {KEPT};\n    keepalive_requests 1000000000;\n  }}\n  server {{\n    listen {} backlog=4096;\n    \
-             location / {{\n      proxy_pass http://servers;\n      proxy_http_version 1.1;\n      proxy_set_header Connection \"\";\n      \
-             proxy_read_timeout 1h;\n      proxy_hide_header x-sojourn-backend;\n      add_header x-sojourn-backend $backend \
-             always;\n    }}\n  }}\n}}\n",
+             http {{\n{temporary}  map $upstream_addr $backend {{\n{names}  }}\n  \
+             log_format decided '$backend $status';\n  access_log \"{log}\" decided;\n  keepalive_requests 1000000000;\n  \
+             upstream servers {{\n{method}{servers}    keepalive {KEPT};\n    keepalive_requests 1000000000;\n  }}\n  \
+             server {{\n    listen {} backlog=4096;\n    location / {{\n      proxy_pass http://servers;\n      \
+             proxy_http_version 1.1;\n      proxy_set_header Connection \"\";\n      proxy_read_timeout 1h;\n      \
+             proxy_hide_header x-sojourn-backend;\n      add_header x-sojourn-backend $backend always;\n    }}\n  }}\n}}\n",
             spot.address
         )
     }

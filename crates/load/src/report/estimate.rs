@@ -22,12 +22,13 @@
 //! runs, since the longest times come in few clumps; the 6 % that look better than they are cover it in 39 % of the cases,
 //! so that one run in twenty-seven misleads.
 //!
-//! Failures come one by one, or in bursts. How many come together is judged by their own counts over time ([`parts::clump`]), and
-//! a request then tells as much less. Of 1,000 runs each of 60,000 requests the interval of their share covers the truth in
-//! 94.8 % where 60 come alone and in 97.8 % where 6 do; where 600 come in 48, 12 or 6 bursts of random length it does in 96.7 %,
-//! 94.5 % and 91.5 %. **Of no failure nothing is known of how they would come: they are then taken to come alone.** What is left
-//! out so is a burst that is rarer than one in a run; it takes a longer run, not more requests, to see it. Failures by time-out are
-//! slow replies, so where good ones come near the time-out they are taken to come together as slow ones do ([`alike`]).
+//! Failures come one by one, or in bursts. How many come together is judged by their own counts over time ([`parts::clump`]),
+//! and a request then tells as much less. Of 1,000 runs each of 60,000 requests the interval of their share covers the truth
+//! in 94.8 % where 60 come alone and in 97.8 % where 6 do; where 600 come in 48, 12 or 6 bursts of random length it does in
+//! 96.7 %, 94.5 % and 91.5 %. **Of no failure nothing is known of how they would come: they are then taken to come alone.**
+//! What is left out so is a burst that is rarer than one in a run; it takes a longer run, not more requests, to see it.
+//! Failures by time-out are slow replies, so where good ones come near the time-out they are taken to come together as slow
+//! ones do ([`alike`]).
 
 use sojourn_stats::interval::{exact_count, t_quantile};
 use sojourn_stats::measure::{

@@ -69,9 +69,9 @@ fn a_share_that_the_policy_fixes_is_exact() {
     assert!((share.value().unwrap() - 0.25).abs() < 1e-3 && high - low < 1e-2, "{share:?}");
 }
 
-/// A server that is down for 50 ms of each run refuses 2.5 of 1,000 requests, and loses the 5.7 that are inside (0.85 / 0.15):
-/// what is known of them is what ten runs tell, however alike response times are. That there are fewer than 18 or more than 240 in all of
-/// them (Poisson, and ten times geometric) happens less than once in a million.
+/// A server that is down for 50 ms of each run refuses 2.5 of 1,000 requests, and loses the 5.7 that are inside (0.85 /
+/// 0.15): what is known of them is what ten runs tell, however alike response times are. That there are fewer than 18 or more
+/// than 240 in all of them (Poisson, and ten times geometric) happens less than once in a million.
 #[test]
 fn a_fault_that_comes_once_in_each_run_is_known_by_its_count() {
     let mut scenario =
