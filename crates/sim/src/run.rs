@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use sojourn_model::{Server, System};
-use sojourn_stats::{Measure, Span, measure};
+use sojourn_stats::{Measure, Span, Time, measure};
 use sojourn_traffic::{Arrivals, Closed, Demand, Traced, Workload};
 
 use crate::control::{Control, Progress, Report, SimError, demand_of_classes};
@@ -207,8 +207,11 @@ impl<'a> Replicated<'a> {
             }
         }
         let seed = control.seed;
-        if let Some((_, rate, stable)) = load(system, workload).filter(|_| !sheds_load(system, workload)) {
-            notes.extend(shortage::note(system, seed, rate, stable));
+        // Of a rate that changes with time it is not known what comes during a fault.
+        let is_told = !changes_with_time && !sheds_load(system, workload);
+        if let Some((_, rate, stable)) = load(system, workload).filter(|_| is_told) {
+            let end = control.horizon.map(|horizon| Time::ZERO + horizon);
+            notes.extend(shortage::note(system, seed, rate, stable, end));
         }
         let closing = Box::new(move |replications: &[E], pool: Option<&ThreadPool>| {
             let Workload::Open(open) = workload else { return (Vec::new(), Vec::new()) };

@@ -8,9 +8,11 @@ use sojourn_model::system::Trouble;
 use sojourn_stats::{Span, Time};
 
 /// What to say of the faults of `system` under `rate` requests (1/s), of which the servers together can do `stable`; none where
-/// enough is left all the time. Which servers a share has is drawn by `seed`.
-pub(crate) fn note(system: &System, seed: u64, rate: f64, stable: f64) -> Option<String> {
-    let (from, until, left) = spans(system, seed, stable).into_iter().find(|(.., left)| rate >= *left)?;
+/// enough is left until the run ends at `end`, if it is known when it does. Which servers a share has is drawn by `seed`.
+pub(crate) fn note(system: &System, seed: u64, rate: f64, stable: f64, end: Option<Time>) -> Option<String> {
+    let is_in_time = |from: Time| end.is_none_or(|end| from < end);
+    let short = |(from, _, left): &(Time, Option<Time>, f64)| is_in_time(*from) && rate >= *left;
+    let (from, until, left) = spans(system, seed, stable).into_iter().find(short)?;
     let until = until.map_or("the end".into(), |until| Span(until.0).to_string());
     Some(format!(
         "from {} to {until} the servers that are left can do {left:.1} requests/s, and {rate:.1} /s come: queues grow as long as \
@@ -74,7 +76,7 @@ mod tests {
             subject: Subject::Host(host),
             trouble,
         };
-        let told = |rate: f64, faults: &[Fault]| note(&system(faults), 1, rate, 400.0);
+        let told = |rate: f64, faults: &[Fault]| note(&system(faults), 1, rate, 400.0, Some(second(60)));
         let dead = [fault(5, None, 0, Trouble::Down)];
         assert_eq!(told(299.0, &dead), None, "three are enough");
         let text = told(300.0, &dead).unwrap();
@@ -83,6 +85,7 @@ mod tests {
         assert_eq!(told(249.0, &two), None);
         let text = told(250.0, &two).unwrap();
         assert!(text.starts_with("from 10 s to 20 s the servers"), "both at once: {text}");
+        assert_eq!(told(300.0, &[fault(60, None, 0, Trouble::Down)]), None, "the run is over");
         assert_eq!(told(399.0, &[fault(5, None, 0, Trouble::Errors(0.9))]), None, "an error takes no time");
     }
 }
