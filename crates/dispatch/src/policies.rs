@@ -6,7 +6,7 @@
 //! [`crate::Catalogue`], or hand it to [`crate::Dispatcher::with_policy`].
 
 use crate::{DispatchError, Params, Policy};
-pub use product::{Bundle, Evidence, Product};
+pub use product::{Bundle, Evidence, Product, Version};
 
 macro_rules! policies {
     ($($file:ident,)*) => {
@@ -49,6 +49,7 @@ policies! {
 
 pub mod envoy;
 pub mod haproxy;
+mod hashed;
 pub mod nginx;
 mod product;
 

@@ -15,21 +15,26 @@ mod choices;
 mod product;
 mod shares;
 
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
 use sojourn_dispatch::{Catalogue, Dispatcher, Information, Limit, Signals};
+use sojourn_part::ServeError;
+use sojourn_part::program::{Product, Spot};
 
 pub use choices::Difference;
-pub use product::Balancer;
 
+use crate::Decider;
+use crate::product::newest_measured;
+use crate::written::Purpose;
 use backends::Backends;
-use product::Running;
+use product::Asked;
 
 /// What is to be compared.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The product.
-    pub balancer: Balancer,
+    pub product: Product,
     /// Its rule, in the words of its configuration: `leastconn`, `random(2)`, `least_conn`, `least-request`.
     pub rule: String,
     /// Of the servers, as many as there are weights.
@@ -85,19 +90,9 @@ pub enum Agreement {
 /// Why a comparison could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ConformError {
-    /// The program is not there.
-    #[error("no {0} on this machine; install it, or say where it is by --program PATH")]
-    Missing(String),
-    /// The program is not what it should be.
-    #[error("{program} is no {product}: {said}")]
-    Other {
-        /// The program.
-        program: String,
-        /// What it should be.
-        product: &'static str,
-        /// What it says of itself.
-        said: String,
-    },
+    /// The program is not there, or not what it should be.
+    #[error("{0}")]
+    Program(ServeError),
     /// The rule or its weights are not known, or not for this version.
     #[error("{0}")]
     Rule(String),
@@ -106,7 +101,7 @@ pub enum ConformError {
     Start {
         /// Which.
         product: &'static str,
-        /// The last line that it wrote.
+        /// What became of it, in its own words.
         said: String,
     },
     /// The product ended, or gave no answer, in the middle.
@@ -139,7 +134,7 @@ impl Agreement {
 impl Case {
     /// The policy that a product of this version is held to.
     pub fn policy(&self, version: &str) -> String {
-        self.balancer.policy(self.rules_of.as_deref().unwrap_or(version), &self.rule)
+        product::policy(self.product, self.rules_of.as_deref().unwrap_or(version), &self.rule)
     }
 
     /// Starts the product with a configuration of ours, and compares.
@@ -147,18 +142,23 @@ impl Case {
     /// # Errors
     /// When the product is not there, its version has no rule that is known, it does not start, or breaks off.
     pub fn compare(&self) -> Result<Comparison, ConformError> {
-        let (program, version) = self.balancer.find(self.program.as_deref())?;
+        let program = match &self.program {
+            Some(path) if path.is_file() => Ok(path.clone()),
+            Some(path) => Err(ServeError::Config(format!("{}: there is no such program", path.display()))),
+            None => self.product.installed(),
+        };
+        let program = program.map_err(ConformError::Program)?;
+        let version = self.product.version(&program).map_err(ConformError::Program)?;
         let policy = self.policy(&version);
         // Before anything is started.
-        let named: Vec<String> = (0..self.weights.len()).map(|number| format!("127.0.0.1:{}", 1024 + number)).collect();
-        self.twin(&policy, &named)?;
+        let decider = self.decider(&policy)?;
         let backends = Backends::listen(self.weights.len())?;
-        let mut twin = self.twin(&policy, &backends.names())?;
-        let mut running = Running::start(self, &program, &backends)?;
-        let agreement = if self.balancer.is_foretold(&version, &self.rule) {
-            choices::compare(self, &backends, &mut running, &mut twin)?
+        let mut twin = self.twin(&policy, backends.addresses())?;
+        let mut asked = Asked::start(self, &decider, &program, &backends)?;
+        let agreement = if product::is_foretold(self.product, &version, &self.rule) {
+            choices::compare(self, &backends, &mut asked, &mut twin)?
         } else {
-            shares::compare(self, &backends, &mut running, &mut twin)?
+            shares::compare(self, &backends, &mut asked, &mut twin)?
         };
         Ok(Comparison { version, policy, agreement })
     }
@@ -168,17 +168,26 @@ impl Case {
     /// # Errors
     /// When the rule is not one of the product's.
     pub fn configuration(&self) -> Result<String, ConformError> {
-        let addresses: Vec<String> =
-            (1..=self.weights.len()).map(|number| format!("127.0.0.1:{}", 8000 + number)).collect();
-        self.balancer.configuration(self, "127.0.0.1:8000", &addresses, "/tmp/conform")
+        let decider = self.decider(&self.policy(&newest_measured(self.product).to_string()))?;
+        let folder = Path::new("/tmp/conform");
+        let log = folder.join("access.log");
+        let spot = Spot { address: local(8000), folder, access_log: &log, user: None };
+        let purpose = Purpose::Comparison { at_most: self.at_most() };
+        Ok(decider.written(&self.behind(&made_up(self.weights.len())), &spot, purpose))
     }
 
-    fn twin(&self, policy: &str, names: &[String]) -> Result<Dispatcher, ConformError> {
+    /// What makes the product go by the policy, if that is known.
+    fn decider(&self, policy: &str) -> Result<Decider, ConformError> {
+        self.twin(policy, &made_up(self.weights.len()))?;
+        Decider::of_policy(policy).ok_or_else(|| ConformError::Rule(format!("`{policy}` is no rule of a product")))
+    }
+
+    fn twin(&self, policy: &str, addresses: &[SocketAddr]) -> Result<Dispatcher, ConformError> {
         if self.weights.is_empty() {
             return Err(ConformError::Rule("there is no server: a weight for each, such as 1,2,3".into()));
         }
-        let backends: Vec<(String, f64)> =
-            names.iter().cloned().zip(self.weights.iter().map(|weight| f64::from(*weight))).collect();
+        let servers = self.behind(addresses).into_iter();
+        let backends: Vec<(String, f64)> = servers.map(|server| (server.name, f64::from(server.weight))).collect();
         let made = Dispatcher::from_catalogue(
             &Catalogue::default(),
             policy,
@@ -205,4 +214,13 @@ impl Case {
     fn most_held(&self) -> usize {
         self.at_most().map_or(self.held, |most| self.held.min(most as usize * self.weights.len()))
     }
+}
+
+fn local(port: u16) -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], port))
+}
+
+/// Addresses of so many servers.
+fn made_up(count: usize) -> Vec<SocketAddr> {
+    (0..count).map(|number| local(8001 + number as u16)).collect()
 }

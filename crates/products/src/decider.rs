@@ -7,11 +7,12 @@
 //! gave it, and the access log says it of each request in the order in which they ended.
 
 use std::net::SocketAddr;
-use std::path::Path;
 
+use sojourn_dispatch::policies::PRODUCTS;
 use sojourn_part::program::{Product, Spot};
 
 use crate::Version;
+use crate::written::{self, Purpose};
 
 /// A product, and the rule that it is to go by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,9 +37,6 @@ pub struct Behind {
     /// Its weight, a whole number from 1 on.
     pub weight: u32,
 }
-
-/// Connections that a product keeps open to the servers.
-const KEPT: u32 = 256;
 
 impl Decider {
     /// Reads a policy; none where it is no product's.
@@ -74,81 +72,60 @@ impl Decider {
                 self.rule
             ));
         }
-        (self.product == Product::Envoy)
-            .then(|| "no configuration of Envoy is written yet: haproxy and nginx are what live runs start".to_owned())
+        None
     }
 
-    /// Whether a product of this version goes by the rule: what follows the second number does not count.
-    pub fn is_of(&self, installed: &str) -> bool {
-        let Some(version) = self.version else { return true };
-        installed.parse::<Version>().is_ok_and(|installed| installed == version)
-    }
-
-    /// The configuration of the product over these servers.
+    /// How the rule stands to a product of the version that is installed, such as `2.8.25`: nothing where it is that of the
+    /// same branch. Where the rules of the installed one are not known, the nearest that are may stand for them, and a sentence
+    /// says so.
     ///
-    /// # Panics
-    /// For one that [`Decider::refused`] refuses.
-    pub fn configuration(&self, servers: &[Behind], spot: &Spot<'_>) -> String {
-        match self.product {
-            Product::Haproxy => self.haproxy(servers, spot),
-            Product::Nginx => self.nginx(servers, spot),
-            Product::Envoy => unreachable!("it was refused"),
+    /// # Errors
+    /// In one line, where it is the rule of another version than the nearest.
+    pub fn stands_for(&self, installed: &str) -> Result<Option<String>, String> {
+        let name = self.product.name();
+        let ((first, last), branch) = (known_versions(self.product), installed.parse::<Version>());
+        let branch = branch.map_err(|why| format!("{name} {installed}: {why}"))?;
+        let nearest = branch.clamp(first, last);
+        let unknown = (nearest != branch).then(|| {
+            format!("the rules of {name} {branch} are not known: those of {first} to {last} are, of which {nearest} is the nearest")
+        });
+        match (self.version, unknown) {
+            (None, unknown) => Ok(unknown),
+            (Some(own), None) if own == branch => Ok(None),
+            (Some(own), Some(unknown)) if own == nearest => Ok(Some(unknown)),
+            (Some(own), unknown) => {
+                let why = unknown.map_or(String::new(), |unknown| format!("; {unknown}"));
+                Err(format!(
+                    "the rule `{}` is that of {name} {own}, and {installed} is installed{why}: write {nearest}, or install {own}",
+                    self.rule
+                ))
+            }
         }
     }
 
-    fn haproxy(&self, servers: &[Behind], spot: &Spot<'_>) -> String {
-        let balance = match (self.rule.as_str(), self.option("avalanche")) {
-            // What runs where there is no such line.
-            ("default", _) => String::new(),
-            ("uri", Some("true")) => "  balance uri\n  hash-type consistent sdbm avalanche\n".to_owned(),
-            ("uri", _) => "  balance uri\n  hash-type consistent\n".to_owned(),
-            (rule, _) => format!("  balance {rule}\n"),
-        };
-        let servers: String = servers
-            .iter()
-            .map(|Behind { name, address, weight }| format!("  server {name} {address} weight {weight}\n"))
-            .collect();
-        format!(
-            "global\n  nbthread 1\n  log stdout format raw local0\n\
-             defaults\n  mode http\n  log global\n  option dontlognull\n  log-format \"%s %ST\"\n  timeout connect 5s\n  \
-             timeout client 1h\n  timeout server 1h\n\
-             frontend clients\n  bind {}\n  default_backend servers\n\
-             backend servers\n{balance}  http-response set-header x-sojourn-backend %s\n{servers}",
-            spot.address
-        )
+    /// The configuration of the product over these servers, with which it decides in a run.
+    pub fn configuration(&self, servers: &[Behind], spot: &Spot<'_>) -> String {
+        self.written(servers, spot, Purpose::Run)
     }
 
-    fn nginx(&self, servers: &[Behind], spot: &Spot<'_>) -> String {
-        let plain = |path: &Path| path.display().to_string();
-        let (folder, log) = (plain(spot.folder), plain(spot.access_log));
-        let user = spot.user.map_or(String::new(), |user| format!("user {user};\n"));
-        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-            .map(|part| format!("  {part}_temp_path \"{folder}/{part}\";\n"))
-            .concat();
-        let method = match self.rule.as_str() {
-            "round-robin" => String::new(),
-            "hash consistent" => "    hash $request_uri consistent;\n".to_owned(),
-            method => format!("    {method};\n"),
-        };
-        let of = |line: fn(&Behind) -> String| servers.iter().map(line).collect::<String>();
-        let names = of(|Behind { name, address, .. }| format!("    \"{address}\" {name};\n"));
-        let servers =
-            of(|Behind { address, weight, .. }| format!("    server {address} weight={weight} max_fails=0;\n"));
-        format!(
-            "{user}daemon off;\npid \"{folder}/nginx.pid\";\nworker_processes 1;\nevents {{ worker_connections 8192; }}\n\
-             http {{\n{temporary}  map $upstream_addr $backend {{\n{names}  }}\n  \
-             log_format decided '$backend $status';\n  access_log \"{log}\" decided;\n  keepalive_requests 1000000000;\n  \
-             upstream servers {{\n{method}{servers}    keepalive {KEPT};\n    keepalive_requests 1000000000;\n  }}\n  \
-             server {{\n    listen {} backlog=4096;\n    location / {{\n      proxy_pass http://servers;\n      \
-             proxy_http_version 1.1;\n      proxy_set_header Connection \"\";\n      proxy_read_timeout 1h;\n      \
-             proxy_hide_header x-sojourn-backend;\n      add_header x-sojourn-backend $backend always;\n    }}\n  }}\n}}\n",
-            spot.address
-        )
+    pub(crate) fn written(&self, servers: &[Behind], spot: &Spot<'_>, purpose: Purpose) -> String {
+        match self.product {
+            Product::Haproxy => written::haproxy::text(self, servers, spot, purpose),
+            Product::Nginx => written::nginx::text(self, servers, spot, purpose),
+            Product::Envoy => written::envoy::text(self, servers, spot, purpose),
+        }
     }
 
-    fn option(&self, key: &str) -> Option<&str> {
+    pub(crate) fn option(&self, key: &str) -> Option<&str> {
         self.options.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
     }
+}
+
+/// The first and the last version whose rules are known.
+fn known_versions(product: Product) -> (Version, Version) {
+    let rules = PRODUCTS.iter().find(|rules| rules.entry.name == product.name());
+    let ((major, minor), (last_major, last_minor)) = rules.expect("each has rules").versions;
+    (Version::new(major, minor), Version::new(last_major, last_minor))
 }
 
 /// What stands between commas that are in no parentheses.
@@ -187,8 +164,20 @@ mod tests {
     #[test]
     fn a_rule_is_of_a_version() {
         let of = |policy: &str| Decider::of_policy(policy).expect("it is one");
-        assert!(of("haproxy(2.6, leastconn)").is_of("2.6.12") && !of("haproxy(2.6, leastconn)").is_of("2.8.25"));
-        assert!(of("nginx(least_conn)").is_of("1.22.1"));
+        let stands = |policy: &str, installed: &str| of(policy).stands_for(installed);
+        assert_eq!(stands("haproxy(2.6, leastconn)", "2.6.12"), Ok(None));
+        assert_eq!(stands("nginx(least_conn)", "1.22.1"), Ok(None));
+        assert_eq!(
+            stands("haproxy(2.6, leastconn)", "2.8.25").unwrap_err(),
+            "the rule `leastconn` is that of haproxy 2.6, and 2.8.25 is installed: write 2.8, or install 2.6"
+        );
+        // Of a version that is too new, the nearest rule may stand for its own, and no other.
+        let unknown = "the rules of haproxy 3.6 are not known: those of 2.4 to 3.4 are, of which 3.4 is the nearest";
+        assert_eq!(stands("haproxy(3.4, leastconn)", "3.6.1"), Ok(Some(unknown.into())));
+        let refused = stands("haproxy(2.6, leastconn)", "3.6.1").unwrap_err();
+        assert!(refused.contains(unknown) && refused.ends_with(": write 3.4, or install 2.6"), "{refused}");
+        let old = stands("envoy(random)", "1.20.0").unwrap().unwrap();
+        assert!(old.ends_with("those of 1.30 to 1.40 are, of which 1.30 is the nearest"), "{old}");
         assert!(of("haproxy(2.6, source)").refused().is_some() && of("haproxy(2.6, first)").refused().is_none());
     }
 }

@@ -4,12 +4,12 @@
 mod parts;
 
 use sojourn_dispatch::Catalogue;
+use sojourn_part::program::Product;
 use sojourn_stats::{Law, nearest, unknown};
 
 use crate::note::{ImportError, cut};
 use crate::policy::policy;
 use crate::pool::{Configuration, Pool, PoolServer};
-use crate::product::Product;
 use crate::version::Version;
 
 use parts::Parts;

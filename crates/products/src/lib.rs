@@ -35,12 +35,14 @@ mod policy;
 mod pool;
 mod product;
 mod version;
+mod written;
 
 pub use decider::{Behind, Decider};
 pub use experiment::{Assumptions, Import};
 pub use note::{FileLine, ImportError, Note, Notes, Reading};
 pub use pool::{Configuration, HashKey, Pool, PoolServer, Rule, Standing, Timeout, WhenFull};
-pub use product::{PRODUCTS, Product};
+pub use product::{newest_measured, product_of, read};
+pub use sojourn_part::program::Product;
 pub use version::Version;
 
 /// The README's example, tested with those above.

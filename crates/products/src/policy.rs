@@ -4,9 +4,9 @@
 //! a sentence says how it differs.
 
 use sojourn_dispatch::Catalogue;
+use sojourn_part::program::Product;
 
 use crate::pool::{HashKey, Rule};
-use crate::product::Product;
 use crate::version::Version;
 
 /// A policy's text, and how it differs from the product's rule; nothing where it does not.

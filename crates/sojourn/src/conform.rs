@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use sojourn_products::conform::{Agreement, Balancer, Case, Comparison, ConformError};
+use sojourn_products::Product;
+use sojourn_products::conform::{Agreement, Case, Comparison, ConformError};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::table::outln;
@@ -15,7 +16,7 @@ use crate::table::outln;
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// haproxy, nginx or envoy
-    balancer: Balancer,
+    product: Product,
     /// A rule in the product's own words: leastconn, 'random(2)', least_conn, 'random two', least-request
     rule: String,
     /// Weights of the servers
@@ -49,7 +50,7 @@ pub(crate) struct Arguments {
 /// When the product is not installed, its rule is not known, or it breaks off.
 pub(crate) fn conform(arguments: &Arguments) -> Result<Exit, Failure> {
     let case = Case {
-        balancer: arguments.balancer,
+        product: arguments.product,
         rule: arguments.rule.clone(),
         weights: arguments.weights.clone(),
         choices: arguments.choices,
@@ -66,20 +67,20 @@ pub(crate) fn conform(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.json {
         outln(&serde_json::to_string_pretty(&to_json(&comparison)).expect("plain JSON"));
     } else {
-        outln(&in_words(case.balancer, &comparison));
+        outln(&in_words(case.product, &comparison));
     }
     Ok(if comparison.agreement.holds() { Exit::Ok } else { Exit::Missed })
 }
 
 fn failure(error: ConformError) -> Failure {
     match error {
-        ConformError::Missing(_) | ConformError::Other { .. } | ConformError::Rule(_) => bad_input(error),
+        ConformError::Program(_) | ConformError::Rule(_) => bad_input(error),
         ConformError::Start { .. } | ConformError::Broken { .. } | ConformError::System(..) => failed(error),
     }
 }
 
-fn in_words(balancer: Balancer, Comparison { version, policy, agreement }: &Comparison) -> String {
-    let head = format!("{} {version} and {policy}", balancer.name());
+fn in_words(product: Product, Comparison { version, policy, agreement }: &Comparison) -> String {
+    let head = format!("{} {version} and {policy}", product.title());
     match agreement {
         Agreement::Choices { equal, of, difference: None } => format!("{head}: {equal} of {of} choices are equal"),
         Agreement::Choices { equal, difference: Some(difference), .. } => {

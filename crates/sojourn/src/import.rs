@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sojourn_lab::Experiment;
 use sojourn_lab::folder::write_whole;
-use sojourn_products::{Assumptions, Import, Product, Version, haproxy};
+use sojourn_products::{Assumptions, Import, Product, Version, haproxy, product_of};
 use sojourn_stats::{Dimension, Law, PerSecond, input};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
@@ -56,14 +56,14 @@ pub(crate) fn import(arguments: &Arguments) -> Result<Exit, Failure> {
     let files = arguments.files.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     let product = match arguments.from {
         Some(product) => product,
-        None => files.iter().find_map(|(_, text)| Product::of_text(text)).ok_or_else(|| {
+        None => files.iter().find_map(|(_, text)| product_of(text)).ok_or_else(|| {
             let (name, _) = &files[0];
             bad_input(format!("{name}: it looks like none of HAProxy's, nginx's and Envoy's; say which by --from"))
         })?,
     };
     let version = arguments.version_of.unwrap_or(haproxy::NEWEST_MEASURED);
     let environment = |name: &str| std::env::var(name).ok();
-    let configuration = product.read(&files, version, &environment).map_err(bad_input)?;
+    let configuration = sojourn_products::read(product, &files, version, &environment).map_err(bad_input)?;
     let command = command();
     let assumptions = Assumptions {
         rate_per_s: arguments.rate.map(|rate| rate.0),

@@ -16,11 +16,13 @@ mod round_robin;
 use std::ops::RangeInclusive;
 
 use super::Entry;
+use super::hashed::Hashed;
 use super::product::{Bundle, Evidence, Product, Version, not_modelled, rule, unknown};
 use crate::{DispatchError, Params, Policy};
 
 pub(super) const PRODUCT: Product = Product {
     entry: Entry { name: "envoy", summary: "a rule of Envoy, as in `envoy(least-request)`", build },
+    versions: VERSIONS,
     bundles: &[
         Bundle {
             text: "envoy(round-robin)",
@@ -77,13 +79,13 @@ fn build(params: &mut Params<'_>) -> Result<Box<dyn Policy>, DispatchError> {
             if least > most {
                 return Err(params.wrong(&format!("minimum = {least} is above maximum = {most}")));
             }
-            Ok(Box::new(ring_hash::RingHash::new(least, most, is_hashed(params)?)))
+            Ok(Box::new(Hashed::over(ring_hash::RingHash::new(least, most, is_hashed(params)?))))
         }
         "maglev" => {
             let size = whole(params, "table", 65_537, 2..=5_000_011)?;
             match (2..).take_while(|divisor| divisor * divisor <= size).any(|divisor| size % divisor == 0) {
                 true => Err(params.wrong(&format!("table = {size}: the size of the table is a prime number"))),
-                false => Ok(Box::new(maglev::Maglev::new(size as usize, is_hashed(params)?))),
+                false => Ok(Box::new(Hashed::over(maglev::Maglev::new(size as usize, is_hashed(params)?)))),
             }
         }
         _ => Err(unknown(params, text, &METHODS)),

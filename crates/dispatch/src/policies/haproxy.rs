@@ -18,8 +18,8 @@
 //! Versions 3.0 to 3.2 put servers at other points of the ring until a fix of 2025-10 ("lb-chash: fix key calculation
 //! when using default hash-key id"); here they stand where all others have them.
 
+mod by_ring;
 mod first;
-mod hashed;
 mod leastconn;
 mod lists;
 mod random;
@@ -29,11 +29,13 @@ mod roundrobin;
 use std::ops::RangeInclusive;
 
 use super::Entry;
+use super::hashed::Hashed;
 use super::product::{Bundle, Evidence, Product, Version, not_modelled, unknown, version};
 use crate::{DispatchError, Params, Policy};
 
 pub(super) const PRODUCT: Product = Product {
     entry: Entry { name: "haproxy", summary: "a rule of HAProxy by version, as in `haproxy(2.6, leastconn)`", build },
+    versions: VERSIONS,
     bundles: &[
         Bundle {
             text: "haproxy(2.6, leastconn)",
@@ -109,8 +111,8 @@ fn build(params: &mut Params<'_>) -> Result<Box<dyn Policy>, DispatchError> {
         "default" | "roundrobin" => Ok(Box::<roundrobin::RoundRobin>::default()),
         "random" => random(params, version, draws),
         "first" => Ok(Box::new(first::First)),
-        "source" => Ok(Box::new(hashed::Hashed::by_source(avalanche(params)?))),
-        "uri" if avalanche(params)? => Ok(Box::new(hashed::Hashed::by_uri())),
+        "source" => Ok(Box::new(Hashed::over(by_ring::ByRing::by_source(avalanche(params)?)))),
+        "uri" if avalanche(params)? => Ok(Box::new(Hashed::over(by_ring::ByRing::by_uri()))),
         "uri" => Err(not_modelled(
             params,
             "`uri` without avalanche, whose hash hardly differs between paths that differ in their last letters,",

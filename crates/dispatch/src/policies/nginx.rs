@@ -18,11 +18,13 @@ mod smooth;
 use std::ops::RangeInclusive;
 
 use super::Entry;
+use super::hashed::Hashed;
 use super::product::{Bundle, Evidence, Product, Version, rule, unknown};
 use crate::{DispatchError, Params, Policy};
 
 pub(super) const PRODUCT: Product = Product {
     entry: Entry { name: "nginx", summary: "a rule of nginx, as in `nginx(least_conn)`", build },
+    versions: VERSIONS,
     bundles: &[
         Bundle {
             text: "nginx(round-robin)",
@@ -67,8 +69,8 @@ fn build(params: &mut Params<'_>) -> Result<Box<dyn Policy>, DispatchError> {
         ["least_conn"] => Ok(Box::<least_conn::LeastConn>::default()),
         ["random"] => Ok(Box::new(random::Random::new(1))),
         ["random", "two"] | ["random", "two", "least_conn"] => Ok(Box::new(random::Random::new(2))),
-        ["ip_hash"] => Ok(Box::<ip_hash::IpHash>::default()),
-        ["hash", "consistent"] => Ok(Box::<hash_consistent::HashConsistent>::default()),
+        ["ip_hash"] => Ok(Box::<Hashed<ip_hash::IpHash>>::default()),
+        ["hash", "consistent"] => Ok(Box::<Hashed<hash_consistent::HashConsistent>>::default()),
         _ => Err(unknown(params, text, &METHODS)),
     }
 }

@@ -10,6 +10,8 @@ use crate::{DispatchError, Params};
 pub struct Product {
     /// Its name in experiment files, and how its policies are made.
     pub entry: Entry,
+    /// The first and the last version whose rules are known.
+    pub versions: (Version, Version),
     /// Its policies, each as it is written, some with more than one version.
     pub bundles: &'static [Bundle],
 }
@@ -47,8 +49,8 @@ impl Evidence {
     }
 }
 
-/// A version, by its first two numbers.
-pub(super) type Version = (u32, u32);
+/// A version of a product, by its first two numbers.
+pub type Version = (u32, u32);
 
 /// Takes the first value of the text as a version from `first` to `last`.
 pub(super) fn version(
@@ -93,7 +95,7 @@ fn check(
     if (first..=last).contains(&version) {
         return Ok(version);
     }
-    let nearest = if version < first { first } else { last };
+    let nearest = version.clamp(first, last);
     Err(params.wrong(&format!(
         "the rules of {product} {}.{} are not known; those of {}.{} to {}.{} are, and {}.{} is the nearest",
         version.0, version.1, first.0, first.1, last.0, last.1, nearest.0, nearest.1

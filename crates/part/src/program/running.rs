@@ -158,6 +158,11 @@ impl Running {
         self.read("access.log")
     }
 
+    /// Waits at most `timeout` for its end by itself, and then until what it said has been read; whether it has ended.
+    pub fn wait(&mut self, timeout: Duration) -> bool {
+        self.child.wait(timeout).is_some()
+    }
+
     /// Whether it has ended by itself.
     pub fn has_ended(&self) -> bool {
         self.child.ended().is_some()

@@ -60,9 +60,9 @@ impl Backends {
         Ok(Backends { addresses, arrived, is_over })
     }
 
-    /// The servers as a configuration writes them.
-    pub(super) fn names(&self) -> Vec<String> {
-        self.addresses.iter().map(ToString::to_string).collect()
+    /// Where the servers are.
+    pub(super) fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
     }
 
     /// Opens a request from `client`, and waits until a server has it; none when none has within [`PATIENCE`].

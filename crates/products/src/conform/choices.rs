@@ -8,7 +8,7 @@ use sojourn_stats::{Stream, Time};
 use twox_hash::XxHash64;
 
 use super::backends::{Backends, Held};
-use super::product::Running;
+use super::product::{Asked, reads_addresses};
 use super::{Agreement, Case, ConformError};
 
 /// The first choice that was another than the rule's.
@@ -35,7 +35,7 @@ impl fmt::Display for Difference {
 pub(super) fn compare(
     case: &Case,
     backends: &Backends,
-    running: &mut Running,
+    asked: &mut Asked,
     twin: &mut Dispatcher,
 ) -> Result<Agreement, ConformError> {
     let mut stream = Stream::new(case.seed, "conform", "opens and ends");
@@ -46,10 +46,10 @@ pub(super) fn compare(
     while choice < of {
         if held.is_empty() || (held.len() < most && stream.below(100) < 55) {
             choice += 1;
-            let (request, client, key) = asked(case, choice, &mut stream);
+            let (request, client, key) = request(case, choice, &mut stream);
             let expected = twin.choose(&request, &[], Time::ZERO).forwarded_to().map(|id| id.0 as usize);
-            let Some(opened) = backends.open(running.address(), client, choice, &key) else {
-                return Err(running.broken(choice - 1));
+            let Some(opened) = backends.open(asked.running.address(), client, choice, &key) else {
+                return Err(asked.broken(choice - 1));
             };
             if Some(opened.server) != expected {
                 let rule = expected.map(|server| server + 1);
@@ -62,7 +62,7 @@ pub(super) fn compare(
             let ended = held.swap_remove(stream.below(held.len()));
             let server = ended.server;
             if !ended.end() {
-                return Err(running.broken(choice));
+                return Err(asked.broken(choice));
             }
             in_flight[server] -= 1;
             let backend = BackendId(server as u32);
@@ -73,9 +73,9 @@ pub(super) fn compare(
 }
 
 /// A request: what the rule is told of it, the address that it comes from, and its key.
-fn asked(case: &Case, number: usize, stream: &mut Stream) -> (Request, Ipv4Addr, String) {
+fn request(case: &Case, number: usize, stream: &mut Stream) -> (Request, Ipv4Addr, String) {
     let key = format!("key-{number}-{}", stream.below(1 << 30));
-    let client = match case.balancer.reads_addresses(&case.rule) {
+    let client = match reads_addresses(case.product, &case.rule) {
         true => Ipv4Addr::new(127, stream.below(256) as u8, stream.below(256) as u8, 1 + stream.below(254) as u8),
         false => Ipv4Addr::LOCALHOST,
     };

@@ -11,7 +11,7 @@ use sojourn_dispatch::{BackendId, Dispatcher, Event, Request};
 use sojourn_stats::{Stream, Time};
 
 use super::backends::{Backends, Held};
-use super::product::Running;
+use super::product::Asked;
 use super::{Agreement, Case, ConformError};
 
 /// So many choices of the rule for one of the product.
@@ -20,21 +20,21 @@ const MORE: u64 = 200;
 pub(super) fn compare(
     case: &Case,
     backends: &Backends,
-    running: &mut Running,
+    asked: &mut Asked,
     twin: &mut Dispatcher,
 ) -> Result<Agreement, ConformError> {
     let count = case.weights.len();
     let wanted: Vec<usize> = (0..count).map(|server| count - 1 - server).collect();
     let (mut number, mut keys) = (0, Stream::new(case.seed, "conform", "keys"));
-    let held = hold(&wanted, backends, running, (&mut number, &mut keys))?;
+    let held = hold(&wanted, backends, asked, (&mut number, &mut keys))?;
     let mut seen = vec![0; count];
     for _ in 0..case.choices {
         number += 1;
-        let opened = backends.open(running.address(), Ipv4Addr::LOCALHOST, number, &key(&mut keys));
-        let Some(opened) = opened else { return Err(running.broken(number - 1)) };
+        let opened = backends.open(asked.running.address(), Ipv4Addr::LOCALHOST, number, &key(&mut keys));
+        let Some(opened) = opened else { return Err(asked.broken(number - 1)) };
         seen[opened.server] += 1;
         if !opened.end() {
-            return Err(running.broken(number));
+            return Err(asked.broken(number));
         }
     }
     drop(held);
@@ -65,21 +65,21 @@ fn key(keys: &mut Stream) -> String {
 fn hold(
     wanted: &[usize],
     backends: &Backends,
-    running: &mut Running,
+    asked: &mut Asked,
     (number, keys): (&mut usize, &mut Stream),
 ) -> Result<Vec<Held>, ConformError> {
     let mut held: Vec<Vec<Held>> = wanted.iter().map(|_| Vec::new()).collect();
     let most = 200 * wanted.len();
     while held.iter().zip(wanted).any(|(held, wanted)| held.len() < *wanted) && *number < most {
         *number += 1;
-        let opened = backends.open(running.address(), Ipv4Addr::LOCALHOST, *number, &key(keys));
-        let Some(opened) = opened else { return Err(running.broken(*number - 1)) };
+        let opened = backends.open(asked.running.address(), Ipv4Addr::LOCALHOST, *number, &key(keys));
+        let Some(opened) = opened else { return Err(asked.broken(*number - 1)) };
         held[opened.server].push(opened);
     }
     for (held, wanted) in held.iter_mut().zip(wanted) {
         for too_many in held.drain((*wanted).min(held.len())..) {
             if !too_many.end() {
-                return Err(running.broken(*number));
+                return Err(asked.broken(*number));
             }
         }
     }

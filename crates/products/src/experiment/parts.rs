@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
+use sojourn_part::program::Product;
 use sojourn_stats::{Dimension, Law};
 
 use crate::note::{FileLine, Notes, Reading, cut};
 use crate::policy::{Named, others};
 use crate::pool::{HashKey, Pool, PoolServer, Standing, WhenFull};
-use crate::product::Product;
 
 use super::{Assumptions, Import};
 

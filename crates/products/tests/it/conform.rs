@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use sojourn_dispatch::policies::{Evidence, PRODUCTS};
-use sojourn_products::Version;
-use sojourn_products::conform::{Agreement, Balancer, Case, Comparison, ConformError};
+use sojourn_products::conform::{Agreement, Case, Comparison, ConformError};
+use sojourn_products::{Product, Version};
 
 use crate::judge::has;
 
@@ -57,18 +57,18 @@ const OF_ENVOY: [Asked; 8] = [
     ("random", &[1, 1, 1, 1], 400),
 ];
 
-fn case(balancer: Balancer, (rule, weights, choices): Asked) -> Case {
+fn case(product: Product, (rule, weights, choices): Asked) -> Case {
     let (rule, weights) = (rule.to_owned(), weights.to_vec());
-    Case { balancer, rule, weights, choices, held: 23, seed: 1, program: None, rules_of: None }
+    Case { product, rule, weights, choices, held: 23, seed: 1, program: None, rules_of: None }
 }
 
 /// All cases, one after the other, and their rows of the page.
-fn rows(balancer: Balancer, asked: &[Asked], program: Option<PathBuf>) -> (String, Vec<String>) {
+fn rows(product: Product, asked: &[Asked], program: Option<PathBuf>) -> (String, Vec<String>) {
     let mut version = String::new();
     let row = |asked: &Asked| {
-        let case = Case { program: program.clone(), ..case(balancer, *asked) };
+        let case = Case { program: program.clone(), ..case(product, *asked) };
         let Comparison { version: found, policy, agreement } =
-            case.compare().unwrap_or_else(|error| panic!("{balancer:?} {asked:?}: {error}"));
+            case.compare().unwrap_or_else(|error| panic!("{product:?} {asked:?}: {error}"));
         assert!(agreement.holds(), "{policy}, {asked:?}: {agreement:?}");
         let branch = Version::from_str(&found).expect("it was read").to_string();
         let weights = case.weights.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
@@ -76,7 +76,7 @@ fn rows(balancer: Balancer, asked: &[Asked], program: Option<PathBuf>) -> (Strin
             Agreement::Choices { equal, of, .. } => format!("{equal} of {of} choices equal"),
             Agreement::Shares { .. } => format!("shares of {} choices as the rule's", case.choices),
         };
-        let row = format!("| {} {branch} | `{}` | {weights} | {what} |", balancer.name(), case.rule);
+        let row = format!("| {} {branch} | `{}` | {weights} | {what} |", product.title(), case.rule);
         version = branch;
         row
     };
@@ -104,7 +104,7 @@ fn haproxy_does_as_its_rules_say() {
     if !has("haproxy") {
         return;
     }
-    let (version, rows) = rows(Balancer::Haproxy, &OF_HAPROXY, None);
+    let (version, rows) = rows(Product::Haproxy, &OF_HAPROXY, None);
     // Another one that agrees is as good, but not the one of the page.
     if version == "2.6" {
         is_on_the_page("haproxy", &rows);
@@ -116,7 +116,7 @@ fn nginx_does_as_its_rules_say() {
     if !has("nginx") {
         return;
     }
-    let (version, rows) = rows(Balancer::Nginx, &OF_NGINX, None);
+    let (version, rows) = rows(Product::Nginx, &OF_NGINX, None);
     if version == "1.22" {
         is_on_the_page("nginx", &rows);
     }
@@ -128,7 +128,7 @@ fn envoy_does_as_its_rules_say() {
     let Some(program) = std::env::var_os("SOJOURN_ENVOY") else {
         return; // no part of `make test`
     };
-    let (version, rows) = rows(Balancer::Envoy, &OF_ENVOY, Some(program.into()));
+    let (version, rows) = rows(Product::Envoy, &OF_ENVOY, Some(program.into()));
     if version == "1.40" {
         is_on_the_page("envoy", &rows);
     }
@@ -139,17 +139,17 @@ fn envoy_does_as_its_rules_say() {
 fn no_rule_claims_more_than_the_page_shows() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/products.md");
     let page = fs::read_to_string(path).expect("there is a page");
-    for product in PRODUCTS {
-        let balancer = Balancer::from_str(product.entry.name).expect("each can be asked");
-        for bundle in product.bundles {
+    for rules in PRODUCTS {
+        let product = Product::from_str(rules.entry.name).expect("each can be asked");
+        for bundle in rules.bundles {
             let inside = bundle.text.split_once('(').expect("it has a rule").1.trim_end_matches(')');
             // `random(2)` loses its own bracket too.
             let inside = if inside.contains('(') { format!("{inside})") } else { inside.to_owned() };
             let (version, rule) = match inside.split_once(", ") {
-                Some((version, rule)) if balancer == Balancer::Haproxy => (version, rule),
+                Some((version, rule)) if product == Product::Haproxy => (version, rule),
                 _ => ("", inside.as_str()),
             };
-            let begin = format!("| {} {version}", balancer.name());
+            let begin = format!("| {} {version}", product.title());
             let is_row = |line: &&str| line.starts_with(&begin) && line.contains(&format!("| `{rule}` |"));
             let found = page.lines().find(is_row).map(|row| row.contains("choices equal"));
             let said = match bundle.evidence {
@@ -169,7 +169,7 @@ fn another_rule_is_found_out() {
         return;
     }
     for (rule, version) in [("leastconn", "3.2"), ("default", "3.3")] {
-        let other = Case { rules_of: Some(version.into()), ..case(Balancer::Haproxy, (rule, &[1, 1, 1, 1], 200)) };
+        let other = Case { rules_of: Some(version.into()), ..case(Product::Haproxy, (rule, &[1, 1, 1, 1], 200)) };
         let comparison = other.compare().expect("it can be compared");
         let Agreement::Choices { equal, difference: Some(difference), .. } = &comparison.agreement else {
             panic!("{rule} of {version}: {comparison:?}")
@@ -186,9 +186,9 @@ fn refusal(case: &Case) -> ConformError {
 
 #[test]
 fn what_cannot_be_compared_is_refused_in_a_line() {
-    let of = |rule| case(Balancer::Haproxy, (rule, &[1, 1], 10));
+    let of = |rule| case(Product::Haproxy, (rule, &[1, 1], 10));
     let missing = refusal(&Case { program: Some("/nowhere/haproxy".into()), ..of("leastconn") }).to_string();
-    assert_eq!(missing, "no haproxy on this machine; install it, or say where it is by --program PATH");
+    assert_eq!(missing, "/nowhere/haproxy: there is no such program");
     let other = refusal(&Case { program: Some("/bin/echo".into()), ..of("leastconn") }).to_string();
     assert_eq!(other, "/bin/echo is no HAProxy: -v");
     if !has("haproxy") {
@@ -225,10 +225,11 @@ fn a_product_that_breaks_off_is_said_to() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let long = case(Balancer::Haproxy, ("leastconn", &[1, 1], 1_000_000));
+    let long = case(Product::Haproxy, ("leastconn", &[1, 1], 1_000_000));
     let with = |text: &str| refusal(&Case { program: Some(pretended(folder.path(), text)), ..long.clone() });
     let refuses = with("echo 'no such option' >&2; exit 1");
-    assert_eq!(refuses.to_string(), "HAProxy did not start: no such option");
+    let said = "HAProxy did not start: haproxy refuses its configuration: no such option";
+    assert_eq!(refuses.to_string(), said);
     let dies = with("haproxy \"$@\" & pid=$!; sleep 1; kill -KILL $pid; echo killed >&2");
     assert!(matches!(dies, ConformError::Broken { how: "ended", choices: 1.., .. }), "{dies}");
     assert!(dies.to_string().starts_with("HAProxy ended after ") && dies.to_string().ends_with("killed"), "{dies}");
@@ -236,10 +237,13 @@ fn a_product_that_breaks_off_is_said_to() {
 
 #[test]
 fn the_configuration_is_shown_as_the_product_gets_it() {
-    let text = case(Balancer::Haproxy, ("random(2)", &[1, 5], 10)).configuration().expect("a rule of it");
-    assert!(text.contains("  balance random(2)\n  server s1 127.0.0.1:8001 weight 1\n") && text.contains("nbthread 1"));
-    let text = case(Balancer::Nginx, ("least_conn", &[1, 5], 10)).configuration().expect("a rule of it");
+    let text = case(Product::Haproxy, ("random(2)", &[1, 5], 10)).configuration().expect("a rule of it");
+    assert!(
+        text.contains("  balance random(2)\n  server 127.0.0.1:8001 127.0.0.1:8001 weight 1\n")
+            && text.contains("nbthread 1")
+    );
+    let text = case(Product::Nginx, ("least_conn", &[1, 5], 10)).configuration().expect("a rule of it");
     assert!(text.contains("    least_conn;\n    server 127.0.0.1:8001 weight=1 max_fails=0;\n"));
-    let text = case(Balancer::Envoy, ("maglev", &[1, 5], 10)).configuration().expect("a rule of it");
-    assert!(text.contains("\"lb_policy\": \"MAGLEV\"") && text.contains("\"load_balancing_weight\": 5"));
+    let text = case(Product::Envoy, ("maglev", &[1, 5], 10)).configuration().expect("a rule of it");
+    assert!(text.contains("lb_policy: MAGLEV\n") && text.contains("load_balancing_weight: 5\n"));
 }

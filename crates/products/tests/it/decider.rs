@@ -23,6 +23,16 @@ const RULES: [&str; 11] = [
     "nginx(hash consistent)",
 ];
 
+const OF_ENVOY: [&str; 7] = [
+    "envoy(round-robin)",
+    "envoy(1.40, least-request)",
+    "envoy(least-request, choices = 3, bias = 1.5)",
+    "envoy(least-request, scan = full, bias = 2)",
+    "envoy(random)",
+    "envoy(ring-hash, minimum = 64, maximum = 128)",
+    "envoy(maglev, table = 251)",
+];
+
 /// A server that answers each connection's first request, and closes.
 fn server() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -49,21 +59,41 @@ fn answered_by(address: SocketAddr) -> String {
 
 #[test]
 fn every_rule_has_a_configuration_that_its_product_accepts_and_replies_that_name_the_server() {
-    let servers: Vec<Behind> =
-        [1, 2].map(|weight| Behind { name: format!("server-{weight}"), address: server(), weight }).to_vec();
+    let servers = servers();
     for policy in RULES {
         let decider = Decider::of_policy(policy).expect("it is one");
         if let Err(missing) = decider.product.installed() {
             skipped(missing);
             continue;
         }
-        let started = Balancer::new(decider.product).start(|spot| decider.configuration(&servers, spot));
-        let running = started.unwrap_or_else(|error| panic!("{policy}: {error}"));
-        let chosen: Vec<String> = (0..3).map(|_| answered_by(running.address())).collect();
-        assert!(chosen.iter().all(|name| servers.iter().any(|server| server.name == *name)), "{policy}: {chosen:?}");
-        if decider.rule.starts_with("round") {
-            let second = chosen.iter().filter(|name| *name == "server-2").count();
-            assert_eq!(second, 2, "{policy}: twice the weight, twice as often: {chosen:?}");
-        }
+        it_decides(policy, &decider, &servers);
+    }
+}
+
+/// Its program is large; `make nightly` fetches it and says where it is.
+#[test]
+fn envoy_accepts_what_is_written_of_each_of_its_rules_and_goes_by_it() {
+    if std::env::var_os("SOJOURN_ENVOY").is_none() {
+        return; // no part of `make test`
+    }
+    let servers = servers();
+    for policy in OF_ENVOY {
+        it_decides(policy, &Decider::of_policy(policy).expect("it is one"), &servers);
+    }
+}
+
+fn servers() -> Vec<Behind> {
+    [1, 2].map(|weight| Behind { name: format!("server-{weight}"), address: server(), weight }).to_vec()
+}
+
+/// Started over these servers, its replies say which of them gave each, by turns twice as often where the weight is twice as much.
+fn it_decides(policy: &str, decider: &Decider, servers: &[Behind]) {
+    let started = Balancer::new(decider.product).start(|spot| decider.configuration(servers, spot));
+    let running = started.unwrap_or_else(|error| panic!("{policy}: {error}"));
+    let chosen: Vec<String> = (0..3).map(|_| answered_by(running.address())).collect();
+    assert!(chosen.iter().all(|name| servers.iter().any(|server| server.name == *name)), "{policy}: {chosen:?}");
+    if decider.rule.starts_with("round") {
+        let second = chosen.iter().filter(|name| *name == "server-2").count();
+        assert_eq!(second, 2, "{policy}: twice the weight, twice as often: {chosen:?}");
     }
 }

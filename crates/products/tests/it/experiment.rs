@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sojourn_dispatch::Catalogue;
-use sojourn_products::{Assumptions, Configuration, Import, Product, Version, haproxy};
+use sojourn_products::{Assumptions, Configuration, Import, Product, Version, haproxy, product_of};
 use sojourn_stats::{Dimension, Law};
 
 use crate::judge::{configuration, configurations};
@@ -23,18 +23,18 @@ fn experiment(product: Product, configuration: &Configuration, backend: Option<&
 }
 
 fn of_text(text: &str) -> String {
-    let product = Product::of_text(text).expect("it is known by its content");
+    let product = product_of(text).expect("it is known by its content");
     let files = [("file.cfg".to_owned(), text.to_owned())];
-    let configuration = product.read(&files, haproxy::NEWEST_MEASURED, &|_| None).unwrap();
+    let configuration = sojourn_products::read(product, &files, haproxy::NEWEST_MEASURED, &|_| None).unwrap();
     experiment(product, &configuration, None)
 }
 
 fn of_file(product: Product, name: &str, backend: &str) -> String {
     let path = configurations(product.name()).join(name);
     let text = configuration(product.name(), name);
-    assert_eq!(Product::of_text(&text), Some(product), "{name}");
+    assert_eq!(product_of(&text), Some(product), "{name}");
     let files = [(path.display().to_string(), text)];
-    let configuration = product.read(&files, haproxy::NEWEST_MEASURED, &|_| None).unwrap();
+    let configuration = sojourn_products::read(product, &files, haproxy::NEWEST_MEASURED, &|_| None).unwrap();
     let folder = configurations(product.name()).display().to_string() + "/";
     experiment(product, &configuration, Some(backend)).replace(&folder, "")
 }
@@ -174,10 +174,9 @@ fn what_cannot_become_an_experiment_is_refused() {
             "cores = 4   # --cores\n",
         ],
     );
-    let three =
-        Product::Nginx
-            .read(&[("a".into(), String::new()), ("b".into(), String::new())], Version::new(1, 22), &|_| None);
-    assert_eq!(three.unwrap_err().to_string(), "b: nginx is read from the main file, which includes the others");
+    let two = [("a".into(), String::new()), ("b".into(), String::new())];
+    let refused = sojourn_products::read(Product::Nginx, &two, Version::new(1, 22), &|_| None);
+    assert_eq!(refused.unwrap_err().to_string(), "b: nginx is read from the main file, which includes the others");
 }
 
 #[test]
@@ -194,6 +193,6 @@ fn a_product_is_known_by_its_content() {
         ("name = \"an experiment\"\n", None),
         (&std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap(), None),
     ] {
-        assert_eq!(Product::of_text(text), product, "{text}");
+        assert_eq!(product_of(text), product, "{text}");
     }
 }

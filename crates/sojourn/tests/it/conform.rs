@@ -29,12 +29,12 @@ fn a_product_is_held_to_its_rule() {
 #[test]
 fn bad_input_of_conform_is_refused() {
     let cases: [(&[&str], i32, &str); 6] = [
-        (&["apache", "leastconn"], 2, "it is haproxy, nginx or envoy"),
+        (&["apache", "leastconn"], 2, "unknown product `apache`; known are haproxy, nginx, envoy"),
         (&["haproxy", "leastconn", "--weights", "1,0"], 2, "0 is not in 1.."),
         (&["haproxy", "leastconn", "--choices", "0"], 2, "it is a whole number of at least 1"),
-        (&["haproxy", "leastconn", "--program", "/nowhere"], 2, "no haproxy on this machine; install it"),
+        (&["haproxy", "leastconn", "--program", "/nowhere"], 2, "/nowhere: there is no such program"),
         (&["haproxy", "leastconn", "--program", "/bin/true"], 2, "/bin/true is no HAProxy"),
-        (&["envoy", "leastconn", "--show-config"], 2, "`leastconn` cannot be asked of Envoy"),
+        (&["envoy", "leastconn", "--show-config"], 2, "`leastconn` is none of its rules"),
     ];
     for (words, code, part) in cases {
         let output = sojourn(&[&["conform"], words].concat());
@@ -53,7 +53,7 @@ fn bad_input_of_conform_is_refused() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     let output = sojourn(&["conform", "haproxy", "leastconn", "--program", &path.display().to_string()]);
     assert_eq!(output.status.code(), Some(3));
-    assert_eq!(stderr(&output), "sojourn: HAProxy did not start: unknown keyword\n");
+    assert_eq!(stderr(&output), "sojourn: HAProxy did not start: haproxy refuses its configuration: unknown keyword\n");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use sojourn_lab::Experiment;
-use sojourn_products::{Assumptions, Import, PRODUCTS, haproxy};
+use sojourn_products::{Assumptions, Import, Product, haproxy, read};
 
 use crate::sojourn::{PROGRAM, file, root, sojourn, stderr, stdout};
 
@@ -27,9 +27,9 @@ fn every_pool_becomes_an_experiment_that_can_be_run() {
     for path in configurations() {
         let text = fs::read_to_string(&path).unwrap();
         let name = path.parent().and_then(|folder| folder.file_name()).unwrap().to_str().unwrap();
-        let product = PRODUCTS.into_iter().find(|product| product.name() == name).unwrap();
+        let product = Product::ALL.into_iter().find(|product| product.name() == name).unwrap();
         let files = [(path.display().to_string(), text)];
-        let configuration = product.read(&files, haproxy::NEWEST_MEASURED, &|_| None).unwrap();
+        let configuration = read(product, &files, haproxy::NEWEST_MEASURED, &|_| None).unwrap();
         for pool in &configuration.pools {
             let (version, command) = (None, "sojourn import FILE");
             let import = Import {

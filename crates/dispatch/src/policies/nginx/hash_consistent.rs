@@ -14,6 +14,7 @@ use sojourn_stats::Stream;
 use super::smooth::RoundRobin;
 use super::{MISSES, WEIGHTS};
 use crate::policies::address_hash::scramble;
+use crate::policies::hashed::Layout;
 use crate::{Ask, BackendId, Code, Decision, Explanation, Policy, Reason, Signals, State, Table};
 
 const POINTS: u32 = 160;
@@ -22,21 +23,7 @@ const POINTS: u32 = 160;
 #[derive(Debug, Default)]
 pub(super) struct HashConsistent {
     ring: Vec<(u32, BackendId)>,
-    membership: u64,
     turns: RoundRobin,
-}
-
-impl HashConsistent {
-    fn rebuild(&mut self, table: &Table) {
-        self.ring.clear();
-        for id in (0..table.len() as u32).map(BackendId) {
-            if table.state(id) != State::Left {
-                self.ring.extend(points(table.name(id), POINTS * table.weight(id) as u32).map(|point| (point, id)));
-            }
-        }
-        self.ring.sort_by_key(|(point, _)| *point);
-        self.ring.dedup_by_key(|(point, _)| *point);
-    }
 }
 
 /// The points of a server.
@@ -55,28 +42,25 @@ fn points(server: &str, count: u32) -> impl Iterator<Item = u32> {
     std::iter::successors(following(&0), following).take(count as usize)
 }
 
-impl Policy for HashConsistent {
-    fn requires(&self) -> Signals {
+impl Layout for HashConsistent {
+    const WEIGHTS: RangeInclusive<f64> = WEIGHTS;
+
+    fn hashes(&self) -> Signals {
         Signals::PATH
     }
 
-    fn weights(&self) -> RangeInclusive<f64> {
-        WEIGHTS
-    }
-
-    fn whole_weights(&self) -> bool {
-        true
-    }
-
-    fn listens(&self) -> bool {
-        false
+    fn lay_out(&mut self, table: &Table) {
+        self.ring.clear();
+        for id in (0..table.len() as u32).map(BackendId) {
+            if table.state(id) != State::Left {
+                self.ring.extend(points(table.name(id), POINTS * table.weight(id) as u32).map(|point| (point, id)));
+            }
+        }
+        self.ring.sort_by_key(|(point, _)| *point);
+        self.ring.dedup_by_key(|(point, _)| *point);
     }
 
     fn choose(&mut self, ask: &Ask<'_>, stream: &mut Stream) -> Decision {
-        if self.membership != ask.table.membership() {
-            self.membership = ask.table.membership();
-            self.rebuild(ask.table);
-        }
         if self.ring.is_empty() {
             return self.turns.choose(ask, stream);
         }

@@ -10,6 +10,7 @@ use sojourn_stats::Stream;
 
 use super::smooth::RoundRobin;
 use super::{MISSES, WEIGHTS};
+use crate::policies::hashed::Layout;
 use crate::{Ask, BackendId, Code, Decision, Explanation, Policy, Reason, Signals, State, Table};
 
 /// See the module.
@@ -17,12 +18,17 @@ use crate::{Ask, BackendId, Code, Decision, Explanation, Policy, Reason, Signals
 pub(super) struct IpHash {
     /// Where the share of each server ends, of all that have not left.
     ends: Vec<(u64, BackendId)>,
-    membership: u64,
     turns: RoundRobin,
 }
 
-impl IpHash {
-    fn rebuild(&mut self, table: &Table) {
+impl Layout for IpHash {
+    const WEIGHTS: RangeInclusive<f64> = WEIGHTS;
+
+    fn hashes(&self) -> Signals {
+        Signals::ORIGIN
+    }
+
+    fn lay_out(&mut self, table: &Table) {
         self.ends.clear();
         let mut sum = 0;
         for id in (0..table.len() as u32).map(BackendId) {
@@ -32,30 +38,8 @@ impl IpHash {
             }
         }
     }
-}
-
-impl Policy for IpHash {
-    fn requires(&self) -> Signals {
-        Signals::ORIGIN
-    }
-
-    fn weights(&self) -> RangeInclusive<f64> {
-        WEIGHTS
-    }
-
-    fn whole_weights(&self) -> bool {
-        true
-    }
-
-    fn listens(&self) -> bool {
-        false
-    }
 
     fn choose(&mut self, ask: &Ask<'_>, stream: &mut Stream) -> Decision {
-        if self.membership != ask.table.membership() {
-            self.membership = ask.table.membership();
-            self.rebuild(ask.table);
-        }
         if self.ends.len() < 2 {
             return self.turns.choose(ask, stream);
         }

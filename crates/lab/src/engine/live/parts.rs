@@ -54,6 +54,7 @@ pub(super) enum Entrances {
 }
 
 /// What the children said when they stopped.
+#[derive(Default)]
 pub(super) struct Told {
     /// By the name of the decider.
     pub(super) deciders: Vec<(String, Value)>,
@@ -62,6 +63,8 @@ pub(super) struct Told {
     pub(super) incidents: Vec<Incident>,
     /// What deciders said meanwhile: who, when and what.
     pub(super) events: Vec<(String, Time, Value)>,
+    /// What is to be known of the products that decided.
+    pub(super) notes: Vec<String>,
 }
 
 /// Starts deciders, the innermost first.
@@ -115,7 +118,7 @@ impl Parts {
 
     /// Stops everything, the outermost deciders first, and gives what each said last. `hosts` names the servers.
     pub(super) fn stop(self, hosts: &[Host], ground: &dyn Ground) -> Told {
-        let mut told = Told { deciders: Vec::new(), nodes: Vec::new(), incidents: Vec::new(), events: Vec::new() };
+        let mut told = Told::default();
         for (_, part) in self.deciders.into_iter().rev() {
             let name = part.name.clone();
             let Last { said, incidents, events } = part.stop();
@@ -124,6 +127,7 @@ impl Parts {
             told.deciders.push((name, said));
         }
         for (_, product) in self.products.into_iter().rev() {
+            told.notes.extend(product.note());
             told.incidents.extend(product.incidents(ground));
         }
         for part in self.beside.into_parts() {
@@ -223,8 +227,9 @@ impl Walk<'_> {
             Ok(Behind { name: self.name(*target), address: self.address(*target)?, weight })
         };
         let servers = tier.seats[seat].targets.iter().enumerate().map(behind).collect::<Result<Vec<_>, String>>()?;
-        let file =
-            self.conditions.folder.join(format!("{}-{}-{name}.cfg", decider.product.name(), self.conditions.index + 1));
+        let (product, variant) = (decider.product, self.conditions.index + 1);
+        let file = format!("{}-{variant}-{name}.{}", product.name(), product.extension());
+        let file = self.conditions.folder.join(file);
         Started::start(self.ground, name, decider, &servers, Some(&file))
     }
 

@@ -1,4 +1,4 @@
-//! A balancer of others as the decider of a live run: HAProxy or nginx, started with a configuration of ours that is kept in the
+//! A balancer of others as the decider of a live run: HAProxy, nginx or Envoy, started with a configuration of ours that is kept in the
 //! run folder.
 
 use std::net::SocketAddr;
@@ -16,6 +16,7 @@ pub(super) struct Started {
     name: String,
     running: Running,
     host: Host,
+    note: Option<String>,
 }
 
 impl Started {
@@ -30,14 +31,7 @@ impl Started {
         let product = decider.product;
         let executable = product.installed().map_err(|error| error.to_string())?;
         let version = product.version(&executable).map_err(|error| error.to_string())?;
-        if !decider.is_of(&version) {
-            let (of, rule) = (product.name(), &decider.rule);
-            let wanted = decider.version.map_or(String::new(), |version| version.to_string());
-            return Err(format!(
-                "{name}: the rule `{rule}` is that of {of} {wanted}, and {version} is installed: write the version that runs, or \
-                 install the other"
-            ));
-        }
+        let note = decider.stands_for(&version).map_err(|error| format!("{name}: {error}"))?;
         let host = ground.host(name).map_err(|error| error.to_string())?;
         let listen = SocketAddr::new(ground.address(host), 0);
         let balancer = Balancer { executable: Some(executable), listen, ..Balancer::new(product) };
@@ -53,7 +47,12 @@ impl Started {
         if let Some(file) = file {
             std::fs::write(file, written).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
         }
-        Ok(Started { name: name.to_owned(), running, host })
+        Ok(Started { name: name.to_owned(), running, host, note })
+    }
+
+    /// How its rule stands to it, where it is not its own.
+    pub(super) fn note(&self) -> Option<String> {
+        self.note.as_ref().map(|note| format!("{}: {note}", self.name))
     }
 
     /// Where it listens.

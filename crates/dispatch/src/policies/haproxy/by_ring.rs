@@ -17,11 +17,12 @@ use sojourn_stats::Stream;
 
 use super::WEIGHTS;
 use super::ring::{Ring, full_hash};
-use crate::{Ask, Code, Decision, Explanation, Policy, Reason, Request, Signals};
+use crate::policies::hashed::Layout;
+use crate::{Ask, Code, Decision, Explanation, Reason, Request, Signals, Table};
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Hashed {
+pub(super) struct ByRing {
     by: By,
     ring: Ring,
 }
@@ -32,13 +33,13 @@ enum By {
     Uri,
 }
 
-impl Hashed {
-    pub(super) fn by_source(avalanche: bool) -> Hashed {
-        Hashed { by: By::Source { avalanche }, ring: Ring::default() }
+impl ByRing {
+    pub(super) fn by_source(avalanche: bool) -> ByRing {
+        ByRing { by: By::Source { avalanche }, ring: Ring::default() }
     }
 
-    pub(super) fn by_uri() -> Hashed {
-        Hashed { by: By::Uri, ring: Ring::default() }
+    pub(super) fn by_uri() -> ByRing {
+        ByRing { by: By::Uri, ring: Ring::default() }
     }
 
     fn hash(&self, request: &Request) -> u32 {
@@ -52,28 +53,21 @@ impl Hashed {
     }
 }
 
-impl Policy for Hashed {
-    fn requires(&self) -> Signals {
+impl Layout for ByRing {
+    const WEIGHTS: RangeInclusive<f64> = WEIGHTS;
+
+    fn hashes(&self) -> Signals {
         match self.by {
             By::Source { .. } => Signals::ORIGIN,
             By::Uri => Signals::PATH,
         }
     }
 
-    fn weights(&self) -> RangeInclusive<f64> {
-        WEIGHTS
-    }
-
-    fn whole_weights(&self) -> bool {
-        true
-    }
-
-    fn listens(&self) -> bool {
-        false
+    fn lay_out(&mut self, table: &Table) {
+        self.ring.lay_out(table);
     }
 
     fn choose(&mut self, ask: &Ask<'_>, _: &mut Stream) -> Decision {
-        self.ring.refresh(ask.table);
         let code = if matches!(self.by, By::Uri) { Code::PathHash } else { Code::Hash };
         let found = self.ring.nearest(self.hash(ask.request), |id| ask.tried.contains(&id));
         let found = found.filter(|id| ask.table.is_eligible(*id));

@@ -1,0 +1,38 @@
+//! HAProxy's configuration.
+
+use sojourn_part::program::Spot;
+
+use super::Purpose;
+use crate::{Behind, Decider};
+
+pub(crate) fn text(decider: &Decider, servers: &[Behind], spot: &Spot<'_>, purpose: Purpose) -> String {
+    let balance = match (decider.rule.as_str(), decider.option("avalanche")) {
+        // What runs where there is no such line.
+        ("default", _) => String::new(),
+        (rule @ ("source" | "uri"), Some("false")) => format!("  balance {rule}\n  hash-type consistent sdbm\n"),
+        (rule @ ("source" | "uri"), _) => format!("  balance {rule}\n  hash-type consistent\n"),
+        (rule, _) => format!("  balance {rule}\n"),
+    };
+    let (global, defaults, backend, server) = match purpose {
+        Purpose::Run => (
+            "  log stdout format raw local0\n",
+            "  log global\n  option dontlognull\n  log-format \"%s %ST\"\n  timeout client 1h\n  timeout server 1h\n",
+            "  http-response set-header x-sojourn-backend %s\n",
+            String::new(),
+        ),
+        Purpose::Comparison { at_most } => (
+            "  maxconn 2000\n",
+            "  option http-server-close\n  http-reuse never\n  retries 0\n  timeout client 60s\n  timeout server 60s\n",
+            "",
+            at_most.map_or(String::new(), |most| format!(" maxconn {most}")),
+        ),
+    };
+    let line =
+        |Behind { name, address, weight }: &Behind| format!("  server {name} {address} weight {weight}{server}\n");
+    let servers: String = servers.iter().map(line).collect();
+    format!(
+        "global\n  nbthread 1\n{global}defaults\n  mode http\n  timeout connect 5s\n{defaults}\
+         frontend clients\n  bind {}\n  default_backend servers\nbackend servers\n{balance}{backend}{servers}",
+        spot.address
+    )
+}
