@@ -420,6 +420,11 @@ impl Dispatcher {
         &self.table
     }
 
+    /// The part of all requests that each backend gets in the long run, by id; see [`Policy::shares`].
+    pub fn shares(&self) -> Option<Vec<f64>> {
+        self.policy.shares(&self.table)
+    }
+
     /// What is known of the clients.
     #[inline]
     pub fn clients(&self) -> &Clients {

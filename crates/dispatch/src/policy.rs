@@ -103,6 +103,12 @@ pub trait Policy: Send {
         None
     }
 
+    /// The part of all requests that each backend of the table gets in the long run, by id, where neither load nor who asks
+    /// decides; none where one of them does. With them it is known beforehand which server is asked for too much.
+    fn shares(&self, table: &Table) -> Option<Vec<f64>> {
+        matches!(self.plain()?, Plain::Drawn | Plain::Turns).then(|| table.parts(|_| 1.0))
+    }
+
     /// Chooses.
     fn choose(&mut self, ask: &Ask<'_>, draw: &mut Stream) -> Decision;
 

@@ -127,6 +127,15 @@ impl Table {
         &self.up
     }
 
+    /// What `of` says of each backend that is up, over the sum of all; 0 of the others. All are 0 where the sum is.
+    pub fn parts(&self, of: impl Fn(BackendId) -> f64) -> Vec<f64> {
+        let mut parts = vec![0.0; self.len()];
+        self.up.iter().for_each(|id| parts[id.0 as usize] = of(*id));
+        let sum: f64 = parts.iter().sum();
+        parts.iter_mut().filter(|_| sum > 0.0).for_each(|part| *part /= sum);
+        parts
+    }
+
     /// A number that moves whenever [`Table::up`], a weight or an origin does, and not when a backend becomes full: for
     /// structures that are dear to build, and asked again where a backend is full.
     #[inline]

@@ -22,11 +22,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use sojourn_dispatch::Catalogue;
 use sojourn_load::Limits;
 use sojourn_model::network::{ChainText, Network, StationText};
-use sojourn_model::{Knowledge, System};
+use sojourn_model::{Knowledge, Server, System};
 use sojourn_products::Decider;
-use sojourn_sim::Precision;
+use sojourn_sim::{Load, Precision};
 use sojourn_stats::config::wrong_and_right;
 use sojourn_stats::{Dimension, Law, Span, quantity};
 use sojourn_traffic::{Demand, Workload};
@@ -283,12 +284,22 @@ impl SystemQuestion {
         self.system.servers().map(|server| f64::from(server.cores) * server.speed).sum::<f64>() / demand_mean_s
     }
 
+    /// What requests that come by themselves ask of all servers and of each; none where that is not known.
+    pub fn load(&self) -> Option<Load> {
+        sojourn_sim::load(&self.system, &self.workload, &Catalogue::default())
+    }
+
     /// Checks what needs workload and system together, and settles an arrival rate that was given as utilisation.
     /// `longest`: how long the longest run takes; `has_end`: it has an end that the file names.
     fn settle(&mut self, reader: &Reader, longest: Span, has_end: bool) -> Result<(), SpecError> {
         workload::check_demands(&self.workload, &self.system.hosts[0].server, reader)?;
         let capacity = self.capacity();
         let sheds_load = sojourn_sim::sheds_load(&self.system, &self.workload);
+        // A server that serves fewer at once than it has cores leaves some of them idle.
+        let work = |of: fn(&Server) -> u32| {
+            self.system.servers().map(|server| f64::from(of(server)) * server.speed).sum::<f64>()
+        };
+        let used = work(Server::usable_cores) / work(|server| server.cores);
         let Workload::Open(open) = &mut self.workload else { return Ok(()) };
         if open.arrivals.utilization().is_some() {
             if !(capacity.is_finite() && capacity > 0.0) {
@@ -304,6 +315,7 @@ impl SystemQuestion {
         open.arrivals.reach_until(longest);
         // A rate that changes may pass the capacity for a while: that is what ramps and steps are for.
         let settles_or_ends = open.arrivals.profile().is_some() || has_end || sheds_load;
+        let capacity = used * capacity;
         if rate >= capacity && !settles_or_ends && reader.overload == Overload::Refused {
             return Err(reader.at_load(
                 &format!(

@@ -74,6 +74,14 @@ impl Server {
         toml::from_str(text).map_err(|error| ServerError(one_line(&error, text)))
     }
 
+    /// How many of its cores it can use at once: no more than jobs are served.
+    pub fn usable_cores(&self) -> u32 {
+        match self.discipline {
+            Discipline::LimitedPs { helpers } => self.cores.min(helpers),
+            _ => self.cores,
+        }
+    }
+
     /// How much its resource of this name moves (bytes/s), if it has one that moves bytes.
     pub fn byte_rate(&self, resource: &str) -> Option<f64> {
         let mut resources = self.machine.iter().flat_map(|machine| &machine.resources);

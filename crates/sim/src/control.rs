@@ -10,6 +10,8 @@ use sojourn_stats::{Measure, Span, Stream};
 use sojourn_traffic::{Demand, WorkloadError};
 use thiserror::Error;
 
+use crate::load::Fullest;
+
 /// How long to simulate.
 #[derive(Clone, Debug)]
 pub struct Control {
@@ -187,6 +189,23 @@ pub enum SimError {
         rate: f64,
         /// The arrival rate (1/s) at which the utilisation is 1.
         stable: f64,
+    },
+    /// All servers together could do what is asked for, and one of them cannot do its share.
+    #[error(
+        "{}; lower the rate, give that server less weight or more cores, take a policy that looks at the load, or give a horizon",
+        .0.in_words()
+    )]
+    ServerUnstable(Fullest),
+    /// The same, seen afterwards where nothing says beforehand what each server gets.
+    #[error(
+        "{server} was never idle while {requests} requests came to it: it gets as much as it can do or more, or so nearly as \
+         much that no run is long enough; lower the rate, take a policy that looks at the load, or give a horizon"
+    )]
+    NeverIdle {
+        /// Its name.
+        server: String,
+        /// Requests that it got, in all replications.
+        requests: u64,
     },
     /// It forgets its state so slowly that an interval would take more requests than are allowed.
     #[error(

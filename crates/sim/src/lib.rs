@@ -158,6 +158,7 @@ mod fabric;
 mod forgetting;
 mod joins;
 mod ledger;
+mod load;
 mod memory;
 mod network;
 mod pilot;
@@ -173,6 +174,7 @@ mod wide;
 
 pub use balancer::{information, signals};
 pub use control::{Control, OverTime, Precision, Progress, Report, SimError, WarmUp, demand_of, demand_of_classes};
+pub use load::{Fullest, Load, load};
 pub use network::run_network;
 pub use run::{check, response_times, run, run_plan, sheds_load};
 pub use sessions::visits_of_run;

@@ -62,7 +62,7 @@ pub fn run_network(
     });
     let users = users.sum();
     let make = Box::new(move |seed: u64, course: &Course| Ok(NetworkReplication::new(&layout, seed, course)));
-    let closing = Box::new(|_: &[NetworkReplication], _: Option<&_>| (Vec::new(), Vec::new()));
+    let closing = Box::new(|_: &[NetworkReplication], _: Option<&_>| Ok((Vec::new(), Vec::new())));
     let subject = Subject { make, has_end: false, servers, users, forgets_together: false, always, notes, closing };
     Study::new(subject, control, progress)?.run()
 }

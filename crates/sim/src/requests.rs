@@ -238,10 +238,12 @@ pub(crate) fn counts(
     let end = if closed { tally.until } else { now };
     let busy = if closed { &tally.busy_after } else { &busy };
     let spent = busy.iter().zip(&tally.busy_before).enumerate();
-    let busy_s = spent.map(|(server, (after, before))| (*after - *before).as_secs_f64() / f64::from(cores(server)));
+    let busy = spent.map(|(server, (after, before))| (*after - *before).as_secs_f64() / f64::from(cores(server)));
+    let busy: Vec<f64> = busy.collect();
     Counts {
         elapsed_s: end.saturating_since(tally.since).as_secs_f64(),
-        busy_s: busy_s.sum::<f64>() / busy.len() as f64,
+        busy_s: busy.iter().sum::<f64>() / busy.len() as f64,
+        busy,
         completions: tally.completions,
         served: tally.served,
         waiting_s: tally.waiting_ns as f64 * 1e-9,

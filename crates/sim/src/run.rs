@@ -13,6 +13,7 @@ use crate::course::Course;
 use crate::engine::{Engine, Fabric};
 use crate::fabric::{self, Direct, Routed, is_direct, refuse};
 use crate::forgetting;
+use crate::load::{Load, demand_mean_s, load};
 use crate::memory::{self, STATION};
 use crate::requests::clients::{PlannedRequests, Users};
 use crate::requests::over_time::Intervals;
@@ -62,7 +63,7 @@ pub fn run(
             match wide::needs_events(system, workload, control) {
                 None => {
                     let make = |seed, course: &Course| Wide::new(system, workload, control, seed, course);
-                    replicated.study(Box::new(make), Wide::arrived)
+                    replicated.study(Box::new(make), (Wide::arrived, Wide::counts))
                 }
                 Some(_) => with_engine(system, workload, control, replicated),
             }
@@ -180,12 +181,16 @@ impl<'a> Task<'a> for Replicated<'a> {
     type Answer = Report;
 
     fn run<E: Played + 'a>(self, make: Box<Make<'a, E>>) -> Result<Report, SimError> {
-        self.study(make, E::arrived)
+        self.study(make, (E::arrived, |engine| engine.counts_at(engine.now())))
     }
 }
 
 impl<'a> Replicated<'a> {
-    fn study<E: Replication + 'a>(self, make: Box<Make<'a, E>>, arrived: fn(&E) -> u64) -> Result<Report, SimError> {
+    fn study<E: Replication + 'a>(
+        self,
+        make: Box<Make<'a, E>>,
+        (arrived, counts): (fn(&E) -> u64, fn(&E) -> Counts),
+    ) -> Result<Report, SimError> {
         let Replicated { system, workload, control, progress } = self;
         let has_end = matches!(workload, Workload::Replay(_));
         let finite = control.horizon.is_some() || has_end;
@@ -194,31 +199,42 @@ impl<'a> Replicated<'a> {
             return Err(SimError::Invalid("a rate that changes with time never settles: give a duration".into()));
         }
         let mut notes = Vec::new();
-        if let Some((utilization, rate, stable)) =
-            load(system, workload).filter(|(utilization, ..)| *utilization >= 1.0)
-        {
-            match finite || sheds_load(system, workload) {
+        let load = load(system, workload, &control.catalogue);
+        let may_grow = finite || sheds_load(system, workload);
+        let at_peak = if changes_with_time { " at its peak" } else { "" };
+        if let Some(load) = load.as_ref().filter(|load| load.utilization() >= 1.0) {
+            let (utilization, rate, stable) = (load.utilization(), load.rate, load.stable);
+            match may_grow {
                 false => return Err(SimError::Unstable { utilization, rate, stable }),
                 true => notes.push(format!(
-                    "offered load is {utilization:.3} of the capacity{} (stable below {stable:.4} /s): what is shown \
-                     is of an overloaded system",
-                    if changes_with_time { " at its peak" } else { "" }
+                    "offered load is {utilization:.3} of the capacity{at_peak} (stable below {stable:.4} /s): what is shown \
+                     is of an overloaded system"
                 )),
+            }
+        } else if let Some(fullest) = load.as_ref().and_then(Load::overloaded) {
+            match may_grow {
+                false => return Err(SimError::ServerUnstable(fullest.clone())),
+                true => {
+                    notes.push(format!("{}{at_peak}: what is shown is of an overloaded server", fullest.in_words()))
+                }
             }
         }
         let seed = control.seed;
         // Of a rate that changes with time it is not known what comes during a fault.
         let is_told = !changes_with_time && !sheds_load(system, workload);
-        if let Some((_, rate, stable)) = load(system, workload).filter(|_| is_told) {
+        if let Some(load) = load.filter(|_| is_told) {
             let end = control.horizon.map(|horizon| Time::ZERO + horizon);
-            notes.extend(shortage::note(system, seed, rate, stable, end));
+            notes.extend(shortage::note(system, seed, load.rate, load.stable, end));
         }
         let closing = Box::new(move |replications: &[E], pool: Option<&ThreadPool>| {
-            let Workload::Open(open) = workload else { return (Vec::new(), Vec::new()) };
+            let Workload::Open(open) = workload else { return Ok((Vec::new(), Vec::new())) };
+            if !may_grow && let Some((server, requests)) = never_idle(system, replications.iter().map(counts)) {
+                return Err(SimError::NeverIdle { server: system.hosts[server].name.clone(), requests });
+            }
             let arrived: Vec<u64> = replications.iter().map(arrived).collect();
             let hurst = arrivals_hurst(&open.arrivals, seed, &arrived, pool);
             let longest = arrived.into_iter().max().unwrap_or(0);
-            (hurst.into_iter().collect(), open.arrivals.caveats("the longest replication", longest))
+            Ok((hurst.into_iter().collect(), open.arrivals.caveats("the longest replication", longest)))
         });
         let always = ALWAYS.map(String::from).to_vec();
         let servers = system.hosts.len();
@@ -331,24 +347,20 @@ pub fn sheds_load(system: &System, workload: &Workload) -> bool {
         || system.servers().all(|server| server.capacity.is_some())
 }
 
-/// The mean demand (s) on a server of speed 1, as the workload or else the first server's model says.
-fn demand_mean_s(system: &System, workload: &Workload) -> f64 {
-    if let Some((mean_s, _)) = workload.demand_moments() {
-        return mean_s;
-    }
-    let server = &system.hosts[0].server;
-    workload.moments(|class, (mean, variance)| server.demand(class).moments(mean, variance)).0
-}
+/// A busy share from which on a server counts as never idle, where it got so many requests.
+const NEVER_IDLE: (f64, u64) = (0.9995, 10_000);
 
-/// Utilisation, arrival rate (the highest, where it changes) and largest stable arrival rate of an open workload, where
-/// its rate and the mean demand are known.
-fn load(system: &System, workload: &Workload) -> Option<(f64, f64, f64)> {
-    let Workload::Open(open) = workload else { return None };
-    let rate = open.arrivals.peak_rate()?;
-    let demand_mean_s = demand_mean_s(system, workload);
-    let cores = system.servers().map(|server: &Server| f64::from(server.cores) * server.speed).sum::<f64>();
-    let stable = cores / demand_mean_s;
-    stable.is_finite().then_some((rate / stable, rate, stable))
+/// The server that was busy all the time, and how many requests it got, in replications that counted so much; none of those
+/// that deny what is too much.
+fn never_idle(system: &System, counts: impl Iterator<Item = Counts>) -> Option<(usize, u64)> {
+    let whole = Counts::sum(&counts.collect::<Vec<_>>());
+    let is_busy = |(server, (busy_s, sent)): (&Server, (&f64, &u64))| {
+        let most = f64::from(server.usable_cores()) / f64::from(server.cores);
+        let share = busy_s / (most * whole.elapsed_s);
+        server.capacity.is_none() && share >= NEVER_IDLE.0 && *sent >= NEVER_IDLE.1
+    };
+    let server = system.servers().zip(whole.busy.iter().zip(&whole.sent)).position(is_busy)?;
+    Some((server, whole.sent[server]))
 }
 
 /// The Hurst parameter that came out of arrivals with long memory, warm-up included.

@@ -120,7 +120,7 @@ pub(crate) trait Replication: Send + Sized {
 pub(crate) type Make<'a, E> = dyn Fn(u64, &Course) -> Result<E, SimError> + 'a;
 
 /// Rows and notes beside the metrics.
-type Closing<'a, E> = dyn Fn(&[E], Option<&ThreadPool>) -> (Vec<Row>, Vec<String>) + 'a;
+type Closing<'a, E> = dyn Fn(&[E], Option<&ThreadPool>) -> Result<(Vec<Row>, Vec<String>), SimError> + 'a;
 
 /// What is replicated.
 pub(crate) struct Subject<'a, E> {
@@ -241,7 +241,7 @@ impl<'a, E: Replication> Study<'a, E> {
         } else {
             self.lengthen()?
         }
-        Ok(self.report())
+        self.report()
     }
 
     /// Makes replications up to number `count`.
@@ -400,7 +400,7 @@ impl<'a, E: Replication> Study<'a, E> {
         self.replications.iter().filter(|engine| engine.measured() > 0).collect()
     }
 
-    fn report(mut self) -> Report {
+    fn report(mut self) -> Result<Report, SimError> {
         let replications = self.replications.len();
         let unsettled = self.replications.iter().filter(|engine| engine.phases().never_settled()).count();
         if unsettled > 0 {
@@ -421,7 +421,7 @@ impl<'a, E: Replication> Study<'a, E> {
         let whole = E::responses(&measured);
         let over_time = E::over_time(&measured);
         let jobs = measured.iter().map(|engine| engine.measured()).sum();
-        let (more_rows, more_notes) = (self.subject.closing)(&self.replications, self.pool.as_ref());
+        let (more_rows, more_notes) = (self.subject.closing)(&self.replications, self.pool.as_ref())?;
         rows.extend(more_rows);
         self.notes.extend(more_notes);
         let mut measures = summary::answers(&rows, self.control.confidence(), alike);
@@ -443,7 +443,7 @@ impl<'a, E: Replication> Study<'a, E> {
             }
         }
         let converged = self.converged && measures.iter().any(|measure| measure.estimate.interval().is_some());
-        Report {
+        Ok(Report {
             response_time_cdf: summary::cdf(&whole),
             jobs,
             replications: replications as u32,
@@ -453,7 +453,7 @@ impl<'a, E: Replication> Study<'a, E> {
             over_time,
             notes: self.notes,
             ..Report::default()
-        }
+        })
     }
 }
 

@@ -175,6 +175,8 @@ pub(crate) struct Counts {
     pub(crate) service_s: f64,
     /// Time that a core was busy, mean over all cores of a server and over the servers.
     pub(crate) busy_s: f64,
+    /// The same of each server (s).
+    pub(crate) busy: Vec<f64>,
     /// Requests that ended, and how.
     pub(crate) ended: u64,
     pub(crate) denied: u64,
@@ -334,6 +336,8 @@ impl Counts {
             self.retried = Some((how.small)(self.retried.unwrap_or(0), others));
         }
         self.may_fail = (self.may_fail.0 || other.may_fail.0, self.may_fail.1 || other.may_fail.1);
+        self.busy.resize(other.busy.len(), 0.0);
+        self.busy.iter_mut().zip(&other.busy).for_each(|(own, others)| *own = (how.real)(*own, *others));
         self.sent.resize(other.sent.len(), 0);
         self.sent.iter_mut().zip(&other.sent).for_each(|(own, others)| *own = (how.small)(*own, *others));
         if let Some(others) = &other.connections {

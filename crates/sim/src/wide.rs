@@ -196,7 +196,7 @@ impl Wide {
     }
 
     /// What has been counted since measuring began.
-    fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         let Books { tally, phases, now, .. } = &self.books;
         let (busy, sent) = match &self.play {
             Play::Blind(blind) => (blind.busy(*now, &self.books), Some(blind.sent(&self.books))),

@@ -67,6 +67,10 @@ impl Policy for Weighted {
         (self.by == By::Weight).then_some(Plain::Blind)
     }
 
+    fn shares(&self, table: &Table) -> Option<Vec<f64>> {
+        (self.by == By::Weight).then(|| table.parts(|id| table.weight(id)))
+    }
+
     fn choose(&mut self, ask: &Ask<'_>, draw: &mut Stream) -> Decision {
         Decision::forward_or_refuse(match self.by {
             By::FreeCapacity => ask.table.draw_by_room(ask.tried, draw),

@@ -52,6 +52,10 @@ impl Policy for WeightedRoundRobinClassic {
         Some(Plain::Blind)
     }
 
+    fn shares(&self, table: &Table) -> Option<Vec<f64>> {
+        Some(table.parts(|id| table.weight(id)))
+    }
+
     fn choose(&mut self, ask: &Ask<'_>, _: &mut Stream) -> Decision {
         if self.generation != ask.table.generation() {
             self.generation = ask.table.generation();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use sojourn_model::network::{Chain, Network};
 use sojourn_model::{ClusterNetwork, Discipline, Server, System, TcpStack};
-use sojourn_sim::{Control, Progress, SimError, WarmUp};
+use sojourn_sim::{Control, Load, Progress, SimError, WarmUp};
 use sojourn_theory::formula::general::relaxation::relaxation_time_s;
 use sojourn_traffic::{Open, Workload};
 
@@ -74,7 +74,8 @@ fn relaxation(question: &Question) -> Option<u64> {
     Some(time_s * rate).filter(|requests| requests.is_finite()).map(|requests| requests.ceil() as u64)
 }
 
-/// Relaxation time (s) of the slowest server, as if the requests were spread evenly, and the arrival rate.
+/// Relaxation time (s) of the slowest server, as if all were as busy as the busiest of those whose share is known, or else the
+/// requests were spread evenly; and the arrival rate.
 fn of_system(asked: &SystemQuestion) -> Option<(f64, f64)> {
     let Workload::Open(Open { arrivals, patience: None, .. }) = &asked.workload else { return None };
     let servers = || asked.system.servers();
@@ -84,7 +85,9 @@ fn of_system(asked: &SystemQuestion) -> Option<(f64, f64)> {
         return None;
     }
     let (gaps, rate) = (arrivals.gaps()?, arrivals.rate()?);
-    let ((demand_mean_s, demand_variance_s2), utilization) = (asked.demand_moments(), rate / asked.capacity());
+    let (demand_mean_s, demand_variance_s2) = asked.demand_moments();
+    let busiest = asked.load().and_then(|load| load.fullest).map_or(0.0, |fullest| fullest.utilization);
+    let utilization = busiest.max(rate / asked.capacity());
     let gaps_scv = gaps.variance() / gaps.mean().powi(2) * f64::from(arrivals.batch());
     let demand_scv = demand_variance_s2 / demand_mean_s.powi(2);
     let of = |server: &Server| {
@@ -160,7 +163,12 @@ fn run_twin(system: &System, experiment: &Spec, asked: &SystemQuestion) -> Resul
         ..Control::default()
     };
     let report = sojourn_sim::run_plan(system, &asked.workload, &control);
-    answered(report, Some(system))
+    let mut answer = answered(report, Some(system))?;
+    let load = asked.load().filter(|_| !sojourn_sim::sheds_load(system, &asked.workload));
+    if let Some(fullest) = load.as_ref().and_then(Load::overloaded) {
+        answer.notes.push(format!("{}: response times say how long the run was", fullest.in_words()));
+    }
+    Ok(answer)
 }
 
 /// The simulator's report, or why it has none: what takes too many requests or too much memory is said in a note, so that
@@ -169,9 +177,13 @@ fn answered(report: Result<sojourn_sim::Report, SimError>, system: Option<&Syste
     match report {
         Ok(report) => Ok(answer(report, system)),
         // The twin of a live run is not refused before it, as the simulator's own answer is.
-        Err(refused @ (SimError::TooSlow { .. } | SimError::Memory { .. } | SimError::NotYet(_))) => {
-            Ok(Answer { notes: vec![refused.to_string()], ..Answer::new(Engine::Sim) })
-        }
+        Err(
+            refused @ (SimError::TooSlow { .. }
+            | SimError::Memory { .. }
+            | SimError::NotYet(_)
+            | SimError::ServerUnstable(_)
+            | SimError::NeverIdle { .. }),
+        ) => Ok(Answer { notes: vec![refused.to_string()], ..Answer::new(Engine::Sim) }),
         Err(error) => Err(error.to_string()),
     }
 }

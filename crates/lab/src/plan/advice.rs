@@ -164,8 +164,8 @@ pub(super) fn parts(experiment: &Spec, measures: &[Measure]) -> Vec<Utilization>
 }
 
 impl Spec {
-    /// Where more work comes than can be done, and none of it is given up or denied: the utilisation that this would be, of a
-    /// network that of the station that is asked too much.
+    /// Where more work comes than can be done, and none of it is given up or denied: the utilisation that this would be. Of a
+    /// network, and where the policy says what each server gets, it is that of the one that is asked too much.
     pub(crate) fn overload(&self) -> Option<f64> {
         let asked = match &self.question {
             Question::Network(network) => return Some(network.unstable(&hit_ratios(network))?.load),
@@ -173,7 +173,12 @@ impl Spec {
         };
         let Workload::Open(open) = &asked.workload else { return None };
         let is_shed = sojourn_sim::sheds_load(&asked.system, &asked.workload);
-        Some(open.arrivals.rate()? / asked.capacity()).filter(|utilization| *utilization >= 1.0 && !is_shed)
+        let of_one = asked
+            .load()
+            .filter(|_| open.arrivals.profile().is_none())
+            .and_then(|load| Some(load.overloaded()?.utilization));
+        let of_all = open.arrivals.rate()? / asked.capacity();
+        Some(of_all).filter(|utilization| *utilization >= 1.0).or(of_one).filter(|_| !is_shed)
     }
 
     /// Whether its rate is given as a share of what the system can do.
@@ -295,6 +300,16 @@ steps = [{ station = "two", demand = "30 ms" }]
         assert_eq!(open(99, ""), None);
         assert!((open(150, "").unwrap() - 1.5).abs() < 1e-9);
         assert_eq!(open(150, "limits = { jobs = 9 }\n"), None);
+        // Both servers together could do 200 /s, and the first gets two thirds of the requests.
+        let tier =
+            "[[system.tier]]\nface = \"gateway\"\npolicy = \"POLICY\"\ntargets = { servers = 2, weights = [2, 1] }\n";
+        let of = |policy: &str| {
+            let text = "[workload]\nkind = \"open\"\narrivals = \"exponential(rate = 160 /s)\"\n";
+            let server = "[system.server]\ndiscipline = \"ps\"\ndemand = \"10 ms\"\n";
+            spec(&format!("{text}{}{server}", tier.replace("POLICY", policy))).overload()
+        };
+        assert!((of("weighted-round-robin").unwrap() - 160.0 * 2.0 / 300.0).abs() < 1e-9);
+        assert_eq!(of("weighted-least-connections"), None);
         assert_eq!(spec(NETWORK).overload(), None);
         assert!((spec(NETWORK).grown(3.0).unwrap().overload().unwrap() - 1.2).abs() < 1e-9);
     }

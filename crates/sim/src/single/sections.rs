@@ -96,6 +96,7 @@ impl Section {
             waiting_s: self.waiting_ns as f64 * 1e-9,
             service_s,
             busy_s: service_s / f64::from(cores),
+            busy: vec![service_s / f64::from(cores)],
             ended: served + self.denied,
             denied: self.denied,
             abandoned: 0,

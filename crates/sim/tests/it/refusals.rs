@@ -22,6 +22,54 @@ fn an_open_system_that_never_settles_is_refused_with_the_rate_that_would() {
     assert!(report.notes.iter().any(|note| note.contains("overloaded")), "{:?}", report.notes);
 }
 
+/// All servers together can do what is asked for, and one of them cannot do its share.
+#[test]
+fn a_server_that_is_asked_for_too_much_is_refused_under_a_policy_that_does_not_look() {
+    // Six servers of 1 / 12 ms each: 500 /s. A server of weight 100 gets 100/425 of 380 /s, 1.073 of what it can do.
+    let server = "discipline = \"ps\"\ndemand = \"exponential(mean = 12 ms)\"";
+    let with = |policy: &str| {
+        let mut scenario = cluster("exponential(rate = 380 /s)", policy, 6, server);
+        scenario.tier().weights = vec![100.0, 100.0, 100.0, 50.0, 50.0, 25.0];
+        scenario
+    };
+    for policy in ["haproxy(2.6, roundrobin)", "weighted-round-robin", "weighted"] {
+        let error = simulate(&with(policy), &Control::default()).unwrap_err();
+        assert!(matches!(error, SimError::ServerUnstable(_)), "{policy}: {error}");
+        let message = error.to_string();
+        let parts = ["server-1 gets 0.235", "1.073 of what it can do", "354.1667 /s"];
+        assert!(parts.iter().all(|part| message.contains(part)), "{policy}: {message}");
+    }
+    assert!(simulate(&with("weighted-least-connections"), &Control::default()).is_ok());
+    // With a horizon it is a fair question.
+    let control =
+        Control { horizon: Some(Span(20_000_000_000)), replications: 2, precision: None, ..Control::default() };
+    let report = simulate(&with("haproxy(2.6, roundrobin)"), &control).unwrap();
+    assert!(report.notes.iter().any(|note| note.contains("overloaded server")), "{:?}", report.notes);
+}
+
+/// Of a hash nothing is known beforehand: two of three clients go to one server of two.
+#[test]
+fn a_server_that_was_never_idle_is_refused() {
+    let server = "discipline = \"fcfs\"\ndemand = \"exponential(mean = 1 s)\"";
+    for (clients, rate, is_refused) in [(3, 1.8, true), (3, 0.9, false), (1, 1.1, true)] {
+        let mut scenario = cluster(&format!("exponential(rate = {rate} /s)"), "address-hash", 2, server);
+        let sojourn_traffic::Workload::Open(open) = &mut scenario.workload else { unreachable!() };
+        open.clients = clients;
+        let control = Control { max_jobs: 2_000_000, ..Control::default() };
+        match simulate(&scenario, &control) {
+            Err(error) => {
+                assert!(is_refused && matches!(error, SimError::NeverIdle { .. }), "{clients} at {rate}: {error}");
+                assert!(error.to_string().contains("was never idle while"), "{error}");
+            }
+            Ok(report) => assert!(!is_refused, "{clients} at {rate}: {:?}", estimate(&report, "response_time_mean")),
+        }
+    }
+    // Fewer are served at once than there are cores: 1 /s, not 4.
+    let server = "discipline = \"limited-ps\"\nhelpers = 1\ncores = 4\ndemand = \"exponential(mean = 1 s)\"";
+    let error = simulate(&queue("exponential(rate = 2 /s)", server), &Control::default()).unwrap_err();
+    assert!(matches!(error, SimError::Unstable { utilization: 2.0, .. }), "{error}");
+}
+
 #[test]
 fn scenarios_that_make_no_sense_are_refused() {
     let mut scenario = cluster("exponential(rate = 1 /s)", "random", 4, FCFS);

@@ -10,7 +10,7 @@ use sojourn_stats::Stream;
 
 use super::WEIGHTS;
 use super::edf::Turns;
-use crate::{Ask, BackendId, Code, Decision, Explanation, Policy, Reason, Signals};
+use crate::{Ask, BackendId, Code, Decision, Explanation, Policy, Reason, Signals, Table};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -37,6 +37,10 @@ impl Policy for RoundRobin {
 
     fn listens(&self) -> bool {
         false
+    }
+
+    fn shares(&self, table: &Table) -> Option<Vec<f64>> {
+        Some(table.parts(|id| table.weight(id)))
     }
 
     fn choose(&mut self, ask: &Ask<'_>, stream: &mut Stream) -> Decision {

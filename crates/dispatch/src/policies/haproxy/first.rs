@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use sojourn_stats::Stream;
 
 use super::WEIGHTS;
-use crate::{Ask, Code, Decision, Explanation, Policy, Reason, Signals};
+use crate::{Ask, Code, Decision, Explanation, Policy, Reason, Signals, Table};
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,12 @@ impl Policy for First {
 
     fn listens(&self) -> bool {
         false
+    }
+
+    fn shares(&self, table: &Table) -> Option<Vec<f64>> {
+        // With a limit of requests those before it decide who is full.
+        let first = table.up().iter().copied().find(|id| table.weight(*id) > 0.0);
+        table.limit().is_none().then(|| table.parts(|id| f64::from(Some(id) == first)))
     }
 
     fn choose(&mut self, ask: &Ask<'_>, _: &mut Stream) -> Decision {

@@ -16,7 +16,7 @@ use sojourn_stats::Stream;
 use super::WEIGHTS;
 use super::ring::Ring;
 use crate::policies::product::Version;
-use crate::{Ask, BackendId, Code, Decision, Explanation, Policy, Reason, Signals};
+use crate::{Ask, BackendId, Code, Decision, Explanation, Policy, Reason, Signals, Table};
 
 /// Where the generator of the first thread begins (`statistical_prng_state`).
 pub(super) const FIRST_STATE: u32 = 2_463_534_242;
@@ -53,6 +53,15 @@ impl Policy for Random {
 
     fn listens(&self) -> bool {
         false
+    }
+
+    fn shares(&self, table: &Table) -> Option<Vec<f64>> {
+        if self.draws > 1 {
+            return None;
+        }
+        let mut ring = Ring::default();
+        ring.refresh(table);
+        Some(ring.shares(table.len()))
     }
 
     fn choose(&mut self, ask: &Ask<'_>, draw: &mut Stream) -> Decision {

@@ -62,21 +62,29 @@ impl Ring {
         tail.iter().chain(head).copied().find(|id| !is_avoided(*id))
     }
 
+    /// The part of all numbers that falls to each of `backends`.
+    pub(super) fn shares(&self, backends: usize) -> Vec<f64> {
+        let mut shares = vec![0.0; backends];
+        self.owners.iter().zip(0..).for_each(|(owner, place)| shares[owner.0 as usize] += self.part(place));
+        shares
+    }
+
     /// The part of all numbers that falls to `id`.
     pub(super) fn share(&self, id: BackendId) -> f64 {
+        let own = (0..self.points.len()).filter(|place| self.owners[*place] == id);
+        own.map(|place| self.part(place)).sum()
+    }
+
+    /// The part of all numbers that falls to a point: half of the way to either neighbour.
+    fn part(&self, place: usize) -> f64 {
         let count = self.points.len();
         let all = 2_f64.powi(32);
         let width = |from: usize, to: usize| match count {
             1 => all,
             _ => f64::from(self.points[to].wrapping_sub(self.points[from])),
         };
-        // Half of the way to either neighbour.
-        let part = |place: usize| {
-            let (before, after) = ((place + count - 1) % count, (place + 1) % count);
-            (width(before, place) + width(place, after)) / 2.0
-        };
-        let own = (0..count).filter(|place| self.owners[*place] == id);
-        own.map(part).sum::<f64>() / all
+        let (before, after) = ((place + count - 1) % count, (place + 1) % count);
+        (width(before, place) + width(place, after)) / 2.0 / all
     }
 }
 

@@ -87,6 +87,10 @@ impl Policy for RoundRobin {
         false
     }
 
+    fn shares(&self, table: &Table) -> Option<Vec<f64>> {
+        Some(table.parts(|id| table.weight(id)))
+    }
+
     fn choose(&mut self, ask: &Ask<'_>, _: &mut Stream) -> Decision {
         if self.membership != ask.table.membership() {
             self.membership = ask.table.membership();

@@ -70,6 +70,10 @@ impl Policy for Random {
         false
     }
 
+    fn shares(&self, table: &Table) -> Option<Vec<f64>> {
+        (self.draws == 1).then(|| table.parts(|id| table.weight(id)))
+    }
+
     fn choose(&mut self, ask: &Ask<'_>, stream: &mut Stream) -> Decision {
         let Ask { table, tried, .. } = *ask;
         if self.membership != table.membership() {

@@ -7,7 +7,7 @@ use sojourn_stats::Stream;
 
 use super::WEIGHTS;
 use crate::policies::weighted_round_robin::WeightedRoundRobin;
-use crate::{Ask, Decision, Explanation, Plain, Policy, Signals};
+use crate::{Ask, Decision, Explanation, Plain, Policy, Signals, Table};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -34,6 +34,10 @@ impl Policy for RoundRobin {
 
     fn plain(&self) -> Option<Plain> {
         self.turns.plain()
+    }
+
+    fn shares(&self, table: &Table) -> Option<Vec<f64>> {
+        self.turns.shares(table)
     }
 
     fn choose(&mut self, ask: &Ask<'_>, draw: &mut Stream) -> Decision {
