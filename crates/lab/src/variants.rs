@@ -61,15 +61,18 @@ pub struct Setting {
 pub struct Variant {
     /// What it sets, one per column of the outcomes; empty where it leaves the file's value.
     pub settings: Vec<Setting>,
+    /// What `--set` says of settings that the file varies, and that do not vary any more.
+    pub fixed: Vec<Setting>,
     /// What it is.
     pub experiment: Spec,
 }
 
 impl Variant {
-    /// A short name: the values that it sets, numbers with the setting they are of, or `as given` where nothing varies:
-    /// the file may have been changed by `--set`.
+    /// A short name: the values that it sets or that were fixed by `--set`, numbers with the setting they are of, or `as
+    /// given` where nothing varies: the file may have been changed by `--set` otherwise.
     pub fn label(&self) -> String {
-        let label = label(self.settings.iter().map(|setting| (&*setting.key, &*setting.value)));
+        let all = self.fixed.iter().chain(&self.settings);
+        let label = label(all.map(|setting| (&*setting.key, &*setting.value)));
         if label.is_empty() { "as given".into() } else { label }
     }
 }
@@ -95,6 +98,8 @@ pub struct Experiment {
     document: DocumentMut,
     /// The changes.
     set: Vec<(String, Value)>,
+    /// Those of what the file varies.
+    fixed: Vec<Setting>,
 }
 
 impl Experiment {
@@ -128,7 +133,7 @@ impl Experiment {
             let message = original.lines().nth(line - 1).and_then(crate::spec::unquoted).unwrap_or(message);
             SpecError(format!("{}:{line}: {message}", file.display()))
         })?;
-        let mut experiment = Experiment { file: file.into(), original, document, set: Vec::new() };
+        let mut experiment = Experiment { file: file.into(), original, document, set: Vec::new(), fixed: Vec::new() };
         for change in set {
             let Some((key, value)) = change.split_once('=') else {
                 return Err(SpecError(format!(
@@ -149,6 +154,13 @@ impl Experiment {
         let (key, value) = (key.trim(), value.trim());
         // Whatever reads as a number, a list or a table is one; the rest is text and needs no quotes on a shell.
         let read: Value = value.parse().unwrap_or_else(|_| Value::from(value));
+        let vary = self.document.get("vary").and_then(Item::as_table_like);
+        let was_fixed = |setting: &Setting| long_name(&setting.key) == long_name(key);
+        let is_varied = vary.is_some_and(|vary| vary.iter().any(|(of, _)| long_name(of) == long_name(key)));
+        if is_varied || self.fixed.iter().any(was_fixed) {
+            self.fixed.retain(|setting| !was_fixed(setting));
+            self.fixed.push(Setting { key: key.to_owned(), value: show(&read) });
+        }
         change_to(&mut self.document, key, &read).map_err(|e| SpecError(format!("--set {key}={value}: {e}")))?;
         self.set.push((key.to_owned(), read));
         Ok(self)
@@ -242,7 +254,7 @@ impl Experiment {
                 Setting { key: key.clone(), value }
             })
             .collect();
-        Ok(Variant { settings, experiment })
+        Ok(Variant { settings, fixed: self.fixed.clone(), experiment })
     }
 
     fn experiment(&self, settings: &[(String, Value)], sites: &Sites, overload: Overload) -> Result<Spec, SpecError> {

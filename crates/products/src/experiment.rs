@@ -3,11 +3,13 @@
 
 mod parts;
 
+use std::collections::BTreeSet;
+
 use sojourn_dispatch::Catalogue;
 use sojourn_part::program::Product;
-use sojourn_stats::{Law, nearest, unknown};
+use sojourn_stats::{Dimension, Law, nearest, unknown};
 
-use crate::note::{ImportError, cut};
+use crate::note::{ImportError, Reading, cut};
 use crate::policy::policy;
 use crate::pool::{Configuration, Pool, PoolServer};
 use crate::version::Version;
@@ -23,6 +25,19 @@ pub struct Assumptions {
     pub service: Option<(String, Law)>,
     /// Cores of each server.
     pub cores: Option<u32>,
+}
+
+/// A service that many web applications have, where nothing is known of it.
+const SERVICE: &str = "exponential(mean = 20 ms)";
+
+impl Assumptions {
+    /// The mean of the service (s).
+    fn service_s(&self) -> f64 {
+        match &self.service {
+            Some((_, law)) => law.mean(),
+            None => Law::parse(SERVICE, Dimension::Time).expect("it is a law").mean(),
+        }
+    }
 }
 
 /// A configuration that becomes an experiment.
@@ -60,9 +75,37 @@ impl Import<'_> {
         // Of several, the first.
         let most = pools.iter().rev().max_by_key(|pool| pool.serving().count());
         most.ok_or_else(|| {
-            let why = self.configuration.notes.kept.first().map(|note| format!(" ({}: {})", note.at, note.text));
+            let notes = &self.configuration.notes.kept;
+            let empty = notes.iter().find(|note| note.text.ends_with("has no servers")).or(notes.first());
+            let why = empty.map(|note| format!(" ({}: {})", note.at, note.text));
             ImportError(format!("no {kind} of this configuration of {title} has servers{}", why.unwrap_or_default()))
         })
+    }
+
+    /// Why the servers of `pool` together cannot do what is asked for; none where they can, or no rate is given.
+    pub fn too_much(&self, pool: &Pool) -> Option<String> {
+        let rate = self.assumptions.rate_per_s?;
+        let (count, cores) = (pool.serving().count(), self.assumptions.cores.unwrap_or(1));
+        let (has, needs) = (count as f64 * f64::from(cores), rate * self.assumptions.service_s());
+        // What a mean of a law is off by is no reason.
+        (needs >= has * (1.0 - 1e-9)).then(|| {
+            let (needs, plural) = ((needs * 1e3).round() / 1e3, if count == 1 { "" } else { "s" });
+            let of = if cores == 1 { "1 core".into() } else { format!("{cores} cores") };
+            format!(
+                "--rate x --service keep {needs} cores busy all the time, and the {count} server{plural} of {} `{}` have {has} \
+                 ({of} each): a lower --rate, a shorter --service or more --cores",
+                self.product.pool(),
+                cut(&pool.name)
+            )
+        })
+    }
+
+    /// How many parts of what concerns `pool` were not understood.
+    pub fn not_understood(&self, pool: &Pool) -> usize {
+        let all = [&self.configuration.notes, &pool.notes].into_iter().chain(pool.inherited.iter().map(|of| &**of));
+        let unknown = all.flat_map(|notes| &notes.kept).filter(|note| note.reading == Reading::NotUnderstood);
+        // What several ways lead to is one.
+        unknown.collect::<BTreeSet<_>>().len()
     }
 
     /// The experiment of `pool`.

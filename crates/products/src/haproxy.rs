@@ -5,6 +5,7 @@
 //! `backend.c` and `server.c`. What HAProxy refuses is refused where it changes who serves; the rest is left to `haproxy -c`.
 
 mod amount;
+mod arguments;
 mod balance;
 mod condition;
 mod global;
@@ -61,7 +62,7 @@ pub fn read(
                 let text =
                     format!("\"${{{missing}}}\" is not set here, so it is empty; set it: {missing}=... sojourn import");
                 if conditions.take() {
-                    sections.notes().add(&at, Reading::LeftOut, text);
+                    sections.notes().add(&at, Reading::NotUnderstood, text);
                 }
             }
             let Some(first) = words.first().filter(|word| !word.is_empty()) else { continue };

@@ -5,6 +5,7 @@
 //! that is not there is a note, since configurations are often read on another machine than theirs.
 
 mod amount;
+mod arguments;
 mod context;
 mod include;
 mod reader;

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use sojourn_stats::config::{one_line, shown};
+use sojourn_stats::nearest;
 use thiserror::Error;
 
 /// A line of a file, counted from 1. It is shown as `haproxy.cfg:12`.
@@ -90,6 +91,20 @@ impl Notes {
         self.add(at, Reading::NotUnderstood, format!("\"{}\" is not understood", cut(word)));
     }
 
+    /// The same, with the word of `known` that was probably meant.
+    pub fn not_known<'a>(&mut self, at: &FileLine, word: &str, known: impl IntoIterator<Item = &'a str>) {
+        // To look for it takes a while: of very many lines no more are told, and what is longer than any is none of them.
+        let is_worth_it = self.kept.len() < Notes::MAX && word.len() <= CUT_AT;
+        let meant = if is_worth_it { nearest(word, known) } else { None };
+        let meant = meant.map_or(String::new(), |meant| format!(" (did you mean `{meant}`?)"));
+        self.add(at, Reading::NotUnderstood, format!("\"{}\" is not understood{meant}", cut(word)));
+    }
+
+    /// How many parts were not understood.
+    pub fn unknown(&self) -> usize {
+        self.kept.iter().filter(|note| note.reading == Reading::NotUnderstood).count()
+    }
+
     /// Adds a directive that does not matter here. Of as many lines as [`Notes::MAX`] it is kept where they are.
     pub fn pass_over(&mut self, at: &FileLine, word: &str) {
         let lines = self.passed_over.entry(plain(word)).or_default();
@@ -110,10 +125,12 @@ impl Notes {
     }
 }
 
+/// Most characters of a word of a user's file in a line of text.
+const CUT_AT: usize = 60;
+
 /// A word of a user's file, as long as a line of text has room for.
 pub(crate) fn cut(word: &str) -> String {
-    const MOST: usize = 60;
-    match word.char_indices().nth(MOST) {
+    match word.char_indices().nth(CUT_AT) {
         Some((end, _)) => format!("{}...", &word[..end]),
         None => word.into(),
     }

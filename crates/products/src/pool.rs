@@ -34,8 +34,8 @@ pub struct Pool {
     pub workers: Option<u32>,
     /// What was read of it and is not said above.
     pub notes: Notes,
-    /// The same of what it inherits from, such as `defaults`.
-    pub inherited: Arc<Notes>,
+    /// The same of what it inherits from, such as `defaults`, and of what leads to it.
+    pub inherited: Vec<Arc<Notes>>,
 }
 
 /// How long a server's answer is waited for.

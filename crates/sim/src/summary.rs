@@ -361,6 +361,7 @@ mod tests {
         let class = |name: &str, completed, seconds| OfClass { name: name.into(), completed, response_ns: seconds * S };
         [
             Counts {
+                busy: Vec::new(),
                 elapsed_s: 4.0,
                 completions: 12,
                 served: 10,
@@ -383,6 +384,7 @@ mod tests {
                 of_class: vec![class("x", 8, 4), class("y", 4, 6)],
             },
             Counts {
+                busy: Vec::new(),
                 elapsed_s: 6.0,
                 completions: 30,
                 served: 20,

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use sojourn_lab::Experiment;
 use sojourn_lab::folder::write_whole;
+use sojourn_lab::spec::SystemQuestion;
 use sojourn_products::{Assumptions, Import, Product, Version, haproxy, product_of};
+use sojourn_sim::Load;
 use sojourn_stats::{Dimension, Law, PerSecond, input};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
@@ -27,7 +29,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME")]
     backend: Option<String>,
     /// How many requests come, as `200 /s` [default: servers are busy for 0.7 of the time]
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     rate: Option<PerSecond>,
     /// How long a request takes at a server that has nothing else to do [default: exponential(mean = 20 ms)]
     #[arg(long, value_name = "LAW", value_parser = service)]
@@ -81,6 +83,9 @@ pub(crate) fn import(arguments: &Arguments) -> Result<Exit, Failure> {
     let pool =
         import.pool(arguments.backend.as_deref()).map_err(|error| bad_input(format!("{}: {error}", files[0].0)))?;
     let text = import.experiment(pool).map_err(bad_input)?;
+    if let Some(too_much) = import.too_much(pool) {
+        return Err(bad_input(too_much));
+    }
     let out = arguments.out.as_deref();
     // What is written here can be run, or it is not written.
     let variants = Experiment::new(out.unwrap_or(Path::new("experiment.toml")), text.clone(), &[])
@@ -94,11 +99,22 @@ pub(crate) fn import(arguments: &Arguments) -> Result<Exit, Failure> {
             let kind = product.pool();
             let (servers, count) = (pool.serving().count(), variants.len());
             let plural = if servers == 1 { "" } else { "s" };
+            let title = product.title();
             errln(&format!(
-                "{kind} `{}` of {}: {servers} server{plural}; {count} variants; read what is ASSUMED in it before you run it",
-                pool.name,
-                product.title()
+                "{kind} `{}` of {title}: {servers} server{plural}; {count} variants; read what is ASSUMED in it before you run it",
+                pool.name
             ));
+            match import.not_understood(pool) {
+                0 => {}
+                1 => errln("1 part was not understood: see the end of the file"),
+                number => errln(&format!("{number} parts were not understood: see the end of the file")),
+            }
+            for variant in &variants {
+                let load = variant.experiment.system().and_then(SystemQuestion::load);
+                if let Some(fullest) = load.as_ref().and_then(Load::overloaded) {
+                    errln(&format!("{}: {}; sim has no answer for it", variant.label(), fullest.in_words()));
+                }
+            }
         }
     }
     Ok(Exit::Ok)

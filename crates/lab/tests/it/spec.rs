@@ -277,6 +277,14 @@ fn a_load_is_set_and_varied() {
     assert_eq!(labels(&text), ["utilization 0.5", "utilization 0.7", "utilization 0.9"]);
     let text = format!("{FOUR_SERVERS}[vary]\nrate = [\"50 /s..60 /s step 10 /s\", \"100 /s\"]\n");
     assert_eq!(labels(&text), ["50 /s", "60 /s", "100 /s"]);
+    // What is fixed by hand of what the file varies is named; the last word counts.
+    let of = |set: &[&str]| {
+        let text =
+            format!("{FOUR_SERVERS}[vary]\npolicy = [\"random\", \"round-robin\"]\nrate = [\"50 /s\", \"60 /s\"]\n");
+        variants(&text, set).unwrap().iter().map(Variant::label).collect::<Vec<_>>()
+    };
+    assert_eq!(of(&["policy=random"]), ["random, 50 /s", "random, 60 /s"]);
+    assert_eq!(of(&["policy=random", "seed=7", "rate=9 /s", "policy=round-robin"]), ["9 /s, round-robin"]);
     // A law that varies does not undo a load that does.
     let laws = "arrivals = [\"exponential(rate = 1 /s)\", \"erlang(k = 2)\"]";
     for text in [format!("{laws}\nrate = [\"7 /s\"]"), format!("rate = [\"7 /s\"]\n{laws}")] {

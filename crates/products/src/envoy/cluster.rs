@@ -133,7 +133,7 @@ pub(super) fn pool(
         timeout: timeout(ways, &mut notes),
         workers: None,
         notes,
-        inherited: Default::default(),
+        inherited: Vec::new(),
     })
 }
 

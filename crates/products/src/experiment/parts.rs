@@ -3,16 +3,12 @@
 use std::fmt::Write;
 
 use sojourn_part::program::Product;
-use sojourn_stats::{Dimension, Law};
 
 use crate::note::{FileLine, Notes, Reading, cut};
 use crate::policy::{Named, others};
 use crate::pool::{HashKey, Pool, PoolServer, Standing, WhenFull};
 
-use super::{Assumptions, Import};
-
-/// A service that many web applications have, where nothing is known of it.
-const SERVICE: &str = "exponential(mean = 20 ms)";
+use super::{Assumptions, Import, SERVICE};
 
 /// How busy servers are where no rate is given.
 const BUSY: f64 = 0.7;
@@ -96,17 +92,9 @@ impl Parts<'_> {
         line!(text);
     }
 
-    /// The law of service, and its text.
-    fn service(&self) -> (String, f64) {
-        match &self.import.assumptions.service {
-            Some((text, law)) => (text.clone(), law.mean()),
-            None => (SERVICE.into(), Law::parse(SERVICE, Dimension::Time).expect("it is a law").mean()),
-        }
-    }
-
     fn workload(&self, text: &mut String) {
         let Assumptions { rate_per_s, cores, .. } = self.import.assumptions;
-        let (_, mean_s) = self.service();
+        let mean_s = self.import.assumptions.service_s();
         let capacity = self.servers.len() as f64 * f64::from(cores.unwrap_or(1)) / mean_s;
         line!(text, "[workload]");
         line!(text, "kind = \"open\"");
@@ -245,7 +233,7 @@ impl Parts<'_> {
     }
 
     fn server(&self, text: &mut String) {
-        let (service, _) = self.service();
+        let service = self.import.assumptions.service.as_ref().map_or(SERVICE, |(text, _)| text.as_str());
         let cores = self.import.assumptions.cores;
         line!(text, "[system.server]");
         if self.import.assumptions.service.is_none() {
@@ -255,7 +243,7 @@ impl Parts<'_> {
             );
             line!(text, "# measures it. No answer is better than this line.");
         }
-        line!(text, "demand = {}", quoted(&service));
+        line!(text, "demand = {}", quoted(service));
         let core = if cores.is_some() { "--cores" } else { "ASSUMED; --cores sets it" };
         match self.at_most().filter(|_| !self.is_limited() && self.pool.when_full == WhenFull::Waits) {
             Some((most, at)) => {
@@ -290,24 +278,23 @@ impl Parts<'_> {
 
     fn run(&self, text: &mut String) {
         let Import { product, version, .. } = self.import;
-        line!(
-            text,
-            "# The same requests under other rules of {}{}.",
-            product.title(),
-            match self.weights() {
-                None => ", and with one server more",
-                Some(_) => "",
-            }
-        );
+        line!(text, "# The same requests under other rules of {}, and with one server more.", product.title());
         line!(text, "[vary]");
         let texts: Vec<String> = std::iter::once(self.named.text.clone())
             .chain(others(*product, *version, &self.named.text))
             .map(|text| quoted(&text))
             .collect();
         line!(text, "policy = [{}]", texts.join(", "));
-        let count = self.servers.len();
-        if self.weights().is_none() {
-            line!(text, "servers = [{count}, {}]", count + 1);
+        let (count, last) = (self.servers.len(), self.servers[self.servers.len() - 1].weight);
+        match self.weights() {
+            None => line!(text, "servers = [{count}, {}]", count + 1),
+            Some(weights) => {
+                line!(text, "# The further server has the weight of the last one.");
+                line!(text, "targets = [");
+                line!(text, "  {{ servers = {count}, weights = [{weights}] }},");
+                line!(text, "  {{ servers = {}, weights = [{weights}, {last}] }},", count + 1);
+                line!(text, "]");
+            }
         }
         line!(text);
         line!(text, "# [objective]");
@@ -321,7 +308,9 @@ impl Parts<'_> {
     fn notes(&self, text: &mut String) {
         let mut own = Notes::default();
         self.unsaid(&mut own);
-        let all = [&self.import.configuration.notes, &*self.pool.inherited, &self.pool.notes, &own];
+        let inherited = self.pool.inherited.iter().map(|notes| &**notes);
+        let all: Vec<&Notes> =
+            [&self.import.configuration.notes, &self.pool.notes, &own].into_iter().chain(inherited).collect();
         let titles = [
             (Reading::NotUnderstood, "Not understood, and so not in this experiment:"),
             (Reading::LeftOut, "Understood, and not in this experiment:"),

@@ -3,6 +3,7 @@
 use crate::note::{FileLine, ImportError, Notes, Reading};
 
 use super::amount::number;
+use super::arguments;
 use super::words::Variables;
 
 /// Words of which the first letters say that they concern the process and not the requests.
@@ -72,6 +73,7 @@ pub(super) fn line(
     notes: &mut Notes,
 ) -> Result<(), ImportError> {
     let (word, rest) = (words[0].as_str(), &words[1..]);
+    arguments::of_global(words, at)?;
     match word {
         "setenv" | "presetenv" => {
             let [name, value, ..] = rest else { return Err(at.refused(format!("`{word}` needs a name and a value"))) };
@@ -97,7 +99,11 @@ pub(super) fn line(
         }
         "nbproc" | "thread-groups" => notes.pass_over(at, word),
         _ if OF_THE_PROCESS.iter().any(|start| word.starts_with(start)) => notes.pass_over(at, word),
-        _ => notes.not_understood(at, word),
+        _ => notes.not_known(
+            at,
+            word,
+            OF_THE_PROCESS.into_iter().chain(["maxconn", "nbproc", "setenv", "thread-groups"]),
+        ),
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! `frontend`, `listen`, `backend` and `defaults`: their directives (manual, section 4.2; `src/cfgparse-listen.c` of HAProxy).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sojourn_stats::Span;
@@ -8,6 +9,7 @@ use crate::note::{FileLine, ImportError, Notes, Reading, cut};
 use crate::pool::{PoolServer, Rule};
 
 use super::amount::{number, time};
+use super::arguments;
 use super::balance;
 use super::server::{ServerSettings, servers};
 
@@ -49,6 +51,8 @@ pub(super) struct Settings {
     pub(super) server_timeout: Option<(Span, FileLine)>,
     pub(super) servers: ServerSettings,
     pub(super) is_disabled: bool,
+    /// The names of its ACLs.
+    acls: Arc<BTreeSet<String>>,
 }
 
 /// A section that takes requests or has servers.
@@ -66,8 +70,7 @@ pub(super) struct Proxy {
 }
 
 /// Directives that concern neither who serves a request nor how long it waits.
-const PASSED_OVER: [&str; 52] = [
-    "acl",
+const PASSED_OVER: [&str; 51] = [
     "backlog",
     "bind",
     "bind-process",
@@ -121,6 +124,72 @@ const PASSED_OVER: [&str; 52] = [
     "unique-id-header",
 ];
 
+/// The other directives that are looked at, and the beginnings of sections, which a misspelt one is not.
+const KNOWN: [&str; 36] = [
+    "acl",
+    "appsession",
+    "backend",
+    "balance",
+    "cookie",
+    "default-server",
+    "default_backend",
+    "defaults",
+    "disabled",
+    "dispatch",
+    "force-persist",
+    "frontend",
+    "fullconn",
+    "global",
+    "hash-balance-factor",
+    "hash-type",
+    "http-request",
+    "listen",
+    "maxconn",
+    "mode",
+    "option",
+    "persist",
+    "rate-limit",
+    "redirect",
+    "retries",
+    "retry-on",
+    "server",
+    "server-template",
+    "stick",
+    "stick-table",
+    "tcp-request",
+    "tcp-response",
+    "timeout",
+    "transparent",
+    "use-server",
+    "use_backend",
+];
+
+/// ACLs that are always there (manual, section 7.4).
+const ACLS: [&str; 22] = [
+    "FALSE",
+    "HTTP",
+    "HTTP_1.0",
+    "HTTP_1.1",
+    "HTTP_2.0",
+    "HTTP_CONTENT",
+    "HTTP_URL_ABS",
+    "HTTP_URL_SLASH",
+    "HTTP_URL_STAR",
+    "LOCALHOST",
+    "METH_CONNECT",
+    "METH_DELETE",
+    "METH_GET",
+    "METH_HEAD",
+    "METH_OPTIONS",
+    "METH_POST",
+    "METH_PUT",
+    "METH_TRACE",
+    "RDP_COOKIE",
+    "REQ_CONTENT",
+    "TRUE",
+    "WAIT_END",
+];
+
 /// What a rule of `http-request` or `tcp-request` may do that ends a request, or sends it elsewhere.
 const ENDING: [&str; 12] = [
     "auth",
@@ -144,11 +213,16 @@ impl Settings {
             "no" | "default" if words.len() > 1 => (true, &words[1..]),
             _ => (false, words),
         };
+        arguments::of_proxy(words, at)?;
         let (word, rest) = (words[0].as_str(), &words[1..]);
         let argument = rest.first().map_or("", String::as_str);
         let refused = |why: String| at.refused(why);
         let mut left_out = |text: String| notes.add(at, Reading::LeftOut, text);
         match word {
+            "acl" => {
+                Arc::make_mut(&mut self.acls).insert(argument.into());
+                notes.pass_over(at, word);
+            }
             "balance" => {
                 let rule = balance::rule(rest).map_err(refused)?;
                 if rest.len() > 1 && rule.key.is_some() && rule.name == "uri" {
@@ -198,9 +272,25 @@ impl Settings {
                 left_out(format!("{word}: requests go to an address that is no server of a list"))
             }
             _ if PASSED_OVER.contains(&word) || word.starts_with("tcp-check") => notes.pass_over(at, word),
-            _ => notes.not_understood(at, word),
+            _ => notes.not_known(at, word, KNOWN.into_iter().chain(PASSED_OVER)),
         }
         Ok(())
+    }
+
+    /// Notes ACLs of a condition that were not declared: HAProxy refuses them, and what goes where is not known then.
+    fn condition(&self, words: &[String], at: &FileLine, notes: &mut Notes) {
+        let Some(place) = words.iter().position(|word| word == "if" || word == "unless") else { return };
+        let mut is_inside = false;
+        for word in &words[place + 1..] {
+            let name = word.trim_start_matches('!');
+            match name {
+                "{" => is_inside = true,
+                "}" => is_inside = false,
+                "" | "or" | "||" | "and" | "&&" => {}
+                name if is_inside || ACLS.contains(&name) || self.acls.contains(name) => {}
+                name => notes.not_known(at, name, self.acls.iter().map(String::as_str)),
+            }
+        }
     }
 
     fn timeout(&mut self, rest: &[String], at: &FileLine, notes: &mut Notes) -> Result<(), ImportError> {
@@ -267,6 +357,7 @@ impl Proxy {
     /// Obeys a line of it.
     pub(super) fn line(&mut self, words: &[String], at: &FileLine) -> Result<(), ImportError> {
         let word = words[0].as_str();
+        arguments::of_proxy(words, at)?;
         match word {
             "server" | "server-template" if self.kind.has_servers() => {
                 self.servers.extend(servers(words, &self.settings.servers, at, &mut self.notes)?);
@@ -276,9 +367,14 @@ impl Proxy {
             }
             "default_backend" | "use_backend" if self.kind.takes_requests() => {
                 let name = words.get(1).ok_or_else(|| at.refused(format!("`{word}` needs the name of a backend")))?;
+                self.settings.condition(words, at, &mut self.notes);
                 let of = format!("{} `{}`", self.kind.name(), cut(&self.name));
                 let text = match word {
-                    "default_backend" => format!("{of} sends here what no `use_backend` of it sends elsewhere"),
+                    "default_backend" => {
+                        format!(
+                            "{of} sends here what no `use_backend` of it sends elsewhere; the rate is that of this backend"
+                        )
+                    }
                     _ => format!("{of} sends here a part of its requests: `{}`", words.join(" ")),
                 };
                 if name.contains('%') {
@@ -292,6 +388,7 @@ impl Proxy {
                 }
             }
             "use-server" => {
+                self.settings.condition(words, at, &mut self.notes);
                 let text =
                     format!("\"{}\": these requests have a server that is not chosen; here it is", words.join(" "));
                 self.notes.add(at, Reading::LeftOut, text);

@@ -1,13 +1,14 @@
 //! Sections of `haproxy.cfg` and what they inherit: `defaults` give their settings to the sections after them, or to those
 //! that say `from NAME` (manual, section 4).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::note::{FileLine, ImportError, Notes, Reading, cut};
 use crate::pool::{Configuration, Pool, Timeout, WhenFull};
 use crate::version::Version;
 
+use super::arguments;
 use super::balance::default_rule;
 use super::global;
 use super::proxy::{Proxy, ProxyKind, Settings};
@@ -117,7 +118,10 @@ impl Sections {
         variables: &mut Variables<'_>,
     ) -> Result<(), ImportError> {
         match words[0].as_str() {
-            "global" => self.section = Section::Global,
+            "global" => {
+                arguments::of_global(words, at)?;
+                self.section = Section::Global;
+            }
             "defaults" => self.begin_defaults(words, at)?,
             "frontend" => self.begin_proxy(ProxyKind::Frontend, words, at)?,
             "listen" => self.begin_proxy(ProxyKind::Listen, words, at)?,
@@ -188,6 +192,7 @@ impl Sections {
             let kind = kind.name();
             at.refused(format!("`{kind}` needs a name, e.g. `{kind} app`"))
         })?;
+        arguments::of_name(words, at)?;
         for takes_requests in [true, false] {
             if !(if takes_requests { kind.takes_requests() } else { kind.has_servers() }) {
                 continue;
@@ -210,31 +215,57 @@ impl Sections {
     /// The pools of all sections that have servers.
     pub(super) fn end(self) -> Result<Configuration, ImportError> {
         let Sections { version, proxies, mut notes, .. } = self;
-        // What leads to a backend, by its name.
-        let mut uses: HashMap<String, Vec<(FileLine, String)>> = HashMap::new();
         let mut pools = Vec::new();
-        for proxy in &proxies {
-            for (backend, at, text) in &proxy.uses {
-                uses.entry(backend.clone()).or_default().push((at.clone(), text.clone()));
+        // What leads to a backend, by its name.
+        let mut ways: HashMap<String, Ways> = HashMap::new();
+        let names = || proxies.iter().filter(|proxy| proxy.kind.has_servers()).map(|proxy| proxy.name.as_str());
+        let are_there: HashSet<&str> = names().collect();
+        for proxy in proxies.iter().filter(|proxy| !proxy.settings.is_disabled) {
+            let (leads, nowhere): (Vec<_>, Vec<_>) =
+                proxy.uses.iter().partition(|(backend, ..)| are_there.contains(backend.as_str()));
+            nowhere.iter().for_each(|(backend, at, _)| notes.not_known(at, backend, names()));
+            for (backend, at, text) in &leads {
+                ways.entry(backend.clone()).or_default().notes.add(at, Reading::LeftOut, text);
+            }
+            if proxy.kind != ProxyKind::Frontend {
+                continue;
+            }
+            if leads.is_empty() {
+                let text = format!("frontend `{}` leads to no backend of these files", cut(&proxy.name));
+                notes.add(&proxy.at, Reading::LeftOut, text);
+                notes.extend(&proxy.notes);
+            }
+            let own = Arc::new(proxy.notes.clone());
+            for backend in leads.iter().map(|(backend, ..)| backend).collect::<HashSet<_>>() {
+                let way = ways.entry(backend.clone()).or_default();
+                way.from.extend(proxy.inherited.iter().chain([&own]).map(Arc::clone));
             }
         }
         for proxy in proxies {
-            if !proxy.kind.has_servers() {
-                continue;
-            }
+            let (kind, name) = (proxy.kind.name(), cut(&proxy.name));
             if proxy.settings.is_disabled {
-                notes.add(&proxy.at, Reading::LeftOut, format!("`{}` is disabled", cut(&proxy.name)));
-                continue;
-            }
-            if !proxy.servers.is_empty() {
-                pools.push(pool(proxy, version, &uses)?);
+                notes.add(&proxy.at, Reading::LeftOut, format!("{kind} `{name}` is disabled"));
+            } else if !proxy.servers.is_empty() {
+                let ways = ways.remove(&proxy.name).unwrap_or_default();
+                pools.push(pool(proxy, version, ways)?);
+            } else if proxy.kind.has_servers() {
+                notes.add(&proxy.at, Reading::LeftOut, format!("{kind} `{name}` has no servers"));
+                notes.extend(&proxy.notes);
             }
         }
         Ok(Configuration { pools, notes })
     }
 }
 
-fn pool(proxy: Proxy, version: Version, uses: &HashMap<String, Vec<(FileLine, String)>>) -> Result<Pool, ImportError> {
+/// What leads to a backend: where that is said, and the notes of the frontends, which several backends may share.
+#[derive(Default)]
+struct Ways {
+    notes: Notes,
+    from: Vec<Arc<Notes>>,
+}
+
+/// The pool of a section, with what leads to it.
+fn pool(proxy: Proxy, version: Version, ways: Ways) -> Result<Pool, ImportError> {
     let Proxy { name, at, settings, servers, mut notes, inherited, .. } = proxy;
     let mut names: HashMap<&str, &FileLine> = HashMap::new();
     for server in &servers {
@@ -243,9 +274,7 @@ fn pool(proxy: Proxy, version: Version, uses: &HashMap<String, Vec<(FileLine, St
             return Err(server.at.refused(message + "; HAProxy wants distinct names"));
         }
     }
-    for (line, text) in uses.get(&name).into_iter().flatten() {
-        notes.add(line, Reading::LeftOut, text);
-    }
+    notes.extend(&ways.notes);
     let mut rule = settings.rule.unwrap_or_else(|| default_rule(version));
     (rule.is_consistent, rule.is_mixed) = settings.hash_type;
     Ok(Pool {
@@ -257,6 +286,6 @@ fn pool(proxy: Proxy, version: Version, uses: &HashMap<String, Vec<(FileLine, St
         timeout: settings.server_timeout.map(|(span, at)| Timeout { span, said: Some(at) }),
         workers: Some(1),
         notes,
-        inherited: inherited.unwrap_or_default(),
+        inherited: inherited.into_iter().chain(ways.from).collect(),
     })
 }

@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use sojourn_stats::suggestion;
-
-use crate::note::{FileLine, ImportError, Notes, Reading};
+use crate::note::{FileLine, ImportError, Notes, Reading, cut};
 use crate::pool::{PoolServer, Standing};
 
 use super::amount::{number, time};
@@ -151,10 +149,14 @@ impl ServerSettings {
                 "no-backup" => self.is_backup = false,
                 "disabled" => self.is_disabled = true,
                 "enabled" => self.is_disabled = false,
-                "check" | "no-check" => {}
-                "inter" | "fastinter" | "downinter" => drop(time(argument()?).map_err(refused)?),
+                "check" | "no-check" | "tfo" => notes.pass_over(at, word),
+                "inter" | "fastinter" | "downinter" => {
+                    time(argument()?).map_err(refused)?;
+                    notes.pass_over(at, word);
+                }
                 "rise" | "fall" => {
                     number(argument()?, "number of checks", (1, i32::MAX as u32)).map_err(refused)?;
+                    notes.pass_over(at, word);
                 }
                 "minconn" => {
                     let least = argument()?;
@@ -189,27 +191,27 @@ impl ServerSettings {
                         format!("track {other}: it goes down together with another server"),
                     );
                 }
-                "ws" | "set-proxy-v2-tlv-fmt" => drop(argument()?),
+                "ws" | "set-proxy-v2-tlv-fmt" => {
+                    argument()?;
+                    notes.pass_over(at, word);
+                }
                 "source" => {
                     argument()?;
+                    notes.pass_over(at, word);
                     // What follows of it has arguments of its own.
                     while let Some(next) = rest.clone().next().filter(|next| matches!(*next, "usesrc" | "interface")) {
                         rest.next();
                         rest.next().ok_or_else(|| at.refused(format!("`{next}` of a server needs an argument")))?;
                     }
                 }
-                "tfo" => {}
-                flag if FLAGS.contains(&flag) => {}
-                key if WITH_ARGUMENT.contains(&key) => drop(argument()?),
-                key if key.starts_with("set-proxy-v2-tlv-fmt(") => drop(argument()?),
+                flag if FLAGS.contains(&flag) => notes.pass_over(at, word),
+                key if WITH_ARGUMENT.contains(&key) || key.starts_with("set-proxy-v2-tlv-fmt(") => {
+                    argument()?;
+                    notes.pass_over(at, word);
+                }
                 other => {
                     let known = FLAGS.into_iter().chain(WITH_ARGUMENT).chain(["weight", "maxconn", "backup", "check"]);
-                    let meant = suggestion(other, known);
-                    let meant = if meant.starts_with("did") { format!(" ({meant})") } else { String::new() };
-                    notes.not_understood(at, other);
-                    if let Some(note) = notes.kept.last_mut().filter(|_| !meant.is_empty()) {
-                        note.text += &meant;
-                    }
+                    notes.not_known(at, other, known);
                 }
             }
         }
@@ -243,17 +245,21 @@ pub(super) fn servers(
     }
     let name = &words[1];
     if let Some(wrong) = name.chars().find(|c| !(c.is_ascii_alphanumeric() || matches!(c, '.' | ':' | '_' | '-'))) {
-        let name = crate::note::cut(name);
+        let name = cut(name);
         return Err(at.refused(format!("`{wrong}` is not permitted in the name of a server, `{name}`")));
     }
     let mut settings = default_settings.clone();
     settings.read(&words[needed..], at, notes)?;
     let address = &words[needed - 1];
+    if !is_template && let Some(host) = is_name(address) {
+        let text = format!("{}: HAProxy asks the DNS, and takes one of its addresses, if it has several", cut(host));
+        notes.add(at, Reading::Used, text);
+    }
     if !is_template {
         return Ok(vec![settings.server(name.clone(), address.clone(), at)]);
     }
     let range = &words[2];
-    let right = || at.refused(format!("`{}` is no range of numbers, such as 3 or 1-3", crate::note::cut(range)));
+    let right = || at.refused(format!("`{}` is no range of numbers, such as 3 or 1-3", cut(range)));
     let read = |digits: &str| digits.parse::<usize>().map_err(|_| right());
     let (first, last) = match range.split_once('-') {
         Some((first, last)) => (read(first)?, read(last)?),
@@ -268,4 +274,15 @@ pub(super) fn servers(
     notes.add(at, Reading::Used, format!("servers {name}{first} to {name}{last}, taken as if all of them were found"));
     let prefix: Arc<str> = name.as_str().into();
     Ok((first..=last).map(|number| settings.server(format!("{prefix}{number}"), address.clone(), at)).collect())
+}
+
+/// The host of an address that is a name of the DNS. Other addresses begin with what they are (`unix@`, `fd@`), or with a slash.
+fn is_name(address: &str) -> Option<&str> {
+    let address = address.strip_prefix("ipv4@").or_else(|| address.strip_prefix("ipv6@")).unwrap_or(address);
+    if address.contains('@') || address.starts_with(['/', '[', '*', ':']) {
+        return None;
+    }
+    let is_number = |host: &str| host.parse::<std::net::IpAddr>().is_ok();
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    (!is_number(address) && !is_number(host)).then_some(host)
 }

@@ -32,6 +32,9 @@ pub(super) struct Use {
 /// A block that is open.
 pub(super) struct Context {
     pub(super) block: Block,
+    /// What it is called, and where it begins.
+    pub(super) name: String,
+    pub(super) at: FileLine,
     /// How long a server's answer is waited for, as it is said here.
     pub(super) timeout: Option<(Span, FileLine)>,
     /// The ways to upstreams in it whose time-out is not known yet, or is.
@@ -39,8 +42,8 @@ pub(super) struct Context {
 }
 
 impl Context {
-    pub(super) fn new(block: Block) -> Context {
-        Context { block, timeout: None, uses: Vec::new() }
+    pub(super) fn new(block: Block, name: &str, at: &FileLine) -> Context {
+        Context { block, name: name.into(), at: at.clone(), timeout: None, uses: Vec::new() }
     }
 
     /// The ways to upstreams that the block around it gets.

@@ -10,6 +10,7 @@ use crate::note::{FileLine, ImportError, Notes, Reading, cut};
 use crate::pool::{Configuration, Pool, Timeout, WhenFull};
 
 use super::amount::time;
+use super::arguments;
 use super::context::{Block, Context, Use};
 use super::include;
 use super::tokens::{Item, Tokens};
@@ -169,7 +170,7 @@ impl Reader {
     pub(super) fn new(path: &Path) -> Reader {
         Reader {
             folder: path.parent().map_or_else(PathBuf::new, Path::to_owned),
-            contexts: vec![Context::new(Block::Main)],
+            contexts: vec![Context::new(Block::Main, "", &FileLine::new(&path.display().to_string().into(), 1))],
             upstreams: Vec::new(),
             names: HashMap::new(),
             workers: Some(1),
@@ -212,7 +213,11 @@ impl Reader {
         }
         if self.contexts.len() > outside {
             let at = FileLine::new(&file, tokens.line());
-            return Err(at.refused("the file ends inside a block: \"}\" is missing"));
+            let open = self.contexts.last().expect("one is open");
+            let (name, begin) = (cut(&open.name), &open.at);
+            return Err(
+                at.refused(format!("the file ends inside `{name}`, which begins at {begin}: \"}}\" is missing"))
+            );
         }
         self.open.pop();
         Ok(())
@@ -236,7 +241,11 @@ impl Reader {
                 return Err(at.refused(format!("include {}: there is no such file, and it has servers", cut(pattern))));
             }
             let text = format!("include {pattern}: there is no such file here, so nothing of it was read");
-            self.notes.add(at, Reading::LeftOut, text);
+            let (reading, refuses) = match is_fine {
+                true => (Reading::LeftOut, ""),
+                false => (Reading::NotUnderstood, "; nginx would refuse to start"),
+            };
+            self.notes.add(at, reading, text + refuses);
         }
         for path in found.files {
             let refused = |why: String| at.refused(format!("include {}: {why}", path.display()));
@@ -275,15 +284,24 @@ impl Reader {
             }
             (Block::Http | Block::Stream, "server") => Block::Place,
             (Block::Place, "location" | "if" | "limit_except") => Block::Place,
-            (Block::Upstream, _) => return Err(at.refused(format!("`{}` has no place in an upstream", cut(word)))),
+            (Block::Upstream, _) => {
+                let upstream = self.upstreams.last().expect("one is open");
+                return Err(at.refused(format!(
+                    "`{}` has no place in upstream `{}`, which begins at {}: close it with \"}}\"",
+                    cut(word),
+                    cut(&upstream.name),
+                    upstream.at
+                )));
+            }
             (Block::Other, _) => Block::Other,
             (_, "events" | "types" | "map" | "geo" | "split_clients" | "match" | "charset_map") => Block::Other,
             _ => {
-                self.notes.not_understood(at, word);
+                let known = ["http", "stream", "upstream", "server", "location", "events", "types", "map", "geo"];
+                self.notes.not_known(at, word, known);
                 Block::Other
             }
         };
-        self.contexts.push(Context::new(block));
+        self.contexts.push(Context::new(block, &words.join(" "), at));
         Ok(())
     }
 
@@ -295,6 +313,9 @@ impl Reader {
     fn directive(&mut self, words: &[String], at: &FileLine) -> Result<(), ImportError> {
         let (word, rest) = (words[0].as_str(), &words[1..]);
         let first = rest.first().map_or("", String::as_str);
+        if self.block() != Block::Other {
+            arguments::check(words, self.block() == Block::Upstream, at)?;
+        }
         match self.block() {
             Block::Other => return Ok(()),
             Block::Upstream => {
@@ -343,7 +364,10 @@ impl Reader {
                 }
             }
             _ if PASSED_OVER.iter().any(|start| word.starts_with(start)) => self.notes.pass_over(at, word),
-            _ => self.notes.not_understood(at, word),
+            _ => {
+                let known = ["include", "upstream", "server", "location", "proxy_pass", "proxy_read_timeout"];
+                self.notes.not_known(at, word, known.into_iter().chain(PASSED_OVER).chain(ENDING));
+            }
         }
         Ok(())
     }
@@ -415,6 +439,6 @@ fn pool(upstream: Upstream, uses: &BTreeMap<String, Vec<Use>>, workers: Option<u
         timeout: Some(timeout),
         workers: if has_zone { Some(1) } else { workers },
         notes,
-        inherited: Arc::default(),
+        inherited: Vec::new(),
     })
 }

@@ -6,6 +6,7 @@ use crate::note::{FileLine, ImportError, Notes, Reading, cut};
 use crate::pool::{HashKey, PoolServer, Rule, Standing};
 
 use super::amount::time;
+use super::arguments;
 
 /// What was read of a block.
 pub(super) struct Upstream {
@@ -78,7 +79,7 @@ impl Upstream {
             }
             "keepalive" | "keepalive_requests" | "keepalive_time" | "keepalive_timeout" | "ntlm" | "resolver"
             | "resolver_timeout" | "state" => self.notes.pass_over(at, word),
-            _ => self.notes.not_understood(at, word),
+            _ => self.notes.not_known(at, word, arguments::OF_UPSTREAM.map(|(name, ..)| name)),
         }
         Ok(())
     }

@@ -80,7 +80,8 @@ fn limits_weights_and_workers_are_those_of_the_product() {
             "Others: `pictures` (",
         ],
     );
-    assert!(!text.contains("servers = [3, 4]"), "weights are of three");
+    let more = "targets = [\n  { servers = 3, weights = [100, 50, 50] },\n  { servers = 4, weights = [100, 50, 50, 50] },\n]\n";
+    has(&text, &[more]);
     let text = of_file(Product::Haproxy, "shop.cfg", "pictures");
     has(&text, &["policy = \"haproxy(2.6, uri)\"", "size = \"documents(n = 1000"]);
 
@@ -158,6 +159,8 @@ fn what_cannot_become_an_experiment_is_refused() {
             .contains("h.cfg:1: no server of backend `app`")
     );
     assert!(refused("frontend app\n", None, None).contains("no backend of this configuration of HAProxy has servers"));
+    let empty = refused("global\n maxconn 5\nbackend app\n balance leastconn\n", None, None);
+    assert!(empty.contains("has servers (h.cfg:3: backend `app` has no servers)"), "{empty}");
     let two = "backend app\n server a 10.0.0.1:80\nbackend other\n server a 10.0.0.1:80\n server b 10.0.0.1:81\n";
     assert!(refused(two, None, Some("ap")).contains("unknown backend `ap`; did you mean `app`?"));
     let old = refused("backend app\n balance leastconn\n server a 10.0.0.1:80\n", Some(Version::new(1, 8)), None);
@@ -173,6 +176,26 @@ fn what_cannot_become_an_experiment_is_refused() {
             "demand = \"constant(2 ms)\"\n",
             "cores = 4   # --cores\n",
         ],
+    );
+    // 250 /s of 2 ms keep half a core busy; the two servers have eight.
+    let configuration = read(two);
+    let of = |rate_per_s: f64, cores: u32| {
+        let assumptions = Assumptions { rate_per_s: Some(rate_per_s), cores: Some(cores), ..assumptions.clone() };
+        let import = Import {
+            product: Product::Haproxy,
+            is_said: true,
+            version: None,
+            configuration: &configuration,
+            command: "",
+            assumptions: &assumptions,
+        };
+        import.too_much(import.pool(None).unwrap())
+    };
+    assert_eq!(of(3999.0, 4), None);
+    let said = of(4000.0, 4).unwrap();
+    assert!(said.starts_with("--rate x --service keep 8 cores busy all the time, and the 2 servers of backend `other` have 8 (4 cores each)"), "{said}");
+    assert!(
+        of(1000.0, 1).unwrap().contains("have 2 (1 core each): a lower --rate, a shorter --service or more --cores")
     );
     let two = [("a".into(), String::new()), ("b".into(), String::new())];
     let refused = sojourn_products::read(Product::Nginx, &two, Version::new(1, 22), &|_| None);

@@ -28,7 +28,7 @@ fn pool<'a>(configuration: &'a Configuration, name: &str) -> &'a Pool {
 
 /// The notes of a pool, inherited ones first, with their lines.
 fn notes(pool: &Pool, reading: Reading) -> Vec<String> {
-    let all = pool.inherited.kept.iter().chain(&pool.notes.kept);
+    let all = pool.inherited.iter().flat_map(|notes| &notes.kept).chain(&pool.notes.kept);
     all.filter(|note| note.reading == reading).map(|note| format!("{}: {}", note.at, note.text)).collect()
 }
 
@@ -70,7 +70,13 @@ fn sections_inherit_from_defaults_by_name_or_by_place() {
     assert_eq!(standings, [Serves, Serves, Serves, Out, Out, Backup]);
     assert_eq!(of("sorry").at_most, Some(1000));
     let left_out = notes(pages, Reading::LeftOut).join("\n");
-    for part in ["shop.cfg:18: slowstart 30s", "cookie SHOP", "sends here what no `use_backend`", "timeout queue 5s"] {
+    for part in [
+        "shop.cfg:18: slowstart 30s",
+        "cookie SHOP",
+        "sends here what no `use_backend`",
+        "timeout queue 5s",
+        "deny_status 403",
+    ] {
         assert!(left_out.contains(part), "{part} in\n{left_out}");
     }
     assert_eq!(notes(pages, Reading::NotUnderstood), ["shop.cfg:39: \"stick-table\" is not understood"]);
@@ -85,7 +91,8 @@ fn sections_inherit_from_defaults_by_name_or_by_place() {
     let jobs = pool(&configuration, "jobs");
     assert_eq!((jobs.rule.name.as_str(), jobs.servers[0].at_most), ("random(2)", Some(4)));
     let of_process = &configuration.notes;
-    assert_eq!(of_process.kept.len(), 1, "{of_process:?}");
+    assert_eq!(of_process.kept.len(), 2, "{of_process:?}");
+    assert_eq!(of_process.kept[1].text, "listen `stats` has no servers");
     assert!(of_process.kept[0].text.starts_with("maxconn 20000"), "{of_process:?}");
     assert_eq!(of_process.passed_over["nbthread"][0].line, 4);
 }
@@ -152,7 +159,25 @@ fn mistakes_are_refused_with_their_line() {
         ("backend app\n server a\n", 2, "needs a name and an address"),
         ("backend app\n server a/b 10.0.0.1:80\n", 2, "`/` is not permitted"),
         ("backend app\n balance random(0)\n", 2, "at least 1"),
-        ("backend app\n timeout server 1 second\n", 2, ""),
+        ("backend app\n timeout server 1 second\n", 2, "unexpected `second` after `timeout server 1`"),
+        ("backend app\n timeout server 30 s\n", 2, "after `timeout server 30`: write `30s`"),
+        ("backend app\n timeout queue 3 m\n", 2, "write `3m`"),
+        ("backend app\n retries 3 x\n", 2, "unexpected `x` after `retries 3`"),
+        ("backend app\n fullconn 10 x\n", 2, "unexpected `x`"),
+        ("backend app\n http-reuse safe x\n", 2, "unexpected `x`"),
+        ("backend app\n mode http x\n", 2, "unexpected `x`"),
+        ("backend app\n disabled x\n", 2, "unexpected `x` after `disabled`"),
+        ("backend app\n option persist x\n", 2, "unexpected `x` after `option persist`"),
+        ("backend app\n dispatch 127.0.0.1:80 x\n", 2, "unexpected `x`"),
+        ("frontend f\n maxconn 3 x\n", 2, "unexpected `x`"),
+        ("frontend f\n backlog 3 x\n", 2, "unexpected `x`"),
+        ("backend b\nfrontend f\n default_backend b x\n", 3, "unexpected `x`"),
+        ("backend b\nfrontend f\n use_backend b iff TRUE\n", 3, "unexpected `iff`"),
+        ("backend b x\n", 1, "unexpected `x` after `backend b`"),
+        ("global x\n", 1, "unexpected `x` after `global`"),
+        ("global\n maxconn 100 200\n", 2, "unexpected `200`"),
+        ("global\n nbthread 2 x\n", 2, "unexpected `x`"),
+        ("global\n daemon x\n", 2, "unexpected `x`"),
         ("backend app\n timeout server 30x\n", 2, "us, ms, s, m, h or d"),
         ("backend app\n timeout server 25d\n", 2, "24.8 days"),
         ("backend app\n timeout sever 1s\n", 2, "did you mean `server`?"),
@@ -213,10 +238,78 @@ fn what_is_not_known_is_said() {
     let text = "global\n maxcon 5\ndefaults\n option nonsense\nbackend app\n balence leastconn\n server a b:80 wieght 3 check\n";
     let configuration = read(text).unwrap();
     let app = &configuration.pools[0];
-    assert_eq!(configuration.notes.kept[0].text, "\"maxcon\" is not understood");
+    assert_eq!(configuration.notes.kept[0].text, "\"maxcon\" is not understood (did you mean `maxconn`?)");
     let own = notes(app, Reading::NotUnderstood);
-    assert_eq!(own[0], "haproxy.cfg:6: \"balence\" is not understood");
+    assert_eq!(own[0], "haproxy.cfg:6: \"balence\" is not understood (did you mean `balance`?)");
     assert!(own[1].starts_with("haproxy.cfg:7: \"wieght\" is not understood (did you mean `weight`?)"), "{own:?}");
+}
+
+/// Options that stand alone in HAProxy do so here.
+#[test]
+fn options_that_stand_alone_take_no_argument() {
+    let options = "abortonclose allbackups checkcache clitcpka contstats dontlognull http-buffer-request http-no-delay \
+                   http-pretend-keepalive independent-streams log-health-checks log-separate-errors logasap nolinger persist \
+                   prefer-last-server socket-stats";
+    let folder = tempfile::tempdir().unwrap();
+    let judged = has("haproxy");
+    for option in options.split_whitespace() {
+        let text = format!("defaults\n option {option} x\n");
+        let said = read(&text).unwrap_err().to_string();
+        assert!(said.starts_with(&format!("haproxy.cfg:2: unexpected `x` after `option {option}`")), "{said}");
+        if judged {
+            let path = folder.path().join("h.cfg");
+            fs::write(&path, &text).unwrap();
+            assert!(haproxy_refuses(&path).is_some_and(|why| why.contains("unexpected argument")), "{option}");
+        }
+    }
+}
+
+/// What stands before a backend is said with it: what comes to it hangs on that.
+#[test]
+fn nothing_of_a_frontend_is_left_out_in_silence() {
+    let text = "global\n nbthred 2\nfrontend www\n bind :80\n maxconn 10000\n acl is_api path_beg /api\n http-request deny if is_api\n \
+                http-request redirect scheme https\n redirect prefix /x if is_apii\n defalt_backend app\n include /etc/x.cfg\n bakend foo\n \
+                use_backend app if is_apii { src 10.0.0.1 } or !TRUE\n use_backend ap if is_api\n default_backend web\nlisten stats\n bind :81\n \
+                stats enable\n sttas uri /\nbackend app\n default-server inter 2s fall 3\n server a web.example:80 check rise 2 ssl\n";
+    let configuration = read(text).unwrap();
+    let app = pool(&configuration, "app");
+    let all = |notes: &sojourn_products::Notes| {
+        notes.kept.iter().map(|note| format!("{}: {}", note.at.line, note.text)).collect::<Vec<_>>()
+    };
+    let inherited = app.inherited.iter().flat_map(|notes| all(notes)).collect::<Vec<_>>().join("\n");
+    let (own, of_all) = (all(&app.notes).join("\n") + &inherited, all(&configuration.notes).join("\n"));
+    for part in [
+        "5: maxconn 10000",
+        "7: \"http-request deny if is_api\"",
+        "8: \"http-request redirect scheme https\"",
+        "10: \"defalt_backend\" is not understood (did you mean `default_backend`?)",
+        "11: \"include\" is not understood",
+        "12: \"bakend\" is not understood (did you mean `backend`?)",
+        "13: \"is_apii\" is not understood (did you mean `is_api`?)",
+        "13: frontend `www` sends here a part",
+        "22: web.example: HAProxy asks the DNS",
+    ] {
+        assert!(own.contains(part), "{part} in\n{own}");
+    }
+    assert!(!own.contains("\"TRUE\"") && !own.contains("\"src\"") && !own.contains("\"is_api\" is"), "{own}");
+    for part in [
+        "2: \"nbthred\" is not understood (did you mean `nbthread`?)",
+        "14: \"ap\" is not understood (did you mean `app`?)",
+        "15: \"web\" is not understood",
+        "16: listen `stats` has no servers",
+        "19: \"sttas\" is not understood (did you mean `stats`?)",
+    ] {
+        assert!(of_all.contains(part), "{part} in\n{of_all}");
+    }
+    for (word, line) in [("bind", 4), ("acl", 6), ("check", 22), ("inter", 21), ("fall", 21), ("rise", 22), ("ssl", 22)]
+    {
+        let of = app.inherited.iter().map(|notes| &**notes).chain([&app.notes]);
+        let lines: Vec<_> = of.filter_map(|notes| notes.passed_over.get(word)).flatten().collect();
+        assert!(lines.iter().any(|at| at.line == line), "{word}: {lines:?}");
+    }
+    let nowhere = read("frontend www\n maxconn 5\nbackend app\n server a 10.0.0.1:80\n").unwrap();
+    let of_all = all(&nowhere.notes).join("\n");
+    assert!(of_all.contains("1: frontend `www` leads to no backend") && of_all.contains("2: maxconn 5"), "{of_all}");
 }
 
 /// HAProxy itself has the servers that are read, by `show servers state`: names, weights, and which are out.

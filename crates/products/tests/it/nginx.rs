@@ -138,12 +138,41 @@ fn mistakes_are_refused_with_their_line() {
         ("http {\n upstream a { server 127.0.0.1:1; }\n proxy_read_timeout x;\n}", 3, "is no time"),
         ("http {\n upstream a { server \"127.0.0.1:1\"x; }\n}", 2, "after a quoted word"),
         ("worker_processes none;", 1, "or `auto`"),
+        ("worker_processes 1 2;", 1, "takes one argument"),
+        (
+            "http {\n upstream a {\n server 127.0.0.1:1;\n server {\n }\n}",
+            4,
+            "in upstream `a`, which begins at nginx.conf:2: close it",
+        ),
+        ("http {\n server {\n location / {\n }\n}", 5, "inside `http`, which begins at nginx.conf:1"),
         ("http { upstream a { server; } }", 1, "needs an address"),
         ("http {\n include /nowhere/at-all.conf;\n upstream a { include none.inc; }\n}", 3, "and it has servers"),
     ];
+    let arguments = [
+        "least_conn server 127.0.0.1:2;",
+        "ip_hash x;",
+        "keepalive 1 2;",
+        "keepalive 1; keepalive_timeout 1s 2;",
+        "keepalive 1; keepalive_requests 1 2;",
+        "keepalive 1; keepalive_time 1s 2;",
+        "random two least_conn x;",
+        "hash $uri consistent x;",
+        "zone a 64k x;",
+    ];
+    let arguments =
+        arguments.map(|directive| format!("http {{\n upstream a {{\n server 127.0.0.1:1;\n {directive}\n }}\n}}"));
+    let places = [
+        "proxy_read_timeout 1s 2;",
+        "proxy_connect_timeout 1s 2;",
+        "proxy_pass http://a b;",
+        "uwsgi_read_timeout 1s x;",
+    ];
+    let server = "http {\n upstream a { server 127.0.0.1:1; }\n server { location / {\n";
+    let places = places.map(|directive| format!("{server} {directive}\n }} }}\n}}"));
+    let of_arguments = arguments.iter().chain(&places).map(|text| (text.as_str(), 4, "probably a \";\" is missing"));
     let judged = has("nginx");
     let folder = tempfile::tempdir().unwrap();
-    for (text, line, part) in cases {
+    for (text, line, part) in cases.into_iter().chain(of_arguments) {
         let said = read(text).unwrap_err().to_string();
         assert!(said.starts_with(&format!("nginx.conf:{line}: ")) && said.contains(part), "{text}: {said}");
         if judged {
@@ -152,6 +181,29 @@ fn mistakes_are_refused_with_their_line() {
             assert!(nginx_refuses(&path).is_some(), "nginx takes {text}");
         }
     }
+}
+
+/// What nginx does not know is said, with what was probably meant; a file that is not there may have had servers.
+#[test]
+fn what_is_not_known_is_said() {
+    let text = "http {\n include more.conf;\n upstrem b {\n server 127.0.0.1:2;\n }\n upstream a {\n least_con;\n server 127.0.0.1:1;\n }\n \
+                server { location / { proxi_pass http://a; } }\n}";
+    let configuration = read(text).unwrap();
+    let unknown = |notes: &sojourn_products::Notes| {
+        let of = notes.kept.iter().filter(|note| note.reading == Reading::NotUnderstood);
+        of.map(|note| format!("{}: {}", note.at.line, note.text)).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        unknown(&configuration.pools[0].notes),
+        ["7: \"least_con\" is not understood (did you mean `least_conn`?)"]
+    );
+    let of_all = unknown(&configuration.notes);
+    assert!(
+        of_all[0].starts_with("2: include more.conf: there is no such file") && of_all[0].ends_with("refuse to start")
+    );
+    assert_eq!(of_all[1], "3: \"upstrem\" is not understood (did you mean `upstream`?)");
+    assert_eq!(of_all[2], "10: \"proxi_pass\" is not understood (did you mean `proxy_pass`?)");
+    assert_eq!((configuration.notes.unknown(), configuration.pools[0].notes.unknown()), (3, 1));
 }
 
 /// Files that include one another without end, too many of them, and those that are devices or folders.
