@@ -57,7 +57,7 @@ fn the_power_of_two_is_three_policies() {
 fn every_rule_runs() {
     for bundle in sojourn_dispatch::policies::PRODUCTS.iter().flat_map(|product| product.bundles) {
         let needs_addresses = ["haproxy(2.6, source)", "nginx(ip_hash)"].contains(&bundle.text);
-        let mut scenario = cluster("exponential(rate = 2 /s)", bundle.text, 4, FCFS);
+        let mut scenario = cluster("exponential(rate = 0.8 /s)", bundle.text, 4, FCFS);
         scenario.tier().weights = vec![1.0, 2.0, 3.0, 1.0];
         let control = crate::support::control(200_000);
         let ran = crate::support::simulate(&scenario, &control);
