@@ -30,6 +30,7 @@ use sojourn_products::Decider;
 use sojourn_sim::{Load, Precision};
 use sojourn_stats::config::wrong_and_right;
 use sojourn_stats::{Dimension, Law, Span, quantity};
+use sojourn_traffic::log::PathClasses;
 use sojourn_traffic::{Demand, Workload};
 use toml::Spanned;
 
@@ -42,6 +43,9 @@ pub use program::Program;
 use system::RawSystem;
 use workload::RawWorkload;
 pub(crate) use workload::Sites;
+
+/// Paths that may have a demand of their own: a class is a byte.
+const CLASSES_MOST: usize = 255;
 
 /// An experiment without its variations: one workload, one system, and how to run it.
 #[derive(Clone, Debug)]
@@ -427,6 +431,16 @@ impl Reader<'_> {
         let mut workload = self.workload(workload, seed)?;
         if let Some(program) = &program {
             self.with_files(&mut workload, program)?;
+        }
+        if let Workload::Replay(replay) = &mut workload {
+            // Only a log has paths that a class can be the beginning of.
+            let named = system.hosts[0].server.demand.iter().map(|(class, _)| class.as_str());
+            let beginnings: Vec<&str> = named.filter(|class| class.starts_with('/')).collect();
+            if beginnings.len() > CLASSES_MOST {
+                let message = format!("{} paths have a demand of their own: at most {CLASSES_MOST}", beginnings.len());
+                return Err(self.at_key("demand", &message));
+            }
+            replay.classes = (!beginnings.is_empty()).then(|| PathClasses::new(&beginnings, &replay.log));
         }
         let has_network = raw.network.is_written() || raw.paths.is_some();
         let deciders = self.deciders(raw.tier.iter().map(|tier| tier.get_ref().product()), &system)?;

@@ -1,7 +1,8 @@
-//! `sojourn calibrate URL`, and of a proxy (`--proxy`), a path (`--path`) or this machine (`--hardware`).
+//! `sojourn calibrate URL`, and of a proxy (`--proxy`), a path (`--path`), this machine (`--hardware`), or from a log (`--log`).
 
 mod curve;
 mod hardware;
+mod log;
 mod path;
 mod proxy;
 
@@ -27,11 +28,12 @@ use crate::{interrupt, table};
 /// the path the work is measured against the reply's size or a number; the helpers can be found only so. A proxy is measured
 /// against its hit ratio with --proxy, a path's delay with --path. With --curve a server is
 /// measured from outside alone: its delay and the share of requests denied, against the users attached. With --hardware it is
-/// this machine that is measured, into a hardware file for the nodes of a cluster.
+/// this machine that is measured, into a hardware file for the nodes of a cluster. With --log nothing is measured: the model is fitted to what an
+/// access log says of it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// http://HOST:PORT/PATH, e.g. 'http://127.0.0.1:8080/work.php?iter={x}'
-    #[arg(required_unless_present_any = ["proxy", "path", "hardware"])]
+    #[arg(required_unless_present_any = ["proxy", "path", "hardware", "log"])]
     url: Option<String>,
     /// What {x} or {size} stands for, e.g. 10000,40000,400000; the largest several times the work of the smallest
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -88,9 +90,14 @@ pub(crate) struct Arguments {
     curve: curve::Arguments,
     #[command(flatten, next_help_heading = "Hardware")]
     hardware: hardware::Arguments,
+    #[command(flatten, next_help_heading = "Log")]
+    log: log::Arguments,
 }
 
 pub(crate) fn calibrate(arguments: &Arguments) -> Result<Exit, Failure> {
+    if !arguments.log.log.is_empty() {
+        return log::calibrate(&arguments.log.log, arguments);
+    }
     let cancel = interrupt::flag();
     let _awake = awake(&arguments.awake)?;
     if let Some(url) = &arguments.proxied.proxy {

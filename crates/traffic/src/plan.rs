@@ -16,7 +16,7 @@ use sojourn_stats::{Law, Span, Stream, Time};
 pub use self::generate::generate;
 use crate::arrivals::clock::Clock;
 use crate::error::WorkloadError;
-use crate::recorded::log::Log;
+use crate::recorded::log::{Log, PathClasses};
 use crate::recorded::trace::Trace;
 use crate::request::{Demand, Patience, Request, STATIC};
 use crate::sizes::{Choice, Sizer, Sizes};
@@ -266,6 +266,7 @@ fn faster(happened: Span, speed: f64) -> Time {
 /// A log's source; the demand is left to the plan.
 struct Playback {
     log: Arc<Log>,
+    classes: Option<PathClasses>,
     speed: f64,
     spread: Stream,
     /// How exactly the log says when a request came.
@@ -279,9 +280,10 @@ struct Playback {
 
 impl Playback {
     fn new(replay: &Replay, seed: u64) -> Playback {
-        let (log, spread) = (replay.log.clone(), Stream::new(seed, "source", "arrivals"));
+        let Replay { log, classes, speed, .. } = replay.clone();
+        let (spread, instants_ns) = (Stream::new(seed, "source", "arrivals"), BinaryHeap::new());
         let step_ns = (log.resolution_s() * 1e9).round() as u64;
-        Playback { log, speed: replay.speed, step_ns, spread, next: 0, drawn: 0, instants_ns: BinaryHeap::new() }
+        Playback { log, classes, speed, step_ns, spread, next: 0, drawn: 0, instants_ns }
     }
 
     fn next(&mut self) -> Option<Planned> {
@@ -303,7 +305,8 @@ impl Playback {
         let happened = Span(instant_ns);
         let at = faster(happened, self.speed);
         let (client, object, size) = (entry.client, entry.object, entry.bytes);
-        let request = Request { client, class: STATIC, object, size, demand: Span::ZERO, patience: Span::FOREVER };
+        let class = self.classes.as_ref().map_or(STATIC, |classes| classes.of(object));
+        let request = Request { client, class, object, size, demand: Span::ZERO, patience: Span::FOREVER };
         Some(Planned { at, request })
     }
 

@@ -7,7 +7,7 @@ use sojourn_stats::{Law, Span};
 
 use crate::arrivals::Arrivals;
 use crate::error::WorkloadError;
-use crate::recorded::log::Log;
+use crate::recorded::log::{Log, LogFormat, PathClasses};
 use crate::recorded::trace::Trace;
 use crate::sessions::Sessions;
 use crate::site::CLASSES;
@@ -63,6 +63,8 @@ pub struct Replay {
     pub path: PathBuf,
     /// How many times faster than it happened.
     pub speed: f64,
+    /// Requests that ask for the same kind of work, where the server's model tells them apart.
+    pub classes: Option<PathClasses>,
 }
 
 /// A trace to replay.
@@ -112,6 +114,9 @@ impl Workload {
         match (self, self.sizes().and_then(Sizes::classes)) {
             (_, Some(classes)) => classes.names().iter().map(String::as_str).collect(),
             (Workload::Sessions(_), None) => CLASSES.to_vec(),
+            (Workload::Replay(Replay { classes: Some(classes), .. }), None) => {
+                classes.names().iter().map(String::as_str).collect()
+            }
             (_, None) => vec![CLASSES[0]],
         }
     }
@@ -121,6 +126,7 @@ impl Workload {
         match (self, self.sizes().and_then(Sizes::classes)) {
             (_, Some(classes)) => Some(classes.shares().to_vec()),
             (Workload::Sessions(_), None) => None,
+            (Workload::Replay(Replay { classes: Some(classes), log, .. }), None) => Some(classes.shares(log)),
             (_, None) => Some(vec![1.0]),
         }
     }
@@ -207,7 +213,26 @@ impl Replay {
     /// # Errors
     /// As [`Log::read`].
     pub fn read(path: &Path) -> Result<Replay, WorkloadError> {
-        Ok(Replay { log: Arc::new(Log::read(path)?), path: path.into(), speed: 1.0 })
+        Replay::read_all(&[path], None)
+    }
+
+    /// The same of several logs, each in `format` or in the one that its first lines tell, put together in the order of time.
+    ///
+    /// # Errors
+    /// As [`Log::read`].
+    ///
+    /// # Panics
+    /// Without a path.
+    pub fn read_all(paths: &[impl AsRef<Path>], format: Option<&LogFormat>) -> Result<Replay, WorkloadError> {
+        let first = paths.first().expect("there is a log to replay").as_ref();
+        let log = match paths {
+            [_] => Log::read_as(first, format)?,
+            _ => {
+                let logs: Result<Vec<Log>, _> = paths.iter().map(|path| Log::read_as(path.as_ref(), format)).collect();
+                Log::joined(logs?)
+            }
+        };
+        Ok(Replay { log: Arc::new(log), path: first.into(), speed: 1.0, classes: None })
     }
 
     /// The same log at the speed at which it lasts `span`.

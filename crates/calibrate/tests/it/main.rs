@@ -4,6 +4,7 @@ mod curve;
 mod emulated;
 mod hardware;
 mod keep_alive;
+mod log;
 mod path;
 mod proxy;
 mod refusals;

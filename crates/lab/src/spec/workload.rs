@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
 use sojourn_model::Server;
 use sojourn_stats::{Dimension, Law, Span, quantity};
+use sojourn_traffic::log::LogFormat;
 use sojourn_traffic::{Arrivals, Classes, Closed, OfferedLoad, Open, Profile, Replay, Sizes, Traced, Workload};
 use toml::Spanned;
 
@@ -33,7 +34,8 @@ pub(super) struct RawWorkload {
     pub(super) patience: Option<Text>,
     pub(super) users: Option<Spanned<u32>>,
     pub(super) think: Option<Text>,
-    pub(super) log: Option<Text>,
+    pub(super) log: Option<Spanned<RawLogs>>,
+    pub(super) format: Option<Text>,
     pub(super) speed: Option<Spanned<f64>>,
     pub(super) duration: Option<Text>,
     pub(super) profile: Option<Text>,
@@ -56,6 +58,31 @@ pub(super) struct RawWorkload {
 pub(super) enum RawClients {
     Number(u32),
     Groups(Vec<RawGroup>),
+}
+
+/// The file of a log, or its files.
+pub(super) struct RawLogs(Vec<String>);
+
+impl<'de> Deserialize<'de> for RawLogs {
+    /// By hand, for a message of its own.
+    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<RawLogs, D::Error> {
+        struct Files;
+        impl<'de> Visitor<'de> for Files {
+            type Value = RawLogs;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "an access log such as \"access.log\", or a list of files such as [\"web1.log\", \"web2.log\"]",
+                )
+            }
+            fn visit_str<E: de::Error>(self, file: &str) -> Result<RawLogs, E> {
+                Ok(RawLogs(vec![file.into()]))
+            }
+            fn visit_seq<A: de::SeqAccess<'de>>(self, list: A) -> Result<RawLogs, A::Error> {
+                Vec::deserialize(de::value::SeqAccessDeserializer::new(list)).map(RawLogs)
+            }
+        }
+        deserializer.deserialize_any(Files)
+    }
 }
 
 /// Clients of one region; of WebStone, processes. Several of them may share a machine.
@@ -205,7 +232,7 @@ impl Reader<'_> {
                 (&["users", "clients", "resolves", "think", "classes", "secure", "size", "patience", "http"], users)
             }
             "webstone" => (&["users", "clients", "resolves", "size", "patience", "http"], users),
-            "log" => (&["log", "speed", "duration"], &["log"]),
+            "log" => (&["log", "format", "speed", "duration"], &["log"]),
             "trace" => (&["file", "speed", "repeat", "size", "clients", "resolves", "patience", "http"], &["file"]),
             "sessions" => (sessions::KEYS, &["users"]),
             "session-file" => (sessions::WRITTEN_KEYS, &["arrivals"]),
@@ -214,7 +241,7 @@ impl Reader<'_> {
                 return Err(self.at(&raw.kind, "kind", &message));
             }
         };
-        let given: [(&str, Option<std::ops::Range<usize>>); 27] = [
+        let given: [(&str, Option<std::ops::Range<usize>>); 28] = [
             ("arrivals", raw.arrivals.as_ref().map(Spanned::span)),
             ("rate", raw.rate.as_ref().map(Spanned::span)),
             ("utilization", raw.utilization.as_ref().map(Spanned::span)),
@@ -226,6 +253,7 @@ impl Reader<'_> {
             ("users", raw.users.as_ref().map(Spanned::span)),
             ("think", raw.think.as_ref().map(Spanned::span)),
             ("log", raw.log.as_ref().map(Spanned::span)),
+            ("format", raw.format.as_ref().map(Spanned::span)),
             ("speed", raw.speed.as_ref().map(Spanned::span)),
             ("duration", raw.duration.as_ref().map(Spanned::span)),
             ("profile", raw.profile.as_ref().map(Spanned::span)),
@@ -343,11 +371,18 @@ impl Reader<'_> {
     }
 
     fn replay(&self, raw: &RawWorkload) -> Result<Replay, SpecError> {
-        let text = raw.log.as_ref().expect("checked above");
-        if text.get_ref().is_empty() {
-            return Err(self.at(text, "log", "name an access log, e.g. `--set workload.log=access.log`"));
+        let logs = raw.log.as_ref().expect("checked above");
+        let RawLogs(files) = logs.get_ref();
+        if files.is_empty() || files.iter().any(String::is_empty) {
+            return Err(self.at(logs, "log", "name an access log, e.g. `--set workload.log=access.log`"));
         }
-        let replay = Replay::read(&self.path(text.get_ref())).map_err(|e| self.at(text, "log", &e.to_string()))?;
+        let format = raw
+            .format
+            .as_ref()
+            .map(|text| LogFormat::parse(text.get_ref()).map_err(|e| self.at(text, "format", &e.to_string())));
+        let files: Vec<_> = files.iter().map(|file| self.path(file)).collect();
+        let replay = Replay::read_all(&files, format.transpose()?.as_ref());
+        let replay = replay.map_err(|e| self.at(logs, "log", &e.to_string()))?;
         match (&raw.speed, &raw.duration) {
             (Some(_), Some(duration)) => Err(self.at(duration, "duration", "give either a speed or a duration")),
             (Some(speed), None) if *speed.get_ref() > 0.0 && speed.get_ref().is_finite() => {

@@ -211,3 +211,55 @@ fn response_time_mean(discipline: &str) -> Option<f64> {
     let answers = experiment.ask([Engine::Theory], &Progress::none()).unwrap();
     answers.iter().next()?.metric(Metric::RESPONSE_TIME_MEAN).ok().map(Bounds::value)
 }
+
+/// A format string says what no first line tells; several files are one log in the order of time.
+#[test]
+fn a_log_has_a_format_and_several_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, lines: &str| {
+        std::fs::write(folder.path().join(name), lines).unwrap();
+        folder.path().join(name).display().to_string()
+    };
+    let one = write("one.log", "1700000000.000001 a 20 /x 200\n1700000002.5 b 30 /y 200\n");
+    let two = write("two.log", "1700000001.5 a 40 /x 200\n");
+    let format = "format = '$begin $client $response_ms $path $status'";
+    let text = format!("kind = \"log\"\nlog = [\"{one}\", \"{two}\"]\n{format}");
+    let message = with(&text).unwrap_err();
+    assert!(message.contains("x.toml:") && message.contains("format: ") && message.contains("method"), "{message}");
+    let format = "format = '$begin $client $response_ms $method $path $status'";
+    let (one, two) = (write("one.log", "1700000000.000001 a 20 GET /x 200\n1700000002.5 b 30 GET /y 200\n"), {
+        write("two.log", "1700000001.5 a 40 GET /x 200\n")
+    });
+    let text = format!("kind = \"log\"\nlog = [\"{one}\", \"{two}\"]\n{format}");
+    let Workload::Replay(replay) = workload(&text) else { panic!("a log") };
+    let response: Vec<_> = replay.log.entries().iter().map(|entry| entry.response_s()).collect();
+    assert_eq!(response, [Some(0.02), Some(0.04), Some(0.03)]);
+    let message = with(&text.replace("[\"", "[\"\", \"")).unwrap_err();
+    assert!(message.contains("log: name an access log"), "{message}");
+    let message = with("kind = \"log\"\nlog = 3").unwrap_err();
+    assert!(message.contains("an access log such as") && message.contains("x.toml:5"), "{message}");
+}
+
+/// Classes of a server's model that begin with a slash are those of the paths.
+#[test]
+fn requests_of_a_log_have_the_demand_of_their_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.log");
+    let line = |path: &str| format!("10.0.0.1 - - [01/Aug/2024:00:00:01 +0000] \"GET {path} HTTP/1.1\" 200 100\n");
+    let paths = ["/search?q=1", "/search/deep/er", "/searches", "/"];
+    std::fs::write(&path, paths.map(line).concat()).unwrap();
+    let log = format!("kind = \"log\"\nlog = \"{}\"", path.display());
+    let text = format!(
+        "name = \"x\"\n[workload]\n{log}\n[[system.tier]]\nface = \"none\"\ntargets = {{ servers = 1 }}\n\
+         [system.server]\ndiscipline = \"ps\"\ndemand = {{ \"/search\" = \"20 ms\", \"/search/deep\" = \"50 ms\", other = \"2 ms\" }}\n"
+    );
+    let read = Experiment::new(Path::new("x.toml"), text, &[]).and_then(|source| source.variants()).unwrap();
+    let asked = read[0].experiment.system().unwrap();
+    assert_eq!(asked.workload.classes(), ["other", "/search", "/search/deep"]);
+    let Workload::Replay(replay) = &asked.workload else { panic!("a log") };
+    let classes = replay.classes.as_ref().unwrap();
+    let of: Vec<u8> = replay.log.entries().iter().map(|entry| classes.of(entry.object)).collect();
+    assert_eq!(of, [1, 2, 0, 0]);
+    // 20 + 50 + 2 + 2 ms over four requests.
+    assert!((asked.demand_moments().0 - 0.0185).abs() < 1e-12);
+}

@@ -1,7 +1,7 @@
 //! Access logs: of the formats that common servers write, plain or packed by gzip or zstd.
 //!
 //! A log is kept as numbers: hosts become clients 0, 1, ..., paths become objects 0, 1, ... and servers likewise, in the order of
-//! their first appearance, so that a million requests take 56 MB and what their names take. Referrer and agent are not kept.
+//! their first appearance, so that a million requests take 64 MB and what their names take. Referrer and agent are not kept.
 //! A time is that of the request's arrival, as exactly as the log has it ([`Log::resolution_s`]); [`Plan`](crate::Plan) spreads
 //! requests inside that step. Of a format that has the time of the end ([`Stamped`]) the arrival is that less the response time.
 
@@ -12,6 +12,7 @@ mod fault;
 mod format;
 mod line;
 mod method;
+mod paths;
 mod read;
 mod record;
 
@@ -28,6 +29,7 @@ pub use self::fault::Fault;
 pub use self::format::{LogFormat, LogFormatError, Stamped};
 pub use self::line::{Line, parse};
 pub use self::method::Method;
+pub use self::paths::PathClasses;
 pub use self::read::TOLERATED_STEP_S;
 
 /// A log with fewer whole seconds is taken as it is.
@@ -47,6 +49,8 @@ pub struct Log {
     zone_s: Option<i32>,
     resolution_us: i64,
     response_step_us: u32,
+    /// The step to which durations were cut (us); 0 where they are not known to be cut.
+    cut_us: u32,
     formats: Vec<String>,
     lines: u64,
     bad: [u64; Fault::ALL.len()],
@@ -124,6 +128,12 @@ impl Log {
     /// How exactly it says how long they took (s).
     pub fn response_step_s(&self) -> f64 {
         f64::from(self.response_step_us.max(1)) / 1e6
+    }
+
+    /// How much longer durations are in the mean than the log has them (s): half of a step where what wrote it cuts them to
+    /// the step, else 0.
+    pub fn cut_off_s(&self) -> f64 {
+        f64::from(self.cut_us) / 2e6
     }
 
     /// One in how many requests was logged.
@@ -337,6 +347,7 @@ impl Log {
     fn add(&mut self, log: Log) {
         self.resolution_us = self.resolution_us.max(log.resolution_us);
         self.response_step_us = self.response_step_us.max(log.response_step_us);
+        self.cut_us = self.cut_us.max(log.cut_us);
         let new = |known: &[String], one: &String| !known.contains(one);
         let formats: Vec<_> = log.formats.into_iter().filter(|name| new(&self.formats, name)).collect();
         self.formats.extend(formats);

@@ -54,5 +54,5 @@ pub(crate) fn gzip(text: impl AsRef<[u8]>) -> Vec<u8> {
 }
 
 pub(crate) fn replay(text: &str, speed: f64) -> Workload {
-    Workload::Replay(Replay { log: Arc::new(read(text).unwrap()), path: "access.log".into(), speed })
+    Workload::Replay(Replay { log: Arc::new(read(text).unwrap()), path: "access.log".into(), speed, classes: None })
 }

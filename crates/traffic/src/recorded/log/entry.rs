@@ -17,6 +17,7 @@ pub struct Entry {
     pub bytes: u64,
     pub(super) response_us: u64,
     pub(super) at_server_us: u64,
+    pub(super) to_header_us: u64,
     pub(super) queue_us: u64,
     /// Who asked: an index into [`Log::hosts`](super::Log::hosts).
     pub client: u32,
@@ -43,6 +44,12 @@ impl Entry {
     /// How long it was at the server that served it (s), by the log. What this holds is the format's affair.
     pub fn at_server_s(&self) -> Option<f64> {
         seconds(self.at_server_us)
+    }
+
+    /// How long it was at the server until the head of the reply came (s), connecting included: without the transfer of the
+    /// body, which may wait for a slow client. Of HAProxy Tc + Tr, of nginx `$upstream_header_time`.
+    pub fn to_header_s(&self) -> Option<f64> {
+        seconds(self.to_header_us)
     }
 
     /// How long it waited for a server in the proxy's queues (s), by the log.

@@ -226,6 +226,13 @@ impl LogFormat {
         self.stamped
     }
 
+    /// Whether what writes it cuts durations to their step, so that they are half a step longer in the mean than written: HAProxy
+    /// (`tv_ms_elapsed`), Envoy (`duration_cast` to milliseconds) and Traefik (`Duration / time.Millisecond`).
+    pub(super) fn cuts(&self) -> bool {
+        let begins = ["haproxy", "envoy", "istio", "traefik"].iter().any(|name| self.name.starts_with(name));
+        begins || self.name.contains("%DURATION%")
+    }
+
     /// What a line says; none of a line that only says what others are.
     ///
     /// # Errors
@@ -312,6 +319,7 @@ fn common(line: &[u8]) -> Result<Record<'_>, Fault> {
         response: response_ms.map(|ms| Taken { us: u64::from(ms) * 1_000, step_us: 1_000 }),
         server: None,
         at_server_us: None,
+        to_header_us: None,
         queue_us: None,
         is_retried: false,
     })

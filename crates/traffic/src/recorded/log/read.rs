@@ -50,9 +50,17 @@ impl Log {
     /// When the file cannot be read, is empty, binary, packed by something else than gzip and zstd, cut off or damaged inside
     /// what is packed, has no good line, or steps back in time by more than [`TOLERATED_STEP_S`].
     pub fn read(path: &Path) -> Result<Log, LogError> {
+        Log::read_as(path, None)
+    }
+
+    /// The same in `format`, or in the one that its first lines tell.
+    ///
+    /// # Errors
+    /// As [`Log::read`].
+    pub fn read_as(path: &Path, format: Option<&LogFormat>) -> Result<Log, LogError> {
         let name = path.display().to_string();
         let file = input::open(path).map_err(|error| LogError::Io { name: name.clone(), fault: error.to_string() })?;
-        Log::read_from(file, &name, None)
+        Log::read_from(file, &name, format)
     }
 
     /// Reads a log from `source`, in `format` or in the one that its first lines tell; `name` is what messages call it.
@@ -212,8 +220,8 @@ impl<'a> Reading<'a> {
 
     #[inline]
     fn good(&mut self, record: Record<'_>, stamped: Stamped) -> Result<(), Stop> {
-        let Record { client, stamp, method, path, status, bytes, response, server, at_server_us, queue_us, is_retried } =
-            record;
+        let Record { client, stamp, method, path, status, bytes, response, server, .. } = record;
+        let Record { at_server_us, to_header_us, queue_us, is_retried, .. } = record;
         self.first_us = self.first_us.min(stamp.time_us);
         if stamp.time_us >= self.latest.0 {
             self.latest = (stamp.time_us, self.log.lines);
@@ -266,6 +274,7 @@ impl<'a> Reading<'a> {
             bytes,
             response_us,
             at_server_us: at_server_us.unwrap_or(UNKNOWN),
+            to_header_us: to_header_us.unwrap_or(UNKNOWN),
             queue_us: queue_us.unwrap_or(UNKNOWN),
             client: self.hosts.number(&client, &mut log.hosts),
             object: self.paths.number(&path, &mut log.paths),
@@ -335,6 +344,7 @@ impl<'a> Reading<'a> {
         self.log.entries.shrink_to_fit();
         let format = self.format.expect("good lines are of a format");
         self.log.not_read.extend(format.without_unit().map(|what| format!("{name}: {what}")));
+        self.log.cut_us = if format.cuts() { self.log.response_step_us } else { 0 };
         self.log.formats = vec![format.name().to_owned()];
         Ok(self.log)
     }

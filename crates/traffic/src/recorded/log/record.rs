@@ -24,6 +24,8 @@ pub(super) struct Record<'a> {
     pub(super) response: Option<Taken>,
     pub(super) server: Option<Cow<'a, [u8]>>,
     pub(super) at_server_us: Option<u64>,
+    /// From connecting to the head of the server's reply.
+    pub(super) to_header_us: Option<u64>,
     pub(super) queue_us: Option<u64>,
     /// Whether servers were tried that did not answer it.
     pub(super) is_retried: bool,
@@ -102,13 +104,15 @@ pub(super) enum Role {
     Part(Unit),
     Server,
     AtServer(Unit),
+    /// Of the time at the server that until the head of its reply.
+    ToHeader(Unit),
     Queue(Unit),
 }
 
 impl Role {
     /// Whether it may be a list of those that were tried, `10.0.0.1:80, 10.0.0.2:80 : 10.0.0.3:80` (nginx).
     pub(super) fn is_list(self) -> bool {
-        matches!(self, Role::Server | Role::AtServer(_) | Role::SkipList)
+        matches!(self, Role::Server | Role::AtServer(_) | Role::ToHeader(_) | Role::SkipList)
     }
 
     /// Whether blanks before it are no part of it: a number that is written in columns.
@@ -133,6 +137,7 @@ pub(super) struct Fields<'a> {
     parts: Option<Option<Taken>>,
     server: Option<Cow<'a, [u8]>>,
     at_server_us: Option<u64>,
+    to_header_us: Option<u64>,
     queue_us: Option<u64>,
     is_retried: bool,
 }
@@ -186,16 +191,21 @@ impl<'a> Fields<'a> {
                 let last = self.last(&value);
                 self.at_server_us = taken(last, unit).ok_or(Fault::Number)?.map(|taken| taken.us);
             }
+            Role::ToHeader(unit) => {
+                let last = self.last(&value);
+                self.to_header_us = taken(last, unit).ok_or(Fault::Number)?.map(|taken| taken.us);
+            }
             Role::Queue(unit) => self.queue_us = taken(&value, unit).ok_or(Fault::Number)?.map(|taken| taken.us),
         }
         Ok(())
     }
 
-    /// Takes durations that were put together elsewhere: in all, at the server, and in queues.
+    /// Takes durations that were put together elsewhere: in all, at the server, there until the head of the reply, and in queues.
     #[inline]
-    pub(super) fn durations(&mut self, response: Option<Taken>, at_server: Option<Taken>, queue: Option<Taken>) {
+    pub(super) fn durations(&mut self, [response, at_server, to_header, queue]: [Option<Taken>; 4]) {
         self.response = response;
         self.at_server_us = at_server.map(|taken| taken.us);
+        self.to_header_us = to_header.map(|taken| taken.us);
         self.queue_us = queue.map(|taken| taken.us);
     }
 
@@ -236,6 +246,7 @@ impl<'a> Fields<'a> {
             response: self.response.or(self.parts.flatten()),
             server: self.server,
             at_server_us: self.at_server_us,
+            to_header_us: self.to_header_us,
             queue_us: self.queue_us,
             is_retried: self.is_retried,
         })

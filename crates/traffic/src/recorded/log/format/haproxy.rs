@@ -4,7 +4,7 @@
 //!
 //! The stamp is the begin of the request, in the machine's zone, which is not written. Of TR/Tw/Tc/Tr/Ta the time at the server
 //! is Ta - TR - Tw, from the first try to connect to the last byte, which holds the transfer to the client too; Tw is the time in
-//! queues. A time of -1 was not reached; a total with a `+` (`option logasap`) was not over.
+//! queues. Until the head of the reply it is Tc + Tr. A time of -1 was not reached; a total with a `+` (`option logasap`) was not over.
 
 use std::borrow::Cow;
 
@@ -53,8 +53,8 @@ pub(super) fn read(line: &[u8]) -> Result<Record<'_>, Fault> {
     if !matches!(&server[slash + 1..], b"<NOSRV>" | b"<STATS>" | b"") {
         fields.take(Role::Server, Cow::Borrowed(server))?;
     }
-    let Times { response, at_server, queue } = Times::read(times).ok_or(Fault::Number)?;
-    fields.durations(response, at_server, queue);
+    let Times { response, at_server, to_header, queue } = Times::read(times).ok_or(Fault::Number)?;
+    fields.durations([response, at_server, to_header, queue]);
     fields.take(Role::Status, Cow::Borrowed(status))?;
     fields.take(Role::Bytes, Cow::Borrowed(bytes))?;
     fields.take(Role::Request, Cow::Borrowed(request(rest)?))?;
@@ -65,6 +65,7 @@ pub(super) fn read(line: &[u8]) -> Result<Record<'_>, Fault> {
 struct Times {
     response: Option<Taken>,
     at_server: Option<Taken>,
+    to_header: Option<Taken>,
     queue: Option<Taken>,
 }
 
@@ -80,7 +81,8 @@ impl Times {
         let before = request.zip(queue).map(|(request, queue)| request.us + queue.us);
         let served = response.zip(before).filter(|_| connect.is_some() && reply.is_some());
         let at_server = served.map(|(all, before)| Taken { us: all.us.saturating_sub(before), ..all });
-        Some(Times { response, at_server, queue })
+        let to_header = connect.zip(reply).map(|(connect, reply)| Taken { us: connect.us + reply.us, ..reply });
+        Some(Times { response, at_server, to_header, queue })
     }
 }
 

@@ -232,6 +232,7 @@ fn with_its_unit(role: Role, value: Cow<'_, [u8]>) -> (Role, Cow<'_, [u8]>) {
     let of: fn(Unit) -> Role = match role {
         Role::Response(_) => Role::Response,
         Role::AtServer(_) => Role::AtServer,
+        Role::ToHeader(_) => Role::ToHeader,
         Role::Queue(_) => Role::Queue,
         _ => return (role, value),
     };
@@ -294,7 +295,7 @@ const ENVOY: [(&str, Role); 11] = [
 ];
 
 /// Names that tell what a field is whoever writes it; of those with the same role the first that is there.
-const NAMES: [(&[&str], Role); 21] = [
+const NAMES: [(&[&str], Role); 22] = [
     (&["msec", "time_iso8601", "time_local", "@timestamp", "timestamp", "time", "ts", "datetime"], Role::Instant),
     (&["remote_addr", "client_ip", "clientip", "remote_ip", "client", "ip"], Role::Client),
     (&["request"], Role::Request),
@@ -311,6 +312,7 @@ const NAMES: [(&[&str], Role); 21] = [
     (&["duration_ns", "latency_ns", "response_time_ns", "elapsed_ns"], Role::Response(Unit::Nanoseconds)),
     (&["upstream_addr", "upstream_host", "upstream", "backend"], Role::Server),
     (&["upstream_response_time", "upstream_time_s"], Role::AtServer(Unit::Seconds)),
+    (&["upstream_header_time"], Role::ToHeader(Unit::Seconds)),
     (&["upstream_time_ms", "upstream_response_time_ms", "backend_time_ms"], Role::AtServer(Unit::Milliseconds)),
     (&["upstream_time_us", "upstream_response_time_us"], Role::AtServer(Unit::Microseconds)),
     (&["upstream_time_ns", "upstream_response_time_ns"], Role::AtServer(Unit::Nanoseconds)),

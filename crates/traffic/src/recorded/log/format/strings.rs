@@ -85,6 +85,7 @@ fn variable(name: &str) -> Role {
         "request_time" => Role::Response(Unit::Seconds),
         "upstream_addr" | "server" => Role::Server,
         "upstream_response_time" => Role::AtServer(Unit::Seconds),
+        "upstream_header_time" => Role::ToHeader(Unit::Seconds),
         _ => {
             let unit = name.rsplit_once('_').and_then(|(what, unit)| Some((what, Unit::named(unit)?)));
             match unit {

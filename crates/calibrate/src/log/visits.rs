@@ -1,0 +1,158 @@
+//! The requests of a log at their servers: when each came there and how long it stayed.
+
+use sojourn_traffic::log::{Entry, Log};
+
+use crate::model::time_text;
+use crate::settings::CalibrateError;
+
+/// Fewest requests of a half.
+const LEAST: usize = 500;
+/// A time at a server is known to so many steps of the log in the median, or nothing can be told from it.
+const STEPS_LEAST: f64 = 3.0;
+/// Requests of a server without a time, as a share, from which on its load is not known well enough to be fitted.
+const MISSING_MOST: f64 = 0.02;
+
+/// A request at its server.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Visit {
+    /// When it came there (s since the first request of the log).
+    pub(super) begin_s: f64,
+    /// How long it stayed (s).
+    pub(super) taken_s: f64,
+    pub(super) bytes: u64,
+    pub(super) object: u32,
+}
+
+impl Visit {
+    pub(super) fn end_s(&self) -> f64 {
+        self.begin_s + self.taken_s
+    }
+}
+
+pub(super) struct Visits {
+    /// In the order of their begins, by server.
+    pub(super) by_server: Vec<Vec<Visit>>,
+    /// How exactly instants and durations were logged (s).
+    pub(super) steps_s: (f64, f64),
+    pub(super) times_are: &'static str,
+    pub(super) notes: Vec<String>,
+}
+
+/// Both halves of the requests, by time.
+pub(super) struct Halves {
+    /// Those of the first half, by server.
+    pub(super) first: Vec<Vec<Visit>>,
+    /// When the second half begins (s).
+    pub(super) split_s: f64,
+    pub(super) first_span_s: f64,
+    pub(super) second_count: usize,
+}
+
+/// The requests of `log` at its servers.
+pub(super) fn visits(log: &Log) -> Result<Visits, CalibrateError> {
+    let refused = |why: String| Err(CalibrateError::Invalid(why));
+    if log.sampled() > 1 {
+        return refused(
+            "of a sample it is not known how many requests were at a server at once: fit a whole log".into(),
+        );
+    }
+    let has = |of: fn(&Entry) -> Option<f64>| log.entries().iter().filter(|entry| of(entry).is_some()).count();
+    let counts = [has(Entry::to_header_s), has(Entry::at_server_s), has(Entry::response_s)];
+    // What only some lines have is not what the log is of.
+    let most = counts.into_iter().max().unwrap_or(0);
+    let ways: [(fn(&Entry) -> Option<f64>, &str); 3] = [
+        (
+            Entry::to_header_s,
+            "the time at the server until the head of its reply, which a slow client does not lengthen",
+        ),
+        (Entry::at_server_s, "the time at the server"),
+        (Entry::response_s, "the response time, since the log has no time at the server"),
+    ];
+    let known = counts.iter().position(|count| most > 0 && *count as f64 >= 0.9 * most as f64);
+    let Some((time_s, times_are)) = known.map(|at| ways[at]) else {
+        return refused(
+            "the log has no response times: nginx writes them with $request_time and $upstream_response_time, Apache with %D, \
+             HAProxy with `option httplog`"
+                .into(),
+        );
+    };
+    let mut notes = Vec::new();
+    let has_servers = !log.servers().is_empty();
+    if !has_servers {
+        notes.push("the log names no server: all its requests are taken as those of one".into());
+    }
+    let (mut by_server, mut elsewhere) = (vec![Vec::new(); log.servers().len().max(1)], 0);
+    let mut missing = vec![0_usize; by_server.len()];
+    let origin_us = log.entries().first().map_or(0, |entry| entry.time_us);
+    for entry in log.entries() {
+        let Some(server) = entry.server().or((!has_servers).then_some(0)) else {
+            elsewhere += 1;
+            continue;
+        };
+        let Some(taken_s) = time_s(entry).filter(|_| entry.status > 0) else {
+            missing[server as usize] += 1;
+            continue;
+        };
+        by_server[server as usize].push(Visit {
+            begin_s: (entry.time_us - origin_us) as f64 / 1e6 + entry.queue_s().unwrap_or(0.0),
+            taken_s: taken_s + log.cut_off_s(),
+            bytes: entry.bytes,
+            object: entry.object,
+        });
+    }
+    if elsewhere > 0 {
+        notes.push(format!("{elsewhere} requests reached no server, and are not fitted to"));
+    }
+    for (server, missing) in missing.iter().enumerate().filter(|(_, missing)| **missing > 0) {
+        let (all, name) =
+            (by_server[server].len() + missing, log.servers().get(server).map_or("the server", |name| name));
+        if *missing as f64 > MISSING_MOST * all as f64 {
+            return refused(format!(
+                "{missing} of {all} requests at {name} have no time or no reply, so its load is not known: more than {:.0} %",
+                100.0 * MISSING_MOST
+            ));
+        }
+        notes.push(format!("{missing} of {all} requests at {name} have no time or no reply, and are left out"));
+    }
+    by_server.iter_mut().for_each(|visits| visits.sort_by(|one, other| one.begin_s.total_cmp(&other.begin_s)));
+    let steps_s = (log.resolution_s(), log.response_step_s());
+    let mut taken: Vec<f64> = by_server.iter().flatten().map(|visit| visit.taken_s).collect();
+    if taken.len() < 2 * LEAST {
+        return refused(format!(
+            "{} requests with a time at a server: a fit and its judgement need {}",
+            taken.len(),
+            2 * LEAST
+        ));
+    }
+    let half = taken.len() / 2;
+    let median_s = *taken.select_nth_unstable_by(half, f64::total_cmp).1;
+    let step_s = steps_s.0.max(steps_s.1);
+    if median_s < STEPS_LEAST * step_s {
+        return refused(format!(
+            "requests take {} in the median and are logged in steps of {}: it is not known which of them were at a server \
+             together; log finer instants (nginx: $msec in place of $time_local) or finer durations",
+            time_text(median_s),
+            time_text(step_s)
+        ));
+    }
+    if step_s > 2e-6 {
+        let told = if log.cut_off_s() > 0.0 {
+            "durations are cut to it, so half of it was added to each"
+        } else {
+            "each demand is known to it, and intervals hold half of it"
+        };
+        notes.push(format!("the log is in steps of {}: {told}", time_text(step_s)));
+    }
+    Ok(Visits { by_server, steps_s, times_are, notes })
+}
+
+/// Halves of the requests: what came before the middle one, and the others.
+pub(super) fn halves(by_server: &[Vec<Visit>]) -> Halves {
+    let mut begins: Vec<f64> = by_server.iter().flatten().map(|visit| visit.begin_s).collect();
+    begins.sort_by(f64::total_cmp);
+    let split_s = begins[begins.len() / 2];
+    let before = |visits: &Vec<Visit>| visits[..visits.partition_point(|visit| visit.begin_s < split_s)].to_vec();
+    let first: Vec<Vec<Visit>> = by_server.iter().map(before).collect();
+    let second_count = begins.len() - first.iter().map(Vec::len).sum::<usize>();
+    Halves { first, split_s, first_span_s: (split_s - begins[0]).max(1e-9), second_count }
+}
