@@ -1,9 +1,9 @@
 //! A server model from an access log alone: nothing is sent to the server.
 //!
-//! A log that says when each request came to a server and how long it was there says everything but how the server shared
-//! itself among them. For any given sharing the demands follow exactly ([`inverse`]), and the likelihood of the log with these
-//! demands tells which sharing it was ([`choose`]). What the demand depends on, and its law, come from these demands
-//! ([`demand`]).
+//! A log that says when each request came to a server and how long it was there says everything but how the server
+//! shared itself among them. For any given sharing the demands follow exactly ([`inverse`]), and the likelihood of
+//! the log with these demands tells which sharing it was ([`choose`]). What the demand depends on, and its law,
+//! come from these demands ([`demand`]).
 //!
 //! Three decisions:
 //!
@@ -13,8 +13,9 @@
 //!   the response times are compared with the log's, over bins of load ([`judge`]).
 //! - *A model that does not explain the second half is refused*, with how far it is off.
 //!
-//! The price: what the path to the server takes counts as its work, a server that does something else besides the logged requests
-//! is fitted as a slower one, and a rule of service outside of the family is found only by its misses.
+//! The price: what the path to the server takes counts as its work, a server that does something else besides the
+//! logged requests is fitted as a slower one, and a rule of service outside of the family is found only by its
+//! misses.
 
 mod choose;
 mod demand;
@@ -111,12 +112,12 @@ pub fn calibrate_log(log: &Log, seed: u64) -> Result<LogCalibration, CalibrateEr
         })
         .collect();
     notes.extend(fitted.notes);
-    let judged = judge::judge(log, &by_server, &halves, &server, &fitted.speeds, (&fitted.keys, &fitted.mean), seed)?;
+    let judged = judge::judge(log, &by_server, &halves, &server, &fitted.speeds, (&fitted.keys, fitted.error), seed)?;
     let mut reasons = judge::reasons(&judged)?;
     if chosen.has_no_contention {
         reasons.push(format!(
-            "no more than {} requests were at a server at once, and none was seen to wait or to share: the model has {cores} cores, \
-             and whether the server has fewer or more is not known; loads above those of the log are not to be predicted with it",
+            "no more than {} requests were at a server at once, and none was seen to wait or to share: the model has \
+             {cores} cores, and whether the server has fewer or more is not known; loads above those of the log are not to be predicted with it",
             chosen.most_at_once
         ));
     }

@@ -1,13 +1,14 @@
 //! Which sharing it was: the one under which the log is most likely.
 //!
-//! Given the begins, the density of the ends is the product of the densities of the demands and of what each demand grows by when
-//! its request ends a little later, which is its share of a core then: the map from demands to ends is triangular in the order
-//! of the ends. The density of the demands is not assumed but taken from the demands themselves, a histogram over their logarithm
-//! from which each request leaves itself out. Of each sharing the likelihood is that at its own best density, and the true sharing
-//! is ahead of every other in the mean (Gibbs' inequality).
+//! Given the begins, the density of the ends is the product of the densities of the demands and of what each demand
+//! grows by when its request ends a little later, which is its share of a core then: the map from demands to ends
+//! is triangular in the order of the ends. The density of the demands is not assumed but taken from the demands
+//! themselves, a histogram over their logarithm from which each request leaves itself out. Of each sharing the
+//! likelihood is that at its own best density, and the true sharing is ahead of every other in the mean (Gibbs'
+//! inequality).
 //!
-//! One request in a hundred may be anything up to the longest, so that a few that contradict a sharing (a retry, a clock) do not
-//! decide. What is shorter than the log's step is one bin.
+//! One request in a hundred may be anything up to the longest, so that a few that contradict a sharing (a retry, a
+//! clock) do not decide. What is shorter than the log's step is one bin.
 
 use super::inverse::{self, Sharing};
 use super::visits::Visit;

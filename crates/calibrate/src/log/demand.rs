@@ -43,6 +43,8 @@ pub(super) struct Fitted {
     /// The beginnings of paths that are classes.
     pub(super) keys: Vec<String>,
     pub(super) mean: Interval,
+    /// Relative standard error of the mean.
+    pub(super) error: f64,
     pub(super) cv: f64,
     /// By server.
     pub(super) means: Vec<Interval>,
@@ -125,7 +127,9 @@ pub(super) fn fit(
     }
     let cv = (all.variance() - step_s * step_s / 6.0).max(0.0).sqrt() / all.mean();
     let whole: Vec<f64> = demands.iter().flatten().copied().collect();
-    Ok(Fitted { demand, keys, mean: mean(&whole, inexact_s), cv, means, speeds, notes })
+    let mean = mean(&whole, inexact_s);
+    let error = (mean.high - mean.value - inexact_s) / 1.96 / mean.value;
+    Ok(Fitted { demand, keys, mean, error, cv, means, speeds, notes })
 }
 
 fn mean(values: &[f64], inexact_s: f64) -> Interval {

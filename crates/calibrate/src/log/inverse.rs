@@ -1,10 +1,10 @@
 //! The demands of the requests at a server, if it shared itself in a given way.
 //!
-//! With c cores of which up to h requests are served at once, the others first come, first served, request i begins to be served
-//! when it comes, or when the h-th largest of the ends of those that came before it is past. While n are served, each is at
-//! min(1, c / n) of a core. The integral of that from its begin to its end is its demand: with h = c the time between (FCFS), with
-//! h without a limit the attained service of processor sharing. A negative demand contradicts the sharing: the request ended before
-//! it could have begun.
+//! With c cores of which up to h requests are served at once, the others first come, first served, request i begins
+//! to be served when it comes, or when the h-th largest of the ends of those that came before it is past. While n
+//! are served, each is at min(1, c / n) of a core. The integral of that from its begin to its end is its demand:
+//! with h = c the time between (FCFS), with h without a limit the attained service of processor sharing. A negative
+//! demand contradicts the sharing: the request ended before it could have begun.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,9 +1,11 @@
-//! Whether the model gives what it was not fitted to: the second half of the log, simulated as its servers were given it.
+//! Whether the model gives what it was not fitted to: the second half of the log, simulated as its servers were
+//! given it.
 //!
-//! Every server gets its own requests at their own instants, with demands drawn from the fitted law, several times, each time with
-//! another mean demand within what is known of it. So chance is known: a miss counts where what happened lies further from the
-//! prediction than three standard deviations of the runs. Load is the work that came to a server just
-//! before a request, and the same for the log and for every run, so that in each bin the same requests are compared.
+//! Every server gets its own requests at their own instants, with demands drawn from the fitted law, several times,
+//! each time with another mean demand within what is known of it. So chance is known: a miss counts where what
+//! happened lies further from the prediction than three standard deviations of the runs. Load is the work that came
+//! to a server just before a request, and the same for the log and for every run, so that in each bin the same
+//! requests are compared.
 
 use serde::Serialize;
 use sojourn_model::Server;
@@ -13,7 +15,7 @@ use sojourn_traffic::log::{Log, PathClasses};
 
 use super::visits::{Halves, Visit};
 use crate::model::time_text;
-use crate::settings::{CalibrateError, Interval};
+use crate::settings::CalibrateError;
 
 /// A miss of more is a reason against the model, and one of much more is the end of it.
 const MISS_MAX: f64 = 0.15;
@@ -91,7 +93,7 @@ pub(super) fn judge(
     halves: &Halves,
     server: &Server,
     speeds: &[f64],
-    (keys, mean): (&[String], &Interval),
+    (keys, error): (&[String], f64),
     seed: u64,
 ) -> Result<Vec<LoadBin>, CalibrateError> {
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
@@ -113,11 +115,10 @@ pub(super) fn judge(
     let loads: Vec<f64> = parts.iter().flat_map(|part| part.loads(demand_mean_s, server.cores)).collect();
     let seen: Vec<f64> = parts.iter().flat_map(|part| part.judged().iter().map(|visit| visit.taken_s)).collect();
     let count = if seen.len() <= FEW { RUNS.0 } else { RUNS.1 };
-    let relative = ((mean.high - mean.value) / 1.96 / mean.value).max(1e-9);
-    let error = Law::parse(&format!("normal(mean = 1, sd = {relative})"), Dimension::Number);
-    let error = error.map_err(|e| CalibrateError::Refused(e.to_string()))?;
+    let factors = Law::parse(&format!("normal(mean = 1, sd = {})", error.max(1e-9)), Dimension::Number);
+    let factors = factors.map_err(|e| CalibrateError::Refused(e.to_string()))?;
     let simulated = |run: u64| {
-        let factor = error.sample(&mut Stream::new(seed, &format!("run {run}"), "mean demand"));
+        let factor = factors.sample(&mut Stream::new(seed, &format!("run {run}"), "mean demand"));
         let of = |(at, part): (usize, &Part<'_>)| part.simulated(server, &classes, factor, (seed, run, at));
         parts.iter().enumerate().flat_map(of).collect()
     };

@@ -215,7 +215,8 @@ fn what_was_cut_is_added() {
             let ms = words[8].parse::<u64>().unwrap() / 1000;
             let clock = format!("{:02}:{:02}:{:02}.{}", second / 3600, second / 60 % 60, second % 60, &fraction[..3]);
             format!(
-                "10.0.1.2:33317 [06/Feb/2024:{clock}] http-in app/{} 0/0/0/{ms}/{ms} 200 2750 - - ---- 1/1/1/1/0 0/0 \"GET /a HTTP/1.1\"\n",
+                "10.0.1.2:33317 [06/Feb/2024:{clock}] http-in app/{} 0/0/0/{ms}/{ms} 200 2750 - - ---- 1/1/1/1/0 0/0 \
+                 \"GET /a HTTP/1.1\"\n",
                 words[7]
             )
         })
