@@ -7,8 +7,8 @@
 //!
 //! Three decisions:
 //!
-//! - *One family of servers*: `cores` cores that serve `helpers` requests at once, the others first come, first served. First come,
-//!   first served, is that with as many helpers as cores; processor sharing that without a limit.
+//! - *One family of servers*: `cores` cores that serve `helpers` requests at once, the others first come, first served.
+//!   First come, first served, is that with as many helpers as cores; processor sharing that without a limit.
 //! - *Fitted to the first half, judged by the second*: the second half is simulated with demands drawn from the fitted law, and
 //!   the response times are compared with the log's, over bins of load ([`judge`]).
 //! - *A model that does not explain the second half is refused*, with how far it is off.
@@ -117,7 +117,8 @@ pub fn calibrate_log(log: &Log, seed: u64) -> Result<LogCalibration, CalibrateEr
     if chosen.has_no_contention {
         reasons.push(format!(
             "no more than {} requests were at a server at once, and none was seen to wait or to share: the model has \
-             {cores} cores, and whether the server has fewer or more is not known; loads above those of the log are not to be predicted with it",
+             {cores} cores, and whether the server has fewer or more is not known; loads above those of the log are not \
+             to be predicted with it",
             chosen.most_at_once
         ));
     }

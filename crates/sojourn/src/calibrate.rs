@@ -28,8 +28,8 @@ use crate::{interrupt, table};
 /// the path the work is measured against the reply's size or a number; the helpers can be found only so. A proxy is measured
 /// against its hit ratio with --proxy, a path's delay with --path. With --curve a server is
 /// measured from outside alone: its delay and the share of requests denied, against the users attached. With --hardware it is
-/// this machine that is measured, into a hardware file for the nodes of a cluster. With --log nothing is measured: the model is fitted to what an
-/// access log says of it.
+/// this machine that is measured, into a hardware file for the nodes of a cluster. With --log nothing is measured: the
+/// model is fitted to what an access log says of it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// http://HOST:PORT/PATH, e.g. 'http://127.0.0.1:8080/work.php?iter={x}'

@@ -80,7 +80,7 @@ pub(super) fn fit(
             (own, if is_other { all.mean() / own.value } else { 1.0 })
         })
         .unzip();
-    if !(all.mean() > 0.0) {
+    if all.mean().is_nan() || all.mean() <= 0.0 {
         return Err(CalibrateError::Refused("the requests took no time at the servers, by the log".into()));
     }
     let mut dither = Stream::new(1, "log", "steps");

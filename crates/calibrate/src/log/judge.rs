@@ -86,6 +86,9 @@ impl LoadBin {
     }
 }
 
+/// A range of load, or none for all requests, and who is in it.
+type Members = (Option<(f64, f64)>, Vec<bool>);
+
 /// The second half by the model and as it was: all, and by load.
 pub(super) fn judge(
     log: &Log,
@@ -124,7 +127,7 @@ pub(super) fn judge(
     };
     let runs: Vec<Vec<f64>> = (0..count as u64).map(simulated).collect();
     let bins = std::iter::once((None, vec![true; seen.len()])).chain(by_load(&loads));
-    let bin = |(load, is_in): (Option<(f64, f64)>, Vec<bool>)| {
+    let bin = |(load, is_in): Members| {
         let of = |times: &[f64]| summed(times.iter().zip(&is_in).filter(|(_, is_in)| **is_in).map(|(time, _)| *time));
         let runs: Vec<Seen> = runs.iter().map(|times| of(times)).collect();
         let moments = |of: fn(&Seen) -> f64| runs.iter().map(of).collect::<Moments>();
@@ -157,7 +160,7 @@ pub(super) fn reasons(judged: &[LoadBin]) -> Result<Vec<String>, CalibrateError>
                 continue;
             }
             // A percentile of a part of the requests is no end of a model.
-            is_refused |= !(error.abs() <= MISS_REFUSED) && (what == "mean" || bin.load.is_none());
+            is_refused |= (error.is_nan() || error.abs() > MISS_REFUSED) && (what == "mean" || bin.load.is_none());
             reasons.push(format!(
                 "{}: it predicts a {what} of {} where {} was seen ({:+.0} %)",
                 bin.name(),
@@ -241,7 +244,7 @@ fn mean_demand(server: &Server, parts: &[Part<'_>], classes: &PathClasses) -> f6
 }
 
 /// Bins with about as many requests each, and who is in them.
-fn by_load(loads: &[f64]) -> Vec<(Option<(f64, f64)>, Vec<bool>)> {
+fn by_load(loads: &[f64]) -> Vec<Members> {
     let mut sorted = loads.to_vec();
     sorted.sort_by(f64::total_cmp);
     let mut ends: Vec<f64> = (1..BINS).map(|bin| sorted[bin * sorted.len() / BINS]).collect();
@@ -253,8 +256,7 @@ fn by_load(loads: &[f64]) -> Vec<(Option<(f64, f64)>, Vec<bool>)> {
         let ends = (inside().fold(f64::INFINITY, f64::min), inside().fold(0.0, f64::max));
         (Some(ends), is_in)
     };
-    let is_large =
-        |(_, is_in): &(Option<(f64, f64)>, Vec<bool>)| is_in.iter().filter(|is_in| **is_in).count() >= BIN_LEAST;
+    let is_large = |(_, is_in): &Members| is_in.iter().filter(|is_in| **is_in).count() >= BIN_LEAST;
     bounds.windows(2).map(bin).filter(is_large).collect()
 }
 

@@ -12,6 +12,9 @@ const STEPS_LEAST: f64 = 3.0;
 /// Requests of a server without a time, as a share, from which on its load is not known well enough to be fitted.
 const MISSING_MOST: f64 = 0.02;
 
+/// One of the times that a log may have of a request (s).
+type TimeOf = fn(&Entry) -> Option<f64>;
+
 /// A request at its server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Visit {
@@ -56,11 +59,11 @@ pub(super) fn visits(log: &Log) -> Result<Visits, CalibrateError> {
             "of a sample it is not known how many requests were at a server at once: fit a whole log".into(),
         );
     }
-    let has = |of: fn(&Entry) -> Option<f64>| log.entries().iter().filter(|entry| of(entry).is_some()).count();
+    let has = |of: TimeOf| log.entries().iter().filter(|entry| of(entry).is_some()).count();
     let counts = [has(Entry::to_header_s), has(Entry::at_server_s), has(Entry::response_s)];
     // What only some lines have is not what the log is of.
     let most = counts.into_iter().max().unwrap_or(0);
-    let ways: [(fn(&Entry) -> Option<f64>, &str); 3] = [
+    let ways: [(TimeOf, &str); 3] = [
         (
             Entry::to_header_s,
             "the time at the server until the head of its reply, which a slow client does not lengthen",

@@ -251,7 +251,8 @@ fn requests_of_a_log_have_the_demand_of_their_path() {
     let log = format!("kind = \"log\"\nlog = \"{}\"", path.display());
     let text = format!(
         "name = \"x\"\n[workload]\n{log}\n[[system.tier]]\nface = \"none\"\npolicy = \"random\"\ntargets = {{ servers = 1 }}\n\
-         [system.server]\ndiscipline = \"ps\"\ndemand = {{ \"/search\" = \"20 ms\", \"/search/deep\" = \"50 ms\", other = \"2 ms\" }}\n"
+         [system.server]\ndiscipline = \"ps\"\ndemand = {{ \"/search\" = \"20 ms\", \
+         \"/search/deep\" = \"50 ms\", other = \"2 ms\" }}\n"
     );
     let read = Experiment::new(Path::new("x.toml"), text, &[]).and_then(|source| source.variants()).unwrap();
     let asked = read[0].experiment.system().unwrap();

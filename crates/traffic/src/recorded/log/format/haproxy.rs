@@ -4,7 +4,8 @@
 //!
 //! The stamp is the begin of the request, in the machine's zone, which is not written. Of TR/Tw/Tc/Tr/Ta the time at the server
 //! is Ta - TR - Tw, from the first try to connect to the last byte, which holds the transfer to the client too; Tw is the time in
-//! queues. Until the head of the reply it is Tc + Tr. A time of -1 was not reached; a total with a `+` (`option logasap`) was not over.
+//! queues. Until the head of the reply it is Tc + Tr. A time of -1 was not reached; a total with a `+` (`option
+//! logasap`) was not over.
 
 use std::borrow::Cow;
 
