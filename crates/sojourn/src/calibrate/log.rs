@@ -46,8 +46,9 @@ pub(super) fn calibrate(files: &[PathBuf], arguments: &Calibrate) -> Result<Exit
 
 /// What the model makes of the half that it was not fitted to.
 fn judged(bins: &[LoadBin]) -> [String; 2] {
-    let title = "\nThe half of the log that the model was not fitted to: mean and 90th percentile of the time at the server, as \
-                 logged and as the model has them, and by how much these are off. Chance alone moves them by the number behind the +-.";
+    let title = "\nThe half of the log that the model was not fitted to: mean and 90th percentile of the time at the server, \
+                 as logged and as the model has them, and by how much these are off. Chance alone moves them by the number \
+                 behind the +-.";
     let mut rows = table::Grid::new(&["requests", "count", "logged", "model", "off"]);
     for bin in bins {
         let two = |mean: f64, p90: f64| format!("{}, {}", table::quantity(mean, "s"), table::quantity(p90, "s"));
