@@ -443,7 +443,7 @@ impl Reader<'_> {
             replay.classes = (!beginnings.is_empty()).then(|| PathClasses::new(&beginnings, &replay.log));
         }
         let has_network = raw.network.is_written() || raw.paths.is_some();
-        let deciders = self.deciders(raw.tier.iter().map(|tier| tier.get_ref().product()), &system)?;
+        let deciders = self.deciders(raw.tier.iter().map(Spanned::get_ref), &system)?;
         Ok(SystemQuestion { workload, system, has_network, is_modelled: raw.server.is_some(), program, deciders })
     }
 

@@ -1,21 +1,13 @@
-//! A product as the decider of a run: the configuration that makes it go by a rule, over servers whose addresses are known once
-//! they run.
-//!
-//! The rule is that of a policy such as `haproxy(2.6, leastconn)`: the product, its version, and what its own files call the
-//! rule. What the configuration does beyond that is the product's default, but for one thread or worker, so that one decider
-//! decides, and for connections to the servers, which are kept. Each reply says in the header `x-sojourn-backend` which server
-//! gave it, and the access log says it of each request in the order in which they ended.
-
-use std::net::SocketAddr;
+//! A product as the decider of a run, and the rule that it goes by: that of a policy such as `haproxy(2.6, leastconn)`, which
+//! says the product, its version, and what its own files call the rule.
 
 use sojourn_dispatch::policies::PRODUCTS;
-use sojourn_part::program::{Product, Spot};
+use sojourn_part::program::Product;
 
-use crate::Version;
-use crate::written::{self, Purpose};
+use crate::{Settings, Version};
 
 /// A product, and the rule that it is to go by.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Decider {
     /// Which product.
     pub product: Product,
@@ -25,17 +17,8 @@ pub struct Decider {
     pub rule: String,
     /// What else the policy says, as keys and values.
     pub options: Vec<(String, String)>,
-}
-
-/// A server behind it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Behind {
-    /// Its name.
-    pub name: String,
-    /// Where it is.
-    pub address: SocketAddr,
-    /// Its weight, a whole number from 1 on.
-    pub weight: u32,
+    /// A person's own configuration, instead of ours.
+    pub settings: Option<Settings>,
 }
 
 impl Decider {
@@ -55,7 +38,7 @@ impl Decider {
                 None => rule = part.to_owned(),
             }
         }
-        Some(Decider { product, version, rule, options })
+        Some(Decider { product, version, rule, options, settings: None })
     }
 
     /// Why no product can be made to go by it here; none where one can.
@@ -87,7 +70,10 @@ impl Decider {
         let branch = branch.map_err(|why| format!("{name} {installed}: {why}"))?;
         let nearest = branch.clamp(first, last);
         let unknown = (nearest != branch).then(|| {
-            format!("the rules of {name} {branch} are not known: those of {first} to {last} are, of which {nearest} is the nearest")
+            format!(
+                "the rules of {name} {branch} are not known: those of {first} to {last} are, of which {nearest} is the \
+                 nearest"
+            )
         });
         match (self.version, unknown) {
             (None, unknown) => Ok(unknown),
@@ -100,19 +86,6 @@ impl Decider {
                     self.rule
                 ))
             }
-        }
-    }
-
-    /// The configuration of the product over these servers, with which it decides in a run.
-    pub fn configuration(&self, servers: &[Behind], spot: &Spot<'_>) -> String {
-        self.written(servers, spot, Purpose::Run)
-    }
-
-    pub(crate) fn written(&self, servers: &[Behind], spot: &Spot<'_>, purpose: Purpose) -> String {
-        match self.product {
-            Product::Haproxy => written::haproxy::text(self, servers, spot, purpose),
-            Product::Nginx => written::nginx::text(self, servers, spot, purpose),
-            Product::Envoy => written::envoy::text(self, servers, spot, purpose),
         }
     }
 

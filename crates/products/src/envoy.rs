@@ -47,7 +47,7 @@ const PASSED_OVER: [&str; 20] = [
 pub fn read(name: &str, text: &str) -> Result<Configuration, ImportError> {
     let file: Arc<str> = name.into();
     let at = |line: usize| FileLine::new(&file, line);
-    let root = node::parse(text).map_err(|(line, why)| at(line).refused(plainly(&why)))?;
+    let root: Node = node::parse(text).map_err(|(line, why)| at(line).refused(plainly(&why)))?;
     if !matches!(root.value, Value::Map(_)) {
         return Err(at(root.line.max(1)).refused("Envoy's configuration is a map, with `static_resources` in it"));
     }
@@ -83,6 +83,14 @@ pub fn read(name: &str, text: &str) -> Result<Configuration, ImportError> {
         }
     }
     Ok(Configuration { pools, notes })
+}
+
+/// The text as plain values.
+///
+/// # Errors
+/// The line, and what is wrong.
+pub(crate) fn parse(text: &str) -> Result<serde_json::Value, (usize, String)> {
+    node::parse(text)
 }
 
 /// What the reader of YAML says, without the line, which stands before it.

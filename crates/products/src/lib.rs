@@ -24,24 +24,31 @@
 //! # Ok::<(), sojourn_products::ImportError>(())
 //! ```
 
+mod behind;
+mod choice;
 pub mod conform;
 mod decider;
 pub mod envoy;
 mod experiment;
+mod frame;
 pub mod haproxy;
 pub mod nginx;
 mod note;
 mod policy;
 mod pool;
 mod product;
+mod settings;
 mod version;
 mod written;
 
-pub use decider::{Behind, Decider};
+pub use behind::Behind;
+pub use choice::Choice;
+pub use decider::Decider;
 pub use experiment::{Assumptions, Import};
 pub use note::{FileLine, ImportError, Note, Notes, Reading};
 pub use pool::{Configuration, HashKey, Pool, PoolServer, Rule, Standing, Timeout, WhenFull};
 pub use product::{newest_measured, product_of, read};
+pub use settings::Settings;
 pub use sojourn_part::program::Product;
 pub use version::Version;
 

@@ -10,12 +10,15 @@ mod context;
 mod include;
 mod reader;
 mod tokens;
+mod tree;
 mod upstream;
 
 use std::path::Path;
 
 use crate::note::ImportError;
 use crate::pool::Configuration;
+
+pub(crate) use tree::{Directive, tree};
 
 /// Reads `text`, which stands in the file at `path`.
 ///

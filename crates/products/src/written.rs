@@ -1,10 +1,15 @@
-//! Configurations of ours: what makes a product go by a rule, with one thread or worker.
+//! Configurations of ours: what makes a product go by a rule, over servers whose addresses are known once they run.
 //!
-//! They are written for two purposes. Beyond the rule and what a purpose needs, a product has its own defaults.
+//! They are written for two purposes. Beyond the rule and what a purpose needs, a product has its own defaults, but for one
+//! thread or worker, so that one decider decides.
 
-pub(crate) mod envoy;
-pub(crate) mod haproxy;
-pub(crate) mod nginx;
+mod envoy;
+mod haproxy;
+mod nginx;
+
+use sojourn_part::program::{Product, Spot};
+
+use crate::{Behind, Decider};
 
 /// What a configuration is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,4 +21,22 @@ pub(crate) enum Purpose {
         /// Most requests of a server at a time.
         at_most: Option<u32>,
     },
+}
+
+impl Decider {
+    /// The configuration of the product over these servers, with which it decides in a run.
+    pub fn configuration(&self, servers: &[Behind], spot: &Spot<'_>) -> String {
+        match &self.settings {
+            Some(settings) => settings.configuration(servers, spot),
+            None => self.written(servers, spot, Purpose::Run),
+        }
+    }
+
+    pub(crate) fn written(&self, servers: &[Behind], spot: &Spot<'_>, purpose: Purpose) -> String {
+        match self.product {
+            Product::Haproxy => haproxy::text(self, servers, spot, purpose),
+            Product::Nginx => nginx::text(self, servers, spot, purpose),
+            Product::Envoy => envoy::text(self, servers, spot, purpose),
+        }
+    }
 }

@@ -5,6 +5,7 @@
 
 pub(crate) mod bed;
 mod breaking;
+mod choices;
 mod dns;
 mod faults;
 mod incidents;
@@ -119,6 +120,11 @@ pub(super) fn answer(
     }
     let errors = faults::limits(asked, experiment.run.live.limits).errors;
     if let Some(doubt) = refusals::doubt(&asked.system, &report, &told, errors) {
+        live.verdict = live.verdict.max(Verdict::Suspect);
+        live.reasons.push(doubt);
+    }
+    live.facts.extend(told.choices.iter().map(choices::Choices::fact));
+    if let Some(doubt) = choices::doubt(&told.choices, &report.backends) {
         live.verdict = live.verdict.max(Verdict::Suspect);
         live.reasons.push(doubt);
     }

@@ -5,9 +5,10 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use sojourn_model::System;
-use sojourn_model::system::{Face, Subject, Tier, server_name};
+use sojourn_model::system::{Face, Seat, Subject, Tier, server_name};
 use sojourn_part::program::Spot;
-use sojourn_products::{Behind, Decider, Product};
+use sojourn_products::{Behind, Decider, Product, Settings};
+use sojourn_stats::input;
 
 use super::tier::RawTier;
 use super::{Reader, SpecError, SystemQuestion, Text};
@@ -19,34 +20,37 @@ impl Reader<'_> {
     /// The products of the tiers of `system`; none of a tier that live runs serve with our own gateway.
     pub(super) fn deciders<'a>(
         &self,
-        raw: impl Iterator<Item = (Option<&'a Text>, bool)>,
+        raw: impl Iterator<Item = &'a RawTier>,
         system: &System,
     ) -> Result<Vec<Option<Decider>>, SpecError> {
-        let one = |((program, is_plain), (index, tier)): ((Option<&Text>, bool), (usize, &Tier))| {
-            let Some(text) = program else { return Ok(None) };
-            self.decider(text, is_plain, tier).and_then(|decider| {
-                let is_hit = |subject: &Subject| *subject == Subject::Tier(index);
-                match system.faults.iter().any(|fault| is_hit(&fault.subject)) {
-                    true => {
-                        Err(self.at(text, "program", "faults of a tier are for our own gateway: leave one of them out"))
-                    }
-                    false => Ok(Some(decider)),
+        let one = |(raw, (index, tier)): (&RawTier, (usize, &Tier))| {
+            let Some(text) = &raw.program else { return Ok(None) };
+            let decider = self.decider(text, raw, tier)?;
+            let is_hit = |subject: &Subject| *subject == Subject::Tier(index);
+            match system.faults.iter().any(|fault| is_hit(&fault.subject)) {
+                true => {
+                    Err(self.at(text, "program", "faults of a tier are for our own gateway: leave one of them out"))
                 }
-            })
+                false => Ok(Some(decider)),
+            }
         };
         let mut all = raw.zip(system.tiers.iter().enumerate()).map(one).collect::<Result<Vec<_>, _>>()?;
         all.resize(system.tiers.len(), None);
         Ok(all)
     }
 
-    fn decider(&self, text: &Text, is_plain: bool, tier: &Tier) -> Result<Decider, SpecError> {
+    fn product(&self, text: &Text) -> Result<Product, SpecError> {
+        text.get_ref().parse().map_err(|error: String| self.at(text, "program", &error))
+    }
+
+    fn decider(&self, text: &Text, raw: &RawTier, tier: &Tier) -> Result<Decider, SpecError> {
         let wrong = |message: &str| self.at(text, "program", message);
-        let product: Product = text.get_ref().parse().map_err(|error: String| wrong(&error))?;
+        let product = self.product(text)?;
         let name = product.name();
         if tier.face != Face::Gateway {
             return Err(wrong(&format!("{name} stands in the place of a gateway: face = \"gateway\"")));
         }
-        if !is_plain {
+        if !raw.is_plain() {
             return Err(wrong(&format!(
                 "{name} has none of `information`, `limit`, `overflow` and `pool`, and one of `dispatchers`: leave them out"
             )));
@@ -58,9 +62,61 @@ impl Reader<'_> {
         if let Some(why) = decider.refused() {
             return Err(wrong(&why));
         }
-        match tier.weights.iter().all(|weight| weight.fract() == 0.0 && (1.0..=256.0).contains(weight)) {
-            true => Ok(decider),
-            false => Err(wrong(&format!("weights of {name} are whole numbers from 1 to 256"))),
+        let most = match product {
+            Product::Haproxy => 256.0,
+            Product::Nginx => 65_535.0,
+            Product::Envoy => 1_000_000.0,
+        };
+        match tier.weights.iter().all(|weight| weight.fract() == 0.0 && (1.0..=most).contains(weight)) {
+            true => Ok(Decider { settings: self.settings(raw)?, ..decider }),
+            false => Err(wrong(&format!("weights of {name} are whole numbers from 1 to {most}"))),
+        }
+    }
+
+    /// A person's own configuration of the tier's product, whose rule the tier has.
+    pub(super) fn settings(&self, raw: &RawTier) -> Result<Option<Settings>, SpecError> {
+        let RawTier { settings, backend, version, program, policy, .. } = raw;
+        let Some(file) = settings else {
+            let mut unused = [("backend", backend), ("version", version)].into_iter();
+            return match unused.find_map(|(key, text)| Some((key, text.as_ref()?))) {
+                None => Ok(None),
+                Some((key, text)) => Err(self.at(text, key, "it says more of a file, which `settings` would name")),
+            };
+        };
+        let wrong = |message: &str| self.at(file, "settings", message);
+        let Some(program) = program else {
+            return Err(wrong("a file of which product? program = \"haproxy\", \"nginx\" or \"envoy\""));
+        };
+        let product = self.product(program)?;
+        if let Some(policy) = policy {
+            return Err(self.at(policy, "policy", "the rule is that of the file of `settings`: leave one of them out"));
+        }
+        let parsed = |text: &Text| text.get_ref().parse().map_err(|why: String| self.at(text, "version", &why));
+        let version = version.as_ref().map(parsed).transpose()?;
+        let path = self.path(file.get_ref());
+        let text = input::text(&path).map_err(|e| wrong(&format!("cannot read {}: {e}", path.display())))?;
+        let backend = backend.as_ref().map(|name| name.get_ref().as_str());
+        Settings::read(product, &path, &text, version, backend).map(Some).map_err(|error| wrong(&error.to_string()))
+    }
+
+    /// The weights of a person's own configuration, which has as many servers as the tier has targets.
+    pub(super) fn weights_of_settings(
+        &self,
+        raw: &RawTier,
+        settings: &Settings,
+        seats: &[Seat],
+    ) -> Result<Vec<f64>, SpecError> {
+        let targets = raw.targets.as_ref().expect("it has a kind");
+        if let Some(weights) = &targets.get_ref().weights {
+            return Err(self.at(weights, "weights", "they are those of the file of `settings`: leave them out"));
+        }
+        let count = settings.weights.len();
+        match seats.iter().find(|seat| seat.targets.len() != count) {
+            None => Ok(settings.weights.iter().map(|weight| f64::from(*weight)).collect()),
+            Some(seat) => {
+                let what = format!("{} targets, where the file of `settings` has {count} servers", seat.targets.len());
+                Err(self.at(targets, "targets", &format!("{what}: targets = {{ servers = {count} }}")))
+            }
         }
     }
 }
@@ -88,14 +144,13 @@ impl SystemQuestion {
 }
 
 impl RawTier {
-    /// Its product, and whether nothing else is said that only our own gateway has.
-    pub(super) fn product(&self) -> (Option<&Text>, bool) {
-        let is_plain = self.information.is_none()
+    /// Whether nothing is said that only our own gateway has.
+    fn is_plain(&self) -> bool {
+        self.information.is_none()
             && self.limit.is_none()
             && self.overflow.is_none()
             && self.pool.is_empty()
-            && self.dispatchers.as_ref().is_none_or(|count| *count.get_ref() == 1);
-        (self.program.as_ref(), is_plain)
+            && self.dispatchers.as_ref().is_none_or(|count| *count.get_ref() == 1)
     }
 }
 

@@ -14,7 +14,7 @@ use toml::Spanned;
 use super::client::{RawClient, RawResolver};
 use super::fault::RawFault;
 use super::path::{RawMedium, RawPaths, RawRegion, RawTcp};
-use super::tier::{RawNetwork, RawPool, RawTargets, RawTier};
+use super::tier::{NO_POLICY, RawNetwork, RawPool, RawTargets, RawTier};
 use super::workload::RawWorkload;
 use super::{Reader, Run, SpecError, Text, unknown};
 
@@ -226,6 +226,10 @@ impl Reader<'_> {
         let names = self.tier_names(raw)?;
         let kinds =
             (0..raw.len()).map(|index| self.kind(index, raw, &names, &system.sites)).collect::<Result<Vec<_>, _>>()?;
+        let has_none = |tier: &&Spanned<RawTier>| tier.get_ref().policy.is_none() && tier.get_ref().settings.is_none();
+        if let Some(tier) = raw.iter().find(has_none) {
+            return Err(self.at(&tier.get_ref().face, "tier", NO_POLICY));
+        }
         match kinds.first() {
             None => return Ok(()),
             Some(Kind::Direct) => return self.direct(raw, model, system),
@@ -279,6 +283,8 @@ impl Reader<'_> {
             ("probes", span(&tier.probes)),
             ("held", span(&tier.held)),
             ("limit", span(&tier.limit)),
+            ("program", span(&tier.program)),
+            ("settings", span(&tier.settings)),
             ("overflow", span(&tier.overflow)),
             ("pool", tier.pool.first().map(Spanned::span)),
             ("weights", span(&targets.weights)),

@@ -19,6 +19,9 @@ use super::{Reader, SpecError, Text, unknown};
 
 const ONLY_SESSIONS: &str = "only a workload of kind `sessions` has connections and packets; leave it out";
 
+/// What a tier without a rule is told.
+pub(super) const NO_POLICY: &str = "a tier needs a policy, e.g. `policy = \"least-connections\"`";
+
 const ONLY_REQUESTS: &str = "response times of users who browse are not predicted; leave it out";
 
 #[derive(Deserialize)]
@@ -28,8 +31,11 @@ pub(super) struct RawTier {
     pub(super) face: Text,
     pub(super) at: Option<Text>,
     pub(super) instances: Option<Spanned<u32>>,
-    pub(super) policy: Text,
+    pub(super) policy: Option<Text>,
     pub(super) program: Option<Text>,
+    pub(super) settings: Option<Text>,
+    pub(super) backend: Option<Text>,
+    pub(super) version: Option<Text>,
     pub(super) targets: Option<Spanned<RawTargets>>,
     pub(super) dispatchers: Option<Spanned<u32>>,
     pub(super) information: Option<Text>,
@@ -184,7 +190,16 @@ impl Reader<'_> {
             let right = "a client goes by what happens to its own requests: leave it out";
             return Err(self.at(text, "information", right));
         }
-        let weights = self.weights(raw, seats)?;
+        let settings = self.settings(raw)?;
+        let weights = match &settings {
+            Some(settings) => self.weights_of_settings(raw, settings, seats)?,
+            None => self.weights(raw, seats)?,
+        };
+        let (policy, said) = match (&settings, &raw.settings, &raw.policy) {
+            (Some(settings), Some(file), _) => (settings.policy.as_str(), (file, "settings")),
+            (_, _, Some(policy)) => (policy.get_ref().as_str(), (policy, "policy")),
+            (_, _, None) => return Err(self.at(&raw.face, "tier", NO_POLICY)),
+        };
         let dispatchers = match &raw.dispatchers {
             Some(n) if *n.get_ref() == 0 => return Err(self.at(n, "dispatchers", "at least 1 dispatcher is needed")),
             Some(n) if *n.get_ref() > 1 && self.browses => {
@@ -212,11 +227,12 @@ impl Reader<'_> {
             reports,
             probes: self.probes(raw, face)?,
             held: self.held(raw, face)?,
-            ..Tier::new(face, raw.policy.get_ref())
+            ..Tier::new(face, policy)
         };
-        self.check_policy(&raw.policy, &tier, regions)?;
+        self.check_policy(policy, said, &tier, regions)?;
         for pool in &raw.pool {
-            self.check_policy(&pool.get_ref().policy, &tier, regions)?;
+            let policy = &pool.get_ref().policy;
+            self.check_policy(policy.get_ref(), (policy, "policy"), &tier, regions)?;
         }
         Ok(tier)
     }
@@ -272,14 +288,20 @@ impl Reader<'_> {
         }
     }
 
-    /// Refuses a policy that is not known, or that this face cannot serve.
-    fn check_policy(&self, policy: &Text, tier: &Tier, regions: &[Region]) -> Result<(), SpecError> {
+    /// Refuses a policy that is not known, or that this face cannot serve, where a key says it.
+    fn check_policy(
+        &self,
+        policy: &str,
+        (said, key): (&Text, &str),
+        tier: &Tier,
+        regions: &[Region],
+    ) -> Result<(), SpecError> {
         // Where deciders have different numbers of targets, one stands for all.
         let weights = if tier.weights.is_empty() { &[1.0][..] } else { &tier.weights };
         let targets: Vec<_> = weights.iter().enumerate().map(|(i, weight)| (server_name(i), *weight)).collect();
         let information = sojourn_sim::information(tier);
         let signals = sojourn_sim::signals(tier, regions, self.browses);
-        let made = Dispatcher::new(policy.get_ref(), &targets, information, signals, 0, "");
+        let made = Dispatcher::new(policy, &targets, information, signals, 0, "");
         made.map(|_| ()).map_err(|e| {
             let lacks = |signals: &[&str]| {
                 matches!(&e, DispatchError::MissingSignal(text) if signals.iter().any(|signal| text.contains(signal)))
@@ -291,7 +313,7 @@ impl Reader<'_> {
             } else {
                 ""
             };
-            self.at(policy, "policy", &format!("{e}{remedy}"))
+            self.at(said, key, &format!("{e}{remedy}"))
         })
     }
 

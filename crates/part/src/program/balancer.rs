@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::str::FromStr;
 
-use sojourn_stats::unknown;
+use sojourn_stats::{input, unknown};
 
 use super::folder::Folder;
 use super::running::{self, Ready, Running};
@@ -40,6 +40,8 @@ pub struct Balancer {
     pub listen: SocketAddr,
     /// The cores that it may run on; none: all.
     pub cores: Vec<usize>,
+    /// Where its access log goes, which stays there; none: into its folder, which goes with it.
+    pub access_log: Option<PathBuf>,
 }
 
 /// Where a configuration is to place what it names.
@@ -153,7 +155,7 @@ impl Product {
             return Ok(());
         }
         let said = [stderr, stdout].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-        let text = fs::read_to_string(file).unwrap_or_default();
+        let text = input::text(file).unwrap_or_default();
         let complaint = complaint(&said, &file.display().to_string(), &text);
         Err(ServeError::Config(format!("{} refuses its configuration: {complaint}", self.name())))
     }
@@ -214,7 +216,8 @@ impl FromStr for Product {
 impl Balancer {
     /// `product` on a free port of the loopback address.
     pub fn new(product: Product) -> Balancer {
-        Balancer { product, executable: None, listen: SocketAddr::from(([127, 0, 0, 1], 0)), cores: Vec::new() }
+        let listen = SocketAddr::from(([127, 0, 0, 1], 0));
+        Balancer { product, executable: None, listen, cores: Vec::new(), access_log: None }
     }
 
     /// Starts it with the configuration that `write` gives, once the product's own parser has read that, and waits until it
@@ -229,7 +232,8 @@ impl Balancer {
         let worker = files::worker()?;
         let (reserved, address) = running::reserve(self.listen)?;
         let folder = Folder::new(name)?;
-        let access_log = folder.0.join("access.log");
+        let access_log = self.access_log.clone().unwrap_or_else(|| folder.0.join("access.log"));
+        files::plain(&access_log)?;
         let user = worker.as_ref().map(|worker| worker.name);
         let spot = Spot { address, folder: &folder.0, access_log: &access_log, user };
         let configuration = folder.0.join(format!("{name}.{}", self.product.extension()));

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{DuplicateKeyPolicy, Spanned};
 
 /// A value and the line where it begins.
@@ -114,11 +114,11 @@ fn snake(name: &str) -> String {
     snake
 }
 
-/// The tree of a text.
+/// The tree of a text, of nodes or of plain values.
 ///
 /// # Errors
 /// The line, and what is wrong.
-pub(super) fn parse(text: &str) -> Result<Node, (usize, String)> {
+pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, (usize, String)> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_depth: 100,

@@ -1,21 +1,15 @@
-//! Envoy's configuration, a bootstrap in YAML: a listener, a route, a cluster.
-//!
-//! Fields are those of `envoy/config/bootstrap/v3/bootstrap.proto` and what it names. A host has its name in its metadata,
-//! where the access log and the header of replies find it.
+//! Envoy's cluster, in YAML: fields of `envoy/config/cluster/v3/cluster.proto`.
 
 use sojourn_part::program::Spot;
 
 use super::Purpose;
+use crate::frame::envoy::{Bootstrap, bootstrap, socket};
 use crate::{Behind, Decider};
 
 /// Envoy refuses what is above these by itself (circuit breakers), from 1,024 on where nothing is said.
 const MOST: u32 = 1_000_000;
 
-pub(crate) fn text(decider: &Decider, servers: &[Behind], spot: &Spot<'_>, purpose: Purpose) -> String {
-    let (log, hashed, header) = match purpose {
-        Purpose::Run => (access_log(spot), ":path", REPLY_HEADER),
-        Purpose::Comparison { .. } => (String::new(), "x-key", ""),
-    };
+pub(super) fn text(decider: &Decider, servers: &[Behind], spot: &Spot<'_>, purpose: Purpose) -> String {
     let host = |Behind { name, address, weight }: &Behind| {
         format!(
             "        - endpoint: {{ address: {} }}\n          load_balancing_weight: {weight}\n          metadata: {{ \
@@ -24,30 +18,8 @@ pub(crate) fn text(decider: &Decider, servers: &[Behind], spot: &Spot<'_>, purpo
         )
     };
     let hosts: String = servers.iter().map(host).collect();
-    format!(
-        r#"static_resources:
-  listeners:
-  - name: clients
-    address: {listen}
-    filter_chains:
-    - filters:
-      - name: http
-        typed_config:
-          "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
-          stat_prefix: clients
-          stream_idle_timeout: 3600s
-{log}          http_filters:
-          - name: router
-            typed_config: {{ "@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router }}
-          route_config:
-            virtual_hosts:
-            - name: all
-              domains: ["*"]
-              routes:
-              - match: {{ prefix: / }}
-                route: {{ cluster: servers, timeout: 3600s, hash_policy: [{{ header: {{ header_name: "{hashed}" }} }}] }}
-{header}  clusters:
-  - name: servers
+    let cluster = format!(
+        r#"  - name: servers
     type: STATIC
     connect_timeout: 5s
 {policy}    circuit_breakers:
@@ -57,33 +29,11 @@ pub(crate) fn text(decider: &Decider, servers: &[Behind], spot: &Spot<'_>, purpo
       endpoints:
       - lb_endpoints:
 {hosts}"#,
-        listen = socket(&spot.address),
         policy = policy(decider)
-    )
-}
-
-/// Each reply says which host gave it.
-const REPLY_HEADER: &str = r#"                response_headers_to_add:
-                - header: { key: x-sojourn-backend, value: "%UPSTREAM_METADATA([\"sojourn\", \"name\"])%" }
-                  append_action: OVERWRITE_IF_EXISTS_OR_ADD
-"#;
-
-fn access_log(spot: &Spot<'_>) -> String {
-    format!(
-        r#"          access_log:
-          - name: decided
-            typed_config:
-              "@type": type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog
-              path: "{}"
-              log_format:
-                text_format_source: {{ inline_string: "%UPSTREAM_METADATA(sojourn:name)% %RESPONSE_CODE%\n" }}
-"#,
-        spot.access_log.display()
-    )
-}
-
-fn socket(address: &std::net::SocketAddr) -> String {
-    format!("{{ socket_address: {{ address: \"{}\", port_value: {} }} }}", address.ip(), address.port())
+    );
+    let is_logged = purpose == Purpose::Run;
+    let hashed = Some(if is_logged { ":path" } else { "x-key" });
+    bootstrap(&Bootstrap { spot, is_logged, hashed, name: "servers", cluster: &cluster })
 }
 
 /// The policy of the cluster, with the settings that the rule names.

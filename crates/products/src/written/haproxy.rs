@@ -3,9 +3,10 @@
 use sojourn_part::program::Spot;
 
 use super::Purpose;
+use crate::frame::haproxy::logged;
 use crate::{Behind, Decider};
 
-pub(crate) fn text(decider: &Decider, servers: &[Behind], spot: &Spot<'_>, purpose: Purpose) -> String {
+pub(super) fn text(decider: &Decider, servers: &[Behind], spot: &Spot<'_>, purpose: Purpose) -> String {
     let balance = match (decider.rule.as_str(), decider.option("avalanche")) {
         // What runs where there is no such line.
         ("default", _) => String::new(),
@@ -16,13 +17,14 @@ pub(crate) fn text(decider: &Decider, servers: &[Behind], spot: &Spot<'_>, purpo
     let (global, defaults, backend, server) = match purpose {
         Purpose::Run => (
             "  log stdout format raw local0\n",
-            "  log global\n  option dontlognull\n  log-format \"%s %ST\"\n  timeout client 1h\n  timeout server 1h\n",
+            logged() + "  timeout server 1h\n",
             "  http-response set-header x-sojourn-backend %s\n",
             String::new(),
         ),
         Purpose::Comparison { at_most } => (
             "  maxconn 2000\n",
-            "  option http-server-close\n  http-reuse never\n  retries 0\n  timeout client 60s\n  timeout server 60s\n",
+            "  option http-server-close\n  http-reuse never\n  retries 0\n  timeout client 60s\n  timeout server 60s\n"
+                .into(),
             "",
             at_most.map_or(String::new(), |most| format!(" maxconn {most}")),
         ),

@@ -3,12 +3,13 @@
 use sojourn_part::program::Spot;
 
 use super::Purpose;
+use crate::frame::nginx::{logged, temporary};
 use crate::{Behind, Decider};
 
 /// Connections that are kept open to the servers.
 const KEPT: u32 = 256;
 
-pub(crate) fn text(decider: &Decider, servers: &[Behind], spot: &Spot<'_>, purpose: Purpose) -> String {
+pub(super) fn text(decider: &Decider, servers: &[Behind], spot: &Spot<'_>, purpose: Purpose) -> String {
     let Spot { address, folder, access_log, user } = spot;
     let user = user.map_or(String::new(), |user| format!("user {user};\n"));
     let temporary = temporary(&folder.display().to_string());
@@ -21,15 +22,10 @@ pub(crate) fn text(decider: &Decider, servers: &[Behind], spot: &Spot<'_>, purpo
     let lines = of(|Behind { address, weight, .. }| format!("    server {address} weight={weight} max_fails=0;\n"));
     let (log, upstream, location) = match purpose {
         Purpose::Run => (
-            format!(
-                "  map $upstream_addr $backend {{\n{}  }}\n  log_format decided '$backend $status';\n  access_log \"{}\" \
-                 decided;\n  keepalive_requests 1000000000;\n",
-                of(|Behind { name, address, .. }| format!("    \"{address}\" {name};\n")),
-                access_log.display()
-            ),
+            logged(servers.iter(), access_log),
             format!("    keepalive {KEPT};\n    keepalive_requests 1000000000;\n"),
             "      proxy_http_version 1.1;\n      proxy_set_header Connection \"\";\n      proxy_read_timeout 1h;\n      \
-             proxy_hide_header x-sojourn-backend;\n      add_header x-sojourn-backend $backend always;\n",
+             proxy_hide_header x-sojourn-backend;\n      add_header x-sojourn-backend $sojourn_backend always;\n",
         ),
         Purpose::Comparison { .. } => {
             ("  access_log off;\n".to_owned(), String::new(), "      proxy_next_upstream off;\n")
@@ -41,11 +37,4 @@ pub(crate) fn text(decider: &Decider, servers: &[Behind], spot: &Spot<'_>, purpo
          backlog=4096;\n    location / {{\n      proxy_pass http://servers;\n{location}    }}\n  }}\n}}\n",
         folder.display()
     )
-}
-
-/// Where nginx keeps what is too large for its memory, in a folder of its own.
-pub(crate) fn temporary(folder: &str) -> String {
-    ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-        .map(|part| format!("  {part}_temp_path \"{folder}/{part}\";\n"))
-        .concat()
 }

@@ -48,7 +48,7 @@ fn server() -> SocketAddr {
     address
 }
 
-fn answered_by(address: SocketAddr) -> String {
+pub(crate) fn answered_by(address: SocketAddr) -> String {
     let mut stream = TcpStream::connect(address).expect("it accepts");
     stream.write_all(b"GET /a HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").expect("it reads");
     let mut reply = String::new();
@@ -82,11 +82,11 @@ fn envoy_accepts_what_is_written_of_each_of_its_rules_and_goes_by_it() {
     }
 }
 
-fn servers() -> Vec<Behind> {
+pub(crate) fn servers() -> Vec<Behind> {
     [1, 2].map(|weight| Behind { name: format!("server-{weight}"), address: server(), weight }).to_vec()
 }
 
-/// Started over these servers, its replies say which of them gave each, by turns twice as often where the weight is twice as much.
+/// Started over these servers, its replies say which of them gave each; by turns twice as often with twice the weight.
 fn it_decides(policy: &str, decider: &Decider, servers: &[Behind]) {
     let started = Balancer::new(decider.product).start(|spot| decider.configuration(servers, spot));
     let running = started.unwrap_or_else(|error| panic!("{policy}: {error}"));

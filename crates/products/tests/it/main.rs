@@ -8,5 +8,6 @@ mod fuzz;
 mod haproxy;
 mod judge;
 mod nginx;
+mod settings;
 #[path = "../../../part/tests/it/skip.rs"]
 mod skip;

@@ -20,10 +20,11 @@ use sojourn_part::settings::switch::SwitchSettings;
 use sojourn_products::{Behind, Decider};
 use sojourn_stats::{Span, Stream, Time};
 
+use super::choices::Choices;
 use super::dns::{Dns, Naming};
 use super::incidents::Incident;
 use super::part::{Last, Part};
-use super::product::Started;
+use super::product::{Ended, Kept, Started};
 use super::switch::{self, Beside, Switch};
 use super::{Conditions, Serving, breaking, dns};
 use crate::spec::{Spec, SystemQuestion};
@@ -65,6 +66,8 @@ pub(super) struct Told {
     pub(super) events: Vec<(String, Time, Value)>,
     /// What is to be known of the products that decided.
     pub(super) notes: Vec<String>,
+    /// What they have chosen.
+    pub(super) choices: Vec<Choices>,
 }
 
 /// Starts deciders, the innermost first.
@@ -127,8 +130,14 @@ impl Parts {
             told.deciders.push((name, said));
         }
         for (_, product) in self.products.into_iter().rev() {
-            told.notes.extend(product.note());
-            told.incidents.extend(product.incidents(ground));
+            let Ended { incidents, notes, choices } = product.stop(ground);
+            told.incidents.extend(incidents);
+            told.notes.extend(notes);
+            match choices {
+                Some(Ok(choices)) => told.choices.push(choices),
+                Some(Err(why)) => told.notes.push(why),
+                None => {}
+            }
         }
         for part in self.beside.into_parts() {
             told.last(part);
@@ -228,9 +237,18 @@ impl Walk<'_> {
         };
         let servers = tier.seats[seat].targets.iter().enumerate().map(behind).collect::<Result<Vec<_>, String>>()?;
         let (product, variant) = (decider.product, self.conditions.index + 1);
-        let file = format!("{}-{variant}-{name}.{}", product.name(), product.extension());
-        let file = self.conditions.folder.join(file);
-        Started::start(self.ground, name, decider, &servers, Some(&file))
+        let file = |name: String| {
+            let file = self.conditions.folder.join(name);
+            // It fails only on an empty path.
+            path::absolute(&file).unwrap_or(file)
+        };
+        let is_kept = self.experiment.run.live.record;
+        let kept = Kept {
+            configuration: file(format!("{}-{variant}-{name}.{}", product.name(), product.extension())),
+            log: file(format!("choices-{variant}-{name}.log")),
+            choices: is_kept.then(|| file(format!("choices-{variant}-{name}.csv"))),
+        };
+        Started::start(self.ground, name, decider, &servers, Some(kept))
     }
 
     /// Starts the DNS in front, whose targets have these addresses.

@@ -54,7 +54,7 @@ pub(super) fn measure(
     };
     if let Some(decider) = decider {
         let behind = Behind { name: server_name(0), address: servers[0].address(), weight: 1 };
-        let started = Started::start(&mut Loopback::new(), "probed", decider, &[behind], None)?;
+        let started = Started::start(&mut Loopback::new(), &tier.name, decider, &[behind], None)?;
         let (through, spread_through) = rounds(started.address())?;
         let delay = PathDelay { client: Span(through.0.saturating_sub(to_server.0)), cluster: to_server };
         return Ok(Measured { delay, spread: spread.max(spread_through) });
