@@ -298,18 +298,38 @@ impl Dispatcher {
     /// # Errors
     /// When the face does not tell the end of each request: then nothing could be counted.
     pub fn limit(&mut self, limit: Limit) -> Result<(), DispatchError> {
-        if !self.table.is_counted() {
-            let most = limit.connections();
-            return Err(DispatchError::Limit(format!(
-                "a limit of {most} connections needs {}, which this face does not provide",
-                Signals::IN_FLIGHT.in_words()
-            )));
-        }
+        self.may_limit(limit.connections())?;
         if let Some(recorder) = &mut self.recorder {
             recorder.limit(limit);
         }
         self.table.set_limit(limit);
         Ok(())
+    }
+
+    /// From now on this backend has a limit of its own, or none; what it has beyond that stays.
+    ///
+    /// # Errors
+    /// As [`Dispatcher::limit`].
+    ///
+    /// # Panics
+    /// When the backend's number was never given.
+    pub fn limit_of(&mut self, backend: BackendId, limit: Option<Limit>) -> Result<(), DispatchError> {
+        self.may_limit(limit.map_or(0, Limit::connections))?;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.limit_of(backend, limit);
+        }
+        self.table.set_limit_of(backend, limit);
+        Ok(())
+    }
+
+    fn may_limit(&self, most: u32) -> Result<(), DispatchError> {
+        match self.table.is_counted() {
+            true => Ok(()),
+            false => Err(DispatchError::Limit(format!(
+                "a limit of {most} connections needs {}, which this face does not provide",
+                Signals::IN_FLIGHT.in_words()
+            ))),
+        }
     }
 
     /// From now on a request is refused where backends are up and none of them has room for what its client asks for: its
@@ -455,8 +475,9 @@ impl Dispatcher {
             return Err(RecordError::Late);
         }
         let mut recorder = Recorder::new(out, &self.header, detail)?;
-        // A limit may be set before; it is no part of the header.
+        // Limits may be set before; they are no part of the header.
         self.table.limit().into_iter().for_each(|limit| recorder.limit(limit));
+        self.table.own_limits().for_each(|(backend, limit)| recorder.limit_of(backend, limit));
         self.recorder = Some(recorder);
         Ok(())
     }

@@ -127,6 +127,10 @@ enum Line<D> {
     Limit {
         limit: Limit,
     },
+    LimitOf {
+        backend: BackendId,
+        limit: Option<Limit>,
+    },
     NeedRoom {
         needs: bool,
     },
@@ -306,6 +310,11 @@ impl<W: Write> Recorder<W> {
     /// The limit of each backend was told.
     pub fn limit(&mut self, limit: Limit) {
         self.write(&Line::Limit { limit });
+    }
+
+    /// The limit of a backend was told.
+    pub fn limit_of(&mut self, backend: BackendId, limit: Option<Limit>) {
+        self.write(&Line::LimitOf { backend, limit });
     }
 
     /// Whether room is needed was told.

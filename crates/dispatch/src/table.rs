@@ -37,6 +37,8 @@ pub struct Table {
     /// Moves whenever `eligible`, a weight or an origin does.
     generation: u64,
     limit: Option<Limit>,
+    /// Of each backend, where they differ; empty: all have the one above.
+    limits: Vec<Option<Limit>>,
     kept: Kept,
     ties: Ties,
     window: Option<Window>,
@@ -91,6 +93,7 @@ impl Table {
             membership: 0,
             generation: 0,
             limit: None,
+            limits: Vec::new(),
             kept: Kept::new(index, ties),
             ties,
             window: window.map(Window::new),

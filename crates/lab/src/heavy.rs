@@ -63,7 +63,10 @@ impl Work {
         };
         let utilization = open.and_then(|open| open.arrivals.rate()).map(|rate| rate / asked.capacity());
         let fills_others = !passes_by || utilization.is_none_or(|utilization| utilization > 1.0 - 1.0 / servers);
-        let is_blocked = |discipline: &Discipline, capacity: Option<u32>| is_in_order(discipline) && capacity.is_none();
+        // Who waits at a decider waits in order, too.
+        let waits = asked.system.tiers.iter().any(|tier| tier.waits);
+        let is_blocked =
+            |discipline: &Discipline, capacity: Option<u32>| (waits || is_in_order(discipline)) && capacity.is_none();
         let blocks =
             open.is_some() && fills_others && asked.system.servers().any(|of| is_blocked(&of.discipline, of.capacity));
         Some(Work { laws, blocks })

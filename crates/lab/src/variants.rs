@@ -22,6 +22,7 @@ pub const SHORT_NAMES: &[(&str, &str)] = &[
     ("servers", "system.tier.0.targets.servers"),
     ("weights", "system.tier.0.targets.weights"),
     ("speeds", "system.tier.0.targets.speeds"),
+    ("limit", "system.tier.0.limit.connections"),
     ("dispatchers", "system.tier.0.dispatchers"),
     ("information", "system.tier.0.information"),
     ("discipline", "system.server.discipline"),

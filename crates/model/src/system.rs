@@ -171,7 +171,8 @@ impl System {
         let has_hosts =
             |tier: &&Tier| tier.seats.iter().flat_map(|seat| &seat.targets).any(|of| matches!(of, Target::Host(_)));
         let mut in_front = self.tiers.iter().filter(has_hosts).peekable();
-        in_front.peek().is_some() && in_front.all(|tier| tier.limit.is_some())
+        let refuses = |tier: &Tier| tier.limit.is_some() && !tier.waits && !tier.limits.contains(&0);
+        in_front.peek().is_some() && in_front.all(refuses)
     }
 
     /// The round trip between two regions, as it is drawn for each client; none where nothing is said of it.

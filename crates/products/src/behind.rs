@@ -11,4 +11,6 @@ pub struct Behind {
     pub address: SocketAddr,
     /// Its weight, a whole number from 1 on.
     pub weight: u32,
+    /// Most requests that it gets at once; none: as many as come.
+    pub at_most: Option<u32>,
 }

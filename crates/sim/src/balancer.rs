@@ -1,5 +1,7 @@
 //! The balancer as a fabric sees it: the fronts of one seat of a tier, told what its face would see.
 
+use std::collections::VecDeque;
+
 use sojourn_dispatch::{
     Action, BackendId, Catalogue, ClientRules, Clients, Command, DispatchError, Event, Front, FrontSettings, Hardware,
     Heed, Information, Limit, News, Origin, Report, Request, RoundTrip, Signals, Table, key,
@@ -22,6 +24,8 @@ pub(crate) struct Balancer {
     deadline: Time,
     /// Which server each client's cookie names, where the policy reads cookies.
     cookies: Vec<Option<BackendId>>,
+    /// Targets of which something was heard that may have made room, where requests wait for that; none where they do not.
+    freed: Option<VecDeque<u32>>,
 }
 
 /// Where a request is sent, and by which dispatcher.
@@ -160,7 +164,14 @@ impl Balancer {
                 front.backends().for_each(|target| _ = front.watch(target, false, true, Time::ZERO));
             }
         }
+        if !tier.limits.is_empty() {
+            for place in 0..backends.len() {
+                let limit = tier.limit_of(place).map(|of| Limit::new(of.connections, of.returns)).transpose()?;
+                fronts.iter_mut().try_for_each(|front| front.limit_of(BackendId(place as u32), limit))?;
+            }
+        }
         let mut balancer = Balancer {
+            freed: tier.waits.then(VecDeque::new),
             requires: fronts[0].requires(),
             fronts,
             draws: Stream::new(seed, &format!("{seat}clients"), "dispatcher"),
@@ -289,8 +300,20 @@ impl Balancer {
         self.tell(choice, Event::Cancelled { backend: BackendId(choice.server) }, now);
     }
 
+    /// The next target that may have room for one that waits.
+    pub(crate) fn next_freed(&mut self) -> Option<BackendId> {
+        let freed = self.freed.as_mut()?.pop_front()?;
+        Some(BackendId(freed))
+    }
+
+    /// Whether what finds all targets full waits.
+    pub(crate) fn lets_wait(&self) -> bool {
+        self.freed.is_some() && self.fronts[0].table().full() > 0
+    }
+
     /// News of a target.
     pub(crate) fn learn(&mut self, target: u32, news: News<'_>, now: Time) {
+        self.freed.iter_mut().for_each(|freed| freed.push_back(target));
         self.tell_all(|front| _ = front.learn(BackendId(target), news, now));
     }
 
@@ -374,6 +397,11 @@ impl Balancer {
 
     #[inline]
     fn tell(&mut self, choice: Choice, event: Event, now: Time) {
+        if let (Some(freed), Event::Completed { .. } | Event::Failed { .. } | Event::Cancelled { .. }) =
+            (&mut self.freed, &event)
+        {
+            freed.push_back(choice.server);
+        }
         self.fronts[choice.dispatcher as usize].observe(event, now);
         self.heed(choice.dispatcher as usize);
     }

@@ -49,6 +49,8 @@ pub struct Live {
     pub is_in_bed: bool,
     /// The kernel's TCP is taken, whatever is said of the simulator's.
     pub kernel_tcp: bool,
+    /// Its deciders are products of others that have limits of their own.
+    pub has_own_limits: bool,
     /// Each request has a connection of its own.
     pub one_request_per_connection: bool,
 }

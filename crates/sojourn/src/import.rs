@@ -101,7 +101,8 @@ pub(crate) fn import(arguments: &Arguments) -> Result<Exit, Failure> {
             let plural = if servers == 1 { "" } else { "s" };
             let title = product.title();
             errln(&format!(
-                "{kind} `{}` of {title}: {servers} server{plural}; {count} variants; read what is ASSUMED in it before you run it",
+                "{kind} `{}` of {title}: {servers} server{plural}; {count} variants; read what is ASSUMED in it before you run \
+                 it",
                 pool.name
             ));
             match import.not_understood(pool) {

@@ -311,7 +311,7 @@ fn tail_table(answers: &Answers) -> Option<String> {
     let metric = |p: &str| format!("response_time_{p}");
     let columns: Vec<(&str, Engine)> = ["p90", "p99"]
         .into_iter()
-        .flat_map(|p| [Engine::Theory, Engine::Sim, Engine::Live].map(|engine| (p, engine)))
+        .flat_map(|p| Engine::ALL.map(|engine| (p, engine)))
         .filter(|(p, engine)| answers.variants.iter().any(|of| of.estimate(*engine, &metric(p)).is_some()))
         .collect();
     if columns.is_empty() {
@@ -323,10 +323,17 @@ fn tail_table(answers: &Answers) -> Option<String> {
     let (title, scale) = titled("Tail of the response time", Scale::common("s", all.iter().flatten().flatten()));
     let mut header = vec!["variant".to_string()];
     header.extend(columns.iter().map(|(p, engine)| format!("{p} {engine}")));
-    let spare = [Engine::Theory, Engine::Sim].into_iter().flat_map(|engine| {
-        columns.iter().enumerate().filter(move |(_, (_, of))| *of == engine).map(|(index, _)| index + 1)
-    });
-    let spare: Vec<usize> = spare.collect();
+    // Live stands beside its twin last of all.
+    let spare = [
+        ("p90", Engine::Theory),
+        ("p99", Engine::Theory),
+        ("p90", Engine::Twin),
+        ("p90", Engine::Sim),
+        ("p99", Engine::Sim),
+        ("p90", Engine::Live),
+    ];
+    let place = |of: &(&str, Engine)| columns.iter().position(|column| column == of).map(|index| index + 1);
+    let spare: Vec<usize> = spare.iter().filter_map(place).collect();
     let mut table = Grid::new(&header).spare(&spare).elsewhere("report.html");
     for variant in &answers.variants {
         let mut row = vec![variant.label.clone()];

@@ -4,9 +4,9 @@
 //! there is no such line. Weights are whole, from 1 to 256, and 0 for a server that is never chosen. What a rule
 //! compares is what HAProxy counts at one process with one thread group.
 //!
-//! A server with as many requests as its `maxconn` is full: `leastconn`, `roundrobin` and `first` skip it. After
-//! `random`, `source` and `uri` the request would wait in a queue of HAProxy's; here no queue is kept, and the request
-//! is refused. The versions differ so:
+//! A server with as many requests as its `maxconn` is full: `leastconn`, `roundrobin` and `first` skip it, and with all full
+//! they refuse. After `random`, `source` and `uri` one that is full is enough. A queue of those who wait then, as HAProxy has it,
+//! is the face's: the simulator keeps one where it is asked for (`full = "waits"`). The versions differ so:
 //!
 //! | versions | what is new |
 //! |---|---|

@@ -2,8 +2,9 @@
 //!
 //! It is a count, not a rate: a count holds at every instant and needs to know nothing of what requests take. A backend that
 //! has as many as that is full, and is as good as gone to every policy until it has come down to a lower mark, so that it is
-//! not full again with the next request. The price: each turn moves the list of those that can be chosen, and a policy
-//! that keeps weights over them builds its structure anew. `maxconn` of HAProxy is such a count, without the lower mark.
+//! not full again with the next request. Backends may have limits of their own. The price: each turn moves the list of those
+//! that can be chosen, and a policy that keeps weights over them builds its structure anew. `maxconn` of HAProxy is such a
+//! count, without the lower mark.
 
 use std::fmt;
 use std::str::FromStr;
@@ -96,6 +97,17 @@ impl Table {
         self.limit
     }
 
+    /// The limit of `id`, if it has one.
+    #[inline]
+    pub fn limit_of(&self, id: BackendId) -> Option<Limit> {
+        self.limits.get(id.0 as usize).copied().unwrap_or(self.limit)
+    }
+
+    /// Limits that backends have of their own.
+    pub(crate) fn own_limits(&self) -> impl Iterator<Item = (BackendId, Option<Limit>)> + '_ {
+        (0..).map(BackendId).zip(self.limits.iter().copied())
+    }
+
     /// Whether `id` has as many requests as its limit, or had and has not come down to the lower mark.
     pub fn is_full(&self, id: BackendId) -> bool {
         self.at(id).is_full
@@ -114,13 +126,25 @@ impl Table {
     /// From now on each backend has this limit.
     pub(crate) fn set_limit(&mut self, limit: Limit) {
         self.limit = Some(limit);
+        self.limits.clear();
         (0..self.backends.len() as u32).for_each(|id| self.turn(BackendId(id)));
+    }
+
+    /// From now on `id` has this limit, whatever the others have.
+    pub(crate) fn set_limit_of(&mut self, id: BackendId, limit: Option<Limit>) {
+        let all = self.limit;
+        self.limits.resize(self.backends.len().max(self.limits.len()), all);
+        self.limits[id.0 as usize] = limit;
+        if limit.is_none() && self.is_full(id) {
+            self.fill(id, false);
+        }
+        self.turn(id);
     }
 
     /// Notes whether `id` has become full or has come down.
     #[inline]
     pub(super) fn turn(&mut self, id: BackendId) {
-        let Some(limit) = self.limit else { return };
+        let Some(limit) = self.limit_of(id) else { return };
         let backend = &self.backends[id.0 as usize];
         let most = if backend.is_full { limit.returns } else { limit.connections - 1 };
         let is_full = backend.in_flight.saturating_add(backend.leases) > most;

@@ -197,3 +197,33 @@ fn a_limit_that_no_one_can_keep_is_refused() {
         "a limit of 2 connections needs the end of each request (in-flight), which this face does not provide"
     );
 }
+
+/// Backends with limits of their own, one without any: none has more than it may have, and a replay makes the same choices.
+#[test]
+fn backends_may_have_limits_of_their_own() {
+    let backends = equal(3);
+    let limits = [Some(2), Some(5), None];
+    for policy in ["round-robin", "haproxy(2.6, leastconn)", "power-of-d"] {
+        let mut dispatcher =
+            Dispatcher::new(policy, &backends, Information::Immediate, Signals::all(), 7, "front").expect(policy);
+        for (id, most) in (0..).zip(limits) {
+            let limit = most.map(|most| Limit::new(most, most - 1).unwrap());
+            dispatcher.limit_of(BackendId(id), limit).unwrap();
+        }
+        let out = Shared::default();
+        dispatcher.record_to(Box::new(out.clone()), Detail::Decisions).unwrap();
+        let mut inside = [0_u32; 3];
+        for _ in 0..60 {
+            let to = dispatcher.choose(&REQUEST, &[], Time::ZERO).forwarded_to().expect("one takes any number");
+            inside[to.0 as usize] += 1;
+        }
+        assert_eq!(inside, [2, 5, 53], "{policy}");
+        complete(&mut dispatcher, 0);
+        assert!(!dispatcher.table().is_full(BackendId(0)) && dispatcher.table().is_full(BackendId(1)), "{policy}");
+        dispatcher.limit_of(BackendId(1), None).unwrap();
+        assert!(!dispatcher.table().is_full(BackendId(1)), "{policy}");
+        dispatcher.choose(&REQUEST, &[], Time::ZERO);
+        dispatcher.finish_record().unwrap();
+        assert_eq!(replay(&out.taken()[..]).unwrap().first_difference, None, "{policy}");
+    }
+}

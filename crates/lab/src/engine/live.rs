@@ -73,6 +73,7 @@ fn combination<'a>(experiment: &Spec, asked: &'a SystemQuestion) -> Combination<
         is_modelled: asked.is_modelled,
         is_in_bed: bed::is_needed(asked),
         kernel_tcp: live.kernel_tcp,
+        has_own_limits: asked.deciders.iter().flatten().next().is_some(),
         one_request_per_connection: live.one_request_per_connection,
     };
     Combination { system: &asked.system, workload: &asked.workload, live }

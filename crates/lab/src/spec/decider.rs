@@ -43,6 +43,30 @@ impl Reader<'_> {
         text.get_ref().parse().map_err(|error: String| self.at(text, "program", &error))
     }
 
+    /// Refuses a limit that the product would keep otherwise: in HAProxy requests wait for a server with room, in nginx they are
+    /// refused, and neither has a lower mark.
+    fn limit_of_product(&self, text: &Text, product: Product, (raw, tier): (&RawTier, &Tier)) -> Result<(), SpecError> {
+        let Some(limit) = tier.limit else { return Ok(()) };
+        let wrong = |message: &str| Err(self.at(text, "program", message));
+        if raw.settings.is_some() {
+            return wrong("limits are those of the file of `settings`: leave `limit` out");
+        }
+        let back = limit.connections - 1;
+        match product {
+            Product::Haproxy if !tier.waits => {
+                wrong("requests wait in haproxy while all servers are full: full = \"waits\"")
+            }
+            Product::Nginx if tier.waits => {
+                wrong("nginx refuses a request that finds all servers full: full = \"refused\"")
+            }
+            Product::Envoy => wrong("a limit of each server is not written for envoy: leave it out"),
+            _ if limit.returns != back => {
+                wrong(&format!("a server takes the next one as soon as one has ended: return = {back}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn decider(&self, text: &Text, raw: &RawTier, tier: &Tier) -> Result<Decider, SpecError> {
         let wrong = |message: &str| self.at(text, "program", message);
         let product = self.product(text)?;
@@ -52,9 +76,10 @@ impl Reader<'_> {
         }
         if !raw.is_plain() {
             return Err(wrong(&format!(
-                "{name} has none of `information`, `limit`, `overflow` and `pool`, and one of `dispatchers`: leave them out"
+                "{name} has none of `information`, `overflow` and `pool`, and one of `dispatchers`: leave them out"
             )));
         }
+        self.limit_of_product(text, product, (raw, tier))?;
         let decider =
             Decider::of_policy(&tier.policy).filter(|decider| decider.product == product).ok_or_else(|| {
                 wrong(&format!("the policy of {name} is one of its rules, e.g. {}; {RULES}", example(product)))
@@ -134,6 +159,7 @@ impl SystemQuestion {
                 name: server_name(place),
                 address: local(8001 + place as u16),
                 weight: tier.weights.get(place).map_or(1, |weight| *weight as u32),
+                at_most: tier.limit_of(place).map(|limit| limit.connections),
             };
             let targets = tier.seats.first().map_or(0, |seat| seat.targets.len());
             let servers: Vec<Behind> = (0..targets).map(behind).collect();
@@ -147,7 +173,6 @@ impl RawTier {
     /// Whether nothing is said that only our own gateway has.
     fn is_plain(&self) -> bool {
         self.information.is_none()
-            && self.limit.is_none()
             && self.overflow.is_none()
             && self.pool.is_empty()
             && self.dispatchers.as_ref().is_none_or(|count| *count.get_ref() == 1)

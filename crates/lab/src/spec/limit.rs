@@ -5,16 +5,30 @@
 
 use serde::Deserialize;
 use sojourn_model::system::{Face, Limit, Overflow, Seat, Site, Tier};
+use sojourn_products::{Decider, Product};
 use toml::Spanned;
 
-use super::{Reader, SpecError, Text};
+use super::{Reader, SpecError, Text, unknown};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawLimit {
-    connections: Spanned<u32>,
+    connections: Spanned<Connections>,
     #[serde(rename = "return")]
     returns: Option<Spanned<u32>>,
+    /// What becomes of a request that finds all targets full.
+    full: Option<Text>,
+}
+
+/// One limit for all targets, or one for each.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a number of connections, or a list with one per target (0: no limit); it is not negative"
+)]
+enum Connections {
+    Alike(u32),
+    Each(Vec<u32>),
 }
 
 #[derive(Deserialize)]
@@ -22,6 +36,12 @@ pub(super) struct RawLimit {
 pub(super) struct RawOverflow {
     sites: Option<Spanned<Vec<Text>>>,
     limit: Option<Spanned<RawLimit>>,
+}
+
+/// Whether a policy is a rule of HAProxy that does not look for another server where one is full.
+fn of_a_hash(policy: &str) -> bool {
+    let decider = Decider::of_policy(policy).filter(|decider| decider.product == Product::Haproxy);
+    decider.is_some_and(|decider| matches!(decider.rule.as_str(), "source" | "uri"))
 }
 
 impl Reader<'_> {
@@ -34,7 +54,8 @@ impl Reader<'_> {
     ) -> Result<(), SpecError> {
         if let Some(limit) = limit {
             self.check_limit(limit, tier)?;
-            tier.limit = Some(self.limit(limit.get_ref())?);
+            tier.waits = self.waits(limit.get_ref(), tier)?;
+            self.limit_of_tier(limit.get_ref(), tier)?;
         }
         let Some(overflow) = overflow else { return Ok(()) };
         if tier.face != Face::Switch {
@@ -45,7 +66,7 @@ impl Reader<'_> {
             let right = "it begins where servers are full: add `limit = { connections = 20 }`";
             return Err(self.at(overflow, "overflow", right));
         }
-        let limit = overflow.get_ref().limit.as_ref().map(|limit| self.limit(limit.get_ref())).transpose()?;
+        let limit = overflow.get_ref().limit.as_ref().map(|limit| self.limit(limit.get_ref(), false)).transpose()?;
         tier.overflow = Some(Overflow { limit });
         self.peers(overflow, &mut tier.seats, sites)
     }
@@ -76,13 +97,63 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn limit(&self, raw: &RawLimit) -> Result<Limit, SpecError> {
-        let most = *raw.connections.get_ref();
-        let usual = sojourn_dispatch::Limit::usual_return(most);
+    /// Gives a tier its limit, or its targets one each.
+    fn limit_of_tier(&self, raw: &RawLimit, tier: &mut Tier) -> Result<(), SpecError> {
+        let Connections::Each(each) = raw.connections.get_ref() else {
+            tier.limit = Some(self.limit(raw, tier.waits)?);
+            return Ok(());
+        };
+        let wrong = |right: &str| Err(self.at(&raw.connections, "limit", right));
+        let targets = tier.seats.iter().map(|seat| seat.targets.len()).max().unwrap_or(0);
+        if each.len() != targets {
+            return wrong(&format!("connections: one number per target: {targets}, not {}", each.len()));
+        }
+        let Some(most) = each.iter().copied().max().filter(|most| *most > 0) else {
+            return wrong("connections: 0 is no limit; at least one target has one, or leave it out");
+        };
+        if let Some(returns) = &raw.returns {
+            return Err(self.at(
+                returns,
+                "return",
+                "targets with limits of their own return with one request less: leave it out",
+            ));
+        }
+        tier.limit = Some(Limit { connections: most, returns: most - 1 });
+        tier.limits.clone_from(each);
+        Ok(())
+    }
+
+    /// Whether requests wait while all targets are full.
+    fn waits(&self, raw: &RawLimit, tier: &Tier) -> Result<bool, SpecError> {
+        let Some(text) = &raw.full else { return Ok(false) };
+        match text.get_ref().as_str() {
+            "refused" => Ok(false),
+            "waits" if of_a_hash(&tier.policy) => Err(self.at(
+                text,
+                "full",
+                "with a rule by a hash HAProxy lets requests wait for the server that the hash names: discipline = \
+                 \"limited-ps\", helpers = N",
+            )),
+            "waits" if tier.face == Face::Gateway => Ok(true),
+            "waits" => Err(self.at(text, "full", "packets do not wait at a switch: only a gateway has a queue")),
+            other => Err(self.at(
+                text,
+                "full",
+                &unknown("way of a request that finds all full", other, &["refused", "waits"]),
+            )),
+        }
+    }
+
+    /// One limit; where requests wait, a target takes the next one as soon as one has ended.
+    fn limit(&self, raw: &RawLimit, waits: bool) -> Result<Limit, SpecError> {
+        let Connections::Alike(most) = *raw.connections.get_ref() else {
+            return Err(self.at(&raw.connections, "limit", "connections: one number, the same for all"));
+        };
+        let usual = if waits { most.saturating_sub(1) } else { sojourn_dispatch::Limit::usual_return(most) };
         let returns = raw.returns.as_ref().map_or(usual, |returns| *returns.get_ref());
         let checked = sojourn_dispatch::Limit::new(most, returns);
-        let place = raw.returns.as_ref().filter(|_| most > 0).unwrap_or(&raw.connections);
-        checked.map_err(|e| self.at(place, "limit", &e.to_string()))?;
+        let place = raw.returns.as_ref().filter(|_| most > 0).map(Spanned::span).unwrap_or(raw.connections.span());
+        checked.map_err(|e| self.error(place.start, "limit", &e.to_string()))?;
         Ok(Limit { connections: most, returns })
     }
 

@@ -100,3 +100,47 @@ fn mistakes_about_limits() {
     let gateway = SITES.replace("\"switch\"", "\"gateway\"").replace("LIMITS", &format!("{LIMIT}overflow = {{}}"));
     assert!(read_text(&gateway).expect_err("a gateway").contains("x.toml:26: overflow: a tier of face `switch`"));
 }
+
+/// A gateway's queue, and limits that differ: what they cannot be is refused, and HAProxy and nginx have them in their own way.
+#[test]
+fn a_gateway_may_let_requests_wait_and_targets_may_differ() {
+    let text = |tier: &str| {
+        format!(
+            "name = \"x\"\n[workload]\nkind = \"open\"\narrivals = \"exponential(rate = 10 /s)\"\n[[system.tier]]\n\
+             face = \"gateway\"\ntargets = {{ servers = 2 }}\n{tier}\n[system.server]\ndiscipline = \"ps\"\n\
+             demand = \"1 ms\"\n[run]\nby = [\"sim\"]\n"
+        )
+    };
+    let read = |tier: &str| {
+        let variants = Experiment::new(Path::new("x.toml"), text(tier), &[]).and_then(|source| source.variants());
+        variants.map(|mut variants| variants.remove(0).experiment)
+    };
+    let tier = |tier: &str| match read(tier).unwrap_or_else(|error| panic!("{tier}: {error}")).question {
+        Question::System(asked) => asked.system.tiers[0].clone(),
+        Question::Network(_) => unreachable!("it is a system"),
+    };
+    let rule = "policy = \"haproxy(2.6, leastconn)\"\n";
+    let waits = tier(&format!("{rule}limit = {{ connections = 20, full = \"waits\" }}"));
+    assert_eq!((waits.waits, waits.limit), (true, Some(Limit { connections: 20, returns: 19 })));
+    let each = tier(&format!("{rule}limit = {{ connections = [40, 0], full = \"waits\" }}\nprogram = \"haproxy\""));
+    assert_eq!((each.limits.as_slice(), each.limit_of(1)), (&[40, 0][..], None));
+    assert_eq!(each.limit_of(0), Some(Limit { connections: 40, returns: 39 }));
+    let nginx = "policy = \"nginx(least_conn)\"\nprogram = \"nginx\"\n";
+    assert!(!tier(&format!("{nginx}limit = {{ connections = 5, return = 4 }}")).waits);
+    for (lines, what) in [
+        (format!("{rule}limit = {{ connections = [1, 2, 3] }}"), "one number per target: 2, not 3"),
+        (format!("{rule}limit = {{ connections = [0, 0] }}"), "at least one target has one"),
+        (format!("{rule}limit = {{ connections = [1, 2], return = 0 }}"), "leave it out"),
+        (format!("{rule}limit = {{ connections = 2, full = \"waits!\" }}"), "did you mean `waits`?"),
+        ("policy = \"haproxy(2.6, uri)\"\nlimit = { connections = 2, full = \"waits\" }".into(), "helpers = N"),
+        (format!("{rule}program = \"haproxy\"\nlimit = {{ connections = 2 }}"), "full = \"waits\""),
+        (format!("{nginx}limit = {{ connections = 5, full = \"waits\" }}"), "full = \"refused\""),
+        (format!("{nginx}limit = {{ connections = 5, return = 1 }}"), "return = 4"),
+    ] {
+        let said = read(&lines).unwrap_err().to_string();
+        assert!(said.contains(what) && said.starts_with("x.toml:"), "{lines}: {said}");
+    }
+    let switch = SITES.replace("LIMITS", "limit = { connections = 2, full = \"waits\" }");
+    let said = Experiment::new(Path::new("x.toml"), switch, &[]).and_then(|source| source.variants()).unwrap_err();
+    assert!(said.to_string().contains("only a gateway has a queue"), "{said}");
+}

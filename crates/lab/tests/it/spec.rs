@@ -143,8 +143,9 @@ fn variants_are_the_product_of_vary_and_then_each_variant() {
 fn what_is_set_is_not_varied() {
     let text = format!("{FOUR_SERVERS}[vary]\npolicy = [\"random\", \"round-robin\"]\nservers = [2, 4]\n");
     let labels = |set: &[&str]| variants(&text, set).unwrap().iter().map(Variant::label).collect::<Vec<_>>();
-    assert_eq!(labels(&["policy=least-connections"]), ["servers 2", "servers 4"]);
-    assert_eq!(labels(&["system.tier.0.targets.servers=3"]), ["random", "round-robin"], "by its long name too");
+    assert_eq!(labels(&["policy=least-connections"]), ["least-connections, servers 2", "least-connections, servers 4"]);
+    let by_long_name = labels(&["system.tier.0.targets.servers=3"]);
+    assert_eq!(by_long_name, ["servers 3, random", "servers 3, round-robin"]);
 }
 
 #[test]

@@ -45,6 +45,11 @@ pub struct Tier {
     pub pools: Vec<Pool>,
     /// Most requests at each target; none: as many as come.
     pub limit: Option<Limit>,
+    /// Most requests at each target, where they differ, 0 for as many as come; they return with the next one that ends. Then
+    /// `limit` is the largest of them. Empty: all have `limit`.
+    pub limits: Vec<u32>,
+    /// With all targets full requests wait at the decider, the oldest for the first target that has room. Else they are refused.
+    pub waits: bool,
     /// What becomes of a request that no target can take; none: it is refused.
     pub overflow: Option<Overflow>,
 }
@@ -213,6 +218,15 @@ pub struct Overflow {
 }
 
 impl Tier {
+    /// The limit of target number `place`, if it has one.
+    pub fn limit_of(&self, place: usize) -> Option<Limit> {
+        match self.limits.get(place) {
+            None => self.limit,
+            Some(0) => None,
+            Some(most) => Some(Limit { connections: *most, returns: *most - 1 }),
+        }
+    }
+
     /// A tier of this face and policy that costs nothing and counts for itself.
     pub fn new(face: Face, policy: &str) -> Tier {
         let mode = if face == Face::Switch { Mode::SingleRewriting } else { Mode::Nat };
@@ -236,6 +250,8 @@ impl Tier {
             held: Held::Request,
             pools: Vec::new(),
             limit: None,
+            limits: Vec::new(),
+            waits: false,
             overflow: None,
         }
     }

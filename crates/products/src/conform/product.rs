@@ -87,6 +87,7 @@ impl Case {
             name: address.to_string(),
             address: *address,
             weight: *weight,
+            at_most: None,
         };
         addresses.iter().zip(&self.weights).map(one).collect()
     }

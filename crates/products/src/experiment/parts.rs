@@ -16,6 +16,18 @@ const BUSY: f64 = 0.7;
 /// Most servers whose addresses are listed.
 const LISTED_MAX: usize = 40;
 
+/// What becomes of servers' limits of requests.
+enum Limits<'a> {
+    /// There are none.
+    None,
+    /// The tier keeps them, in these words.
+    OfTier(String, &'a FileLine),
+    /// Requests wait at the server.
+    OfServer(u32, &'a FileLine),
+    /// They cannot be said.
+    Unsaid,
+}
+
 /// An experiment while it is written.
 pub(super) struct Parts<'a> {
     pub(super) import: &'a Import<'a>,
@@ -145,11 +157,11 @@ impl Parts<'_> {
         (!is_plain).then(|| weights.join(", "))
     }
 
-    /// How many requests each server has at once at most, and where that is said; none where they differ.
-    fn at_most(&self) -> Option<(u32, &FileLine)> {
-        let first = self.servers[0];
-        let is_same = self.servers.iter().all(|server| server.at_most == first.at_most);
-        first.at_most.filter(|_| is_same).map(|most| (most, &first.at))
+    /// How many requests each server has at once at most, and where that is first said; none where no server has a limit.
+    fn at_most(&self) -> Option<(Vec<u32>, &FileLine)> {
+        let first = self.servers.iter().find(|server| server.at_most.is_some())?;
+        let each = self.servers.iter().map(|server| server.at_most.unwrap_or(0)).collect();
+        Some((each, &first.at))
     }
 
     /// Processes that choose for themselves.
@@ -157,10 +169,24 @@ impl Parts<'_> {
         self.pool.workers.unwrap_or(1)
     }
 
-    /// Whether a full server is left out by a limit of the tier.
-    fn is_limited(&self) -> bool {
-        let skips = self.pool.when_full == WhenFull::Refused || self.pool.rule.name == "first";
-        skips && self.at_most().is_some() && self.dispatchers() == 1
+    /// What becomes of the servers' limits.
+    fn limits(&self) -> Limits<'_> {
+        let Some((each, at)) = self.at_most() else { return Limits::None };
+        let is_alike = each.iter().all(|most| *most == each[0]);
+        match (self.pool.when_full, self.pool.rule.key) {
+            // A server that a hash names is waited for.
+            (WhenFull::Waits, Some(_)) if is_alike => Limits::OfServer(each[0], at),
+            (WhenFull::Waits, Some(_)) => Limits::Unsaid,
+            _ if self.dispatchers() > 1 => Limits::Unsaid,
+            _ if is_alike => Limits::OfTier(each[0].to_string(), at),
+            _ => Limits::OfTier(format!("[{}]", comma(&each)), at),
+        }
+    }
+
+    /// The limits where the tier keeps them and they differ from server to server.
+    fn unequal_limits(&self) -> Option<Vec<u32>> {
+        let (each, _) = self.at_most().filter(|_| matches!(self.limits(), Limits::OfTier(..)))?;
+        each.iter().any(|most| *most != each[0]).then_some(each)
     }
 
     /// Addresses of clients, for a rule that reads them.
@@ -195,8 +221,8 @@ impl Parts<'_> {
         for differs in &self.named.differs {
             line!(text, "#   {}", plain(differs));
         }
-        if self.pool.rule.name == "first" && self.at_most().is_none() {
-            line!(text, "#   Without the same `maxconn` at all servers the first of them gets every request.");
+        if self.pool.rule.name == "first" && matches!(self.limits(), Limits::None) {
+            line!(text, "#   Without `maxconn` at the servers the first of them gets every request.");
         }
         let count = self.servers.len();
         match self.weights() {
@@ -219,14 +245,23 @@ impl Parts<'_> {
                 "# dispatchers = 4   # `worker_processes auto`: write as many as there are cores; each counts for itself"
             );
         }
-        if let Some((most, at)) = self.at_most().filter(|_| self.is_limited()) {
-            let back = most - 1;
-            line!(
-                text,
-                "limit = {{ connections = {most}, return = {back} }}   # {at}: a server with so many gets no more"
-            );
-            if self.pool.when_full == WhenFull::Waits {
-                line!(text, "#   With all of them full HAProxy lets requests wait; here they are refused.");
+        if let Limits::OfTier(most, at) = self.limits() {
+            match self.pool.when_full {
+                WhenFull::Waits => {
+                    line!(
+                        text,
+                        "# {at}: a server with so many gets no more; with all full requests wait here, the oldest for the first"
+                    );
+                    line!(text, "# server that has room.");
+                    line!(text, "limit = {{ connections = {most}, full = \"waits\" }}");
+                }
+                WhenFull::Refused => {
+                    line!(text, "# {at}: a server with so many gets no more; with all full a request is refused.");
+                    match most.parse::<u32>() {
+                        Ok(number) => line!(text, "limit = {{ connections = {most}, return = {} }}", number - 1),
+                        Err(_) => line!(text, "limit = {{ connections = {most} }}"),
+                    }
+                }
             }
         }
         line!(text);
@@ -245,20 +280,17 @@ impl Parts<'_> {
         }
         line!(text, "demand = {}", quoted(service));
         let core = if cores.is_some() { "--cores" } else { "ASSUMED; --cores sets it" };
-        match self.at_most().filter(|_| !self.is_limited() && self.pool.when_full == WhenFull::Waits) {
-            Some((most, at)) => {
+        match self.limits() {
+            Limits::OfServer(most, at) => {
                 line!(
                     text,
-                    "# {at}: at most {most} requests at once at each server; others wait, here at the server that was chosen,"
+                    "# {at}: at most {most} requests at once at each server; others wait for the one that the hash names. Those"
                 );
-                line!(
-                    text,
-                    "# there at the balancer for the first that has room. The cores are shared by those at the server."
-                );
+                line!(text, "# at the server share its cores.");
                 line!(text, "discipline = \"limited-ps\"");
                 line!(text, "helpers = {most}");
             }
-            None => line!(text, "discipline = \"ps\"   # ASSUMED: requests at a server share its cores"),
+            _ => line!(text, "discipline = \"ps\"   # ASSUMED: requests at a server share its cores"),
         }
         line!(text, "cores = {}   # {core}", cores.unwrap_or(1));
         line!(text);
@@ -285,16 +317,11 @@ impl Parts<'_> {
             .map(|text| quoted(&text))
             .collect();
         line!(text, "policy = [{}]", texts.join(", "));
-        let (count, last) = (self.servers.len(), self.servers[self.servers.len() - 1].weight);
-        match self.weights() {
-            None => line!(text, "servers = [{count}, {}]", count + 1),
-            Some(weights) => {
-                line!(text, "# The further server has the weight of the last one.");
-                line!(text, "targets = [");
-                line!(text, "  {{ servers = {count}, weights = [{weights}] }},");
-                line!(text, "  {{ servers = {}, weights = [{weights}, {last}] }},", count + 1);
-                line!(text, "]");
-            }
+        self.more_servers(text);
+        if let Limits::OfTier(most, _) = self.limits()
+            && let (Ok(most), WhenFull::Waits) = (most.parse::<u32>(), self.pool.when_full)
+        {
+            line!(text, "# limit = [{}, {most}, {}]   # another `maxconn`", most.div_ceil(2), most.saturating_mul(2));
         }
         line!(text);
         line!(text, "# [objective]");
@@ -303,6 +330,31 @@ impl Parts<'_> {
         line!(text, "[run]");
         line!(text, "by = [\"sim\"]");
         line!(text, "precision = \"5% at 95%\"");
+    }
+
+    /// Varies the number of servers, with what they have one by one.
+    fn more_servers(&self, text: &mut String) {
+        let count = self.servers.len();
+        let weights: Vec<u32> = self.servers.iter().map(|server| server.weight).collect();
+        let of_each: Vec<(&str, Vec<u32>)> =
+            [("weights", self.weights().map(|_| weights)), ("limit", self.unequal_limits())]
+                .into_iter()
+                .filter_map(|(key, each)| Some((key, each?)))
+                .collect();
+        if of_each.is_empty() {
+            return line!(text, "servers = [{count}, {}]", count + 1);
+        }
+        line!(text, "# The further server is as the last one.");
+        line!(text, "targets = [");
+        for further in 0..2 {
+            let of = |(key, each): &(&str, Vec<u32>)| {
+                let last = each.last().copied().unwrap_or_default();
+                let all: Vec<u32> = each.iter().copied().chain((0..further).map(|_| last)).collect();
+                format!(", {key} = [{}]", comma(&all))
+            };
+            line!(text, "  {{ servers = {}{} }},", count + further, of_each.iter().map(of).collect::<String>());
+        }
+        line!(text, "]");
     }
 
     fn notes(&self, text: &mut String) {
@@ -359,17 +411,25 @@ impl Parts<'_> {
             };
             notes.add(&server.at, Reading::LeftOut, format!("server {} of this {kind}: {why}", cut(&server.name)));
         }
-        if self.at_most().is_none() {
+        if matches!(self.limits(), Limits::Unsaid) {
+            let of_workers = self.dispatchers() > 1;
             for server in self.servers.iter().filter(|server| server.at_most.is_some()) {
                 let most = server.at_most.unwrap_or_default();
-                let text = format!("at most {most} requests at once: servers differ in it, so no limit is here");
+                let text = match of_workers {
+                    true => format!(
+                        "max_conns={most}: without a `zone` each worker has a limit of its own, which is not here"
+                    ),
+                    false => format!(
+                        "at most {most} requests at once: servers differ in it and are waited for, so no limit is here; \
+                         `helpers = N` is one for all"
+                    ),
+                };
                 notes.add(&server.at, Reading::LeftOut, text);
             }
         }
-        if let (Some((most, at)), true) = (self.at_most(), self.dispatchers() > 1) {
-            let text =
-                format!("max_conns={most}: without a `zone` each worker has a limit of its own, which is not here");
-            notes.add(at, Reading::LeftOut, text);
+        if matches!(self.limits(), Limits::OfTier(..)) && self.pool.when_full == WhenFull::Waits {
+            let text = "who waits longer than `timeout queue`, or else `timeout connect`, gets a 503; here it waits on";
+            notes.add(&self.pool.at, Reading::LeftOut, text);
         }
         let is_by_place = self.named.text.contains("random(") || self.pool.rule.key.is_some();
         if self.import.product == Product::Haproxy && is_by_place && self.servers.len() < self.pool.servers.len() {
@@ -377,6 +437,10 @@ impl Parts<'_> {
             notes.add(&self.pool.at, Reading::LeftOut, text);
         }
     }
+}
+
+fn comma(numbers: &[u32]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Two digits of a number, so that it does not look measured.

@@ -1,5 +1,5 @@
-//! How many arguments a directive takes at most, where HAProxy itself counts them (`alertif_too_many_args` in `src/cfgparse*.c` and
-//! `src/proxy.c` of 2.6). One more is often a unit after a space: `timeout server 30 s` is no 30 ms.
+//! How many arguments a directive takes at most, where HAProxy itself counts them (`alertif_too_many_args` in `src/cfgparse*.c`
+//! and `src/proxy.c` of 2.6). One more is often a unit after a space: `timeout server 30 s` is no 30 ms.
 
 use crate::note::{FileLine, ImportError, cut};
 

@@ -97,6 +97,13 @@ pub(super) fn line(
             let text = format!("{}: each of them chooses for itself; here one chooses for all", words.join(" "));
             notes.add(at, Reading::LeftOut, text);
         }
+        "nbthread" if rest.first().is_some_and(|number| number != "1") => {
+            let text = format!(
+                "{}: threads that choose at one instant may see the same counts; here one chooses at a time",
+                words.join(" ")
+            );
+            notes.add(at, Reading::LeftOut, text);
+        }
         "nbproc" | "thread-groups" => notes.pass_over(at, word),
         _ if OF_THE_PROCESS.iter().any(|start| word.starts_with(start)) => notes.pass_over(at, word),
         _ => notes.not_known(

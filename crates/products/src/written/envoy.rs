@@ -10,7 +10,7 @@ use crate::{Behind, Decider};
 const MOST: u32 = 1_000_000;
 
 pub(super) fn text(decider: &Decider, servers: &[Behind], spot: &Spot<'_>, purpose: Purpose) -> String {
-    let host = |Behind { name, address, weight }: &Behind| {
+    let host = |Behind { name, address, weight, .. }: &Behind| {
         format!(
             "        - endpoint: {{ address: {} }}\n          load_balancing_weight: {weight}\n          metadata: {{ \
              filter_metadata: {{ sojourn: {{ name: \"{name}\" }} }} }}\n",

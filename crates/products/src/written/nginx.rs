@@ -19,7 +19,10 @@ pub(super) fn text(decider: &Decider, servers: &[Behind], spot: &Spot<'_>, purpo
         method => format!("    {method};\n"),
     };
     let of = |line: fn(&Behind) -> String| servers.iter().map(line).collect::<String>();
-    let lines = of(|Behind { address, weight, .. }| format!("    server {address} weight={weight} max_fails=0;\n"));
+    let lines = of(|Behind { address, weight, at_most, .. }| {
+        let most = at_most.map_or(String::new(), |most| format!(" max_conns={most}"));
+        format!("    server {address} weight={weight} max_fails=0{most};\n")
+    });
     let (log, upstream, location) = match purpose {
         Purpose::Run => (
             logged(servers.iter(), access_log),

@@ -83,7 +83,11 @@ fn envoy_accepts_what_is_written_of_each_of_its_rules_and_goes_by_it() {
 }
 
 pub(crate) fn servers() -> Vec<Behind> {
-    [1, 2].map(|weight| Behind { name: format!("server-{weight}"), address: server(), weight }).to_vec()
+    let behind = |weight| {
+        let at_most = (weight == 2).then_some(7);
+        Behind { name: format!("server-{weight}"), address: server(), weight, at_most }
+    };
+    [1, 2].map(behind).to_vec()
 }
 
 /// Started over these servers, its replies say which of them gave each; by turns twice as often with twice the weight.

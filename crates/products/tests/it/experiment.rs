@@ -74,7 +74,10 @@ fn limits_weights_and_workers_are_those_of_the_product() {
         &text,
         &[
             "targets = { servers = 3, weights = [100, 50, 50] }\n",
-            "discipline = \"limited-ps\"\nhelpers = 40\n",
+            "shop.cfg:40: a server with so many gets no more",
+            "limit = { connections = 40, full = \"waits\" }\n",
+            "discipline = \"ps\"",
+            "# limit = [20, 40, 80]   # another `maxconn`\n",
             "# Not understood, and so not in this experiment:\n# shop.cfg:39: \"stick-table\" is not understood\n",
             "server sorry of this backend: it serves only when others are down",
             "Others: `pictures` (",
@@ -99,6 +102,42 @@ fn limits_weights_and_workers_are_those_of_the_product() {
     let text = of_file(Product::Envoy, "front.yaml", "pages");
     has(&text, &["policy = \"envoy(least-request, choices = 3, bias = 1.5)\"", "weights = [2, 2, 1]"]);
     assert!(!text.contains("[client]"), "the first route waits for ever");
+}
+
+/// Each product's own way with servers that are full, and limits that differ.
+#[test]
+fn limits_are_kept_where_the_product_keeps_them() {
+    let haproxy = |rule: &str, limits: [&str; 3]| {
+        let servers: Vec<String> =
+            limits.iter().enumerate().map(|(n, limit)| format!(" server s{n} 10.0.0.{n}:80 {limit}\n")).collect();
+        of_text(&format!("backend app\n balance {rule}\n{}", servers.concat()))
+    };
+    let text = haproxy("roundrobin", ["maxconn 40", "maxconn 20", ""]);
+    has(
+        &text,
+        &[
+            "limit = { connections = [40, 20, 0], full = \"waits\" }\n",
+            "  { servers = 3, limit = [40, 20, 0] },\n  { servers = 4, limit = [40, 20, 0, 0] },\n",
+            "`timeout queue`",
+        ],
+    );
+    let text = haproxy("random(2)", ["weight 3 maxconn 4", "maxconn 4", "maxconn 4"]);
+    has(&text, &["limit = { connections = 4, full = \"waits\" }\n", "  { servers = 3, weights = [3, 1, 1] },\n"]);
+    // A hash names one server, and requests wait for that one.
+    let text = haproxy("source", ["maxconn 4"; 3]);
+    has(&text, &["discipline = \"limited-ps\"\nhelpers = 4\n"]);
+    assert!(!text.contains("limit = {"), "{text}");
+    has(&haproxy("source", ["maxconn 4", "", ""]), &["file.cfg:3: at most 4 requests at once: servers differ in it"]);
+    let nginx = |first: &str, limits: [&str; 2]| {
+        of_text(&format!(
+            "{first}\nevents {{}}\nhttp {{\n upstream a {{\n server 10.0.0.1 {};\n server 10.0.0.2 {};\n }}\n}}\n",
+            limits[0], limits[1]
+        ))
+    };
+    has(&nginx("", ["max_conns=5", "max_conns=5"]), &["limit = { connections = 5, return = 4 }\n"]);
+    has(&nginx("", ["max_conns=5", ""]), &["limit = { connections = [5, 0] }\n"]);
+    let text = nginx("worker_processes 4;", ["max_conns=5", ""]);
+    assert!(text.contains("max_conns=5: without a `zone`") && !text.contains("limit = {"), "{text}");
 }
 
 /// What the policies do not have is named by the nearest, with a sentence that says how it differs.
@@ -193,7 +232,9 @@ fn what_cannot_become_an_experiment_is_refused() {
     };
     assert_eq!(of(3999.0, 4), None);
     let said = of(4000.0, 4).unwrap();
-    assert!(said.starts_with("--rate x --service keep 8 cores busy all the time, and the 2 servers of backend `other` have 8 (4 cores each)"), "{said}");
+    let expected =
+        "--rate x --service keep 8 cores busy all the time, and the 2 servers of backend `other` have 8 (4 cores each)";
+    assert!(said.starts_with(expected), "{said}");
     assert!(
         of(1000.0, 1).unwrap().contains("have 2 (1 core each): a lower --rate, a shorter --service or more --cores")
     );

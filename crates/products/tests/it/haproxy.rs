@@ -91,10 +91,11 @@ fn sections_inherit_from_defaults_by_name_or_by_place() {
     let jobs = pool(&configuration, "jobs");
     assert_eq!((jobs.rule.name.as_str(), jobs.servers[0].at_most), ("random(2)", Some(4)));
     let of_process = &configuration.notes;
-    assert_eq!(of_process.kept.len(), 2, "{of_process:?}");
-    assert_eq!(of_process.kept[1].text, "listen `stats` has no servers");
+    assert_eq!(of_process.kept.len(), 3, "{of_process:?}");
+    assert!(of_process.kept[1].text.starts_with("nbthread 4: threads"), "{of_process:?}");
+    assert_eq!(of_process.kept[2].text, "listen `stats` has no servers");
     assert!(of_process.kept[0].text.starts_with("maxconn 20000"), "{of_process:?}");
-    assert_eq!(of_process.passed_over["nbthread"][0].line, 4);
+    assert_eq!(of_process.passed_over["tune.bufsize"][0].line, 5);
 }
 
 #[test]
@@ -267,10 +268,14 @@ fn options_that_stand_alone_take_no_argument() {
 /// What stands before a backend is said with it: what comes to it hangs on that.
 #[test]
 fn nothing_of_a_frontend_is_left_out_in_silence() {
-    let text = "global\n nbthred 2\nfrontend www\n bind :80\n maxconn 10000\n acl is_api path_beg /api\n http-request deny if is_api\n \
-                http-request redirect scheme https\n redirect prefix /x if is_apii\n defalt_backend app\n include /etc/x.cfg\n bakend foo\n \
-                use_backend app if is_apii { src 10.0.0.1 } or !TRUE\n use_backend ap if is_api\n default_backend web\nlisten stats\n bind :81\n \
-                stats enable\n sttas uri /\nbackend app\n default-server inter 2s fall 3\n server a web.example:80 check rise 2 ssl\n";
+    let lines = [
+        "global\n nbthred 2\nfrontend www\n bind :80\n maxconn 10000\n acl is_api path_beg /api\n http-request deny if is_api",
+        " http-request redirect scheme https\n redirect prefix /x\n defalt_backend app\n include /etc/x.cfg\n bakend foo",
+        " use_backend app if is_apii { src 10.0.0.1 } or !TRUE\n use_backend ap if is_api\n default_backend web",
+        "listen stats\n bind :81\n stats enable\n sttas uri /",
+        "backend app\n default-server inter 2s fall 3\n server a web.example:80 check rise 2 ssl\n",
+    ];
+    let text = &lines.join("\n");
     let configuration = read(text).unwrap();
     let app = pool(&configuration, "app");
     let all = |notes: &sojourn_products::Notes| {

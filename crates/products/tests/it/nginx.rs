@@ -186,8 +186,8 @@ fn mistakes_are_refused_with_their_line() {
 /// What nginx does not know is said, with what was probably meant; a file that is not there may have had servers.
 #[test]
 fn what_is_not_known_is_said() {
-    let text = "http {\n include more.conf;\n upstrem b {\n server 127.0.0.1:2;\n }\n upstream a {\n least_con;\n server 127.0.0.1:1;\n }\n \
-                server { location / { proxi_pass http://a; } }\n}";
+    let blocks = "http {\n include more.conf;\n upstrem b {\n server 127.0.0.1:2;\n }\n upstream a {\n least_con;\n";
+    let text = &format!("{blocks} server 127.0.0.1:1;\n }}\n server {{ location / {{ proxi_pass http://a; }} }}\n}}");
     let configuration = read(text).unwrap();
     let unknown = |notes: &sojourn_products::Notes| {
         let of = notes.kept.iter().filter(|note| note.reading == Reading::NotUnderstood);

@@ -18,7 +18,12 @@ fn local(port: u16) -> SocketAddr {
 fn behind(settings: &Settings) -> Vec<Behind> {
     let weights = settings.weights.iter().zip(8001..);
     weights
-        .map(|(weight, port)| Behind { name: format!("server-{port}"), address: local(port), weight: *weight })
+        .map(|(weight, port)| Behind {
+            name: format!("server-{port}"),
+            address: local(port),
+            weight: *weight,
+            at_most: None,
+        })
         .collect()
 }
 

@@ -84,6 +84,8 @@ pub(crate) struct Routed {
     /// Whether clients ask once more for what has failed, and whether a request may be denied.
     may_retry: bool,
     may_deny: bool,
+    /// Whether requests wait at a decider whose targets are full.
+    has_waits: bool,
 }
 
 impl Routed {
@@ -108,6 +110,7 @@ impl Routed {
         let parts = (&network, &stations, &servers);
         let information = Information::new(system, &mut balancers, parts, &regions, askers, seed);
         Ok(Routed {
+            has_waits: system.tiers.iter().any(|tier| tier.waits),
             may_retry: system.rules.retries.is_some(),
             may_deny: !system.is_plain() || servers.all().iter().any(|server| server.capacity.is_some()),
             routes: Routes::default(),
@@ -127,8 +130,50 @@ impl Routed {
     #[inline]
     fn happens(&mut self, at: Time, what: What, slot: u32, cx: &mut Cx) {
         match at == cx.now {
-            true => self.fire(what, slot, cx),
+            true => self.take(what, slot, cx),
             false => cx.later(at, what, slot),
+        }
+    }
+
+    /// What happens to a request, or to a part.
+    fn take(&mut self, what: What, slot: u32, cx: &mut Cx) {
+        match what {
+            What::AtBalancer => match self.routes[slot].next {
+                Some(Next::Decider(decider)) => self.at_decider(slot, decider, cx),
+                Some(_) => self.happens(cx.now + self.network.site_delay(), What::AtServer, slot, cx),
+                None => unreachable!("it was sent somewhere"),
+            },
+            What::Resolves => self.resolve(slot, cx),
+            What::AtServer => self.at_server(slot, cx),
+            What::Accepted => self.accepted(slot, cx),
+            What::Fetched => self.fetched(slot, cx),
+            What::Redirected => self.send(slot, self.routes[slot].next.expect("a redirection names a place"), cx),
+            What::FirstByte => self.first_byte(slot, cx),
+            What::ReplyAtBalancer => self.reply(slot, cx),
+            What::ReplyFlows => self.flow(slot, cx),
+            What::ReplyAtClient => self.complete(slot, cx),
+            What::Connects => self.connects(slot, cx),
+            What::Greeted => self.greeted(slot, cx),
+            What::Secured => self.asks(slot, cx),
+            What::SendsAgain => self.sends_again(slot, cx),
+            What::GivesUp => self.gives_up(slot, cx),
+            What::TimesOut => self.times_out(slot, cx),
+            What::TriesAgain => self.begin(slot, cx.now, cx),
+            What::Closes => self.closes(slot, cx),
+            What::Fault => self.fault(slot, cx),
+            What::HealthKnown => {
+                let Routed { balancers, network, information, faults, .. } = self;
+                information.health_known(faults, slot, balancers, network, cx.now);
+            }
+            What::PatienceEnds | What::UserAsks => unreachable!("clients take {what:?}"),
+        }
+    }
+
+    /// Requests that wait at deciders go on, where they do and something has ended.
+    #[inline]
+    fn let_in_all(&mut self, cx: &mut Cx) {
+        if self.has_waits {
+            self.let_in(cx);
         }
     }
 
@@ -176,6 +221,7 @@ impl Fabric for Routed {
             let commands = self.balancers[number].balancer.poll(cx.now, |target| counts[target]);
             self.inform(cx.now, |information, view| information.order(number, commands, view));
         }
+        self.let_in_all(cx);
     }
 
     fn depart(&mut self, cx: &mut Cx) {
@@ -184,7 +230,10 @@ impl Fabric for Routed {
         let job = &mut cx.jobs.slab[slot as usize];
         let route = &mut self.routes[slot];
         match (self.stations.is_medium(number), route.fetches) {
-            (true, None) => return self.flowed(slot, cx),
+            (true, None) => {
+                self.flowed(slot, cx);
+                return self.let_in_all(cx);
+            }
             (true, Some(_)) => return self.fetched(slot, cx),
             (false, _) => job.stage = Stage::Forwarded,
         }
@@ -193,6 +242,7 @@ impl Fabric for Routed {
         }
         route.waited += departure.started - departure.arrived;
         self.has_visited(slot, cx);
+        self.let_in_all(cx);
     }
 
     fn enter(&mut self, slot: u32, cx: &mut Cx) {
@@ -208,40 +258,13 @@ impl Fabric for Routed {
     }
 
     fn fire(&mut self, what: What, slot: u32, cx: &mut Cx) {
-        match what {
-            What::AtBalancer => match self.routes[slot].next {
-                Some(Next::Decider(decider)) => self.at_decider(slot, decider, cx),
-                Some(_) => self.happens(cx.now + self.network.site_delay(), What::AtServer, slot, cx),
-                None => unreachable!("it was sent somewhere"),
-            },
-            What::Resolves => self.resolve(slot, cx),
-            What::AtServer => self.at_server(slot, cx),
-            What::Accepted => self.accepted(slot, cx),
-            What::Fetched => self.fetched(slot, cx),
-            What::Redirected => self.send(slot, self.routes[slot].next.expect("a redirection names a place"), cx),
-            What::FirstByte => self.first_byte(slot, cx),
-            What::ReplyAtBalancer => self.reply(slot, cx),
-            What::ReplyFlows => self.flow(slot, cx),
-            What::ReplyAtClient => self.complete(slot, cx),
-            What::Connects => self.connects(slot, cx),
-            What::Greeted => self.greeted(slot, cx),
-            What::Secured => self.asks(slot, cx),
-            What::SendsAgain => self.sends_again(slot, cx),
-            What::GivesUp => self.gives_up(slot, cx),
-            What::TimesOut => self.times_out(slot, cx),
-            What::TriesAgain => self.begin(slot, cx.now, cx),
-            What::Closes => self.closes(slot, cx),
-            What::Fault => self.fault(slot, cx),
-            What::HealthKnown => {
-                let Routed { balancers, network, information, faults, .. } = self;
-                information.health_known(faults, slot, balancers, network, cx.now);
-            }
-            What::PatienceEnds | What::UserAsks => unreachable!("clients take {what:?}"),
-        }
+        self.take(what, slot, cx);
+        self.let_in_all(cx);
     }
 
     fn cancel(&mut self, slot: u32, cx: &mut Cx) {
         self.drop_request(slot, cx);
+        self.let_in_all(cx);
     }
 
     fn servers(&self) -> &[Server] {

@@ -5,11 +5,12 @@
 //! formula B(k) is the share (Erlang, Solution of some problems in the theory of probabilities, 1917).
 
 use sojourn_model::system::{
-    Clients, Directions, Face, Limit, Line, Overflow, Path, Paths, Region, Resolves, Seat, Site, Target, Tier,
+    Clients, Directions, Face, Fault, Limit, Line, Overflow, Path, Paths, Region, Resolves, Seat, Site, Subject,
+    Target, Tier, Trouble,
 };
 use sojourn_model::{LossModel, Server, System};
 use sojourn_sim::Report;
-use sojourn_stats::{Estimate, Law, Span};
+use sojourn_stats::{Estimate, Law, Span, Time};
 
 use crate::support::{Scenario, cluster, covers, estimate, open, run, run_plan};
 
@@ -215,4 +216,76 @@ fn a_site_that_is_down_takes_its_own_overflow_with_it_and_no_other() {
     // Of what passes the second site, one request is at its server, and one at that of the third.
     let lost = |site| (failed(site, 20_020, Some(20_030)).0 * 599.0).round();
     assert_eq!([lost(0), lost(1), lost(2)], [0.0, 2.0, 1.0]);
+}
+
+/// Where requests wait for the first of four servers with one place each that has room, they are one queue: M/M/4, whose waiting
+/// time is Erlang's (formula C), under every rule that passes a full server over.
+#[test]
+fn what_waits_for_the_first_server_with_room_is_one_queue() {
+    let (a, c) = (2.8_f64, 4.0);
+    let terms = [1.0, a, a.powi(2) / 2.0, a.powi(3) / 6.0];
+    let all_busy = a.powi(4) / 24.0 * c / (c - a);
+    let waiting = all_busy / (terms.iter().sum::<f64>() + all_busy) / (c - a);
+    for policy in
+        ["haproxy(2.6, roundrobin)", "haproxy(2.6, leastconn)", "haproxy(2.6, first)", "round-robin", "random"]
+    {
+        let mut scenario = cluster("exponential(rate = 2.8 /s)", policy, 4, EXPONENTIAL);
+        (scenario.tier().limit, scenario.tier().waits) = (limit(1, 0), true);
+        let report = run(&scenario, 1_000_000);
+        covers(&report, "response_time_mean", 1.0 + waiting, 0.05, policy);
+        covers(&report, "waiting_time_mean", waiting, 0.15, policy);
+        assert_eq!(estimate(&report, "error_ratio").value(), Some(0.0), "{policy}: none is refused");
+    }
+    // A draw that falls to a full server waits, although others may have room.
+    let mut scenario = cluster("exponential(rate = 2.8 /s)", "haproxy(2.6, random(1))", 4, EXPONENTIAL);
+    (scenario.tier().limit, scenario.tier().waits) = (limit(1, 0), true);
+    let drawn = estimate(&run(&scenario, 1_000_000), "response_time_mean").interval().unwrap();
+    assert!(drawn.0 > 1.1 * (1.0 + waiting), "{drawn:?}");
+}
+
+/// Waiting sheds no load: more than all servers can do never settles. With an end, those whose clients go away leave the queue.
+#[test]
+fn what_waits_is_not_shed() {
+    let mut scenario = cluster("exponential(rate = 4.4 /s)", "haproxy(2.6, leastconn)", 4, EXPONENTIAL);
+    (scenario.tier().limit, scenario.tier().waits) = (limit(2, 1), true);
+    let error = crate::support::simulate(&scenario, &crate::support::control(100_000)).unwrap_err();
+    assert!(error.to_string().contains("utilization 1.100 is not below 1"), "{error}");
+    scenario.system.rules.timeout = Some(Span(5_000_000_000));
+    let report = run_plan(&scenario, 1, Span(2_000_000_000_000), Span(100_000_000_000)).unwrap();
+    let failed = estimate(&report, "error_ratio").value().unwrap();
+    // What is served at most is 4 of 4.4; a server that has begun with a request ends it all the same.
+    assert!((0.09..0.5).contains(&failed), "{failed}");
+    let longest = estimate(&report, "response_time_p99").value().unwrap();
+    assert!(longest <= 5.0 + 1e-9, "{longest}");
+}
+
+/// What waits when its gateway goes down is lost with it, and what waits for servers that all go down is refused.
+#[test]
+fn what_waits_is_lost_with_its_gateway_or_its_servers() {
+    for subject in [Subject::Tier(0), Subject::Host(0)] {
+        let mut scenario =
+            cluster("exponential(rate = 1 /s)", "round-robin", 1, "discipline = \"ps\"\ndemand = \"100 s\"");
+        (scenario.tier().limit, scenario.tier().waits) = (limit(1, 0), true);
+        let (at, until) = (Time(50_000_000_000), Some(Time(90_000_000_000)));
+        scenario.system.faults = vec![Fault { at, until, subject, trouble: Trouble::Down }];
+        let report = run_plan(&scenario, 1, Span(100_000_000_000), Span(0)).unwrap();
+        // Of some 100 requests those of the last 10 s remain, of which one is served after the other.
+        let failed = estimate(&report, "error_ratio").value().unwrap();
+        assert!((0.8..0.97).contains(&failed), "{subject:?}: {failed}");
+    }
+}
+
+/// Limits of their own: of two servers that share their core among those inside, the one with one place never has two.
+#[test]
+fn limits_may_differ_from_server_to_server() {
+    let constant = "discipline = \"ps\"\ndemand = \"1 s\"";
+    // Three come at once, every 10 s: two at the first, which take 2 s, and one at the second.
+    let mut scenario = cluster("constant(rate = 0.1 /s)", "haproxy(2.6, roundrobin)", 2, constant);
+    scenario.workload = open("batches(n = 3, every = 10 s)");
+    (scenario.tier().limit, scenario.tier().limits, scenario.tier().waits) = (limit(2, 1), vec![2, 1], true);
+    let report = run_plan(&scenario, 1, Span(1_000_000_000_000), Span(0)).unwrap();
+    let shares = [1, 2].map(|server| estimate(&report, &format!("share_{server}")).value().unwrap());
+    assert!((shares[0] - 2.0 / 3.0).abs() < 1e-9, "{shares:?}");
+    let mean = estimate(&report, "response_time_mean").value().unwrap();
+    assert!((mean - 5.0 / 3.0).abs() < 1e-6, "{mean}");
 }

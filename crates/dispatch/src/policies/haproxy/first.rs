@@ -34,7 +34,8 @@ impl Policy for First {
     fn shares(&self, table: &Table) -> Option<Vec<f64>> {
         // With a limit of requests those before it decide who is full.
         let first = table.up().iter().copied().find(|id| table.weight(*id) > 0.0);
-        table.limit().is_none().then(|| table.parts(|id| f64::from(Some(id) == first)))
+        let has_limits = table.up().iter().any(|id| table.limit_of(*id).is_some());
+        (!has_limits).then(|| table.parts(|id| f64::from(Some(id) == first)))
     }
 
     fn choose(&mut self, ask: &Ask<'_>, _: &mut Stream) -> Decision {

@@ -3,8 +3,8 @@
 //!
 //! Each draw is a number of 32 bits, and falls to the nearest point of the ring (`src/backend.c`: `get_server_rnd`).
 //! With a weight of 1 a server has 16 points only, and shares are far from even: of four servers 28.9, 18.5, 24.3 and
-//! 28.3 %. A server may be drawn twice. If the winner is full, the request is refused, where HAProxy would put it into
-//! the backend's queue.
+//! 28.3 %. A server may be drawn twice. If the winner is full, the request is refused, where HAProxy puts it into
+//! the backend's queue: that is for the face to do.
 //!
 //! The numbers come from the stream. With `numbers = own` they are HAProxy's own from its start on, as 2.4 to 2.6 draw
 //! them in one thread: for comparisons with the product, never for more than one run.

@@ -233,7 +233,8 @@ impl Walk<'_> {
         let tier = &self.asked.system.tiers[index];
         let behind = |(place, target): (usize, &Target)| {
             let weight = tier.weights.get(place).copied().unwrap_or(1.0) as u32;
-            Ok(Behind { name: self.name(*target), address: self.address(*target)?, weight })
+            let at_most = tier.limit_of(place).map(|limit| limit.connections);
+            Ok(Behind { name: self.name(*target), address: self.address(*target)?, weight, at_most })
         };
         let servers = tier.seats[seat].targets.iter().enumerate().map(behind).collect::<Result<Vec<_>, String>>()?;
         let (product, variant) = (decider.product, self.conditions.index + 1);

@@ -53,7 +53,7 @@ pub(super) fn measure(
         return Ok(Measured { delay: PathDelay { client: to_server, cluster: Span::ZERO }, spread });
     };
     if let Some(decider) = decider {
-        let behind = Behind { name: server_name(0), address: servers[0].address(), weight: 1 };
+        let behind = Behind { name: server_name(0), address: servers[0].address(), weight: 1, at_most: None };
         let started = Started::start(&mut Loopback::new(), &tier.name, decider, &[behind], None)?;
         let (through, spread_through) = rounds(started.address())?;
         let delay = PathDelay { client: Span(through.0.saturating_sub(to_server.0)), cluster: to_server };
