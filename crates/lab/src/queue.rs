@@ -43,6 +43,8 @@ pub struct QueueSettings {
     pub warm_up: Option<u64>,
     /// Seed of the jobs drawn.
     pub seed: u64,
+    /// Threads of the simulation; none: one per core. Its numbers do not depend on them.
+    pub threads: Option<usize>,
     /// What predictions of response times know: `number` or `demands`; none: nothing is predicted.
     pub predict: Option<String>,
 }
@@ -62,6 +64,7 @@ impl QueueSettings {
             speed: 1.0,
             warm_up: None,
             seed: 1,
+            threads: None,
             predict: None,
         }
     }
@@ -133,6 +136,12 @@ impl QueueSettings {
             Some(_) => Ok(()),
             None => simulate::read(self, &self.notation()?).map(|_| ()),
         }
+    }
+
+    /// More threads than cores would only wait for each other.
+    fn threads(&self) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.map_or(cores, |threads| threads.min(cores))
     }
 
     fn notation(&self) -> Result<Queue, SpecError> {

@@ -1,7 +1,7 @@
 //! One queue at memory speed: a trace of (gap, demand) pairs, or as many drawn ones, under any discipline.
 //!
 //! There is no event list, and nothing is kept of the jobs that have left but counts, so that 10^9 jobs take as much memory as
-//! 10^6. Jobs are drawn some hundred at a time ([`run_drawn`]). FCFS on one core is Lindley's recursion (Lindley, Proceedings
+//! 10^6. Jobs are drawn some hundred at a time, and a long path of them on all cores ([`run_drawn`]). FCFS on one core is Lindley's recursion (Lindley, Proceedings
 //! of the Cambridge Philosophical Society 48, 1952), on several cores Kiefer and Wolfowitz's (Transactions of the American
 //! Mathematical Society 78, 1955); every other discipline, and FCFS with a limited room, is a [`Station`] that is asked before
 //! each arrival which jobs have left. All of them are in whole nanoseconds and agree job by job with the general simulator
@@ -12,6 +12,7 @@
 //! a percentile with fewer than twenty such beyond it has no interval.
 
 mod jobs;
+mod path;
 mod play;
 mod sections;
 
@@ -23,8 +24,8 @@ use sojourn_stats::parts::INDEPENDENT;
 use sojourn_stats::{Law, Span, Time};
 use sojourn_traffic::Arrivals;
 
-use self::jobs::Source;
-use self::play::Player;
+use self::path::Path;
+use self::play::{InOrder, Player};
 pub use self::play::play;
 use self::sections::{Predictions, Sections};
 use crate::control::{Report, SimError};
@@ -107,6 +108,8 @@ pub struct Control<'a> {
     pub relaxation: Option<u64>,
     /// Confidence of the intervals.
     pub confidence: f64,
+    /// Threads that a long path of drawn jobs in order of arrival is played on; its numbers are the same on one as on many.
+    pub threads: usize,
     /// Set it to stop early.
     pub cancel: Option<&'a AtomicBool>,
     /// Told now and then how many jobs have been played.
@@ -121,6 +124,7 @@ impl Default for Control<'_> {
             predict: None,
             relaxation: None,
             confidence: sojourn_stats::measure::CONFIDENCE,
+            threads: 1,
             cancel: None,
             progress: &|_| {},
         }
@@ -146,23 +150,23 @@ pub fn run(
     control: &Control<'_>,
 ) -> Result<Report, SimError> {
     let mut arrivals = arrivals.into_iter();
-    run_by(queue, control, &mut |come, player, counts| play_some(come, arrivals.by_ref().take(CHUNK), player, counts))
+    run_by(queue, control, &mut |come, player, counts| {
+        Ok(play_some(come, arrivals.by_ref().take(CHUNK), player, counts))
+    })
 }
 
-/// Draws jobs, plays them through `queue` and sums up: as [`run`] does with the plan of one client under this seed, sooner.
+/// Draws jobs, plays them through `queue` and sums up: as [`run`] does with the plan of one client under this seed, sooner. Of a
+/// renewal process every 2^20 jobs come from streams of their own, so that threads can share a path.
 ///
 /// # Errors
 /// As [`run`]; also when the rate of the arrivals is not settled.
 pub fn run_drawn(queue: &Queue, drawn: &Drawn<'_>, control: &Control<'_>) -> Result<Report, SimError> {
-    let (mut source, mut block) = (Source::new(drawn)?, Vec::new());
-    run_by(queue, control, &mut |come, player, counts| {
-        source.next(&mut block);
-        play_some(come, block.iter().copied(), player, counts)
-    })
+    let mut path = Path::new(queue, drawn, control.threads)?;
+    run_by(queue, control, &mut |come, player, counts| path.step(come, player, counts))
 }
 
 /// Plays some more jobs, of which the first has this number; how many, and when the last of them came.
-type Step<'a, 's> = dyn FnMut(u64, &mut Player, &mut Counts<'a>) -> (u64, Time) + 's;
+type Step<'a, 's> = dyn FnMut(u64, &mut Player, &mut Counts<'a>) -> Result<(u64, Time), SimError> + 's;
 
 fn run_by<'a>(queue: &Queue, control: &Control<'a>, step: &mut Step<'a, '_>) -> Result<Report, SimError> {
     queue.discipline.check(queue.cores).map_err(SimError::Invalid)?;
@@ -179,7 +183,7 @@ fn run_by<'a>(queue: &Queue, control: &Control<'a>, step: &mut Step<'a, '_>) -> 
     let mut player = Player::new(queue, control.predict);
     let (mut come, mut told, mut last) = (0u64, 0u64, Time::ZERO);
     while last != Time::NEVER {
-        let (jobs, at) = step(come, &mut player, &mut counts);
+        let (jobs, at) = step(come, &mut player, &mut counts)?;
         if jobs == 0 {
             break;
         }
@@ -246,24 +250,48 @@ fn play_some(
     player: &mut Player,
     counts: &mut Counts<'_>,
 ) -> (u64, Time) {
-    let (mut played, mut last) = (0, Time::ZERO);
-    let jobs = jobs.inspect(|arrival| {
-        played += 1;
-        last = arrival.at;
-    });
     match player {
-        Player::One(core) if counts.are_of_all() => {
+        Player::InOrder(queue) if counts.are_of_all() => play_in_order(come, jobs, queue, counts),
+        player => {
+            let (mut played, mut last) = (0, Time::ZERO);
+            let jobs = watched(jobs, &mut played, &mut last);
+            (come..).zip(jobs).for_each(|(number, job)| player.play(number, job, &mut |job| counts.record(job)));
+            (played, last)
+        }
+    }
+}
+
+/// The same where jobs leave in order, and nothing is counted of classes and predictions.
+fn play_in_order(
+    come: u64,
+    jobs: impl Iterator<Item = Arrival>,
+    queue: &mut InOrder,
+    counts: &mut Counts<'_>,
+) -> (u64, Time) {
+    let (mut played, mut last) = (0, Time::ZERO);
+    let jobs = watched(jobs, &mut played, &mut last);
+    match queue {
+        InOrder::One(core) => {
             // A copy that no one else knows of stays in registers.
             let mut copy = *core;
             counts.serve(come, jobs, |at, demand| copy.serve(at, demand));
             *core = copy;
         }
-        Player::Several(cores) if counts.are_of_all() => counts.serve(come, jobs, |at, demand| cores.serve(at, demand)),
-        player => {
-            (come..).zip(jobs).for_each(|(number, job)| player.play(number, job, &mut |job| counts.record(job)));
-        }
+        InOrder::Several(cores) => counts.serve(come, jobs, |at, demand| cores.serve(at, demand)),
     }
     (played, last)
+}
+
+/// Counts them, and tells when the last of them came.
+fn watched<'a>(
+    jobs: impl Iterator<Item = Arrival> + 'a,
+    played: &'a mut u64,
+    last: &'a mut Time,
+) -> impl Iterator<Item = Arrival> + 'a {
+    jobs.inspect(|arrival| {
+        *played += 1;
+        *last = arrival.at;
+    })
 }
 
 /// What is counted of the jobs after the warm-up.

@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use sojourn_lab::queue::QueueSettings;
 
 use crate::exit::{Exit, Failure, bad_input};
-use crate::{interrupt, table};
+use crate::{interrupt, table, value};
 
 /// Answer a single queue
 #[derive(clap::Args)]
@@ -61,6 +61,9 @@ struct Simulation {
     /// Seed of the jobs drawn
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Threads that play one long path of drawn jobs under FCFS; its numbers are the same on one [default: one per core]
+    #[arg(long, value_name = "N", value_parser = value::count::<usize>)]
+    threads: Option<usize>,
     /// Predict each job's response time when it comes, and say how wrong that was: `number` knows how many are inside and
     /// the mean demand, `demands` the demand of every job
     #[arg(long, value_name = "KNOWLEDGE")]
@@ -101,7 +104,7 @@ pub(crate) fn queue(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 fn settings(arguments: &Arguments) -> QueueSettings {
-    let Simulation { jobs, trace, speed, warm_up, seed, predict } = &arguments.simulation;
+    let Simulation { jobs, trace, speed, warm_up, seed, threads, predict } = &arguments.simulation;
     QueueSettings {
         arrivals: arguments.arrivals.clone(),
         service: arguments.service.clone(),
@@ -113,6 +116,7 @@ fn settings(arguments: &Arguments) -> QueueSettings {
         speed: *speed,
         warm_up: *warm_up,
         seed: *seed,
+        threads: *threads,
         predict: predict.clone(),
         ..QueueSettings::new(&arguments.queue)
     }

@@ -128,6 +128,7 @@ impl Shortest {
             seed: settings.seed,
             precision: None,
             max_jobs: settings.jobs,
+            threads: settings.threads(),
             relaxation: relaxation.filter(|jobs| jobs.is_finite()).map(|jobs| jobs.ceil() as u64),
             cancel: Some(Arc::clone(cancel)),
             ..Control::default()

@@ -47,7 +47,7 @@ pub(super) fn read(settings: &QueueSettings, notation: &Notation) -> Result<Simu
         None => Jobs::Drawn { classes: classes(settings, notation)?, jobs: settings.jobs },
     };
     let QueueSettings { seed, warm_up, .. } = *settings;
-    Ok(Simulation { queue, jobs, seed, warm_up, predict })
+    Ok(Simulation { queue, jobs, seed, warm_up, predict, threads: settings.threads() })
 }
 
 fn classes(settings: &QueueSettings, notation: &Notation) -> Result<Vec<Class>, SpecError> {
@@ -81,6 +81,7 @@ pub(super) struct Simulation {
     seed: u64,
     warm_up: Option<u64>,
     predict: Option<Knowledge>,
+    threads: usize,
 }
 
 /// Where its jobs come from.
@@ -130,6 +131,7 @@ pub(super) fn simulate(
             Jobs::Trace { .. } => None,
         },
         confidence: measure::CONFIDENCE,
+        threads: simulation.threads,
         cancel: Some(cancel),
         progress,
     };

@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 use sojourn_model::{Admission, Departure, Discipline, Knowledge, Station};
 use sojourn_stats::{Span, Time};
 
+use super::sections::Section;
 use super::{Arrival, Job, Predict, Queue};
 
 /// Plays `arrivals`, which are in order of time, through `queue`, and gives every job to `record` once it is known when it
@@ -23,18 +24,23 @@ pub fn play(queue: &Queue, arrivals: impl IntoIterator<Item = Arrival>, mut reco
 
 /// A queue that jobs go through.
 pub(super) enum Player {
+    InOrder(InOrder),
+    Other(Box<Served>),
+}
+
+/// FCFS without a limited room.
+#[derive(Clone)]
+pub(super) enum InOrder {
     One(Core),
     Several(Cores),
-    Other(Box<Served>),
 }
 
 impl Player {
     /// `predict`: say how long each job will take.
     pub(super) fn new(queue: &Queue, predict: Option<Predict>) -> Player {
-        match (&queue.discipline, queue.capacity, predict) {
-            (Discipline::Fcfs, None, None) if queue.cores == 1 => Player::One(Core { free: Time::ZERO }),
-            (Discipline::Fcfs, None, None) => Player::Several(Cores::new(queue.cores)),
-            _ => Player::Other(Box::new(Served { station: queue.station(), predict, inside: Inside::default() })),
+        match InOrder::new(queue).filter(|_| predict.is_none()) {
+            Some(in_order) => Player::InOrder(in_order),
+            None => Player::Other(Box::new(Served { station: queue.station(), predict, inside: Inside::default() })),
         }
     }
 
@@ -42,8 +48,8 @@ impl Player {
     #[inline]
     pub(super) fn play(&mut self, number: u64, arrival: Arrival, record: &mut impl FnMut(&Job)) {
         let left = match self {
-            Player::One(core) => core.serve(arrival.at, arrival.demand),
-            Player::Several(cores) => cores.serve(arrival.at, arrival.demand),
+            Player::InOrder(InOrder::One(core)) => core.serve(arrival.at, arrival.demand),
+            Player::InOrder(InOrder::Several(cores)) => cores.serve(arrival.at, arrival.demand),
             Player::Other(served) => return served.come(number, arrival, record),
         };
         let started = arrival.at.max(Time(left.0 - arrival.demand.0));
@@ -54,6 +60,60 @@ impl Player {
     pub(super) fn end(&mut self, record: &mut impl FnMut(&Job)) {
         if let Player::Other(served) = self {
             served.depart(Time::NEVER, record);
+        }
+    }
+}
+
+impl InOrder {
+    /// None where the queue is another.
+    pub(super) fn new(queue: &Queue) -> Option<InOrder> {
+        match (&queue.discipline, queue.capacity, queue.cores) {
+            (Discipline::Fcfs, None, 1) => Some(InOrder::One(Core { free: Time::ZERO })),
+            (Discipline::Fcfs, None, cores) => Some(InOrder::Several(Cores::new(cores))),
+            _ => None,
+        }
+    }
+
+    /// Jobs come of which nothing is counted.
+    pub(super) fn pass(&mut self, jobs: &[Arrival]) {
+        match self {
+            InOrder::One(core) => jobs.iter().for_each(|job| _ = core.serve(job.at, job.demand)),
+            InOrder::Several(cores) => jobs.iter().for_each(|job| _ = cores.serve(job.at, job.demand)),
+        }
+    }
+
+    /// Jobs come, and are counted in `section`; when the last of them leaves.
+    pub(super) fn count(&mut self, jobs: &[Arrival], section: &mut Section) -> Time {
+        let jobs = jobs.iter().copied();
+        match self {
+            InOrder::One(core) => {
+                let mut copy = *core;
+                let until = section.fill(jobs, &mut |at, demand| copy.serve(at, demand));
+                *core = copy;
+                until
+            }
+            InOrder::Several(cores) => section.fill(jobs, &mut |at, demand| cores.serve(at, demand)),
+        }
+    }
+
+    /// Whether jobs that come from `at` on are served as by `other`.
+    pub(super) fn is_as(&self, other: &InOrder, at: Time) -> bool {
+        match (self, other) {
+            (InOrder::One(one), InOrder::One(other)) => one.free.max(at) == other.free.max(at),
+            (InOrder::Several(one), InOrder::Several(other)) => one.busy(at) == other.busy(at),
+            _ => false,
+        }
+    }
+
+    /// The same `by` later.
+    pub(super) fn later(&self, by: Span) -> InOrder {
+        let later = |time: Time| Time(time.0.saturating_add(by.0));
+        match self {
+            InOrder::One(core) => InOrder::One(Core { free: later(core.free) }),
+            InOrder::Several(Cores { cores, free }) => {
+                let free = free.iter().map(|Reverse(time)| Reverse(later(*time))).collect();
+                InOrder::Several(Cores { cores: *cores, free })
+            }
         }
     }
 }
@@ -74,6 +134,7 @@ impl Core {
 }
 
 /// FCFS on several: Kiefer and Wolfowitz's recursion.
+#[derive(Clone)]
 pub(super) struct Cores {
     cores: usize,
     /// When those are free that were used; they are used again as soon as they can be, so that there are no more of them than
@@ -84,6 +145,13 @@ pub(super) struct Cores {
 impl Cores {
     fn new(cores: u32) -> Cores {
         Cores { cores: cores as usize, free: BinaryHeap::new() }
+    }
+
+    /// Until when those are busy that are at `at`, in order.
+    fn busy(&self, at: Time) -> Vec<Time> {
+        let mut until: Vec<Time> = self.free.iter().map(|free| free.0).filter(|free| *free > at).collect();
+        until.sort_unstable();
+        until
     }
 
     /// When the job leaves.

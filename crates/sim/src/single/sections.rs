@@ -29,7 +29,7 @@ pub(super) struct Sections {
 }
 
 #[derive(Clone)]
-struct Section {
+pub(super) struct Section {
     /// Response times (ns) of those that were served.
     response: Histogram,
     waiting_ns: u128,
@@ -53,7 +53,7 @@ fn halve<S>(sections: &mut Vec<S>, join: impl Fn(&mut S, &S)) -> Vec<S> {
 }
 
 impl Section {
-    fn new() -> Section {
+    pub(super) fn new() -> Section {
         Section { response: Histogram::new(), waiting_ns: 0, service_ns: 0, denied: 0, elapsed: Span::ZERO }
     }
 
@@ -64,7 +64,7 @@ impl Section {
 
     /// Adds jobs that leave when `serve` says; when the last of them left. The sums are in registers meanwhile.
     #[inline]
-    fn fill(&mut self, jobs: impl Iterator<Item = Arrival>, serve: &mut impl FnMut(Time, Span) -> Time) -> Time {
+    pub(super) fn fill(&mut self, jobs: impl Iterator<Item = Arrival>, serve: &mut impl FnMut(Time, Span) -> Time) -> Time {
         let (before_ns, mut service_ns, mut until) = (self.response.sum(), 0u128, Time::ZERO);
         self.response.extend(jobs.map(|Arrival { at, demand, .. }| {
             let left = serve(at, demand);
@@ -163,6 +163,17 @@ impl Sections {
         }
     }
 
+    /// Adds the counts of jobs that were played elsewhere, of which the last left at `until`: no more of them than there is
+    /// room in the open section, and none of them denied.
+    pub(super) fn join(&mut self, jobs: &Section, until: Time) {
+        self.until = self.until.max(until);
+        self.open.join(jobs);
+        self.room -= jobs.response.count();
+        if self.room == 0 {
+            self.close();
+        }
+    }
+
     #[cold]
     fn close(&mut self) {
         self.open.elapsed = self.elapsed();
@@ -195,6 +206,11 @@ impl Sections {
     /// Jobs in each section that is full.
     pub(super) fn size(&self) -> u64 {
         self.size
+    }
+
+    /// How many more jobs there are to be in the open one.
+    pub(super) fn room(&self) -> u64 {
+        self.room
     }
 
     /// How many jobs it takes until a section has at least `size`.

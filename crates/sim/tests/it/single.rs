@@ -316,6 +316,55 @@ fn blocks_of_jobs_are_those_one_by_one() {
 }
 
 /// Time ends after 584 years: what would come later is refused, not counted as if it came at once.
+/// Segments that are walked at once, forget what was before them, or do not, count as those that are played in order.
+#[test]
+fn a_long_path_is_the_same_on_one_thread_as_on_many() {
+    let segment = 1 << 20;
+    for (cores, load, service, jobs, warm_up) in [
+        (1, 0.8, "exponential(mean = 1 ms)", 7 * segment + 12_345, 700_001),
+        (3, 0.9, "lognormal(mean = 1 ms, cv = 2)", 6 * segment, 2 * segment + 77),
+        (1, 0.0, "exponential(mean = 1 ms)", 5 * segment - 1, 0),
+        // Its queue is hardly ever empty.
+        (1, 0.999, "exponential(mean = 1 ms)", 5 * segment, 5),
+        // Some of its heads meet.
+        (1, 0.985, "exponential(mean = 1 ms)", 9 * segment, 3 * segment),
+    ] {
+        let rate = if load == 0.0 { 1e-3 } else { load * 1e3 * f64::from(cores) };
+        let (arrivals, service) =
+            (Arrivals::of(Law::exponential(1.0 / rate)), Law::parse(service, Dimension::Time).unwrap());
+        let drawn = Drawn { arrivals: &arrivals, service: &service, seed: 3, jobs };
+        let by = |threads| {
+            let control = Control { warm_up, threads, ..Control::default() };
+            single::run_drawn(&queue(Discipline::Fcfs, cores), &drawn, &control).unwrap()
+        };
+        let alone = by(1);
+        assert_eq!(alone.jobs, jobs - warm_up);
+        for threads in [2, 3] {
+            let shared = by(threads);
+            let label = format!("{cores} cores at {load}, {threads} threads");
+            assert_eq!(alone.measures, shared.measures, "{label}");
+            assert_eq!(alone.response_time_cdf, shared.response_time_cdf, "{label}");
+            assert_eq!(alone.jobs, shared.jobs, "{label}");
+        }
+    }
+}
+
+/// From the second segment on, jobs come from streams that have nothing in common with those before.
+#[test]
+fn segments_draw_from_streams_of_their_own() {
+    let (arrivals, service) = (Arrivals::of(Law::exponential(1.0)), Law::exponential(0.5));
+    let of = |jobs| {
+        let drawn = Drawn { arrivals: &arrivals, service: &service, seed: 3, jobs };
+        let control = Control { warm_up: jobs - (1 << 20), ..Control::default() };
+        let report = single::run_drawn(&queue(Discipline::Fcfs, 1), &drawn, &control).unwrap();
+        estimate(&report, "service_time_mean").value().unwrap()
+    };
+    let means = [of(1 << 20), of(2 << 20), of(3 << 20)];
+    assert!(means[0] != means[1] && means[1] != means[2] && means[0] != means[2], "{means:?}");
+    // The mean of 2^20 exponential draws, six standard errors to each side: false alarms 6e-9 for three.
+    assert!(means.iter().all(|mean| (mean / 0.5 - 1.0).abs() < 6.0 / 1024.0), "{means:?}");
+}
+
 #[test]
 fn the_end_of_time_is_refused() {
     let (arrivals, service) = (Arrivals::of(Law::constant(1e8)), Law::constant(1.0));
