@@ -1,4 +1,5 @@
-//! Means that hang on few long jobs: where the simulator's runs are too short for intervals of them, and how one knows.
+//! What hangs on few long jobs: where the simulator's runs are too short for intervals of means and percentiles, and how one
+//! knows.
 //!
 //! The spread of a run's parts says nothing of jobs that are in none of them. What a mean hangs on is known beforehand: behind a
 //! job of size S served in order of arrival some S wait for S/2 each, so that the mean is one of S^2, where jobs share a
@@ -6,11 +7,19 @@
 //! intervals cover less than they say where it is large (of M/lognormal/1 at 0.8 and 10^6 jobs 95 % at a
 //! skewness of 0.47, 92 % at 0.91, 86 % at 1.2), and then there is none. The price is that some means lose intervals that are
 //! right, such as at low load, where few wait behind a long job.
+//!
+//! Of a percentile t, so many jobs lie beyond it as wait behind those longer than t: one of size S has about S - t in its way,
+//! and rho/(1-rho) E[S - t; S > t] / E[S] is their share (Pakes, Journal of Applied Probability 12, 1975, for laws whose tails
+//! are heavy; others have more jobs beyond, so that this asks too little of them, but for them the spread of the parts is enough).
+//! The longest have the most behind them, so that the jobs longer than t are worth E[(S - t)+]^2 / E[((S - t)+)^2] of all,
+//! which are to be 20. It is asked of the law and not of the run: runs with few long jobs would look long enough, and their
+//! percentiles are low.
 
 use sojourn_model::Discipline;
 use sojourn_sim::Report;
 use sojourn_stats::Law;
 use sojourn_stats::measure::NoInterval;
+use sojourn_stats::parts::INDEPENDENT;
 use sojourn_traffic::{Sizes, Workload};
 
 use crate::spec::SystemQuestion;
@@ -25,13 +34,16 @@ pub(crate) struct Work {
     laws: Vec<Law>,
     /// A long job is in the way of all that come while it is served.
     blocks: bool,
+    /// Of the servers; none where it is not known beforehand.
+    utilization: Option<f64>,
 }
 
 impl Work {
     /// Jobs of one law in one queue. One core of several is blocked by a job, and all of them only where the others are too few.
     pub(crate) fn of_queue(law: Law, discipline: &Discipline, is_limited: bool, cores: u32, utilization: f64) -> Work {
         let fills_others = utilization > 1.0 - 1.0 / f64::from(cores);
-        Work { laws: vec![law], blocks: is_in_order(discipline) && !is_limited && fills_others }
+        let blocks = is_in_order(discipline) && !is_limited && fills_others;
+        Work { laws: vec![law], blocks, utilization: Some(utilization) }
     }
 
     /// The requests of a system; none where their laws are not known.
@@ -69,7 +81,7 @@ impl Work {
             |discipline: &Discipline, capacity: Option<u32>| (waits || is_in_order(discipline)) && capacity.is_none();
         let blocks =
             open.is_some() && fills_others && asked.system.servers().any(|of| is_blocked(&of.discipline, of.capacity));
-        Some(Work { laws, blocks })
+        Some(Work { laws, blocks, utilization })
     }
 
     /// Takes the intervals of what `report` can say of no run as long as its own, with a note.
@@ -89,24 +101,57 @@ impl Work {
                 metric if ["response_time_mean", "waiting_time_mean"].iter().any(|of| metric.starts_with(of)) => {
                     response
                 }
-                _ => None,
+                metric => self.behind_few(metric, report.jobs),
             };
             if heavy.is_some() && measure.estimate.interval().is_some_and(|(low, high)| low < high) {
                 measure.estimate = measure.estimate.clone().withheld(NoInterval::TooShort);
                 names.push(measure.metric.clone());
             }
         }
-        let Some((_, law)) = of_power[0].or(response).filter(|_| !names.is_empty()) else { return };
-        let never = law.tail_index().filter(|index| *index <= 2.0 * f64::from(in_way)).map_or(String::new(), |index| {
-            format!("; with a tail index of {index} that does not end, since the variance is infinite")
+        if names.is_empty() {
+            return;
+        }
+        let index = of_power[0].or(response).and_then(|(_, law)| law.tail_index());
+        let never = index.filter(|index| *index <= 2.0 * f64::from(in_way)).map_or(String::new(), |index| {
+            format!(
+                ". Of a mean with a tail index of {index} that does not end, since the variance is infinite; a law with a largest \
+                 value has one"
+            )
         });
         report.notes.push(format!(
-            "no interval for {}: the longest jobs decide it, and {} jobs have too few of them{never}. Percentiles are known; a \
-             bounded law has means",
+            "no interval for {}: the longest jobs decide it, and {} jobs have too few of them{never}",
             names.join(", "),
             report.jobs
         ));
     }
+
+    /// The law whose long jobs are too few of `jobs` to tell the percentile of this name.
+    fn behind_few(&self, metric: &str, jobs: u64) -> Option<(f64, &Law)> {
+        let percent: f64 = metric.strip_prefix("response_time_p")?.parse().ok()?;
+        let utilization = self.utilization.filter(|_| self.blocks)?;
+        let worth = |law: &Law| long_jobs(law, utilization, 1.0 - percent / 100.0, jobs);
+        let worst =
+            self.laws.iter().filter_map(|law| Some((worth(law)?, law))).min_by(|one, other| one.0.total_cmp(&other.0));
+        worst.filter(|(worth, _)| *worth < INDEPENDENT)
+    }
+}
+
+/// How many independent long jobs of `jobs` tell what time a share `beyond` of the response times is above; none where it does not
+/// hang on long jobs.
+fn long_jobs(law: &Law, utilization: f64, beyond: f64, jobs: u64) -> Option<f64> {
+    let most = law.largest_of(jobs);
+    let above = |t: f64| law.limited_moment(1, most) - law.limited_moment(1, t);
+    let share = utilization / (1.0 - utilization) / law.mean();
+    if utilization >= 1.0 || share * above(0.0) <= beyond {
+        return None;
+    }
+    let (mut low, mut high) = (0.0, most);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if share * above(middle) > beyond { low = middle } else { high = middle }
+    }
+    let squares = law.limited_moment(2, most) - law.limited_moment(2, low) - 2.0 * low * above(low);
+    Some(jobs as f64 * above(low).powi(2) / squares)
 }
 
 /// Whether a job waits until those before it are served.

@@ -25,8 +25,8 @@ use sojourn_stats::{Law, Span, Time};
 use sojourn_traffic::Arrivals;
 
 use self::path::Path;
-use self::play::{InOrder, Player};
 pub use self::play::play;
+use self::play::{InOrder, Player};
 use self::sections::{Predictions, Sections};
 use crate::control::{Report, SimError};
 use crate::forgetting;

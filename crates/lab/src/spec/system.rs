@@ -6,6 +6,7 @@
 
 use serde::Deserialize;
 use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
+use sojourn_dispatch::{Catalogue, Plain};
 use sojourn_model::system::{Face, Host, Pool, Region, Seat, Site, Target, Tier, server_name};
 use sojourn_model::{Server, System};
 use sojourn_stats::input;
@@ -102,6 +103,8 @@ const SERVERS_LIMIT: u64 = 100_000;
 
 /// A decider keeps what it knows of each target.
 const CHOICES_LIMIT: u64 = 1_000_000;
+/// Drawn by default: of one server it is all there are.
+const MAY_BE_ALL: u64 = 2;
 
 impl Reader<'_> {
     /// The system; `asked` and `client` say where its clients are and what they do, `faults` what breaks.
@@ -558,12 +561,21 @@ impl Reader<'_> {
         Ok(seats)
     }
 
-    /// Refuses a tier whose deciders would have more to keep than memory.
+    /// Refuses a tier whose deciders would have more to keep than memory, or would draw more targets than there are.
     fn check_choices(&self, index: usize, tier: &RawTier, kind: &Kind, seats: &[Vec<Seat>]) -> Result<(), SpecError> {
         let targets: u64 = match kind {
             Kind::Servers(number) => u64::from(*number),
             _ => kind.next().iter().map(|next| seats[*next].len() as u64).sum(),
         };
+        let policy = Catalogue::default().build(tier.policy.get_ref()).ok();
+        if let Some(Plain::LeastOf(drawn)) = policy.and_then(|policy| policy.plain())
+            && drawn as u64 > targets.max(MAY_BE_ALL)
+        {
+            let message = format!(
+                "{drawn} cannot be drawn of {targets}; `least-connections` looks at all, `power-of-d(d = {targets})` too"
+            );
+            return Err(self.at(&tier.policy, "policy", &message));
+        }
         let dispatchers = tier.dispatchers.as_ref().map_or(1, |number| u64::from(*number.get_ref()));
         let deciders = (seats[index].len() as u64).saturating_mul(dispatchers);
         if deciders.saturating_mul(targets) <= CHOICES_LIMIT {

@@ -64,7 +64,11 @@ impl Section {
 
     /// Adds jobs that leave when `serve` says; when the last of them left. The sums are in registers meanwhile.
     #[inline]
-    pub(super) fn fill(&mut self, jobs: impl Iterator<Item = Arrival>, serve: &mut impl FnMut(Time, Span) -> Time) -> Time {
+    pub(super) fn fill(
+        &mut self,
+        jobs: impl Iterator<Item = Arrival>,
+        serve: &mut impl FnMut(Time, Span) -> Time,
+    ) -> Time {
         let (before_ns, mut service_ns, mut until) = (self.response.sum(), 0u128, Time::ZERO);
         self.response.extend(jobs.map(|Arrival { at, demand, .. }| {
             let left = serve(at, demand);

@@ -17,21 +17,25 @@ impl Law {
     /// squared in Hall, The Bootstrap and Edgeworth Expansion, 1992, section 2.6, is 0.06 there), however many parts it is from.
     /// A law whose variance is infinite keeps its skewness, however large the count.
     pub fn skewness_of_mean(&self, power: i32, count: u64) -> f64 {
-        let count = count.max(1) as f64;
-        let rare = 1.0 / (RARE * count);
-        let (low, high) = self.limits();
-        // In powers of e, since a tail may go far.
-        let is_above = |log: f64| self.survival(math::exp(log)) - rare;
-        let most = match root::find_above(math::ln(self.mean().max(f64::MIN_POSITIVE)), 1.0, 1e-9, is_above) {
-            Some(log) => math::exp(log).min(high).max(low),
-            None => high,
-        };
+        let most = self.largest_of(count);
         let moment = |k: i32| {
             let k = k * power;
             over_scales(0.0, most, 0.1 * self.mean(), RELATIVE, |x| {
                 f64::from(k) * (x / most).powi(k - 1) * self.survival(x) / most
             })
         };
-        moment(3) / math::pow(moment(2), 1.5) / count.sqrt()
+        moment(3) / math::pow(moment(2), 1.5) / (count.max(1) as f64).sqrt()
+    }
+
+    /// What one in twenty sets of `count` independent values has a value above.
+    pub fn largest_of(&self, count: u64) -> f64 {
+        let rare = 1.0 / (RARE * count.max(1) as f64);
+        let (low, high) = self.limits();
+        // In powers of e, since a tail may go far.
+        let is_above = |log: f64| self.survival(math::exp(log)) - rare;
+        match root::find_above(math::ln(self.mean().max(f64::MIN_POSITIVE)), 1.0, 1e-9, is_above) {
+            Some(log) => math::exp(log).min(high).max(low),
+            None => high,
+        }
     }
 }

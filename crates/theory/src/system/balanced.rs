@@ -1,10 +1,10 @@
 //! The mean response time under policies that look at the servers, where it is known.
 //!
 //! Two laws of [`balancing`] are about what a dispatcher does: `least-connections` over two servers is join the
-//! shortest queue, and `power-of-d` over a hundred servers or more is near its limit of very many. Both take Poisson
-//! arrivals, exponential work, equal servers of one core and one dispatcher that knows every count as it is. Then no
-//! job's remaining work is known, and how a server orders its jobs does not change how many there are. What is missing
-//! is named.
+//! shortest queue (as is `power-of-d` that draws both), and `power-of-d` over a hundred servers or more is near its limit of
+//! very many. Both take Poisson arrivals, exponential work, equal servers of one core and one dispatcher that knows every
+//! count as it is. Then no job's remaining work is known, and how a server orders its jobs does not change how many there
+//! are. What is missing is named.
 
 use super::{System, policy_name, station};
 use crate::answer::{Value, brief};
@@ -32,18 +32,11 @@ pub(super) fn known(system: &System, gaps: Moments) -> Result<Known, String> {
     let first = station(system, &system.servers[0]);
     let count = system.servers.len();
     let utilisation = first.service.mean_s / (gaps.mean_s * count as f64);
+    let choices = choices(system.policy.unwrap_or_default());
     match policy_name(system) {
-        "least-connections" => {
-            let of = "join the shortest queue";
-            if count != 2 {
-                return Err(format!(" ({of} is solved for two)"));
-            }
-            assumptions(system, &first, gaps).map_err(|missing| format!(" ({of} is solved for {missing})"))?;
-            let in_services = balancing::join_shortest_queue(utilisation)
-                .ok_or_else(|| format!(" ({of} is solved up to a utilisation of {BUSIEST})"))?;
-            let response_mean = Value::exact(in_services * first.service.mean_s);
-            Ok(Known { response_mean, formula: "two queues, the shorter one joined, exact".into() })
-        }
+        // Of as many as there are, ties go to the one drawn first: that is any of them.
+        "power-of-d" if choices as usize >= count => shortest(system, &first, gaps, utilisation),
+        "least-connections" => shortest(system, &first, gaps, utilisation),
         "power-of-d" => {
             let of = "power of d choices";
             if count < MANY {
@@ -53,7 +46,6 @@ pub(super) fn known(system: &System, gaps: Moments) -> Result<Known, String> {
             if utilisation > BUSIEST {
                 return Err(format!(" ({of} is near its limit up to a utilisation of {BUSIEST})"));
             }
-            let choices = choices(system.policy.unwrap_or_default());
             let mean_s = balancing::power_of_d(choices, utilisation) * first.service.mean_s;
             let formula = format!(
                 "{of} (d = {choices}) in the limit of very many servers, low by 1.2 % with 100 servers at a utilisation of 0.9, \
@@ -67,6 +59,19 @@ pub(super) fn known(system: &System, gaps: Moments) -> Result<Known, String> {
         }
         _ => Err(String::new()),
     }
+}
+
+/// Of two servers the one with fewer jobs is joined.
+fn shortest(system: &System, first: &Station, gaps: Moments, utilisation: f64) -> Result<Known, String> {
+    let of = "join the shortest queue";
+    if system.servers.len() != 2 {
+        return Err(format!(" ({of} is solved for two)"));
+    }
+    assumptions(system, first, gaps).map_err(|missing| format!(" ({of} is solved for {missing})"))?;
+    let in_services = balancing::join_shortest_queue(utilisation)
+        .ok_or_else(|| format!(" ({of} is solved up to a utilisation of {BUSIEST})"))?;
+    let response_mean = Value::exact(in_services * first.service.mean_s);
+    Ok(Known { response_mean, formula: "two queues, the shorter one joined, exact".into() })
 }
 
 /// The first assumption that does not hold, as what is assumed.
