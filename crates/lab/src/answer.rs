@@ -164,20 +164,25 @@ pub struct ObjectiveAnswer {
     /// The number that decides it with its interval, in the unit of the limit; empty where there is none.
     #[serde(default)]
     pub measured: String,
+    /// Why it is undecided whatever the interval; empty where that alone is why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
 }
 
 impl ObjectiveAnswer {
     /// What came of it: a word for a style (`good`, `bad`, `warn`, `muted`), and the words.
-    pub fn words(&self) -> (&'static str, &'static str) {
-        match (self.met, self.undecided) {
+    pub fn words(&self) -> (&'static str, String) {
+        let (style, words) = match (self.met, self.undecided) {
             (Some(true), _) => ("good", "met"),
             (Some(false), _) => ("bad", "MISSED"),
+            (None, true) if !self.reason.is_empty() => return ("warn", format!("UNDECIDED: {}", self.reason)),
             (None, true) if self.engine == Engine::Sim => {
                 ("warn", "UNDECIDED: the interval does not tell; more replications, or longer ones")
             }
             (None, true) => ("warn", "UNDECIDED: the interval does not tell; measure longer"),
             (None, false) => ("muted", "no number"),
-        }
+        };
+        (style, words.to_owned())
     }
 }
 

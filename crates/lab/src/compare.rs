@@ -35,9 +35,9 @@ pub struct Comparison {
     pub metric: String,
     /// Its SI unit.
     pub unit: String,
-    /// The value of A.
+    /// The value of A; of two runs, as the run says it.
     pub a: f64,
-    /// The value of B.
+    /// The value of B, likewise.
     pub b: f64,
     /// B - A, with the ends of its interval.
     pub difference: Between,
@@ -285,12 +285,12 @@ pub struct VariantComparison {
     pub metrics: Vec<Comparison>,
 }
 
-/// What a reader must know of the pairs of replications in `all`, in sentences: how alike the two of a pair are.
-pub fn about_pairs(run: &Answers, all: &[Within]) -> String {
-    let spec: toml::Table = toml::from_str(&run.spec).unwrap_or_default();
-    let says = |table: &str, key: &str| spec.get(table).and_then(|table| table.get(key));
-    let kind = says("workload", "kind").and_then(toml::Value::as_str).unwrap_or_default();
-    let mut text = match says("run", "duration").is_some() || ["log", "trace"].contains(&kind) {
+/// What a reader must know of the pairs of replications in `all`, which are of these runs, in sentences: how alike the two of a
+/// pair are.
+pub fn about_pairs(runs: &[&Answers], all: &[Within]) -> String {
+    let lengths: Vec<Option<String>> = runs.iter().map(|run| length(run)).collect();
+    let are_as_long = lengths[0].is_some() && lengths.iter().all(|length| *length == lengths[0]);
+    let mut text = match are_as_long {
         true => "Replications of the same number have the same seed, and so the same requests.".to_owned(),
         false => "Replications of the same number have the same seed, and so begin with the same requests; how long each is, \
                   its precision says. With a `duration` under [run] all are as long, and these intervals mostly narrower."
@@ -299,7 +299,22 @@ pub fn about_pairs(run: &Answers, all: &[Within]) -> String {
     if all.iter().any(|of| of.replications.0 != of.replications.1) {
         text += " Where one variant has more of them than the other, the rest are left out here.";
     }
+    if all.len() >= MANY {
+        text += &format!(" Of {} intervals at 95 % one in twenty misses the truth by chance.", all.len());
+    }
     text
+}
+
+/// So many intervals that one of them is likely to miss.
+const MANY: usize = 10;
+
+/// How long the replications of a run are, where its file says so; the words tell two lengths apart.
+fn length(run: &Answers) -> Option<String> {
+    let spec: toml::Table = toml::from_str(&run.spec).unwrap_or_default();
+    let says = |table: &str, key: &str| spec.get(table).and_then(|table| table.get(key));
+    let kind = says("workload", "kind").and_then(toml::Value::as_str).unwrap_or_default();
+    let played = says("workload", kind).filter(|_| ["log", "trace"].contains(&kind));
+    says("run", "duration").or(played).map(ToString::to_string)
 }
 
 /// Sets two runs beside each other: variants of the same name (or the only ones), engine by engine. Replications are paired
@@ -338,7 +353,7 @@ pub fn runs(a: &Answers, b: &Answers) -> Result<Vec<VariantComparison>, SpecErro
 pub struct Within {
     /// The settings that they have in common, in a few words; empty where they have none.
     pub others: String,
-    /// The value of the setting in A, the first of its values, and in B.
+    /// The value of the setting in A, which comes before B's, and in B.
     pub values: (String, String),
     /// B against A, replication by replication, as far as both have one: under the same seed they begin with the same requests.
     pub comparison: Comparison,
@@ -382,7 +397,11 @@ pub fn within(run: &Answers, metric: &str) -> Vec<Within> {
     compared_setting(run).map_or(Vec::new(), |key| within_setting(run, key, metric))
 }
 
-/// Every variant against the first of those that are equal to it but for `key`, in `metric`.
+/// Up to so many values of a setting are compared each with each other one, more with the first alone.
+const EACH_AGAINST_EACH: usize = 5;
+
+/// The variants that are equal but for `key`, two by two, in `metric`: each against each before it, or where they are many
+/// against the first.
 pub(crate) fn within_setting(run: &Answers, key: &str, metric: &str) -> Vec<Within> {
     let mut all = Vec::new();
     for (others, variants) in equal_but_for(run, key) {
@@ -392,13 +411,15 @@ pub(crate) fn within_setting(run: &Answers, key: &str, metric: &str) -> Vec<With
             answer.estimate(metric)?.interval()?;
             Some((variant.setting(key)?.to_owned(), answer.replications(metric)?.to_vec()))
         };
-        let mut known = variants.iter().filter_map(known);
-        let Some((first, of_a)) = known.next() else { continue };
-        for (value, of_b) in known {
-            let pairs: Vec<(f64, f64)> = of_a.iter().zip(&of_b).filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect();
-            let Some(comparison) = Comparison::of_pairs(metric, "s", &pairs) else { continue };
-            let replications = (of_a.len(), of_b.len());
-            all.push(Within { others: others.clone(), values: (first.clone(), value), comparison, replications });
+        let known: Vec<(String, Vec<Option<f64>>)> = variants.iter().filter_map(known).collect();
+        let firsts = if known.len() <= EACH_AGAINST_EACH { known.len() } else { 1 };
+        for (at, (first, of_a)) in known.iter().enumerate().take(firsts) {
+            for (value, of_b) in &known[at + 1..] {
+                let pairs: Vec<(f64, f64)> = of_a.iter().zip(of_b).filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect();
+                let Some(comparison) = Comparison::of_pairs(metric, "s", &pairs) else { continue };
+                let (values, replications) = ((first.clone(), value.clone()), (of_a.len(), of_b.len()));
+                all.push(Within { others: others.clone(), values, comparison, replications });
+            }
         }
     }
     all
@@ -417,8 +438,9 @@ fn metric(measure: &Measure, a: &Answer, b: &Answer, same_seed: bool) -> Option<
             let known = |values: &[Option<f64>]| values.iter().flatten().copied().collect::<Vec<f64>>();
             Comparison::of_samples(metric, unit, &known(of_a), &known(of_b))
         };
-        if compared.is_some() {
-            return compared;
+        // Of a percentile the mean of replications is another number than that of all requests, which the runs have said.
+        if let (Some(compared), Some(of_a), Some(of_b)) = (compared, estimate.value(), other.value()) {
+            return Some(Comparison { a: of_a, b: of_b, ..compared });
         }
     }
     Comparison::of_estimates(metric, unit, estimate, other)

@@ -60,6 +60,9 @@ impl fmt::Display for Judgement {
     }
 }
 
+/// Share of the requests that may fail where a mean is asked of them.
+const FAILED_MOST: f64 = 0.01;
+
 /// Short names of the metrics that objectives are mostly about.
 const SHORT: [&str; 6] = ["mean", "p50", "p90", "p95", "p99", "p99.9"];
 
@@ -82,7 +85,14 @@ impl Objective {
             fail(format!("`{name}` is no metric; there are {}, error_ratio, throughput", SHORT.join(", ")))
         })?;
         let limit = quantity::parse(limit, dimension).map_err(|error| fail(error.to_string()))?;
-        Ok(Objective { metric, below: rest.starts_with('<'), limit, text: text.trim().to_owned() })
+        let below = rest.starts_with('<');
+        if below && limit <= 0.0 {
+            return Err(fail(format!("`{name}` is never below 0: the limit is above it")));
+        }
+        if !below && limit >= 1.0 && metric.ends_with("_ratio") {
+            return Err(fail(format!("`{name}` is a share and never above 1: the limit is below that")));
+        }
+        Ok(Objective { metric, below, limit, text: text.trim().to_owned() })
     }
 
     /// Whether `value` meets it.
@@ -176,6 +186,20 @@ impl Objective {
         }
     }
 
+    /// Why a response time that meets it is no answer: more requests failed than may be slower, and times are those of good
+    /// answers. A mean may have one in a hundred that failed, as [`sojourn_load`] has.
+    pub(crate) fn outdone_by_failures(&self, measures: &[Measure]) -> Option<String> {
+        let may_fail = match percentile(&self.metric) {
+            Some((_, level)) => 1.0 - level / 100.0,
+            None => FAILED_MOST,
+        };
+        let failed = measures.iter().find(|measure| measure.metric == "error_ratio")?.estimate.value()?;
+        let is_outdone = self.metric.starts_with("response_time_") && self.below && failed > may_fail;
+        is_outdone.then(|| {
+            format!("{} % of the requests failed, and the time is that of the others", significant(100.0 * failed))
+        })
+    }
+
     /// What `estimate` says about it; a formula's interval is a point.
     pub fn judge(&self, estimate: &Estimate) -> Judgement {
         let (low, high) = match (estimate.ends(), estimate.value()) {
@@ -252,6 +276,9 @@ mod tests {
             ("p98 < 50 ms", "p99.9"),
             ("p99 < 50", "ms"),
             ("throughput > 50 ms", "/s"),
+            ("error_ratio < 0%", "never below 0"),
+            ("p99 < -1 ms", "never below 0"),
+            ("error_ratio > 100%", "never above 1"),
         ] {
             let error = Objective::parse(bad).unwrap_err().to_string();
             assert!(error.contains(expected) && error.contains("p99 < 50 ms"), "{bad}: {error}");
@@ -313,6 +340,28 @@ mod tests {
         let above = Objective::parse("throughput > 100 /s").unwrap();
         assert_eq!(above.judge(&of(99.0, 130.0)), Judgement::Undecided);
         assert_eq!(above.judge(&of(101.0, 130.0)), Judgement::Holds);
+    }
+
+    #[test]
+    fn times_of_the_requests_that_did_not_fail_are_no_answer_where_too_many_did() {
+        let failed = |value: f64| {
+            let estimate = Estimate::Sampled { value, ci_low: value, ci_high: value, samples: 99 };
+            [Measure { metric: "error_ratio".into(), unit: "1".into(), estimate }]
+        };
+        let of = |text: &str, share: f64| Objective::parse(text).unwrap().outdone_by_failures(&failed(share));
+        assert_eq!(
+            of("p99 < 50 ms", 0.198).as_deref(),
+            Some("19.8 % of the requests failed, and the time is that of the others")
+        );
+        assert!(
+            of("p99 < 50 ms", 0.0101).is_some() && of("p99 < 50 ms", 0.0099).is_none(),
+            "one in a hundred may be slower"
+        );
+        assert!(of("p50 < 50 ms", 0.198).is_none() && of("p50 < 50 ms", 0.501).is_some());
+        assert!(of("mean < 50 ms", 0.02).is_some() && of("mean < 50 ms", 0.005).is_none());
+        for other in ["p99 > 50 ms", "error_ratio < 30%", "throughput > 1 /s", "waiting_time_mean < 1 s"] {
+            assert!(of(other, 0.198).is_none(), "{other}");
+        }
     }
 
     /// A percentile that is not known, or not well enough, lies between the others.

@@ -299,20 +299,22 @@ impl Inquiry {
             for objective in &variant.experiment.objectives {
                 for answer in answered.answers.iter().filter(|answer| is_silent || !answer.measures.is_empty()) {
                     let judgement = objective.judge_among(&answer.measures);
+                    let reason =
+                        objective.outdone_by_failures(&answer.measures).filter(|_| judgement == Judgement::Holds);
                     answers.objectives.push(ObjectiveAnswer {
                         text: objective.text.clone(),
                         variant: index,
                         engine: answer.engine,
                         met: match judgement {
+                            Judgement::Holds if reason.is_some() => None,
                             Judgement::Holds => Some(true),
                             Judgement::Fails | Judgement::NoSample => Some(false),
                             _ => None,
                         },
-                        undecided: matches!(
-                            judgement,
-                            Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew
-                        ),
+                        undecided: reason.is_some()
+                            || matches!(judgement, Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew),
                         measured: objective.measured_among(&answer.measures),
+                        reason: reason.unwrap_or_default(),
                     });
                 }
             }

@@ -105,6 +105,13 @@ impl Measured {
         (judgement, self.weigh(objective, judgement))
     }
 
+    /// Why a measurement that does not decide `objective` would not if it were longer: requests failed.
+    fn hindrance(&self, objective: &Objective, judgement: Judgement) -> Option<String> {
+        let is_open = matches!(judgement, Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew);
+        let failed = self.doubts.iter().find(|doubt| doubt.cause == Cause::Errors);
+        failed.filter(|_| is_open && !objective.is_of_errors()).map(ToString::to_string)
+    }
+
     /// What is left of `judgement` when the doubts are weighed.
     fn weigh(&self, objective: &Objective, judgement: Judgement) -> Finding {
         // A generator's trouble makes response times longer and rates lower, never the other way round.
@@ -290,7 +297,9 @@ pub struct Judged {
 
 /// What `report` says about `objective`, its doubts weighed as a search weighs them.
 pub fn judge(objective: &Objective, report: &Report) -> Judged {
-    let (judgement, finding) = Measured::from_report(objective, report).judge(objective);
+    let measured = Measured::from_report(objective, report);
+    let (judgement, finding) = measured.judge(objective);
+    let hindrance = measured.hindrance(objective, judgement);
     let is_met = finding == Finding::Holds;
     let Pace { offered, asked, .. } = report.pace;
     let most = asked.unwrap_or(offered);
@@ -305,7 +314,7 @@ pub fn judge(objective: &Objective, report: &Report) -> Judged {
             "MISSED: no request got a good reply".into()
         }
         (Judgement::Holds | Judgement::Fails, Finding::Open(why)) => format!("UNDECIDED: {why}"),
-        _ => judgement.to_string(),
+        _ => hindrance.map_or(judgement.to_string(), |why| format!("UNDECIDED: {why}")),
     };
     Judged { is_met, words }
 }

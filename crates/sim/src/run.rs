@@ -222,8 +222,9 @@ impl<'a> Replicated<'a> {
         let seed = control.seed;
         // Of a rate that changes with time it is not known what comes during a fault.
         let is_told = !changes_with_time && !sheds_load(system, workload);
+        let end = control.horizon.map(|horizon| Time::ZERO + horizon);
+        notes.extend(shortage::mixed(system, control.warm_up, end));
         if let Some(load) = load.filter(|_| is_told) {
-            let end = control.horizon.map(|horizon| Time::ZERO + horizon);
             notes.extend(shortage::note(system, seed, load.rate, load.stable, end));
         }
         let closing = Box::new(move |replications: &[E], pool: Option<&ThreadPool>| {

@@ -1,4 +1,4 @@
-//! Faults that leave less than is asked for.
+//! Faults that leave less than is asked for, and numbers that hide what they do.
 //!
 //! While one lasts the queues grow, and how long responses take then depends on how long the fault, or the run, is. That is said
 //! beside the numbers. Servers are taken together: what is left over may be enough for all, and still not for one of them.
@@ -6,6 +6,8 @@
 use sojourn_model::System;
 use sojourn_model::system::Trouble;
 use sojourn_stats::{Span, Time};
+
+use crate::control::WarmUp;
 
 /// What to say of the faults of `system` under `rate` requests (1/s), of which the servers together can do `stable`; none where
 /// enough is left until the run ends at `end`, if it is known when it does. Which servers a share has is drawn by `seed`.
@@ -19,6 +21,20 @@ pub(crate) fn note(system: &System, seed: u64, rate: f64, stable: f64, end: Opti
          that lasts, and response times say how long it was",
         Span(from.0)
     ))
+}
+
+/// What to say of numbers that are of the time before the first fault and after it; none where there is no such fault before the
+/// end, or what was before it is left out as the warm-up.
+pub(crate) fn mixed(system: &System, warm_up: WarmUp, end: Option<Time>) -> Option<String> {
+    let first = system.faults.iter().map(|fault| fault.at).min().filter(|at| end.is_none_or(|end| *at < end))?;
+    let is_left_out = matches!(warm_up, WarmUp::Fixed(warm_up) if Time::ZERO + warm_up >= first);
+    (first > Time::ZERO && !is_left_out).then(|| {
+        let at = Span(first.0);
+        format!(
+            "the numbers are of the whole run, and what was before the fault at {at} is in them too: `warm_up = \"{at}\"` leaves \
+             it out"
+        )
+    })
 }
 
 /// The times between beginnings and ends of faults, each with what the servers can do meanwhile (1/s).
@@ -85,6 +101,14 @@ mod tests {
         assert_eq!(told(249.0, &two), None);
         let text = told(250.0, &two).unwrap();
         assert!(text.starts_with("from 10 s to 20 s the servers"), "both at once: {text}");
+        let whole = |warm_up, faults: &[Fault]| mixed(&system(faults), warm_up, Some(second(60)));
+        let after = |seconds: u64| WarmUp::Fixed(Span(second(seconds).0));
+        let text = whole(WarmUp::Auto, &two).unwrap();
+        assert!(text.contains("before the fault at 5 s") && text.contains("`warm_up = \"5 s\"`"), "{text}");
+        assert!(whole(after(4), &two).is_some() && whole(after(5), &two).is_none(), "nothing of before is in it");
+        for none in [&[][..], &[fault(0, None, 0, Trouble::Down)], &[fault(60, None, 0, Trouble::Down)]] {
+            assert_eq!(whole(WarmUp::Auto, none), None, "{none:?}");
+        }
         assert_eq!(told(300.0, &[fault(60, None, 0, Trouble::Down)]), None, "the run is over");
         assert_eq!(told(399.0, &[fault(5, None, 0, Trouble::Errors(0.9))]), None, "an error takes no time");
     }

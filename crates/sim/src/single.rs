@@ -224,9 +224,9 @@ fn run_by<'a>(queue: &Queue, control: &Control<'a>, step: &mut Step<'a, '_>) -> 
             measure.estimate = measure.estimate.clone().withheld(NoInterval::TooShort);
         }
         notes.push(format!(
-            "too short for intervals: so near saturation the queue takes {relaxation} jobs to forget its state, and an interval \
-             takes {} after the warm-up",
-            Sections::needed(RELAXATIONS.saturating_mul(relaxation))
+            "too short for intervals: the queue takes {relaxation} jobs to forget its state, and an interval takes {} after the \
+             warm-up",
+            jobs_needed(relaxation)
         ));
     }
     Ok(Report {
@@ -241,6 +241,11 @@ fn run_by<'a>(queue: &Queue, control: &Control<'a>, step: &mut Step<'a, '_>) -> 
         converged: is_long,
         notes,
     })
+}
+
+/// Jobs after the warm-up that it takes for intervals where the queue forgets its state in so many.
+pub fn jobs_needed(relaxation: u64) -> u64 {
+    Sections::needed(RELAXATIONS.saturating_mul(relaxation))
 }
 
 /// Plays these jobs, of which the first has the number `come`; how many, and when the last of them came.

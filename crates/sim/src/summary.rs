@@ -276,6 +276,15 @@ pub(crate) fn others(whole: &Counts, parts: &[Counts]) -> Vec<Row> {
     rows.rows
 }
 
+/// How many are inside on average: the time that they spend there over the time that passes (Little 1961).
+pub(crate) fn number_in_system(whole: &Counts, parts: &[Counts]) -> Row {
+    let mut rows = Rows::new(whole, parts);
+    rows.add("number_in_system_mean", "1", whole.served, |part| {
+        (part.elapsed_s > 0.0).then(|| (part.waiting_s + part.service_s) / part.elapsed_s)
+    });
+    rows.rows.remove(0)
+}
+
 /// A mean over so many; none over none.
 pub(crate) fn per(sum: f64, count: u64) -> Option<f64> {
     (count > 0).then(|| sum / count as f64)

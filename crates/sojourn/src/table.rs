@@ -43,6 +43,9 @@ pub(crate) fn exit(answers: &Answers) -> Exit {
     }
 }
 
+/// Why a run that is good by itself ends with exit code 1.
+const NONE_MEETS: &str = "no variant was seen to meet every objective";
+
 /// Why there is no answer, in a line.
 fn unanswered(answers: &Answers) -> String {
     let noted = answers.variants.iter().flat_map(|variant| &variant.answers);
@@ -55,7 +58,7 @@ fn unanswered(answers: &Answers) -> String {
 pub(crate) fn line(answers: &Answers, path: &Path) -> String {
     let verdict = match answers.verdict {
         Verdict::Valid if answers.is_empty() => format!(", {}", unanswered(answers)),
-        Verdict::Valid if !answers.objectives_met() => ", no variant was seen to meet every objective".to_owned(),
+        Verdict::Valid if !answers.objectives_met() => format!(", {NONE_MEETS}"),
         Verdict::Valid => String::new(),
         other => format!(", {}", other.word()),
     };
@@ -198,11 +201,17 @@ fn text(answers: &Answers, path: &Path) -> String {
             _ => paragraph("  ", &format!("[{}] {text}", labels.join("; "))),
         }));
     }
+    if !answers.objectives.is_empty() {
+        lines.push("\nObjectives".into());
+    }
     for objective in &answers.objectives {
         let label = &answers.variants[objective.variant].label;
         let (text, engine, met) = (&objective.text, objective.engine, objective.words().1);
         let measured = if objective.measured.is_empty() { String::new() } else { format!("{}, ", objective.measured) };
         lines.push(hanging("  ", "    ", &format!("{label}: {text} by {engine}: {measured}{met}")));
+    }
+    if !answers.objectives_met() {
+        lines.push(paragraph("  ", &format!("exit code 1: {NONE_MEETS}")));
     }
     let is_live = answers.variants.iter().any(|variant| variant.trust().is_some());
     if is_live || answers.verdict != Verdict::Valid {
@@ -368,18 +377,21 @@ fn failure_table(answers: &Answers) -> Option<String> {
     Some(format!("\nWhat went wrong\n{table}"))
 }
 
-/// Each variant against the first that is equal to it but for one setting; none where there are none, or too many to read.
+/// Variants that are equal but for one setting, two by two; none where there are none, or too many to read.
 fn pairs_table(answers: &Answers) -> Option<String> {
     let all = sojourn_lab::compare::within(answers, "response_time_mean");
     if all.is_empty() || all.len() > PAIRS_LINES {
         return None;
     }
-    let mut table = Grid::new(&["at", "B", "A", "B / A"]).elsewhere("report.html");
-    let about = sojourn_lab::compare::about_pairs(answers, &all);
+    let has_others = all.iter().any(|of| !of.others.is_empty());
+    let header = if has_others { &["at", "B", "A", "B / A"][..] } else { &["B", "A", "B / A"] };
+    let mut table = Grid::new(header).elsewhere("report.html");
+    let about = sojourn_lab::compare::about_pairs(&[answers], &all);
     for of in all {
         let ratio =
             of.comparison.ratio.map_or("-".into(), |r| format!("{:.3} ({:.3} to {:.3})", r.value, r.low, r.high));
-        table.add_row([of.others, of.values.1, of.values.0, ratio]);
+        let others = has_others.then_some(of.others);
+        table.add_row(others.into_iter().chain([of.values.1, of.values.0, ratio]));
     }
     Some(format!("\nMean response time of B over A by sim\n{table}\n{}", text::paragraph("", &about)))
 }
@@ -451,8 +463,8 @@ fn estimate(variant: &VariantAnswers, engine: Engine, metric: &str, scale: &Opti
     }
 }
 
-/// An estimate with how far its interval reaches, rounded up: `1.20 ± 0.10 ms`. One that reaches farther up than it is above 0
-/// has both ends: `0.003 (0 to 0.103) %`.
+/// An estimate with how far its interval reaches, rounded up: `1.20 ± 0.10 ms`. One whose halves are far from equal, or that
+/// reaches farther up than it is above 0, has both ends: `0.003 (0 to 0.103) %`.
 fn plus_minus(estimate: &Estimate, unit: &str) -> String {
     in_scale(estimate, &Scale::of_estimate(unit, estimate))
 }
@@ -604,7 +616,8 @@ mod tests {
         assert_eq!(of(3e-5, 0.0, 0.00103), "0.00300 (0 to 0.10300) %", "not minus 0.1 %");
         assert_eq!(of(2e-5, 1e-5, 0.00103), "0.00200 (0.00100 to 0.10300) %");
         assert_eq!(of(0.01, 0.009, 0.011), "1.00 ± 0.10 %");
-        assert_eq!(of(0.01, 0.0091, 0.0149), "1.00 ± 0.49 %", "the farther end");
+        assert_eq!(of(0.01, 0.0091, 0.0113), "1.00 ± 0.13 %", "the farther end");
+        assert_eq!(of(0.01, 0.0091, 0.0149), "1.00 (0.91 to 1.49) %", "which is much farther");
         assert_eq!(of(0.0, 0.0, 1.1e-5), "0 (0 to 0.0011) %");
         assert_eq!(of(0.5, 0.4561, 0.5439), "50.00 ± 4.39 %");
     }

@@ -162,16 +162,17 @@ pub fn clump(parts: &[(u64, u64)]) -> f64 {
 /// of as many trials as these are worth where events come so many `together` ([`clump`]): none of 39 allows 7.4 %.
 pub fn of_few(estimate: Estimate, (events, trials): (u64, u64), together: f64, confidence: f64) -> Estimate {
     let is_few = events.min(trials.saturating_sub(events)) as f64 <= FEW * together || estimate.is_sharp();
-    let estimate = match is_few && trials > 0 {
-        true => {
-            let (events, trials) = (events as f64 / together, trials as f64 / together);
-            estimate.widened(interval::exact_ratio(events, trials, confidence))
-        }
-        false => estimate,
-    };
+    if trials == 0 {
+        return estimate;
+    }
+    let exact = interval::exact_ratio(events as f64 / together, trials as f64 / together, confidence);
+    let estimate = if is_few { estimate.widened(exact) } else { estimate };
     match estimate {
         Estimate::Sampled { value, ci_low, ci_high, samples } => {
-            Estimate::Sampled { value, ci_low: ci_low.max(0.0), ci_high: ci_high.min(1.0), samples }
+            // An event that was seen can happen: of a share that spreads too much for Student's t the exact end is left.
+            let ci_low = if ci_low > 0.0 { ci_low } else { exact.0 };
+            let ci_high = if ci_high < 1.0 { ci_high } else { exact.1 };
+            Estimate::Sampled { value, ci_low, ci_high, samples }
         }
         other => other,
     }

@@ -471,7 +471,10 @@ fn push_times(answer: &mut Answer, times: &Times, service_mean_s: f64, sizes_s: 
         answer.push("response_time_std", "s", Value::exact(std_s));
     }
     match &times.law {
-        Some(law) => push_percentiles(answer, law.is_exact(), |p| law.quantile(p)),
+        Some(law) => {
+            push_percentiles(answer, law.is_exact(), |p| law.quantile(p));
+            law.caveat().into_iter().for_each(|caveat| answer.note(caveat));
+        }
         None => answer.note(NO_PERCENTILES),
     }
     for &size in sizes_s {

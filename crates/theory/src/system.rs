@@ -372,7 +372,10 @@ fn times(groups: &[Group], path_s: f64, answer: &mut Answer) {
     let laws: Option<Vec<(f64, ResponseLaw)>> =
         parts.iter().map(|(weight, times)| Some((weight / served, times.law.clone()?))).collect();
     match laws.as_deref() {
-        Some([(_, law)]) => push_percentiles(answer, law.is_exact(), |p| path_s + law.quantile(p)),
+        Some([(_, law)]) => {
+            push_percentiles(answer, law.is_exact(), |p| path_s + law.quantile(p));
+            law.caveat().into_iter().for_each(|caveat| answer.note(caveat));
+        }
         Some(laws) => push_percentiles(answer, laws.iter().all(|(_, law)| law.is_exact()), |p| {
             let tail = |t| laws.iter().map(|(weight, law)| weight * law.tail(t)).sum();
             path_s + numeric::quantile(p, response.number, tail)

@@ -9,7 +9,7 @@ mod scale;
 mod self_similar;
 
 use sojourn_stats::law::{Argument, Expression};
-use sojourn_stats::{Dimension, Law, Span, nearest, quantity};
+use sojourn_stats::{Dimension, Law, LawError, Span, nearest, quantity};
 
 use self::on_off::Sources;
 pub use self::profile::Profile;
@@ -102,7 +102,7 @@ impl Arrivals {
                     );
                     return Err(WorkloadError::Invalid(fault));
                 }
-                let law = Law::parse(text, Dimension::Time)?;
+                let law = Law::parse(text, Dimension::Time).map_err(of_load)?;
                 if law.mean() > 0.0 {
                     Ok(Arrivals::new(text, (law, None), Process::Renewal { batch: 1 }))
                 } else {
@@ -330,6 +330,17 @@ impl Arrivals {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// What others call the utilization.
+const LOADS: [&str; 4] = ["rho", "load", "util", "utilisation"];
+
+/// The same error; of arrivals a law has one parameter more than elsewhere.
+fn of_load(error: LawError) -> LawError {
+    match LOADS.iter().any(|name| error.0.starts_with(&format!("`{name}` is not a parameter"))) {
+        true => LawError(error.0.replacen(" (known: ", "; did you mean `utilization`? (known: utilization, ", 1)),
+        false => error,
     }
 }
 

@@ -37,7 +37,16 @@ impl Shortest {
         let policy = match (drawn, inside.map(str::parse::<u32>)) {
             ("", _) => "least-connections".to_owned(),
             (_, Some(Ok(drawn @ 1..))) => format!("power-of-d(d = {drawn})"),
-            _ => return Err(wrong(format!("`{text}`: JSQ, or JSQ(2): the shortest of so many that are drawn"))),
+            (_, Some(_)) => {
+                return Err(wrong(format!(
+                    "`{text}`: JSQ(2) draws two and joins the shorter; it takes a number of at least 1"
+                )));
+            }
+            _ => {
+                return Err(wrong(format!(
+                    "`{text}`: after the dash JSQ, or JSQ(2), stands alone: each of the queues is served in order of arrival"
+                )));
+            }
         };
         let joint = Queue::parse(queue).map_err(wrong)?;
         if joint.capacity.is_some() || joint.population.is_some() || joint.servers == UNLIMITED {
@@ -59,17 +68,20 @@ impl Shortest {
 
     /// The laws of the jobs; refuses what only one queue has.
     fn laws<'a>(&self, settings: &'a QueueSettings) -> Result<(Arrivals, Law, &'a str), SpecError> {
-        let asks_more = !settings.sizes.is_empty()
-            || settings.all
-            || settings.predict.is_some()
-            || settings.trace.is_some()
-            || settings.warm_up.is_some();
-        let (Some(arrivals), Some(service), false) = (&settings.arrivals, &settings.service, asks_more) else {
-            return Err(wrong(format!(
-                "{}: queues side by side take --arrivals and --service; no classes, trace, sizes or predictions, and no warm-up, \
-                 whose end is found by MSER-5",
-                settings.queue
-            )));
+        let more = [
+            ("--class", !settings.classes.is_empty()),
+            ("--size", !settings.sizes.is_empty()),
+            ("--all", settings.all),
+            ("--predict", settings.predict.is_some()),
+            ("--trace", settings.trace.is_some()),
+            ("--warm-up (its end is found by the rule MSER-5)", settings.warm_up.is_some()),
+        ];
+        if let Some((option, _)) = more.iter().find(|(_, is_given)| *is_given) {
+            let queue = &settings.queue;
+            return Err(wrong(format!("{queue}: queues side by side take no {option}; leave it out")));
+        }
+        let (Some(arrivals), Some(service)) = (&settings.arrivals, &settings.service) else {
+            return Err(wrong(format!("{}: queues side by side take --arrivals and --service", settings.queue)));
         };
         let law = service_law("--service", service)?;
         let arrivals = settled("--arrivals", arrivals, &self.joint, &law)?;
@@ -117,10 +129,15 @@ impl Shortest {
         let (arrivals, law, service) = self.laws(settings)?;
         let servers = self.joint.servers;
         let rate = arrivals.rate().unwrap_or(0.0);
-        let relaxation = arrivals.gaps().map(|gaps| {
-            let utilization = rate * law.mean() / f64::from(servers);
-            rate * relaxation_time_s(gaps.scv(), law.scv(), law.mean(), servers, utilization)
-        });
+        let utilization = rate * law.mean() / f64::from(servers);
+        if utilization >= 1.0 {
+            return Err(wrong(format!(
+                "utilization {utilization:.3} is not below 1, so the queues never settle: lower the rate, or add servers"
+            )));
+        }
+        let relaxation = arrivals
+            .gaps()
+            .map(|gaps| rate * relaxation_time_s(gaps.scv(), law.scv(), law.mean(), servers, utilization));
         let system = System::balanced(Tier::new(Face::Gateway, &self.policy), self.servers(service)?);
         let sizes = Sizes::Law(Law::constant(0.0));
         let workload = Workload::Open(Open { arrivals, clients: 1, sizes, patience: None });
@@ -136,7 +153,6 @@ impl Shortest {
         let mut report = sojourn_sim::run(&system, &workload, &control, &|now: Progress| progress(now.jobs))
             .map_err(|fault| wrong(self.in_own_words(&fault.to_string())))?;
         report.notes.iter_mut().for_each(|note| *note = self.in_own_words(note));
-        let utilization = rate * law.mean() / f64::from(servers);
         Work::of_queue(law, &Discipline::Fcfs, false, servers, utilization).withhold(&mut report);
         // No client gives up here, and no job is denied.
         report.measures.retain(|measure| !["error_ratio", "abandoned_ratio"].contains(&measure.metric.as_str()));

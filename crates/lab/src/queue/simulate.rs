@@ -16,6 +16,8 @@ use super::{QueueSettings, class_parts, service_law, settled, wrong};
 use crate::error::SpecError;
 use crate::heavy::Work;
 
+/// One job in so many is the warm-up, unless told otherwise.
+const WARM_UP: u64 = 10;
 /// More cores than there are ever jobs.
 const CORES_FOR_ALL: u32 = 1 << 30;
 
@@ -123,7 +125,7 @@ pub(super) fn simulate(
         Jobs::Trace { .. } => (None, 0.0),
     };
     let control = Control {
-        warm_up: simulation.warm_up.unwrap_or(length.unwrap_or(0) / 10),
+        warm_up: simulation.warm_up.unwrap_or(length.unwrap_or(0) / WARM_UP),
         classes: &names,
         predict: simulation.predict.map(|knows| Predict { knows, demand_mean: Span::from_secs_f64(demand_mean_s) }),
         relaxation: match &simulation.jobs {
@@ -141,6 +143,11 @@ pub(super) fn simulate(
     };
     if let Jobs::Drawn { classes, .. } = &simulation.jobs {
         work(&simulation.queue, classes).withhold(&mut report);
+    }
+    if let (false, Some(relaxation), None) = (report.converged, control.relaxation, simulation.warm_up) {
+        // Of which the warm-up takes a tenth.
+        let jobs = single::jobs_needed(relaxation).saturating_mul(WARM_UP).div_ceil(WARM_UP - 1);
+        report.notes.push(format!("--jobs {jobs} is long enough"));
     }
     if simulation.queue.cores == CORES_FOR_ALL {
         report.measures.retain(|measure| measure.metric != "utilization");

@@ -100,13 +100,22 @@ fn verdict(report: &Report) -> String {
 
 fn measures(measures: &[Measure]) -> String {
     let row = |measure: &Measure| {
-        let unit = if measure.unit == "1" { "" } else { &measure.unit };
-        let interval = measure.estimate.interval();
-        let interval = interval
-            .map_or(String::new(), |(low, high)| format!("{} to {}", quantity(low, unit), quantity(high, unit)));
+        // A share is told in per cent.
+        let (factor, unit) = match measure.unit.as_str() {
+            "1" if measure.metric.ends_with("_ratio") => (100.0, "%"),
+            "1" => (1.0, ""),
+            unit => (1.0, unit),
+        };
+        let shown = |value: f64| quantity(value * factor, unit);
+        let interval = match measure.estimate {
+            Estimate::Sampled { .. } if measure.estimate.is_sharp() => "exactly".to_owned(),
+            Estimate::Sampled { ci_low, ci_high, .. } => format!("{} to {}", shown(ci_low), shown(ci_high)),
+            Estimate::WithoutInterval { why, .. } => format!("none: {}", why.words()),
+            _ => String::new(),
+        };
         let value = match &measure.estimate {
             Estimate::TooFew { .. } => estimate(&measure.estimate, unit),
-            known => known.value().map_or(String::new(), |value| quantity(value, unit)),
+            known => known.value().map_or(String::new(), shown),
         };
         let samples = measure.estimate.samples().map_or(String::new(), |samples| samples.to_string());
         format!(

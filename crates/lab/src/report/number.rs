@@ -61,11 +61,16 @@ fn with_reach(value: f64, half: f64, unit: &str) -> String {
     join(&format!("{value}\u{a0}\u{b1}\u{a0}{half}"), &unit)
 }
 
+/// One half of an interval so many times the other is told by the ends of both.
+const LOPSIDED: f64 = 1.5;
+
 /// The ends of an interval that a number with ± would hide: it reaches farther up than the number is above 0, and never below,
-/// as that of a share of 0.003 % does that may be 0.1 %.
+/// as that of a share of 0.003 % does that may be 0.1 %; or one of its halves is much longer than the other.
 pub fn asymmetric(estimate: &Estimate) -> Option<(f64, f64)> {
-    let (low, high) = estimate.interval()?;
-    (low >= 0.0 && estimate.reach()? > estimate.value()?).then_some((low, high))
+    let ((low, high), value) = (estimate.interval()?, estimate.value()?);
+    let reach = estimate.reach()?;
+    let is_lopsided = reach > LOPSIDED * (value - low).min(high - value);
+    (low >= 0.0 && (reach > value || is_lopsided)).then_some((low, high))
 }
 
 /// `value` with both ends of its interval, rounded outwards: "0.003 (0 to 0.103) %".

@@ -29,7 +29,7 @@ pub(super) fn all(report: &Answers) -> String {
     let sweep = sweep::figure(report);
     // The curves have the same numbers, and a row or a panel for each of so many is not looked at.
     let one_by_one = if !sweep.is_empty() && report.variants.len() > MANY {
-        left_out("A plot for each variant", "the curves above and the tables have the numbers of all of them")
+        left_out("A plot for each variant", "the tables have the numbers of all of them")
     } else {
         [means(report), quantiles(report), curves::figure(report), shares::figure(report)].concat()
     };

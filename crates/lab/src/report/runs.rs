@@ -10,7 +10,7 @@ use super::{Answers, VariantAnswers, Verdict, plots, sections, when};
 use crate::answer::ObjectiveAnswer;
 
 /// The setting that tells the runs apart.
-const RUN: &str = "run";
+pub(super) const RUN: &str = "run";
 
 /// The whole page; each run has a name, and no two the same. The same reports give the same bytes.
 pub fn render(runs: &[(String, &Answers)], version: &str) -> String {
@@ -61,24 +61,15 @@ fn merged(runs: &[(String, &Answers)], version: &str) -> Answers {
             settings.push(key.clone());
         }
     }
-    // How alike the replications of two runs are is read from it, where all are of one kind.
-    let spec = runs.first().map_or(String::new(), |(_, report)| report.spec.clone());
-    Answers {
-        name: title(runs),
-        version: version.to_owned(),
-        settings,
-        variants,
-        objectives,
-        spec,
-        ..Answers::default()
-    }
+    Answers { name: title(runs), version: version.to_owned(), settings, variants, objectives, ..Answers::default() }
 }
 
 /// Each run against the first, replication by replication, where all have the same seed: without it they are no pairs.
 fn pairs(runs: &[(String, &Answers)], merged: &Answers) -> String {
     let seed = |(_, report): &(String, &Answers)| report.seed;
     let are_alike = runs.windows(2).all(|two| seed(&two[0]) == seed(&two[1]));
-    if are_alike { sections::pairs_by(merged, RUN) } else { String::new() }
+    let all: Vec<&Answers> = runs.iter().map(|(_, report)| *report).collect();
+    if are_alike { sections::pairs_by(merged, RUN, &all) } else { String::new() }
 }
 
 /// More settings that differ are not listed.

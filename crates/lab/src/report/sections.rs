@@ -195,13 +195,13 @@ pub(super) fn failures(report: &Answers) -> String {
     )
 }
 
-/// Each variant against the first that is equal to it but for one setting, replication by replication.
+/// Variants that are equal but for one setting, two by two, replication by replication.
 pub(super) fn pairs(report: &Answers) -> String {
-    compared_setting(report).map_or(String::new(), |key| pairs_by(report, key))
+    compared_setting(report).map_or(String::new(), |key| pairs_by(report, key, &[report]))
 }
 
-/// Each variant against the first that is equal to it but for `key`.
-pub(super) fn pairs_by(report: &Answers, key: &str) -> String {
+/// Variants that are equal but for `key`, two by two; `runs` are those that they are from.
+pub(super) fn pairs_by(report: &Answers, key: &str, runs: &[&Answers]) -> String {
     let all = within_setting(report, key, compare::MEAN);
     let Some(first) = all.first() else { return String::new() };
     let row = |of: &Within| {
@@ -222,7 +222,7 @@ pub(super) fn pairs_by(report: &Answers, key: &str) -> String {
          <table class=\"plain\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n</section>\n",
         escape(key),
         escape(&first.comparison.how.to_string()),
-        escape(&about_pairs(report, &all))
+        escape(&about_pairs(runs, &all))
     )
 }
 

@@ -411,6 +411,10 @@ impl Reader<'_> {
     pub(super) fn arrivals(&self, raw: &RawWorkload) -> Result<Arrivals, SpecError> {
         // Without a law, requests come at random.
         let law = raw.arrivals.as_ref().map_or("exponential", |text| text.get_ref());
+        if let Some(text) = raw.arrivals.as_ref().filter(|_| raw.rate.is_some() || raw.utilization.is_some()) {
+            // What is wrong with the law is so whatever the load, which may be one of many.
+            Arrivals::parse_at(law, OfferedLoad::Rate(1.0)).map_err(|e| self.at(text, "arrivals", &e.to_string()))?;
+        }
         let at = |key: &str, offset: std::ops::Range<usize>, load: OfferedLoad| {
             Arrivals::parse_at(law, load).map_err(|e| self.error(offset.start, key, &e.to_string()))
         };

@@ -107,6 +107,7 @@ fn an_objective_without_a_number_is_not_met() {
         met,
         undecided,
         measured: String::new(),
+        reason: String::new(),
     };
     let met = |objectives: Vec<ObjectiveAnswer>| {
         Answers { variants: vec![VariantAnswers::default()], objectives, ..Answers::default() }.objectives_met()

@@ -83,6 +83,7 @@ fn sample() -> Answers {
         met,
         undecided: false,
         measured: String::new(),
+        reason: String::new(),
     };
     Answers {
         name: "Which dispatcher for four servers?".to_owned(),

@@ -254,6 +254,7 @@ impl Sections {
         let known =
             |row: &Row| row.metric != "abandoned_ratio" && (queue.capacity.is_some() || row.metric != "error_ratio");
         rows.extend(others.filter(known));
+        rows.push(summary::number_in_system(&whole.part(queue.cores), &parts));
         rows
     }
 

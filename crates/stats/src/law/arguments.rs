@@ -169,7 +169,11 @@ impl Reader<'_, '_> {
                     format!("`{}:`: only a mix has weights", argument.weight.unwrap_or(""))
                 }
                 None if (name == "constant" && index < 1) || (name == "uniform" && index < 2) => continue,
-                None => format!("`{}`: name the parameter of {name}, e.g. {} = ...", argument.value, parameters[0]),
+                None => {
+                    let is_rate = matches!(quantity::parse_any(argument.value), Ok((_, Dimension::Rate)));
+                    let named = if is_rate && parameters.contains(&"rate") { "rate" } else { parameters[0] };
+                    format!("`{}`: name the parameter of {name}, e.g. {named} = ...", argument.value)
+                }
                 Some(key) if !takes().any(|known| known == key) => {
                     let meant =
                         nearest(key, takes()).map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));

@@ -250,7 +250,7 @@ impl Station {
             None if self.service.scv > 1.0 => return None,
             None => mg1_fcfs::response_time_law_of_moments(rate, &self.service)?,
         };
-        Some(ResponseLaw::Fcfs { tail: Arc::new(tail), mean_s: response_mean_s, exact: self.law.is_some() })
+        Some(ResponseLaw::Fcfs { tail: Arc::new(tail), mean_s: response_mean_s })
     }
 
     /// M/D/1-LPS.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use sojourn_stats::{Law, root};
+use sojourn_stats::{Dimension, Law, quantity, root};
 
-use crate::answer::Value;
+use crate::answer::{Value, rounded};
 use crate::formula::general::busy_period::BusyPeriod;
 use crate::formula::general::mg1_fcfs::Tail;
 use crate::formula::markovian::finite_fcfs::FiniteFcfs;
@@ -28,11 +28,10 @@ pub(crate) enum ResponseLaw {
         drain_rate: f64,
         service_mean_s: f64,
     },
-    /// M/G/1 under FCFS; exact where the service law is known in full.
+    /// M/G/1 under FCFS, computed on a grid.
     Fcfs {
         tail: Arc<Tail>,
         mean_s: f64,
-        exact: bool,
     },
     /// M/D/1-PS.
     ConstantPs {
@@ -87,8 +86,7 @@ impl ResponseLaw {
     /// Whether it is the law itself, and not one near it.
     pub(crate) fn is_exact(&self) -> bool {
         match self {
-            ResponseLaw::Fcfs { exact, .. } => *exact,
-            ResponseLaw::ConstantLimited { .. } => false,
+            ResponseLaw::Fcfs { .. } | ResponseLaw::ConstantLimited { .. } => false,
             ResponseLaw::Exponential { .. }
             | ResponseLaw::Delayed { .. }
             | ResponseLaw::ConstantPs { .. }
@@ -97,6 +95,17 @@ impl ResponseLaw {
             | ResponseLaw::MarkovianOrder(_)
             | ResponseLaw::BusyPeriod(_)
             | ResponseLaw::Finite(_) => true,
+        }
+    }
+
+    /// What to know of its percentiles.
+    pub(crate) fn caveat(&self) -> Option<String> {
+        match self {
+            ResponseLaw::Fcfs { tail, .. } => Some(format!(
+                "response_time percentiles: computed on a grid of times {} apart",
+                quantity::format(rounded(tail.step_s()), Dimension::Time)
+            )),
+            _ => None,
         }
     }
 

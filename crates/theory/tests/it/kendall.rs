@@ -344,7 +344,10 @@ fn percentiles_of_every_law_that_is_given_in_full() {
     // M/G/1 FCFS of a law that is not made of stages has its percentiles, and more service spreads them.
     let p99 = |cv: f64| {
         let answer = ask("M/G/1", "exponential(rate = 0.7 /s)", &format!("lognormal(mean = 1 s, cv = {cv})")).unwrap();
-        assert!(matches!(answer.estimate("response_time_p99"), Some(Estimate::Exact { .. })));
+        assert!(
+            matches!(answer.estimate("response_time_p99"), Some(Estimate::Approximate { .. })),
+            "it is from a grid"
+        );
         value(&answer, "response_time_p99")
     };
     assert!(p99(0.5) < p99(1.0) && p99(1.0) < p99(1.5));

@@ -18,7 +18,7 @@ use thiserror::Error;
 use super::hurst::{of_counts, undoubted};
 use super::log::response_times;
 use super::variable::Atom;
-use super::{Covered, Memory, Numbers, Popularity, Profiled, Variable, ascending, covered, digits, profiled};
+use super::{Covered, Memory, Numbers, Popularity, Profiled, Variable, ascending, counts, covered, digits, profiled};
 use crate::arrivals::Arrivals as Written;
 use crate::recorded::capture::{Begin, Capture};
 use crate::recorded::log::Log;
@@ -31,6 +31,13 @@ const OFTEN: f64 = 0.05;
 const WITHOUT_BODY_LEAST: f64 = 0.005;
 /// The utilisation that the server which is written down is given at the profile's peak.
 const UTILIZATION: f64 = 0.6;
+
+/// Steps from which the variance of the requests in each is taken.
+const STEPS_LEAST: f64 = 20.0;
+/// Standard errors by which a dispersion is off by chance.
+const CHANCE: f64 = 3.0;
+/// Gaps that vary less are all alike.
+const EVEN: f64 = 0.05;
 
 /// Why nothing can be fitted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -103,7 +110,7 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
         1.0 => "whole seconds".into(),
         step_s => format!("its times in steps of {}", quantity::format(digits(step_s), Dimension::Time)),
     };
-    remarks.push(format!("The log has {step}: within them requests are spread evenly."));
+    remarks.push(format!("The log has {step}: within them requests are put at random."));
     if log.sampled() > 1 {
         remarks.push(format!(
             "One in {} requests was logged: the rate is that of all. Gaps of a sample look more like those of independent \
@@ -209,6 +216,58 @@ pub fn of_numbers(column: &Numbers, dimension: Dimension) -> Result<String, NoWo
     Ok(text)
 }
 
+/// The law of the gaps.
+struct GapLaw {
+    law: Law,
+    /// How good it is.
+    said: String,
+    /// It is of the gaps themselves, and not of how many requests came.
+    are_known: bool,
+}
+
+impl GapLaw {
+    /// Of gaps shorter than the log's step, from the requests in each step: those of a renewal process have, over many gaps, the
+    /// variance over the mean that its gaps have over their squared mean (Cox, Renewal Theory, 1962, section 4.4). The variance is
+    /// that of neighbours, which a rate that changes slowly leaves alone (von Neumann, Annals of Mathematical Statistics 12, 1941).
+    fn of_counts(counts: &[u64], step_s: f64) -> GapLaw {
+        // The last step may be cut short.
+        let counts = &counts[..counts.len().saturating_sub(1)];
+        let (steps, mean) = (counts.len() as f64, counts.iter().sum::<u64>() as f64 / counts.len().max(1) as f64);
+        let squares: f64 = counts.windows(2).map(|two| (two[0] as f64 - two[1] as f64).powi(2)).sum();
+        let dispersion = squares / (2.0 * (steps - 1.0).max(1.0)) / mean.max(f64::MIN_POSITIVE);
+        let by_chance = CHANCE * (3.0 / steps.max(1.0)).sqrt();
+        let step = quantity::format(digits(step_s), Dimension::Time);
+        let (cv, found) = if steps < STEPS_LEAST {
+            (1.0, format!("{steps} steps are too few to tell from the requests in each: taken to be exponential"))
+        } else if (dispersion - 1.0).abs() <= by_chance {
+            (
+                1.0,
+                format!(
+                    "the requests in each vary as those of a Poisson process do (variance over mean {dispersion:.3})"
+                ),
+            )
+        } else {
+            let way = if dispersion < 1.0 { "less" } else { "more" };
+            let found = format!(
+                "the requests in each vary {way} than those of a Poisson process do (variance over mean {dispersion:.3}, where it \
+                 has 1), and the law's variance is as many times its squared mean"
+            );
+            (dispersion.sqrt(), found)
+        };
+        let named = |name: &str| format!("{name}(mean = 1 s, cv = {})", digits(cv));
+        let text = match cv {
+            1.0 => "exponential(mean = 1 s)".to_owned(),
+            even if even < EVEN => "constant(1 s)".to_owned(),
+            less if less < 1.0 => named("gamma"),
+            _ => named("hyperexponential"),
+        };
+        let law = Law::parse(&text, Dimension::Time).expect("a law with a mean and a coefficient of variation");
+        let said =
+            format!("They are shorter than the log's steps of {step}, in which requests are put by chance: {found}.");
+        GapLaw { law, said, are_known: false }
+    }
+}
+
 fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
     let Arrivals { what, instants_s, finest_s, sampled, span_s, sizes, documents, clients, remarks } = arrivals;
     if instants_s.len() < 100 {
@@ -219,8 +278,12 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
     let memory = of_counts(&instants_s, span_s, &profiled, finest_s).pop();
     let Profiled { every_s, levels, gaps_s, .. } = profiled;
     let gap = Variable::of("gap", "Gaps", &gaps_s, Dimension::Time);
+    let of_gaps = match span_s / instants_s.len() as f64 >= finest_s {
+        true => fitted(&gap, &gaps_s).map(|of| GapLaw { law: of.law, said: gap.verdict(), are_known: true }),
+        false => Some(GapLaw::of_counts(&counts(&instants_s, span_s, finest_s), finest_s)),
+    };
     let size = Variable::of("size", "Sizes", &sizes, Dimension::Size);
-    let gap_law = fitted(&gap, &gaps_s).ok_or_else(|| no_law(&gap, "gaps"))?.law;
+    let GapLaw { law: gap_law, said: said_of_gaps, are_known } = of_gaps.ok_or_else(|| no_law(&gap, "gaps"))?;
     let mean_gap_s = span_s / instants_s.len() as f64 / f64::from(sampled);
     let gap_law = gap_law.rescaled_to_mean(mean_gap_s).ok_or_else(|| no_law(&gap, "gaps"))?;
     let Fitted { law: size_law, said } = fitted(&size, &sizes).ok_or_else(|| no_law(&size, "sizes"))?;
@@ -234,10 +297,10 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
     remarks.iter().for_each(|remark| text += &comment(remark));
     let _ =
         writeln!(text, "name = \"The {}\"\nseed = 1\n\n[workload]\nkind = \"open\"", what.replace(['"', '\\'], "'"));
-    text += &comment(&format!("Gaps. {}", gap.verdict()));
+    text += &comment(&format!("Gaps. {said_of_gaps}"));
     text += &comment("The law is stretched to the measured mean, which is the rate.");
     let _ = writeln!(text, "arrivals = \"{gap_law}\"");
-    text += &long_memory(&gaps_s, &gap_law, memory.as_ref());
+    text += &long_memory(if are_known { &gaps_s } else { &[] }, &gap_law, memory.as_ref());
     if levels.is_empty() {
         text += &comment("The rate changes by no more than chance: there is no profile.");
     } else {

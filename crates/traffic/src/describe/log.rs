@@ -43,11 +43,13 @@ pub fn describe(log: &Log) -> Description {
     }
 
     facts.group("gaps and bursts");
-    let gaps: Vec<f64> =
-        log.entries().windows(2).map(|pair| (pair[1].time_us - pair[0].time_us) as f64 / 1e6).collect();
-    facts.number("gap_mean", mean(&gaps), "s");
+    let gap_mean_s = span_s / instants_s.len() as f64;
+    facts.number("gap_mean", gap_mean_s, "s");
     // Of shorter ones whole seconds tell nothing: at a constant 100 /s they are 99 times 0 and once 1.
-    if mean(&gaps) >= log.resolution_s() {
+    let are_known = gap_mean_s >= log.resolution_s();
+    if are_known {
+        let gaps: Vec<f64> =
+            log.entries().windows(2).map(|pair| (pair[1].time_us - pair[0].time_us) as f64 / 1e6).collect();
         facts.number("gap_scv", scv(&gaps), "1");
     }
     facts.number("dispersion_per_second", dispersion_per_second(&instants_s, span_s), "1");
@@ -63,6 +65,14 @@ pub fn describe(log: &Log) -> Description {
     };
     remarks.push(resolution_in_words(log));
     let gap = Variable::of(name, title, &arrivals.gaps_s, Dimension::Time);
+    let gap = match are_known {
+        true => gap,
+        false => gap.without_laws(
+            "gaps are shorter than the step of the log's times, so that where in it requests came is made up; \
+             dispersion_per_second says how evenly they came"
+                .into(),
+        ),
+    };
     gap.tell(&mut facts);
     let memory = hurst::of_counts(&instants_s, span_s, &arrivals, log.resolution_s());
     hurst::tell(&memory, &mut facts);

@@ -99,6 +99,11 @@ pub struct Variable {
 }
 
 impl Variable {
+    /// The same without laws, for this reason.
+    pub(super) fn without_laws(self, why: String) -> Variable {
+        Variable { fits: Vec::new(), left_out: Vec::new(), no_fit: Some(why), tail: None, ..self }
+    }
+
     /// The quantity of these values, in the SI unit of `dimension`.
     pub fn of(name: &'static str, title: &'static str, values: &[f64], dimension: Dimension) -> Variable {
         let sorted = ascending(values.iter().copied().filter(|value| *value > 0.0));

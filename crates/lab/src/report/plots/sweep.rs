@@ -11,6 +11,7 @@ use super::curves::{BOTTOM, HEIGHT, LEFT, NEAR, RIGHT, TEXT, TOP, WIDTH};
 use super::{Figure, MOST_VARIANTS, apart, dots, estimates_table, figure_with, panel};
 use crate::compare::compared_setting;
 use crate::report::html::escape;
+use crate::report::runs::RUN;
 use crate::report::{Answers, Engine, VariantAnswers, compare, number};
 use crate::variants::label;
 
@@ -45,15 +46,29 @@ pub(super) fn figure(report: &Answers) -> String {
         "" => setting.key.to_owned(),
         unit => format!("{} ({unit})", setting.key),
     };
-    if sweeps.len() > Ink::SERIES {
+    // Runs beside each other, of which each has several curves: a panel for each run shows which belong together.
+    let runs = sweeps.iter().filter_map(|sweep| sweep.others.setting(RUN));
+    let has_runs = sweeps.len() > runs.collect::<std::collections::BTreeSet<_>>().len().max(1);
+    if sweeps.len() > Ink::SERIES || (has_runs && sweeps[0].others.setting(RUN).is_some()) {
         return panels(report, &sweeps, &title);
     }
+    let undrawn = undrawn(report, &sweeps);
     let figures = METRICS.iter().filter_map(|(metric, name)| {
-        let chart = together(&sweeps, &title, (metric, name))?;
+        let chart = together(&sweeps, &title, (metric, name), &undrawn)?;
         let table = estimates_table(&chart.heading, &report.variants, &[(*metric).to_owned()]);
         Some(figure_with(&chart, table))
     });
     figures.collect()
+}
+
+/// That some variants are on no curve, since they do not say where on the axis they are; empty where all are.
+fn undrawn(report: &Answers, sweeps: &[Sweep<'_>]) -> String {
+    let drawn: usize = sweeps.iter().map(|sweep| sweep.points.len()).sum();
+    match report.variants.len() - drawn {
+        0 => String::new(),
+        1 => " One variant does not say where on this axis it is: its numbers are in the tables.".to_owned(),
+        rest => format!(" {rest} variants do not say where on this axis they are: their numbers are in the tables."),
+    }
 }
 
 /// Whether values are told apart on a logarithmic axis only.
@@ -73,7 +88,7 @@ fn known_by_another(variant: &VariantAnswers, engine: Engine) -> bool {
 
 /// All sweeps in one panel: curves of the engine that knows most of them, and the others' numbers beside; none where no engine
 /// has two numbers.
-fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str)) -> Option<Chart> {
+fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str), undrawn: &str) -> Option<Chart> {
     let points = || sweeps.iter().flat_map(|sweep| &sweep.points);
     let count = |engine: Engine| points().filter(|(_, of)| known(of, engine, metric).is_some()).count();
     // The simulator, where others know as many: its numbers are the sharpest.
@@ -121,7 +136,7 @@ fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str)) -> 
         id: if metric == compare::MEAN { "sweep".into() } else { "sweep-p99".into() },
         heading: format!("{}{} over the whole range", name[..1].to_uppercase(), &name[1..]),
         caption: format!(
-            "The numbers of {} with their intervals{with}, over <code>{}</code>; the vertical axis is logarithmic.",
+            "The numbers of {} with their intervals{with}, over <code>{}</code>; the vertical axis is logarithmic.{undrawn}",
             engine.name(),
             escape(title)
         ),
@@ -193,6 +208,7 @@ fn panels(report: &Answers, sweeps: &[Sweep<'_>], title: &str) -> String {
         0 => String::new(),
         rest => format!(" {rest} more combinations are not drawn; their numbers are in the tables."),
     };
+    let rest = rest + &undrawn(report, sweeps);
     let caption = format!(
         "Mean response time (up, logarithmic) over <code>{}</code> (right). Every panel has the same scale. Lines and \
          circles are sim, diamonds theory, hollow where it is approximate.{rest}",

@@ -22,6 +22,11 @@ pub struct Tail {
 }
 
 impl Tail {
+    /// What lies between two points of the grid (s).
+    pub(crate) fn step_s(&self) -> f64 {
+        self.step_s
+    }
+
     /// Tail P(T > t) at `t_s` (s).
     pub fn at(&self, t_s: f64) -> f64 {
         let position = (t_s / self.step_s).max(0.0);
