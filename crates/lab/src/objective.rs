@@ -277,7 +277,7 @@ mod tests {
             ("p99 < 50", "ms"),
             ("throughput > 50 ms", "/s"),
             ("error_ratio < 0%", "never below 0"),
-            ("p99 < -1 ms", "never below 0"),
+            ("p99 < 0 ms", "never below 0"),
             ("error_ratio > 100%", "never above 1"),
         ] {
             let error = Objective::parse(bad).unwrap_err().to_string();

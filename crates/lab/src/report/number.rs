@@ -77,7 +77,8 @@ pub fn asymmetric(estimate: &Estimate) -> Option<(f64, f64)> {
 fn with_ends(value: f64, (low, high): (f64, f64), unit: &str) -> String {
     let (per_si, unit) = scaled(high, unit);
     let (value, low, high) = (value * per_si, low * per_si, high * per_si);
-    let digits = decimals_for(if value > 0.0 { value.min(high) } else { high }, 2);
+    let reach = (value - low).max(high - value);
+    let digits = decimals_for(if value > 0.0 { value.min(high).min(reach) } else { high }, 2);
     let step = 10f64.powi(digits as i32);
     let number = |of: f64| if of == 0.0 { "0".to_owned() } else { format!("{of:.digits$}") };
     let (low, high) = ((low * step).floor() / step, (high * step).ceil() / step);
@@ -236,7 +237,9 @@ mod tests {
         let sum = Estimate::Sampled { value: 0.3, ci_low: 0.3, ci_high: 0.1 + 0.2, samples: 71 };
         assert_eq!(plain(estimate(&sum, "s")), "exactly 300 ms", "but for rounding");
         let asymmetric = Estimate::Sampled { value: 0.01, ci_low: 0.009, ci_high: 0.015, samples: 71 };
-        assert_eq!(plain(estimate(&asymmetric, "s")), "10.0 \u{b1} 5.0 ms", "the farther end");
+        assert_eq!(plain(estimate(&asymmetric, "s")), "10.0 (9.0 to 15.0) ms", "one half is five times the other");
+        let nearly = Estimate::Sampled { value: 0.01, ci_low: 0.006, ci_high: 0.015, samples: 71 };
+        assert_eq!(plain(estimate(&nearly, "s")), "10.0 \u{b1} 5.0 ms", "the farther end");
         let clipped = Estimate::Sampled { value: 0.01, ci_low: 0.0, ci_high: 0.03, samples: 71 };
         assert_eq!(plain(estimate(&clipped, "s")), "10 (0 to 30) ms", "the interval went on below 0");
     }

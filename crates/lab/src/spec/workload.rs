@@ -411,7 +411,8 @@ impl Reader<'_> {
     pub(super) fn arrivals(&self, raw: &RawWorkload) -> Result<Arrivals, SpecError> {
         // Without a law, requests come at random.
         let law = raw.arrivals.as_ref().map_or("exponential", |text| text.get_ref());
-        if let Some(text) = raw.arrivals.as_ref().filter(|_| raw.rate.is_some() || raw.utilization.is_some()) {
+        let has_load = raw.rate.is_some() || raw.utilization.is_some();
+        if let Some(text) = raw.arrivals.as_ref().filter(|_| has_load && Arrivals::parse(law).is_err()) {
             // What is wrong with the law is so whatever the load, which may be one of many.
             Arrivals::parse_at(law, OfferedLoad::Rate(1.0)).map_err(|e| self.at(text, "arrivals", &e.to_string()))?;
         }

@@ -36,6 +36,8 @@ const UTILIZATION: f64 = 0.6;
 const STEPS_LEAST: f64 = 20.0;
 /// Standard errors by which a dispersion is off by chance.
 const CHANCE: f64 = 3.0;
+/// So many gaps in a step, and long memory is looked for in the counts alone.
+const IN_A_STEP: f64 = 4.0;
 /// Gaps that vary less are all alike.
 const EVEN: f64 = 0.05;
 
@@ -221,8 +223,6 @@ struct GapLaw {
     law: Law,
     /// How good it is.
     said: String,
-    /// It is of the gaps themselves, and not of how many requests came.
-    are_known: bool,
 }
 
 impl GapLaw {
@@ -264,7 +264,7 @@ impl GapLaw {
         let law = Law::parse(&text, Dimension::Time).expect("a law with a mean and a coefficient of variation");
         let said =
             format!("They are shorter than the log's steps of {step}, in which requests are put by chance: {found}.");
-        GapLaw { law, said, are_known: false }
+        GapLaw { law, said }
     }
 }
 
@@ -279,11 +279,11 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
     let Profiled { every_s, levels, gaps_s, .. } = profiled;
     let gap = Variable::of("gap", "Gaps", &gaps_s, Dimension::Time);
     let of_gaps = match span_s / instants_s.len() as f64 >= finest_s {
-        true => fitted(&gap, &gaps_s).map(|of| GapLaw { law: of.law, said: gap.verdict(), are_known: true }),
+        true => fitted(&gap, &gaps_s).map(|of| GapLaw { law: of.law, said: gap.verdict() }),
         false => Some(GapLaw::of_counts(&counts(&instants_s, span_s, finest_s), finest_s)),
     };
     let size = Variable::of("size", "Sizes", &sizes, Dimension::Size);
-    let GapLaw { law: gap_law, said: said_of_gaps, are_known } = of_gaps.ok_or_else(|| no_law(&gap, "gaps"))?;
+    let GapLaw { law: gap_law, said: said_of_gaps } = of_gaps.ok_or_else(|| no_law(&gap, "gaps"))?;
     let mean_gap_s = span_s / instants_s.len() as f64 / f64::from(sampled);
     let gap_law = gap_law.rescaled_to_mean(mean_gap_s).ok_or_else(|| no_law(&gap, "gaps"))?;
     let Fitted { law: size_law, said } = fitted(&size, &sizes).ok_or_else(|| no_law(&size, "sizes"))?;
@@ -300,7 +300,9 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
     text += &comment(&format!("Gaps. {said_of_gaps}"));
     text += &comment("The law is stretched to the measured mean, which is the rate.");
     let _ = writeln!(text, "arrivals = \"{gap_law}\"");
-    text += &long_memory(if are_known { &gaps_s } else { &[] }, &gap_law, memory.as_ref());
+    // Of many gaps in a step nearly all are by chance.
+    let are_mostly_known = mean_gap_s * f64::from(sampled) * IN_A_STEP >= finest_s;
+    text += &long_memory(if are_mostly_known { &gaps_s } else { &[] }, &gap_law, memory.as_ref());
     if levels.is_empty() {
         text += &comment("The rate changes by no more than chance: there is no profile.");
     } else {

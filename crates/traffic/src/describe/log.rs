@@ -24,7 +24,7 @@ pub fn describe(log: &Log) -> Description {
         facts.text("last", log.local_time(last.time_s()));
     }
     facts.number("duration", span_s, "s");
-    let Covered { instants_s, span_s, .. } = covered(log);
+    let Covered { range, instants_s, span_s } = covered(log);
     let sampled = log.sampled();
     facts.number("arrival_rate", instants_s.len() as f64 / span_s * f64::from(sampled), "1/s");
     if sampled > 1 {
@@ -43,13 +43,12 @@ pub fn describe(log: &Log) -> Description {
     }
 
     facts.group("gaps and bursts");
-    let gap_mean_s = span_s / instants_s.len() as f64;
-    facts.number("gap_mean", gap_mean_s, "s");
+    let gaps: Vec<f64> =
+        log.entries()[range].windows(2).map(|pair| (pair[1].time_us - pair[0].time_us) as f64 / 1e6).collect();
+    facts.number("gap_mean", mean(&gaps), "s");
     // Of shorter ones whole seconds tell nothing: at a constant 100 /s they are 99 times 0 and once 1.
-    let are_known = gap_mean_s >= log.resolution_s();
+    let are_known = mean(&gaps) >= log.resolution_s();
     if are_known {
-        let gaps: Vec<f64> =
-            log.entries().windows(2).map(|pair| (pair[1].time_us - pair[0].time_us) as f64 / 1e6).collect();
         facts.number("gap_scv", scv(&gaps), "1");
     }
     facts.number("dispersion_per_second", dispersion_per_second(&instants_s, span_s), "1");
