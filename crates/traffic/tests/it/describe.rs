@@ -61,9 +61,10 @@ fn a_log() {
     assert_eq!(value(&facts, "bad_lines: no [dd/Mon/yyyy:hh:mm:ss +zzzz]"), &Value::Count(1));
     assert_eq!(value(&facts, "unsorted"), &Value::Count(1));
     assert_eq!(number(&facts, "largest_step_back"), 1.0);
-    // 100 gaps with sum 200: 89 of 1 s, 110 s, 1 s, nine of 0 s.
-    let second_moment = f64::from(89 + 110 * 110 + 1) / 100.0;
-    assert!((number(&facts, "gap_scv") - (second_moment - 4.0) / 4.0).abs() < 1e-12);
+    // Without them too: 89 gaps, 88 of 1 s and one of 110 s.
+    let (mean, second_moment) = (198.0 / 89.0, f64::from(88 + 110 * 110) / 89.0);
+    assert!((number(&facts, "gap_mean") - mean).abs() < 1e-12);
+    assert!((number(&facts, "gap_scv") - (second_moment / (mean * mean) - 1.0)).abs() < 1e-12);
 }
 
 #[test]

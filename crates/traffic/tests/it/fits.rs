@@ -212,6 +212,39 @@ fn long_memory_beyond_doubt_is_offered() {
     assert!(!poisson.contains("fgn("), "{poisson}");
 }
 
+/// Many requests in each of the log's seconds: their gaps are told by how much the requests in each vary.
+#[test]
+fn gaps_shorter_than_the_logs_step_are_told_by_counts() {
+    let of = |arrivals: &str| {
+        let workload = Workload::Open(open(arrivals, 9, "exponential(mean = 5 kB)"));
+        let text: String = first(&workload, 1, 60_000)
+            .iter()
+            .map(|planned| {
+                let at_s = planned.at.as_secs_f64() as u32;
+                let bytes = planned.request.size + 1;
+                format!(
+                    "a - - [01/Aug/1995:00:{:02}:{:02} +0000] \"GET / HTTP/1.0\" 200 {bytes}\n",
+                    at_s / 60,
+                    at_s % 60
+                )
+            })
+            .collect();
+        let log = read(text).unwrap();
+        let described = describe(&log);
+        assert!(described.facts.iter().all(|fact| fact.name != "gap_law"), "{arrivals}: gaps that are made up have no law");
+        let fitted = fit::of_log(&log, "access.log").unwrap();
+        let written = Arrivals::parse(value(&fitted, "arrivals")).unwrap();
+        let law = written.law().unwrap();
+        assert!((law.mean() * 100.0 - 1.0).abs() < 0.03, "{arrivals}: {fitted}");
+        law.scv().sqrt()
+    };
+    // 600 seconds of 100: the variance of neighbours is known to 7 %, so that 6 errors of its root are 21 %.
+    assert_eq!(of("exponential(mean = 10 ms)"), 1.0);
+    assert_eq!(of("10 ms"), 0.0);
+    let (even, bursty) = (of("erlang(k = 16, mean = 10 ms)"), of("hyperexponential(mean = 10 ms, cv = 3)"));
+    assert!((even / 0.25 - 1.0).abs() < 0.4 && (bursty / 3.0 - 1.0).abs() < 0.25, "{even} {bursty}");
+}
+
 #[test]
 fn a_column_gives_a_law() {
     let law = Law::parse("weibull(shape = 0.6, scale = 20 ms)", Dimension::Time).unwrap();
