@@ -10,7 +10,7 @@
 //!
 //! Of a percentile t, so many jobs lie beyond it as wait behind those longer than t: one of size S has about S - t in its way,
 //! and rho/(1-rho) E[S - t; S > t] / E[S] is their share (Pakes, Journal of Applied Probability 12, 1975, for laws whose tails
-//! are heavy; others have more jobs beyond, so that this asks too little of them, but for them the spread of the parts is enough).
+//! are heavy; others have more jobs beyond, so that this asks too little of them, but there the spread of the parts is enough).
 //! The longest have the most behind them, so that the jobs longer than t are worth E[(S - t)+]^2 / E[((S - t)+)^2] of all,
 //! which are to be 20. It is asked of the law and not of the run: runs with few long jobs would look long enough, and their
 //! percentiles are low.
@@ -114,8 +114,8 @@ impl Work {
         let index = of_power[0].or(response).and_then(|(_, law)| law.tail_index());
         let never = index.filter(|index| *index <= 2.0 * f64::from(in_way)).map_or(String::new(), |index| {
             format!(
-                ". Of a mean with a tail index of {index} that does not end, since the variance is infinite; a law with a largest \
-                 value has one"
+                ". Of a mean with a tail index of {index} that does not end, since the variance is infinite; a law with a \
+                 largest value has one"
             )
         });
         report.notes.push(format!(
@@ -136,8 +136,8 @@ impl Work {
     }
 }
 
-/// How many independent long jobs of `jobs` tell what time a share `beyond` of the response times is above; none where it does not
-/// hang on long jobs.
+/// How many independent long jobs of `jobs` tell what time a share `beyond` of the response times is above; none where it does
+/// not hang on long jobs.
 fn long_jobs(law: &Law, utilization: f64, beyond: f64, jobs: u64) -> Option<f64> {
     let most = law.largest_of(jobs);
     let above = |t: f64| law.limited_moment(1, most) - law.limited_moment(1, t);

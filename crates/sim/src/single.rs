@@ -1,11 +1,12 @@
 //! One queue at memory speed: a trace of (gap, demand) pairs, or as many drawn ones, under any discipline.
 //!
 //! There is no event list, and nothing is kept of the jobs that have left but counts, so that 10^9 jobs take as much memory as
-//! 10^6. Jobs are drawn some hundred at a time, and a long path of them on all cores ([`run_drawn`]). FCFS on one core is Lindley's recursion (Lindley, Proceedings
-//! of the Cambridge Philosophical Society 48, 1952), on several cores Kiefer and Wolfowitz's (Transactions of the American
-//! Mathematical Society 78, 1955); every other discipline, and FCFS with a limited room, is a [`Station`] that is asked before
-//! each arrival which jobs have left. All of them are in whole nanoseconds and agree job by job with the general simulator
-//! ([`crate::run`]), which a test holds them to. The price is what only that one has: links, balancers, patience.
+//! 10^6. Jobs are drawn some hundred at a time, and a long path of them on all cores ([`run_drawn`]). FCFS on one core is
+//! Lindley's recursion (Lindley, Proceedings of the Cambridge Philosophical Society 48, 1952), on several cores Kiefer and
+//! Wolfowitz's (Transactions of the American Mathematical Society 78, 1955); every other discipline, and FCFS with a limited
+//! room, is a [`Station`] that is asked before each arrival which jobs have left. All of them are in whole nanoseconds and
+//! agree job by job with the general simulator ([`crate::run`]), which a test holds them to. The price is what only that one
+//! has: links, balancers, patience.
 //!
 //! [`play`] hands out every job as it is done; [`run`] makes numbers with intervals of them. These are from 20 to 40
 //! sections of the one run with as many jobs each ([`sojourn_stats::parts`]). What a relaxation time's jobs tell counts as one:

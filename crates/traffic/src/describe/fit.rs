@@ -227,8 +227,9 @@ struct GapLaw {
 
 impl GapLaw {
     /// Of gaps shorter than the log's step, from the requests in each step: those of a renewal process have, over many gaps, the
-    /// variance over the mean that its gaps have over their squared mean (Cox, Renewal Theory, 1962, section 4.4). The variance is
-    /// that of neighbours, which a rate that changes slowly leaves alone (von Neumann, Annals of Mathematical Statistics 12, 1941).
+    /// variance over the mean that its gaps have over their squared mean (Cox, Renewal Theory, 1962, section 4.4). The variance
+    /// is that of neighbours, which a rate that changes slowly leaves alone (von Neumann, Annals of Mathematical Statistics 12,
+    /// 1941).
     fn of_counts(counts: &[u64], step_s: f64) -> GapLaw {
         // The last step may be cut short.
         let counts = &counts[..counts.len().saturating_sub(1)];
@@ -249,8 +250,8 @@ impl GapLaw {
         } else {
             let way = if dispersion < 1.0 { "less" } else { "more" };
             let found = format!(
-                "the requests in each vary {way} than those of a Poisson process do (variance over mean {dispersion:.3}, where it \
-                 has 1), and the law's variance is as many times its squared mean"
+                "the requests in each vary {way} than those of a Poisson process do (variance over mean {dispersion:.3}, where \
+                 it has 1), and the law's variance is as many times its squared mean"
             );
             (dispersion.sqrt(), found)
         };

@@ -231,7 +231,10 @@ fn gaps_shorter_than_the_logs_step_are_told_by_counts() {
             .collect();
         let log = read(text).unwrap();
         let described = describe(&log);
-        assert!(described.facts.iter().all(|fact| fact.name != "gap_law"), "{arrivals}: gaps that are made up have no law");
+        assert!(
+            described.facts.iter().all(|fact| fact.name != "gap_law"),
+            "{arrivals}: gaps that are made up have no law"
+        );
         let fitted = fit::of_log(&log, "access.log").unwrap();
         let written = Arrivals::parse(value(&fitted, "arrivals")).unwrap();
         let law = written.law().unwrap();
