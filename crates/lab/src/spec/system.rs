@@ -567,14 +567,16 @@ impl Reader<'_> {
             Kind::Servers(number) => u64::from(*number),
             _ => kind.next().iter().map(|next| seats[*next].len() as u64).sum(),
         };
-        let policy = Catalogue::default().build(tier.policy.get_ref()).ok();
-        if let Some(Plain::LeastOf(drawn)) = policy.and_then(|policy| policy.plain())
+        let built =
+            tier.policy.as_ref().and_then(|text| Some((text, Catalogue::default().build(text.get_ref()).ok()?)));
+        if let Some((text, policy)) = built
+            && let Some(Plain::LeastOf(drawn)) = policy.plain()
             && drawn as u64 > targets.max(MAY_BE_ALL)
         {
             let message = format!(
                 "{drawn} cannot be drawn of {targets}; `least-connections` looks at all, `power-of-d(d = {targets})` too"
             );
-            return Err(self.at(&tier.policy, "policy", &message));
+            return Err(self.at(text, "policy", &message));
         }
         let dispatchers = tier.dispatchers.as_ref().map_or(1, |number| u64::from(*number.get_ref()));
         let deciders = (seats[index].len() as u64).saturating_mul(dispatchers);
