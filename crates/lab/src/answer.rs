@@ -44,7 +44,7 @@ pub struct Answers {
     pub variants: Vec<VariantAnswers>,
     /// What must hold, and whether it does.
     pub objectives: Vec<ObjectiveAnswer>,
-    /// The worst of the live runs' verdicts, or that the run was interrupted.
+    /// The worst of the verdicts of live runs and of models against a log, or that the run was interrupted.
     pub verdict: Verdict,
     /// Why it is not VALID.
     pub reasons: Vec<String>,
@@ -87,7 +87,7 @@ pub struct Answer {
     pub flows: Vec<Flow>,
     /// Why it cannot answer, or what to beware of.
     pub notes: Vec<String>,
-    /// How far it can be trusted, where it is live.
+    /// How far it can be trusted, where it is live; how far the model is from it, where it is what happened.
     pub trust: Option<Trust>,
 }
 
@@ -324,7 +324,7 @@ impl Answers {
         known.filter(|(.., value)| *value > usual).max_by(|one, other| one.2.total_cmp(&other.2))
     }
 
-    /// Why the run as a whole is not VALID, beside what its live runs say of themselves.
+    /// Why the run as a whole is not VALID, beside what its live runs say of themselves: also where a model misses what happened.
     pub fn own_reasons(&self) -> Vec<&str> {
         let is_own = |reason: &&String| {
             !self.variants.iter().any(|variant| {
@@ -367,7 +367,12 @@ impl VariantAnswers {
 
     /// How far its live run can be trusted, where there is one.
     pub fn trust(&self) -> Option<&Trust> {
-        self.answers.iter().find_map(|answer| answer.trust.as_ref())
+        self.answer(Engine::Live)?.trust.as_ref()
+    }
+
+    /// How far its model gives what happened, where that is known from a log.
+    pub fn model_trust(&self) -> Option<&Trust> {
+        self.answer(Engine::Log)?.trust.as_ref()
     }
 
     /// Whether its live run is not VALID.
@@ -461,15 +466,21 @@ struct VariantFile {
     notes: Vec<(Engine, String)>,
     /// How far its live run can be trusted; none where live was not asked.
     live: Option<Trust>,
+    /// How far its model gives what a log says happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    log: Option<Trust>,
 }
 
 impl From<VariantFile> for VariantAnswers {
     fn from(file: VariantFile) -> VariantAnswers {
-        let VariantFile { label, settings, notes, live } = file;
+        let VariantFile { label, settings, notes, live, log } = file;
         let mut variant = VariantAnswers { label, settings, answers: Vec::new() };
         notes.into_iter().for_each(|(engine, note)| variant.answer_mut(engine).notes.push(note));
         if live.is_some() {
             variant.answer_mut(Engine::Live).trust = live;
+        }
+        if log.is_some() {
+            variant.answer_mut(Engine::Log).trust = log;
         }
         variant
     }
@@ -478,8 +489,9 @@ impl From<VariantFile> for VariantAnswers {
 impl Serialize for VariantAnswers {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let notes = self.answers.iter().flat_map(|of| of.notes.iter().map(|note| (of.engine, note.clone())));
-        let (label, settings, live) = (self.label.clone(), self.settings.clone(), self.trust().cloned());
-        VariantFile { label, settings, notes: notes.collect(), live }.serialize(serializer)
+        let (label, settings) = (self.label.clone(), self.settings.clone());
+        let (live, log) = (self.trust().cloned(), self.model_trust().cloned());
+        VariantFile { label, settings, notes: notes.collect(), live, log }.serialize(serializer)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::answer::{Answer, PathDelay, Traces};
 use crate::spec::{Engine, Question, Spec, SystemQuestion};
 
 pub(crate) mod live;
+pub(crate) mod log;
 mod over_time;
 mod sim;
 pub(crate) mod theory;
@@ -88,7 +89,10 @@ pub(crate) fn ask(engine: Engine, experiment: &Spec, conditions: &Conditions<'_>
         (Engine::Sim, _) => sim::long_run(experiment, conditions),
         (Engine::Live, Question::System(asked)) => live::answer(experiment, asked, conditions),
         (Engine::Twin, Question::System(asked)) => sim::twin(experiment, asked, conditions).map(alone),
-        (Engine::Live | Engine::Twin, Question::Network(_)) => unreachable!("refused before the run"),
+        (Engine::Log, Question::System(asked)) => {
+            Ok(alone(log::answer(experiment, asked, conditions.index).unwrap_or_else(|| Answer::new(engine))))
+        }
+        (Engine::Live | Engine::Twin | Engine::Log, Question::Network(_)) => unreachable!("refused before the run"),
     }?;
     // The simulator does not know that it is the twin.
     Ok((Answer { engine, ..answer }, traces))

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
+use sojourn_traffic::Workload;
 use thiserror::Error;
 
 use crate::answer::{Answer, Answers, ObjectiveAnswer, Traces, VariantAnswers, Verdict};
@@ -218,7 +219,7 @@ impl Inquiry {
     fn ask(&mut self, surroundings: &Surroundings<'_>, log: &mut dyn FnMut(&Value)) -> Result<(), RunError> {
         self.answers.started = host::date();
         let clock = engine::stopwatch();
-        let rounds = [&[Engine::Theory, Engine::Sim][..], &[Engine::Live, Engine::Twin][..]];
+        let rounds = [&[Engine::Theory, Engine::Sim, Engine::Log][..], &[Engine::Live, Engine::Twin][..]];
         for round in rounds {
             for index in 0..self.variants.len() {
                 self.ask_about(index, round, surroundings, log)?;
@@ -244,9 +245,19 @@ impl Inquiry {
         let count = self.variants.len();
         let (mut path, mut faults) = (None, None);
         for &engine in round {
-            let asked = if engine == Engine::Twin { Engine::Live } else { engine };
-            // A program without a model has no twin.
-            let known = engine != Engine::Twin || variant.experiment.system().is_some_and(|asked| asked.is_modelled);
+            let asked = match engine {
+                Engine::Twin => Engine::Live,
+                // What happened stands beside what would happen.
+                Engine::Log => Engine::Sim,
+                engine => engine,
+            };
+            let system = variant.experiment.system();
+            let known = match engine {
+                // A program without a model has no twin.
+                Engine::Twin => system.is_some_and(|asked| asked.is_modelled),
+                Engine::Log => system.is_some_and(|asked| matches!(asked.workload, Workload::Replay(_))),
+                _ => true,
+            };
             if !self.by.contains(&asked) || !known || surroundings.progress.is_cancelled() {
                 continue;
             }
@@ -318,7 +329,14 @@ impl Inquiry {
                     });
                 }
             }
-            if let Some(trust) = answered.trust() {
+            if let (Some(happened), Some(sim)) = (answered.answer(Engine::Log), answered.answer(Engine::Sim))
+                && let Some((trust, note)) = engine::log::judged(happened, sim)
+            {
+                let happened = answered.answer_mut(Engine::Log);
+                happened.trust = Some(trust);
+                happened.notes.insert(0, note);
+            }
+            for trust in answered.trust().into_iter().chain(answered.model_trust()) {
                 answers.verdict = answers.verdict.max(trust.verdict);
                 answers.reasons.extend(trust.reasons.iter().map(|reason| format!("{}: {reason}", answered.label)));
             }

@@ -88,6 +88,8 @@ pub struct SystemQuestion {
     pub program: Option<Program>,
     /// For each tier the balancer of others that decides in live runs, instead of our own gateway.
     pub deciders: Vec<Option<Decider>>,
+    /// The policy that ran when a log was written, where the experiment says it.
+    pub ran: Option<String>,
 }
 
 /// What to do with an open workload that is more than the system can do.
@@ -162,11 +164,13 @@ pub enum Engine {
     Live,
     /// The simulator on exactly the plan that live ran.
     Twin,
+    /// What happened, by the log that is replayed.
+    Log,
 }
 
 impl Engine {
     /// All of them, in order.
-    pub const ALL: [Engine; 4] = [Engine::Theory, Engine::Sim, Engine::Live, Engine::Twin];
+    pub const ALL: [Engine; 5] = [Engine::Theory, Engine::Sim, Engine::Live, Engine::Twin, Engine::Log];
 
     /// The engine of this name in outcomes.
     pub fn named(name: &str) -> Option<Engine> {
@@ -180,6 +184,7 @@ impl Engine {
             Engine::Sim => "sim",
             Engine::Live => "live",
             Engine::Twin => "twin",
+            Engine::Log => "log",
         }
     }
 
@@ -428,6 +433,7 @@ impl Reader<'_> {
             return Err(self.at(program, "program", message));
         }
         let program = raw.program.as_ref().map(|program| self.program(program)).transpose()?;
+        let ran = workload.ran.as_ref().map(|text| text.get_ref().clone());
         let mut workload = self.workload(workload, seed)?;
         if let Some(program) = &program {
             self.with_files(&mut workload, program)?;
@@ -444,7 +450,7 @@ impl Reader<'_> {
         }
         let has_network = raw.network.is_written() || raw.paths.is_some();
         let deciders = self.deciders(raw.tier.iter().map(Spanned::get_ref), &system)?;
-        Ok(SystemQuestion { workload, system, has_network, is_modelled: raw.server.is_some(), program, deciders })
+        Ok(SystemQuestion { workload, system, has_network, is_modelled: raw.server.is_some(), program, deciders, ran })
     }
 
     fn run(&self, raw: RawRun) -> Result<Run, SpecError> {

@@ -35,6 +35,7 @@ pub const SHORT_NAMES: &[(&str, &str)] = &[
     ("utilization", "workload.utilization"),
     ("rate", "workload.rate"),
     ("users", "workload.users"),
+    ("growth", "workload.growth"),
     ("think", "workload.think"),
     ("size", "workload.size"),
     ("patience", "workload.patience"),

@@ -214,8 +214,15 @@ fn text(answers: &Answers, path: &Path) -> String {
         lines.push(paragraph("  ", &format!("exit code 1: {NONE_MEETS}")));
     }
     let is_live = answers.variants.iter().any(|variant| variant.trust().is_some());
-    if is_live || answers.verdict != Verdict::Valid {
-        lines.push(format!("\n{}{}", if is_live { "Live: " } else { "" }, answers.verdict.word()));
+    let has_happened = answers.variants.iter().any(|variant| variant.model_trust().is_some());
+    if is_live || has_happened || answers.verdict != Verdict::Valid {
+        let of = match (is_live, has_happened) {
+            (true, true) => "Live, and the model against the log: ",
+            (true, false) => "Live: ",
+            (false, true) => "The model against the log: ",
+            (false, false) => "",
+        };
+        lines.push(format!("\n{of}{}", answers.verdict.word()));
         lines.extend(answers.reasons.iter().map(|reason| hanging("  ", "    ", reason)));
     }
     lines.push(format!("\n{}", paragraph("", &format!("Everything is in {0}; open {0}/report.html", path.display()))));
@@ -281,7 +288,11 @@ fn mean_table(answers: &Answers) -> String {
     let engines: Vec<Engine> = Engine::ALL.into_iter().filter(|engine| answers.has(*engine)).collect();
     let mut header = vec!["variant"];
     header.extend(engines.iter().map(|engine| engine.name()));
-    let against = [(Engine::Theory, Engine::Sim, "sim - theory"), (Engine::Twin, Engine::Live, "live - twin")];
+    let against = [
+        (Engine::Theory, Engine::Sim, "sim - theory"),
+        (Engine::Twin, Engine::Live, "live - twin"),
+        (Engine::Log, Engine::Sim, "sim - log"),
+    ];
     let against: Vec<_> = against.into_iter().filter(|(a, b, _)| engines.contains(a) && engines.contains(b)).collect();
     let all = answers.variants.iter().flat_map(|of| engines.iter().map(|engine| of.estimate(*engine, MEAN)));
     let (title, scale) = titled("Mean response time", Scale::common("s", all.flatten()));

@@ -65,6 +65,8 @@ pub struct Replay {
     pub speed: f64,
     /// Requests that ask for the same kind of work, where the server's model tells them apart.
     pub classes: Option<PathClasses>,
+    /// How many times as many requests it has as came.
+    pub growth: f64,
 }
 
 /// A trace to replay.
@@ -232,12 +234,21 @@ impl Replay {
                 Log::joined(logs?)
             }
         };
-        Ok(Replay { log: Arc::new(log), path: first.into(), speed: 1.0, classes: None })
+        let log = log.at_servers();
+        Ok(Replay { log: Arc::new(log), path: first.into(), speed: 1.0, classes: None, growth: 1.0 })
     }
 
     /// The same log at the speed at which it lasts `span`.
     pub fn lasting(self, span: Span) -> Replay {
         Replay { speed: self.log.span().0 as f64 / span.0 as f64, ..self }
+    }
+
+    /// The same with `growth` times as many requests, see [`Log::grown`].
+    pub fn grown(self, growth: f64, seed: u64) -> Replay {
+        match growth == 1.0 {
+            true => self,
+            false => Replay { log: Arc::new(self.log.grown(growth, seed)), growth: self.growth * growth, ..self },
+        }
     }
 
     /// How long it lasts at its speed.

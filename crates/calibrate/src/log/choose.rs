@@ -22,6 +22,8 @@ const ANYTHING: f64 = 0.01;
 const APART: f64 = 10.0;
 /// Requests of a server that are looked at; of more, the stretch with the most work.
 const LOOKED_AT: usize = 20_000;
+/// Servers that are looked at, those with the most requests: they are of one kind.
+const SERVERS_LOOKED_AT: usize = 8;
 /// Numbers of cores and helpers that are tried before their neighbours are.
 const TRIED: [u32; 15] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192];
 
@@ -38,8 +40,10 @@ pub(super) struct Chosen {
 
 /// Chooses for all servers together.
 pub(super) fn choose(servers: &[Vec<Visit>], step_s: f64) -> Result<Chosen, CalibrateError> {
-    let samples: Vec<Sample<'_>> =
-        servers.iter().filter(|visits| !visits.is_empty()).map(|visits| Sample::new(busiest(visits), step_s)).collect();
+    let mut largest: Vec<&Vec<Visit>> = servers.iter().filter(|visits| !visits.is_empty()).collect();
+    largest.sort_by_key(|visits| std::cmp::Reverse(visits.len()));
+    largest.truncate(SERVERS_LOOKED_AT);
+    let samples: Vec<Sample<'_>> = largest.into_iter().map(|visits| Sample::new(busiest(visits), step_s)).collect();
     let most = samples.iter().map(|sample| most_at_once(sample.visits, &sample.ends)).max().unwrap_or(1) as u32;
     let mut known: Vec<(Sharing, f64)> = Vec::new();
     let look = |sharing: Sharing, known: &mut Vec<(Sharing, f64)>| {

@@ -121,10 +121,6 @@ pub(super) fn fit(
         notes
             .push(format!("{odd} of {} requests ended before they could have been served, by this model", all.count()));
     }
-    if speeds.iter().any(|speed| *speed != 1.0) {
-        let speeds: Vec<String> = speeds.iter().map(|speed| format!("{speed:.3}")).collect();
-        notes.push(format!("servers differ: write `speeds = [{}]` beside the servers of the tier", speeds.join(", ")));
-    }
     let cv = (all.variance() - step_s * step_s / 6.0).max(0.0).sqrt() / all.mean();
     let whole: Vec<f64> = demands.iter().flatten().copied().collect();
     let mean = mean(&whole, inexact_s);

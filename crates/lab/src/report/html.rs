@@ -80,6 +80,7 @@ pub(crate) fn icon(engine: Engine) -> String {
         Engine::Sim => "M6 1a5 5 0 1 0 .01 0Z",
         Engine::Live => "M1 1H11V11H1Z",
         Engine::Twin => "M6 0.5L12 11.5H0Z",
+        Engine::Log => "M0 3H12V9H0Z",
     };
     format!("<svg class=\"icon\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><path d=\"{shape}\"/></svg>")
 }

@@ -42,6 +42,9 @@ fn verdict(report: &Answers) -> (&'static str, &'static str, String) {
     if worst == Verdict::Valid {
         let sentence = match live.len() {
             // Nothing was measured that could be doubted: that is no verdict.
+            0 if report.variants.iter().any(|of| of.model_trust().is_some()) => {
+                "The simulated day is what happened, by the log.".to_owned()
+            }
             0 => return ("muted", "", "No live run to judge.".to_owned()),
             1 => "The live run is valid: nothing disturbed the measurement.".to_owned(),
             n => format!("All {n} live runs are valid: nothing disturbed the measurement."),
@@ -389,6 +392,11 @@ pub(super) fn glossary() -> String {
             "The simulation of the very requests that live sent (same arrivals, sizes, demands and draws of the \
           policy), over links as slow as the live path was before the run. A few seconds of heavy-tailed traffic \
           differ from the long run: so compare live with its twin, and the twin with sim.",
+        ),
+        (
+            Engine::Log,
+            "What happened, by the log that is replayed: for the variant that ran. How far sim is from it there is how far \
+          sim is to be believed of the others.",
         ),
     ];
     let engines: String =

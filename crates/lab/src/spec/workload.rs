@@ -17,6 +17,9 @@ use toml::Spanned;
 pub(crate) use self::sessions::Sites;
 use super::{Reader, SpecError, Text, unknown};
 
+/// Times as many requests as a log has that it may be replayed with.
+const GROWTH_MOST: f64 = 1000.0;
+
 /// The kinds of workloads.
 const KINDS: &[&str] = &["open", "closed", "sessions", "session-file", "webstone", "log", "trace"];
 
@@ -36,6 +39,8 @@ pub(super) struct RawWorkload {
     pub(super) think: Option<Text>,
     pub(super) log: Option<Spanned<RawLogs>>,
     pub(super) format: Option<Text>,
+    growth: Option<Spanned<f64>>,
+    pub(super) ran: Option<Text>,
     pub(super) speed: Option<Spanned<f64>>,
     pub(super) duration: Option<Text>,
     pub(super) profile: Option<Text>,
@@ -232,7 +237,7 @@ impl Reader<'_> {
                 (&["users", "clients", "resolves", "think", "classes", "secure", "size", "patience", "http"], users)
             }
             "webstone" => (&["users", "clients", "resolves", "size", "patience", "http"], users),
-            "log" => (&["log", "format", "speed", "duration"], &["log"]),
+            "log" => (&["log", "format", "speed", "duration", "growth", "ran"], &["log"]),
             "trace" => (&["file", "speed", "repeat", "size", "clients", "resolves", "patience", "http"], &["file"]),
             "sessions" => (sessions::KEYS, &["users"]),
             "session-file" => (sessions::WRITTEN_KEYS, &["arrivals"]),
@@ -241,7 +246,7 @@ impl Reader<'_> {
                 return Err(self.at(&raw.kind, "kind", &message));
             }
         };
-        let given: [(&str, Option<std::ops::Range<usize>>); 28] = [
+        let given: [(&str, Option<std::ops::Range<usize>>); 30] = [
             ("arrivals", raw.arrivals.as_ref().map(Spanned::span)),
             ("rate", raw.rate.as_ref().map(Spanned::span)),
             ("utilization", raw.utilization.as_ref().map(Spanned::span)),
@@ -254,6 +259,8 @@ impl Reader<'_> {
             ("think", raw.think.as_ref().map(Spanned::span)),
             ("log", raw.log.as_ref().map(Spanned::span)),
             ("format", raw.format.as_ref().map(Spanned::span)),
+            ("growth", raw.growth.as_ref().map(Spanned::span)),
+            ("ran", raw.ran.as_ref().map(Spanned::span)),
             ("speed", raw.speed.as_ref().map(Spanned::span)),
             ("duration", raw.duration.as_ref().map(Spanned::span)),
             ("profile", raw.profile.as_ref().map(Spanned::span)),
@@ -313,7 +320,7 @@ impl Reader<'_> {
             }
             "session-file" => Workload::Sessions(self.written(raw, patience, seed)?),
             "sessions" => Workload::Sessions(self.sessions(raw, users, patience, seed)?),
-            _ => Workload::Replay(self.replay(raw)?),
+            _ => Workload::Replay(self.replay(raw, seed)?),
         })
     }
 
@@ -370,7 +377,7 @@ impl Reader<'_> {
         }
     }
 
-    fn replay(&self, raw: &RawWorkload) -> Result<Replay, SpecError> {
+    fn replay(&self, raw: &RawWorkload, seed: u64) -> Result<Replay, SpecError> {
         let logs = raw.log.as_ref().expect("checked above");
         let RawLogs(files) = logs.get_ref();
         if files.is_empty() || files.iter().any(String::is_empty) {
@@ -383,6 +390,15 @@ impl Reader<'_> {
         let files: Vec<_> = files.iter().map(|file| self.path(file)).collect();
         let replay = Replay::read_all(&files, format.transpose()?.as_ref());
         let replay = replay.map_err(|e| self.at(logs, "log", &e.to_string()))?;
+        let replay = match &raw.growth {
+            Some(growth) if !(*growth.get_ref() > 0.0 && *growth.get_ref() <= GROWTH_MOST) => {
+                let right =
+                    format!("a growth factor is above 0 and at most {GROWTH_MOST}, e.g. 1.2 for a fifth more requests");
+                return Err(self.at(growth, "growth", &right));
+            }
+            Some(growth) => replay.grown(*growth.get_ref(), seed),
+            None => replay,
+        };
         match (&raw.speed, &raw.duration) {
             (Some(_), Some(duration)) => Err(self.at(duration, "duration", "give either a speed or a duration")),
             (Some(speed), None) if *speed.get_ref() > 0.0 && speed.get_ref().is_finite() => {

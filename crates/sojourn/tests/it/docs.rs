@@ -135,6 +135,29 @@ fn the_guide_to_simulating_haproxy_works() {
     assert!(notes.lines().all(|line| written.contains(line)), "{notes}\n{written}");
 }
 
+/// All blocks of the guide, with fewer variants: from a log to what happened beside what would have.
+#[test]
+fn the_guide_from_a_log_works() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(root().join("docs/guides/from-your-log.md")).unwrap();
+    let script: String = blocks(&text, "sh")
+        .into_iter()
+        .filter(|block| !block.starts_with("alias"))
+        .map(|block| block.to_owned() + "\n")
+        .collect();
+    let path = format!("{}:{}", Path::new(PROGRAM).parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let mut bash = Command::new("bash");
+    bash.args(["-c", &format!("set -eu -o pipefail\n{script}")]).env("PATH", path).env("COLUMNS", "1000");
+    let output = bash.current_dir(folder.path()).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{told}\n{}", stderr(&output));
+    for line in blocks(&text, "text").into_iter().flat_map(str::lines) {
+        // awk's random numbers are not the same everywhere.
+        let begins = line.split("mean =").next().unwrap();
+        assert!(told.contains(begins), "no `{begins}` in {told}");
+    }
+}
+
 #[test]
 fn the_guide_to_measuring_a_server_predicts() {
     let folder = tempfile::tempdir().unwrap();

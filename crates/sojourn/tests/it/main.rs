@@ -9,6 +9,7 @@ mod browsing;
 mod by_hand;
 mod by_name;
 mod calibrate;
+mod circle;
 mod clusters;
 mod compare;
 mod conform;

@@ -10,6 +10,7 @@ mod entry;
 mod error;
 mod fault;
 mod format;
+mod growth;
 mod line;
 mod method;
 mod paths;
@@ -62,6 +63,8 @@ pub struct Log {
     /// What is not read, and what would have it read.
     not_read: Vec<String>,
     sampled: Option<u32>,
+    /// Requests that reached no server and were left out.
+    left_out: u64,
     /// How long before the first end in a log of ends its first request came (us).
     early_us: i64,
     /// From which instant on a log of ends has all that came (us).
@@ -128,6 +131,22 @@ impl Log {
     /// How exactly it says how long they took (s).
     pub fn response_step_s(&self) -> f64 {
         f64::from(self.response_step_us.max(1)) / 1e6
+    }
+
+    /// The requests that reached a server, where the log names servers: what a balancer answered itself is no load of theirs.
+    #[must_use]
+    pub fn at_servers(mut self) -> Log {
+        let before = self.entries.len();
+        if !self.servers.is_empty() {
+            self.entries.retain(|entry| entry.server().is_some());
+        }
+        self.left_out += (before - self.entries.len()) as u64;
+        self
+    }
+
+    /// Requests that [`Log::at_servers`] has left out.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
     }
 
     /// How much longer durations are in the mean than the log has them (s): half of a step where what wrote it cuts them to

@@ -54,5 +54,11 @@ pub(crate) fn gzip(text: impl AsRef<[u8]>) -> Vec<u8> {
 }
 
 pub(crate) fn replay(text: &str, speed: f64) -> Workload {
-    Workload::Replay(Replay { log: Arc::new(read(text).unwrap()), path: "access.log".into(), speed, classes: None })
+    Workload::Replay(Replay {
+        log: Arc::new(read(text).unwrap()),
+        path: "access.log".into(),
+        speed,
+        classes: None,
+        growth: 1.0,
+    })
 }

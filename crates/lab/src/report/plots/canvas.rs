@@ -31,7 +31,7 @@ impl Ink {
     /// How many series there are colours for.
     pub(super) const SERIES: usize = 12;
 
-    const ALL: [Ink; 25] = [
+    const ALL: [Ink; 27] = [
         Ink::Text,
         Ink::Muted,
         Ink::Grid,
@@ -41,10 +41,12 @@ impl Ink {
         Ink::Engine(Engine::Sim),
         Ink::Engine(Engine::Live),
         Ink::Engine(Engine::Twin),
+        Ink::Engine(Engine::Log),
         Ink::Curve(Engine::Theory),
         Ink::Curve(Engine::Sim),
         Ink::Curve(Engine::Live),
         Ink::Curve(Engine::Twin),
+        Ink::Curve(Engine::Log),
         Ink::Series(0),
         Ink::Series(1),
         Ink::Series(2),
@@ -232,6 +234,7 @@ impl Canvas<'_> {
                 }
                 Engine::Sim => self.area.draw(&Circle::new(units(at), length(radius), style)),
                 Engine::Live => self.area.draw(&Rectangle::new([corner(-0.9, -0.9), corner(0.9, 0.9)], style)),
+                Engine::Log => self.area.draw(&Rectangle::new([corner(-1.15, -0.6), corner(1.15, 0.6)], style)),
                 Engine::Twin => {
                     let corners = vec![corner(0.0, -1.2), corner(1.15, 0.85), corner(-1.15, 0.85)];
                     self.area.draw(&Polygon::new(corners, style))
