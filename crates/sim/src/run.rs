@@ -63,7 +63,7 @@ pub fn run(
             match wide::needs_events(system, workload, control) {
                 None => {
                     let make = |seed, course: &Course| Wide::new(system, workload, control, seed, course);
-                    replicated.study(Box::new(make), (Wide::arrived, Wide::counts))
+                    replicated.study(Box::new(make), Wide::arrived, Wide::counts)
                 }
                 Some(_) => with_engine(system, workload, control, replicated),
             }
@@ -181,7 +181,7 @@ impl<'a> Task<'a> for Replicated<'a> {
     type Answer = Report;
 
     fn run<E: Played + 'a>(self, make: Box<Make<'a, E>>) -> Result<Report, SimError> {
-        self.study(make, (E::arrived, |engine| engine.counts_at(engine.now())))
+        self.study(make, E::arrived, |engine| engine.counts_at(engine.now()))
     }
 }
 
@@ -189,7 +189,8 @@ impl<'a> Replicated<'a> {
     fn study<E: Replication + 'a>(
         self,
         make: Box<Make<'a, E>>,
-        (arrived, counts): (fn(&E) -> u64, fn(&E) -> Counts),
+        arrived: fn(&E) -> u64,
+        counts: fn(&E) -> Counts,
     ) -> Result<Report, SimError> {
         let Replicated { system, workload, control, progress } = self;
         let has_end = matches!(workload, Workload::Replay(_));
