@@ -538,7 +538,7 @@ fn several_formats_are_one_log() {
     let haproxy = "10.0.1.2:33317 [01/Aug/1995:04:00:00.655] http-in static/srv1 10/0/30/69/109 200 2750 - - ---- \
                    1/1/1/1/0 0/0 \"GET /index.html HTTP/1.1\"\n";
     // A million requests are to stay below 100 MB.
-    assert_eq!(size_of::<Entry>(), 56);
+    assert_eq!(size_of::<Entry>(), 64);
     let both = Log::joined([read(&line(0, "/a", 1)), read(haproxy)]);
     assert_eq!(both.formats(), ["common", "haproxy"]);
     assert_eq!(both.resolution_s(), 1.0);
