@@ -205,7 +205,22 @@ fn logs_that_say_too_little_are_refused() {
 /// Milliseconds cut as HAProxy cuts them: half of one is added, and said.
 #[test]
 fn what_was_cut_is_added() {
-    let text: String = Truth { requests: 20_000, ..PLAIN }
+    let truth = Truth { requests: 20_000, ..PLAIN };
+    let found = calibrate_log(&cut(&truth), 1).unwrap();
+    assert!(found.notes.iter().any(|note| note.contains("half of it was added")), "{:?}", found.notes);
+    assert_eq!((found.server.discipline.name(), found.server.cores), ("fcfs", 1));
+    assert_eq!(found.verdict(), "VALID", "{:?}", found.reasons);
+    // At a low load most requests find the server free, and what is cut from each is missing from its demand. The same log not
+    // cut differs by the cut parts less their mean: 10,000 of them with a deviation of 0.29 ms are 3 us; without what is added
+    // it would be 0.4 ms.
+    let low = Truth { rate: 10.0, ..truth };
+    let (whole, mended) = (low.found().demand_mean_s.value, calibrate_log(&cut(&low), 1).unwrap().demand_mean_s.value);
+    assert!((whole - mended).abs() < 0.1e-3, "{whole} s, {mended} s");
+}
+
+/// The log with its times cut to milliseconds, as HAProxy writes it.
+fn cut(truth: &Truth) -> Log {
+    let text: String = truth
         .lines()
         .lines()
         .map(|line| {
@@ -221,10 +236,5 @@ fn what_was_cut_is_added() {
             )
         })
         .collect();
-    let found = calibrate_log(&read(&text, "haproxy"), 1).unwrap();
-    assert!(found.notes.iter().any(|note| note.contains("half of it was added")), "{:?}", found.notes);
-    // The truth cut and mended: 10,000 exponential demands know their mean to 1 %, five standard errors.
-    assert!((found.demand_mean_s.value / 0.02 - 1.0).abs() < 0.05, "{:?}", found.demand_mean_s);
-    assert_eq!((found.server.discipline.name(), found.server.cores), ("fcfs", 1));
-    assert_eq!(found.verdict(), "VALID", "{:?}", found.reasons);
+    read(&text, "haproxy")
 }
