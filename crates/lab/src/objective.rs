@@ -60,6 +60,9 @@ impl fmt::Display for Judgement {
     }
 }
 
+/// Digits of a number that the limit has the first three of.
+const NEAR_DIGITS: usize = 6;
+
 /// Share of the requests that may fail where a mean is asked of them.
 const FAILED_MOST: f64 = 0.01;
 
@@ -123,7 +126,12 @@ impl Objective {
     /// `estimate` in the unit in which the limit is written, with its interval: `0.00229 % (0.0001 to 0.012 %)`.
     pub fn measured(&self, estimate: &Estimate) -> String {
         let (factor, unit) = self.unit();
-        let number = |value: f64| significant(value * factor);
+        let limit = significant(self.limit * factor);
+        let number = |value: f64| match significant(value * factor) {
+            // So near that three digits would say that it is at the limit.
+            text if text == limit && value != self.limit => format!("{}", rounded(value * factor, NEAR_DIGITS)),
+            text => text,
+        };
         let with_unit = |value: f64| format!("{} {unit}", number(value)).trim_end().to_owned();
         match *estimate {
             Estimate::Sampled { value, .. } if estimate.is_sharp() => format!("exactly {}", with_unit(value)),
@@ -214,6 +222,11 @@ impl Objective {
             _ => Judgement::Undecided,
         }
     }
+}
+
+/// To so many significant digits.
+fn rounded(value: f64, digits: usize) -> f64 {
+    format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
 }
 
 /// `response_time` and 99 of `response_time_p99`; none of a metric that is no percentile.
@@ -323,6 +336,12 @@ mod tests {
         assert_eq!(of("throughput > 900 /s", 901.0, 899.0, 903.0), "901 /s (899 to 903 /s)");
         assert_eq!(of("utilization < 0.8", 0.5, 0.4, 0.6), "0.500 (0.400 to 0.600)");
         assert_eq!(of("error_ratio < 1%", 0.0, 0.0, 0.0), "exactly 0 %");
+        assert_eq!(
+            of("p99 < 154 ms", 0.15351, 0.15, 0.16),
+            "153.51 ms (150 to 160 ms)",
+            "154 would not be below the limit"
+        );
+        assert_eq!(of("p99 < 154 ms", 0.154, 0.15, 0.16), "154 ms (150 to 160 ms)");
     }
 
     #[test]

@@ -216,14 +216,18 @@ pub(super) fn pairs_by(report: &Answers, key: &str, runs: &[&Answers]) -> String
         format!("<tr>{}</tr>\n", cells.concat())
     };
     let rows: String = all.iter().map(row).collect();
+    // Runs may differ in more than their names.
+    let title = match key == RUN {
+        true => "The runs beside each other".to_owned(),
+        false => format!("Another <code>{}</code>, all else equal", escape(key)),
+    };
     let head: String =
         ["at", "B", "A", "B / A", "which says"].map(|name| format!("<th scope=\"col\">{name}</th>")).concat();
     format!(
-        "<section id=\"pairs\">\n<h2>Another <code>{}</code>, all else equal</h2>\n\
+        "<section id=\"pairs\">\n<h2>{title}</h2>\n\
          <p class=\"lead\">Mean response time of B over that of A by sim, with its 95\u{a0}% interval from {} of \
          replications. {}</p>\n<div class=\"scroll\">\
          <table class=\"plain\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n</section>\n",
-        escape(key),
         escape(&first.comparison.how.to_string()),
         escape(&about_pairs(runs, &all))
     )
