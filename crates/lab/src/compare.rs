@@ -293,7 +293,8 @@ pub fn about_pairs(runs: &[&Answers], all: &[Within]) -> String {
     let mut text = match are_as_long {
         true => "Replications of the same number have the same seed, and so the same requests.".to_owned(),
         false => "Replications of the same number have the same seed, and so begin with the same requests; how long each is, \
-                  its precision says. With a `duration` under [run] all are as long, and these intervals mostly narrower."
+                  its precision says. With a `duration` and a `warm_up` under [run] all are as long, and these intervals mostly \
+                  narrower."
             .to_owned(),
     };
     if all.iter().any(|of| of.replications.0 != of.replications.1) {

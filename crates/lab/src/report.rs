@@ -25,6 +25,9 @@ pub use crate::spec::Engine;
 
 use crate::answer::{Answer, Answers, VariantAnswers, Verdict};
 
+/// The setting that tells several runs in one page apart.
+const RUN: &str = "run";
+
 /// Why something with this verdict is not VALID, as the page says it: an interrupted run has one reason.
 fn reasons<T: AsRef<str>>(verdict: Verdict, reasons: &[T]) -> Vec<String> {
     let reasons: Vec<String> = reasons.iter().map(|reason| reason.as_ref().to_owned()).collect();

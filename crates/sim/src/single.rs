@@ -203,6 +203,12 @@ fn run_by<'a>(queue: &Queue, control: &Control<'a>, step: &mut Step<'a, '_>) -> 
             "the first {come} jobs take more than the 584 years that there are: fewer jobs, or shorter times"
         )));
     }
+    if cancelled() && counts.sections.jobs() == 0 {
+        return Err(SimError::Invalid(format!(
+            "stopped in the warm-up of {} jobs: there is no number yet",
+            control.warm_up
+        )));
+    }
     let rows = counts.rows(queue)?;
     let sections = counts.sections;
     let mut notes = Vec::new();

@@ -86,7 +86,10 @@ pub(crate) fn queue(arguments: &Arguments) -> Result<Exit, Failure> {
     let bar = bar(settings.trace.is_none().then_some(settings.jobs), arguments.json);
     let report = settings.sim(&cancel, &|jobs| bar.set_position(jobs));
     bar.finish_and_clear();
-    let report = report.map_err(bad_input)?;
+    let report = report.map_err(|error| match cancel.load(Ordering::Relaxed) {
+        true => Failure { exit: Exit::Interrupted, message: error.to_string() },
+        false => bad_input(error),
+    })?;
     let mut notes = Vec::new();
     let mut answers = Vec::new();
     match &known {
@@ -160,12 +163,14 @@ fn engines(arguments: &Arguments) -> Result<(bool, bool), Failure> {
     }
     for engine in &arguments.by {
         match engine.trim() {
-            "theory" if traced => return Err(bad_input("--by theory: formulas need laws, not a trace; leave it out")),
-            "theory" | "sim" => {}
-            other => return Err(bad_input(format!("--by {other}: a queue is answered by theory, by sim, or by both"))),
+            "theory" | "both" if traced => {
+                return Err(bad_input("--by theory: formulas need laws, not a trace; leave it out"));
+            }
+            "theory" | "sim" | "both" => {}
+            other => return Err(bad_input(format!("--by {other}: a queue is answered by theory, sim or both"))),
         }
     }
-    let asks = |name: &str| arguments.by.iter().any(|engine| engine.trim() == name);
+    let asks = |name: &str| arguments.by.iter().any(|engine| [name, "both"].contains(&engine.trim()));
     Ok((asks("theory"), asks("sim")))
 }
 

@@ -391,8 +391,14 @@ fn failure_table(answers: &Answers) -> Option<String> {
 /// Variants that are equal but for one setting, two by two; none where there are none, or too many to read.
 fn pairs_table(answers: &Answers) -> Option<String> {
     let all = sojourn_lab::compare::within(answers, "response_time_mean");
-    if all.is_empty() || all.len() > PAIRS_LINES {
+    if all.is_empty() {
         return None;
+    }
+    if all.len() > PAIRS_LINES {
+        return Some(format!(
+            "\nMean response time of B over A by sim: {} pairs of variants, in report.html",
+            all.len()
+        ));
     }
     let has_others = all.iter().any(|of| !of.others.is_empty());
     let header = if has_others { &["at", "B", "A", "B / A"][..] } else { &["B", "A", "B / A"] };

@@ -6,11 +6,8 @@
 
 use super::html::{count, escape, page};
 use super::seconds::{Timeline, beside, of_variant};
-use super::{Answers, VariantAnswers, Verdict, plots, sections, when};
+use super::{Answers, RUN, VariantAnswers, Verdict, plots, sections, when};
 use crate::answer::ObjectiveAnswer;
-
-/// The setting that tells the runs apart.
-pub(super) const RUN: &str = "run";
 
 /// The whole page; each run has a name, and no two the same. The same reports give the same bytes.
 pub fn render(runs: &[(String, &Answers)], version: &str) -> String {

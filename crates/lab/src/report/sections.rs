@@ -1,7 +1,7 @@
 //! The parts of the page that are text and tables.
 
 use super::html::{and_list, count, engine, escape};
-use super::{Answers, Engine, VariantAnswers, Verdict, compare, number, reasons, when};
+use super::{Answers, Engine, RUN, VariantAnswers, Verdict, compare, number, reasons, when};
 use crate::answer::{FAILURES, ObjectiveAnswer, Trust};
 use crate::compare::{Within, about_pairs, compared_setting, within_setting};
 use sojourn_stats::Estimate;

@@ -102,7 +102,7 @@ fn what_cannot_be_simulated_is_refused_in_a_line() {
         (with("M/M/2-LAS", &[]), "1 core only"),
         (with("M/M/1", &["--jobs", "many"]), "1e6"),
         (with("M/M/1", &["--predict", "luck"]), "`number` or `demands`"),
-        (with("M/M/1", &["--by", "magic"]), "by theory, by sim, or by both"),
+        (with("M/M/1", &["--by", "magic"]), "by theory, sim or both"),
         (vec!["queue", "G/G/1", "--trace", &gaps], "the demand of every request"),
         (vec!["queue", "G/G/1", "--trace", &gaps, "--by", "theory"], "formulas need laws"),
         (vec!["queue", "G/G/1", "--trace", &gaps, "--speed", "0"], "above 0"),

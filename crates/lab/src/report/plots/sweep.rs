@@ -11,8 +11,7 @@ use super::curves::{BOTTOM, HEIGHT, LEFT, NEAR, RIGHT, TEXT, TOP, WIDTH};
 use super::{Figure, MOST_VARIANTS, apart, dots, estimates_table, figure_with, panel};
 use crate::compare::compared_setting;
 use crate::report::html::escape;
-use crate::report::runs::RUN;
-use crate::report::{Answers, Engine, VariantAnswers, compare, number};
+use crate::report::{Answers, Engine, RUN, VariantAnswers, compare, number};
 use crate::variants::label;
 
 /// Fewer values are better compared in the dot plots.
