@@ -106,6 +106,7 @@ fn another_day_than_the_logs_has_nothing_beside_it() {
     assert_eq!(has("ran = \"round-robin\"", "servers = [3, 4]"), [false, true]);
     assert_eq!(has("", "growth = [1, 1.2]"), [true, false]);
     assert_eq!(has("speed = 1.2", POLICIES), [false, false]);
+    assert_eq!(has("ran = \"round-robin\"\ngrowth = 1.2", POLICIES), [false, false]);
     let answers = asked("", "exponential(mean = 20 ms)", "servers = [3, 4]");
     let notes = &answers.variants[0].answer(Engine::Log).unwrap().notes;
     assert!(notes[0].contains("the log has 4 servers, and this system 3"), "{notes:?}");
