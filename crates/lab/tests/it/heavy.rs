@@ -29,8 +29,8 @@ fn is_known(service: &str, jobs: u64, metric: &str) -> bool {
     of(&report.measures, metric).interval().is_some()
 }
 
-/// Of M/lognormal/1 with a coefficient of variation of 3 and 10^6 jobs the p99's intervals covered 90 %, and where they were given
-/// hung on what the run had seen.
+/// Of M/lognormal/1 with a coefficient of variation of 3 and 10^6 jobs the p99's intervals covered 90 %, and where they were
+/// given hung on what the run had seen.
 #[test]
 fn a_percentile_behind_few_long_jobs_has_no_interval() {
     let heavy = "lognormal(mean = 1 s, cv = 3)";

@@ -423,5 +423,6 @@ fn failures_in_one_clump_are_known_less_well_than_as_many_alone() {
     };
     let (alone, together) = (of(&|failure| 100 * failure), of(&|failure| 4000 + failure));
     assert!(alone.0 > 0.007 && alone.1 < 0.013, "{alone:?}");
-    assert!(together.0 == 0.0 && together.1 > 0.036, "{together:?}: one clump may as well be five");
+    assert!(together.1 > 0.036, "{together:?}: one clump may as well be five");
+    assert!((2.0e-4..1.0e-3).contains(&together.0), "{together:?}: they were seen, so that they happen");
 }
