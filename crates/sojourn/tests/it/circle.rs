@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use sojourn_bed::Child;
 
+use crate::daemons::until;
 use crate::programs::is_missing;
 use crate::sojourn::{PROGRAM, estimates, file, sojourn, stderr, stdout};
 
@@ -97,13 +98,10 @@ fn logged(folder: &Path, rule: &str, ports: &[u16], duration: &str, seed: u64) -
             .spawn()
             .unwrap(),
     );
-    for _ in 0..200 {
-        if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-            break;
-        }
-        std::thread::yield_now();
+    until("HAProxy listens", || {
         assert!(haproxy.0.try_wait().unwrap().is_none(), "HAProxy has ended");
-    }
+        TcpStream::connect(("127.0.0.1", port)).is_ok()
+    });
     let (url, arrivals) = (format!("http://127.0.0.1:{port}/work"), format!("exponential(rate = {RATE} /s)"));
     let seed = seed.to_string();
     let output = sojourn(&["load", &url, "--arrivals", &arrivals, "-d", duration, "--seed", &seed]);

@@ -126,7 +126,7 @@ fn knows_both(cluster: &mut Cluster) -> bool {
 }
 
 /// Asks ten times a second.
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let start = since_boot();
     while !holds() {
         assert!(since_boot() - start < Span(60_000_000_000), "never came: {what}");
