@@ -106,3 +106,22 @@ fn live_is_refused_in_a_line() {
     assert!(refused.contains("two.toml: live") && refused.contains("sojourn run"), "{refused}");
     assert_eq!(refused.lines().count(), 1);
 }
+
+/// A run of a given length begins empty: that is said where it moves the numbers, with the warm-up that leaves it out.
+#[test]
+fn a_run_that_begins_empty_says_so() {
+    let notes = |load: f64, more: &str| {
+        let text = format!(
+            "name = \"empty\"\n[workload]\nkind = \"open\"\narrivals = \"exponential(utilization = {load})\"\n[system.server]\n\
+             discipline = \"fcfs\"\ndemand = \"exponential(mean = 10 ms)\"\n[run]\nduration = \"100 s\"\n{more}"
+        );
+        let experiment = Experiment::new(Path::new("empty.toml"), text, &[]).unwrap();
+        let answers = experiment.ask([Engine::Sim], &Progress::none()).unwrap();
+        answers.iter().next().unwrap().notes.join("\n")
+    };
+    let said = notes(0.95, "");
+    assert!(said.contains("begin empty") && said.contains("`warm_up = \""), "{said}");
+    for none in [notes(0.95, "warm_up = \"50 s\"\n"), notes(0.5, "")] {
+        assert!(!none.contains("begin empty"), "{none}");
+    }
+}
