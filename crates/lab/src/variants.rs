@@ -158,6 +158,19 @@ impl Experiment {
         let read: Value = value.parse().unwrap_or_else(|_| Value::from(value));
         let vary = self.document.get("vary").and_then(Item::as_table_like);
         let was_fixed = |setting: &Setting| long_name(&setting.key) == long_name(key);
+        // What a table of `[vary]` sets would be set again, and nothing say so.
+        let sets = |(name, item): &(&str, &Item)| {
+            let of_table = |value: &Value| {
+                together(name, value).iter().any(|(of, _)| of != name && long_name(of) == long_name(key))
+            };
+            item.as_array().is_some_and(|values| values.iter().any(of_table))
+        };
+        if let Some((of, _)) = vary.and_then(|vary| vary.iter().find(sets)) {
+            let message = format!(
+                "--set {key}: the tables of `{of}` in [vary] set it too: change it there"
+            );
+            return Err(self.at(self.own().line(&format!("vary.{of}")), &message));
+        }
         let is_varied = vary.is_some_and(|vary| vary.iter().any(|(of, _)| long_name(of) == long_name(key)));
         if is_varied || self.fixed.iter().any(was_fixed) {
             self.fixed.retain(|setting| !was_fixed(setting));

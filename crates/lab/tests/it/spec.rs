@@ -139,6 +139,16 @@ fn variants_are_the_product_of_vary_and_then_each_variant() {
     assert_eq!(labels[4], "random, servers 4, ps");
 }
 
+/// Every variant would replace what was set, and nothing say so.
+#[test]
+fn what_tables_of_vary_set_is_not_set_by_hand() {
+    let text =
+        format!("{FOUR_SERVERS}[vary]\ntargets = [{{ servers = 4 }}, {{ servers = 5, weights = [1, 1, 1, 1, 2] }}]\n");
+    let error = variants(&text, &["servers=6"]).unwrap_err().to_string();
+    assert!(error.contains("--set servers: the tables of `targets` in [vary] set it too"), "{error}");
+    assert!(variants(&text, &["policy=random"]).is_ok());
+}
+
 #[test]
 fn what_is_set_is_not_varied() {
     let text = format!("{FOUR_SERVERS}[vary]\npolicy = [\"random\", \"round-robin\"]\nservers = [2, 4]\n");
