@@ -166,9 +166,7 @@ impl Experiment {
             item.as_array().is_some_and(|values| values.iter().any(of_table))
         };
         if let Some((of, _)) = vary.and_then(|vary| vary.iter().find(sets)) {
-            let message = format!(
-                "--set {key}: the tables of `{of}` in [vary] set it too: change it there"
-            );
+            let message = format!("--set {key}: the tables of `{of}` in [vary] set it too: change it there");
             return Err(self.at(self.own().line(&format!("vary.{of}")), &message));
         }
         let is_varied = vary.is_some_and(|vary| vary.iter().any(|(of, _)| long_name(of) == long_name(key)));
