@@ -141,6 +141,9 @@ pub fn describe(log: &Log) -> Description {
     for (fault, lines) in log.bad_by_reason() {
         facts.count(&format!("bad_lines: {fault}"), lines);
     }
+    if log.with_more_fields() > 0 {
+        facts.count("lines_with_more_fields", log.with_more_fields());
+    }
     let (unsorted, step_back_s) = log.unsorted();
     facts.count("unsorted", unsorted);
     if unsorted > 0 {

@@ -5,6 +5,7 @@
 //! A time is that of the request's arrival, as exactly as the log has it ([`Log::resolution_s`]); [`Plan`](crate::Plan) spreads
 //! requests inside that step. Of a format that has the time of the end ([`Stamped`]) the arrival is that less the response time.
 
+mod beyond;
 mod calendar;
 mod entry;
 mod error;
@@ -60,6 +61,8 @@ pub struct Log {
     largest_step_back_us: i64,
     stamps: Stamps,
     retried: u64,
+    /// Requests whose lines have fields beyond the format.
+    beyond: u64,
     /// What is not read, and what would have it read.
     not_read: Vec<String>,
     sampled: Option<u32>,
@@ -226,6 +229,11 @@ impl Log {
         (self.unsorted, self.largest_step_back_us as f64 / 1e6)
     }
 
+    /// Requests whose lines have fields behind those of the format, which are not read.
+    pub fn with_more_fields(&self) -> u64 {
+        self.beyond
+    }
+
     /// Bytes of all replies.
     pub fn bytes(&self) -> u64 {
         self.entries.iter().map(|entry| entry.bytes).sum()
@@ -379,6 +387,7 @@ impl Log {
         self.unsorted += log.unsorted;
         self.largest_step_back_us = self.largest_step_back_us.max(log.largest_step_back_us);
         self.retried += log.retried;
+        self.beyond += log.beyond;
         self.sampled = self.sampled.or(log.sampled);
         self.early_us = self.early_us.max(log.early_us);
         let (all, more) = (&mut self.stamps, log.stamps);

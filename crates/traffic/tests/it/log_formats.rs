@@ -333,16 +333,121 @@ fn nginx_format_strings() {
         assert!(all(&log)[0].ends_with("200 5 1000 ms at 192.168.1.2:80 990 ms queue - ms"), "{:?}", all(&log));
         assert!(all(&log)[0].starts_with("2024-10-10 13:00:10 +0000.000000 10.1.2.3 Get /b"), "{:?}", all(&log));
     }
-    // Combined with `$request_time` behind it, in either order with that of the servers.
-    for end in ["1.250", "1.250 1.249", "1.249 1.250", "rt=1.250 urt=1.249"] {
+    // Combined with `$request_time` behind it, alone or by its name.
+    for (end, name) in [("1.250", "combined with nginx's $request_time"), ("urt=1.249 rt=1.250", "combined")] {
         let log = read(&format!("{} {end}", lines[0].split(" 0.250").next().unwrap()));
         assert_eq!(
             (log.entries()[0].response_s(), log.entries()[0].time_us % 1_000_000),
             (Some(1.25), 750_000),
             "{end}"
         );
-        assert_eq!(log.formats(), ["combined with nginx's $request_time"]);
+        assert_eq!(log.formats(), [name]);
     }
+}
+
+/// Fields behind those of a format are counted and shown, and none of them is taken for another: the format string that the warning
+/// proposes has the places of all of them, and with their names in it each is read.
+#[test]
+fn fields_beyond_the_format() {
+    let plain = "10.0.0.1 - - [10/Oct/2024:13:00:10 +0000] \"GET /a HTTP/1.1\" 200 5";
+    let (combined, agent) = (format!("{plain} \"-\" \"a \\\"b\\\" c\""), "\"$http_referer\" \"$http_user_agent\"");
+    for (line, proposed, response_s) in [
+        // The time of a connection, that of a server, and nginx's `$msec` look like a response time.
+        (format!("{combined} 0.250 61.000"), format!("{agent} $skip $skip"), None),
+        (format!("{combined} 120 0.005 0.250"), format!("{agent} $skip $skip $skip"), None),
+        (format!("{combined} 0.250 10.0.0.9:80 1728565210.125"), format!("{agent} $skip $skip $skip"), None),
+        // Microseconds, milliseconds or bytes.
+        (format!("{combined} 1532"), format!("{agent} $skip"), None),
+        (format!("{combined} \"203.0.113.9, 10.0.0.2\""), format!("{agent} \"$skip\""), None),
+        (format!("{combined} \"10.0.0.9:80\" 0.250"), format!("{agent} \"$skip\" $skip"), None),
+        (format!("{combined} 0.250 \"x y\""), format!("{agent} $skip \"$skip\""), None),
+        (format!("{plain} 0.250 \"-\" \"a\""), "$skip \"$skip\" \"$skip\"".into(), None),
+        (format!("{plain} 0.250 0.251"), "$skip $skip".into(), None),
+        (format!("{combined} urt=0.250"), format!("{agent} urt=$skip"), None),
+        (format!("{combined} rt=0.250 urt=\"0.2\""), format!("{agent} rt=$request_time urt=\"$skip\""), Some(0.25)),
+        (
+            format!("{combined} request_time=\"0.250\" x"),
+            format!("{agent} request_time=\"$request_time\" $skip"),
+            Some(0.25),
+        ),
+        (format!("{combined} rt=0.250 rt=0.251"), format!("{agent} rt=$request_time rt=$request_time"), None),
+        (format!("www.example.org:443 {combined} 7"), format!("{agent} $skip"), None),
+    ] {
+        let log = read(&format!("{line}\n{line}\n"));
+        assert_eq!((log.requests(), log.bad_lines(), log.with_more_fields()), (2, 0, 2), "{line}");
+        assert_eq!(log.entries()[0].response_s(), response_s, "{line}");
+        assert_eq!(log.entries()[0].time_us % 1_000_000, if response_s.is_some() { 750_000 } else { 0 });
+        let warnings = log.warnings();
+        let [warning] = &warnings[..] else { panic!("{line}: {warnings:?}") };
+        let string = warning.split("as '").nth(1).and_then(|rest| rest.split("', with names").next()).expect(warning);
+        assert!(string.ends_with(&proposed) && warning.starts_with("access.log: 2 of 2 requests"), "{line}: {warning}");
+        assert!(warning.contains("`format`") && warning.contains("--format"), "{warning}");
+        let again = read_as(string, &line);
+        assert_eq!((again.requests(), again.bad_lines(), again.with_more_fields()), (1, 0, 0), "{line}: {string}");
+        let Value::Count(count) =
+            describe(&log).facts.iter().find(|fact| fact.name == "lines_with_more_fields").unwrap().value
+        else {
+            panic!("a count")
+        };
+        assert_eq!(count, 2);
+    }
+    // Where some lines have more, they are as many.
+    let mixed = read(&format!("{combined} 0.250\n{combined}\n{combined} 0.250 -\n{combined} 0.251\n"));
+    assert_eq!(
+        (mixed.with_more_fields(), mixed.formats()),
+        (1, &["combined with nginx's $request_time".to_owned()][..])
+    );
+    let joined = Log::joined([mixed.clone(), mixed]);
+    assert_eq!((joined.with_more_fields(), joined.warnings().len()), (2, 1));
+}
+
+/// A name says what a number is only where its unit is known: nginx's variables have seconds with digits behind the point, those
+/// of others of the same name may have milliseconds; Caddy may be told to write nanoseconds.
+#[test]
+fn durations_of_json_without_a_sure_unit() {
+    let nginx = |time: &str| {
+        format!(
+            "{{\"msec\":\"1728565210.125\",\"remote_addr\":\"10.0.0.1\",\"request\":\"GET /a\",\"request_time\":{time}}}"
+        )
+    };
+    let caddy = |time: &str| {
+        format!(
+            "{{\"ts\":1646861401.5,\"request\":{{\"method\":\"GET\",\"uri\":\"/a\"}},\"status\":200,\"duration\":{time}}}"
+        )
+    };
+    let other = |time: &str| nginx(time).replace("remote_addr", "client").replace("msec", "time");
+    for (line, response_s, doubtful) in [
+        (nginx("0.250"), Some(0.25), None),
+        (nginx("\"0.250\""), Some(0.25), None),
+        (nginx("\"-\""), None, None),
+        (nginx("250"), None, Some("request_time")),
+        (other("250"), None, Some("request_time")),
+        (other("12.5"), None, Some("request_time")),
+        (caddy("0.25"), Some(0.25), None),
+        (caddy("\"250ms\""), Some(0.25), None),
+        (caddy("250000000"), None, Some("duration")),
+    ] {
+        let log = read(&line);
+        assert_eq!(log.entries()[0].response_s(), response_s, "{line}");
+        let told = log.warnings().into_iter().find(|warning| warning.contains("is not known, so it is not read"));
+        let name = doubtful.map(|name| told.as_ref().expect(&line).contains(&format!("the unit of `{name}`")));
+        assert_eq!((name, told.is_some()), (doubtful.map(|_| true), doubtful.is_some()), "{line}: {told:?}");
+    }
+}
+
+/// Many programs write whole numbers of JSON as `5.0`: this is no finer clock.
+#[test]
+fn a_whole_number_of_json_with_a_point() {
+    let line = |ts: &str, ms: &str| {
+        format!("{{\"ts\":{ts},\"method\":\"GET\",\"path\":\"/a\",\"status\":200,\"bytes\":5.0,\"latency_ms\":{ms}}}\n")
+    };
+    let whole = read(&(line("1728565210.0", "12.0") + &line("1728565211.0", "13.0")));
+    assert_eq!((whole.resolution_s(), whole.response_step_s(), whole.entries()[0].bytes), (1.0, 1e-3, 5));
+    let finer = read(&(line("1728565210.0", "12.0") + &line("1728565211.5", "13.5")));
+    assert_eq!((finer.resolution_s(), finer.response_step_s()), (0.1, 1e-4));
+    // A text has its digits as they are.
+    let text = read(&line("\"2024-10-10T13:00:10.0Z\"", "12.0"));
+    assert_eq!(text.resolution_s(), 0.1);
 }
 
 /// Apache's `%t` is the begin, and its durations have the unit that the directive says.

@@ -255,6 +255,12 @@ impl LogFormat {
         }
     }
 
+    /// The format string of a line in Common Log Format with such fields behind it, `$skip` in place of what is not known.
+    pub(super) fn format_string(line: &[u8], beyond: &[u8]) -> Option<String> {
+        let read = line::parse(line).ok()?;
+        Some(super::beyond::format_string(read.is_combined, !line.starts_with(read.host), beyond))
+    }
+
     /// Durations that are in the lines and were not read, since their unit is not known; what to write so that they are.
     pub(super) fn without_unit(&self) -> Option<String> {
         match (&self.reader, &self.without_unit[..]) {
@@ -263,8 +269,9 @@ impl LogFormat {
             ),
             (_, []) => None,
             (_, [name, ..]) => Some(format!(
-                "the unit of {} is not known, so it is not read: name the fields, as --format 'json ... response={name}:ms'",
-                self.without_unit.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+                "the unit of {} is not known, so it is not read: name the fields, as --format 'json ... {}={name}:ms'",
+                self.without_unit.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
+                if name.starts_with("upstream") { "server_time" } else { "response" },
             )),
         }
     }
@@ -292,22 +299,28 @@ fn of_objects(lines: &[&[u8]]) -> Option<LogFormat> {
     Some(LogFormat { name: name.into(), reader: Reader::Json(keys), stamped, without_unit })
 }
 
-/// Which of its kin a log in Common Log Format is, by its first good line.
+/// Which of its kin a log in Common Log Format is: what most of its first good lines are.
 fn common_name(lines: &[&[u8]]) -> &'static str {
-    let Some((line, read)) = lines.iter().find_map(|line| Some((line, line::parse(line).ok()?))) else {
-        return "common";
+    let name = |line: &&[u8]| {
+        let read = line::parse(line).ok()?;
+        let is_timed = read.response_ms.is_some() && read.beyond.is_empty();
+        Some(match (line.starts_with(read.host), is_timed, read.is_combined) {
+            (false, ..) => "vhost_combined",
+            (true, true, true) => "combined with nginx's $request_time",
+            (true, true, false) => "common with nginx's $request_time",
+            (true, false, true) => "combined",
+            (true, false, false) => "common",
+        })
     };
-    match (line.starts_with(read.host), line.ends_with(b"\"") || read.response_ms.is_some()) {
-        (false, _) => "vhost_combined",
-        (true, _) if read.response_ms.is_some() => "combined with nginx's $request_time",
-        (true, true) => "combined",
-        (true, false) => "common",
-    }
+    let names: Vec<&'static str> = lines.iter().filter_map(name).collect();
+    let count = |name: &str| names.iter().filter(|other| **other == name).count();
+    names.iter().rev().copied().max_by_key(|name| count(name)).unwrap_or("common")
 }
 
 #[inline]
 fn common(line: &[u8]) -> Result<Record<'_>, Fault> {
-    let line::Line { host, time_s, zone_s, method, path, status, bytes, response_ms } = line::parse(line)?;
+    let line::Line { host, time_s, zone_s, method, path, status, bytes, response_ms, is_combined: _, beyond } =
+        line::parse(line)?;
     let stamp = Stamp { time_us: time_s * SECOND_US, zone_s: Some(zone_s), step_us: SECOND_US as u32 };
     Ok(Record {
         client: Cow::Borrowed(host),
@@ -322,5 +335,6 @@ fn common(line: &[u8]) -> Result<Record<'_>, Fault> {
         to_header_us: None,
         queue_us: None,
         is_retried: false,
+        beyond,
     })
 }

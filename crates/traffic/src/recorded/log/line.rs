@@ -2,13 +2,14 @@
 //! `host ident user [01/Aug/1995:02:00:00 -0400] "GET /path HTTP/1.0" 200 1713`.
 //!
 //! Two usual additions are read too: `name:port ` before the host (Apache's `vhost_combined`, which Debian writes), and how long
-//! the server took behind everything (nginx's `$request_time`, seconds with three digits behind the point). What else
-//! stands before the host, of a container or a collector of logs, makes the line bad: it is never taken for the host.
+//! the server took, alone behind everything or by name ([`beyond`](super::beyond)). What else stands before the host, of a container
+//! or a collector of logs, makes the line bad: it is never taken for the host.
 
 use core::net::IpAddr;
 
 use memchr::{memchr, memchr_iter, memrchr};
 
+use super::beyond::{Behind, behind};
 use super::calendar::{self, SECOND_US, digits};
 use super::fault::Fault;
 use super::method::{Method, request};
@@ -31,6 +32,10 @@ pub struct Line<'a> {
     pub bytes: u64,
     /// How long the server took (ms), where the line ends as nginx writes it.
     pub response_ms: Option<u32>,
+    /// Whether referrer and agent stand behind it.
+    pub is_combined: bool,
+    /// Fields behind all these that are not known.
+    pub beyond: &'a [u8],
 }
 
 const TIME_LENGTH: usize = "[01/Aug/1995:02:00:00 -0400]".len();
@@ -52,9 +57,10 @@ pub fn parse(line: &[u8]) -> Result<Line<'_>, Fault> {
         .ok_or(Fault::Time)?;
     let host = host(&line[..first], &rest[1..at.max(1)]).ok_or(Fault::Before)?;
     let rest = rest[at + TIME_LENGTH..].strip_prefix(b" \"").ok_or(Fault::Request)?;
-    let (text, status, bytes) = quoted(rest)?;
+    let (text, Reply { status, bytes, rest }) = quoted(rest)?;
     let (method, path) = request(text).ok_or(Fault::Request)?;
-    Ok(Line { host, time_s, zone_s, method, path, status, bytes, response_ms: response_ms(line) })
+    let Behind { is_combined, response_ms, beyond } = behind(rest);
+    Ok(Line { host, time_s, zone_s, method, path, status, bytes, response_ms, is_combined, beyond })
 }
 
 /// The client, of the first word and what stands between it and the time: `ident user`, of which only the user may hold
@@ -87,38 +93,18 @@ fn is_fraction(word: &[u8]) -> bool {
         && word.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
 }
 
-/// Seconds with three digits behind the point behind the last quote, as nginx writes `$request_time`, alone or as `rt=0.012`.
-/// Of several the longest: what nginx spent with its servers is a part of it.
-#[inline]
-fn response_ms(line: &[u8]) -> Option<u32> {
-    if line.last() == Some(&b'"') {
-        return None;
-    }
-    let behind = &line[memrchr(b'"', line)? + 1..];
-    // Behind the request are its status and size first; behind the agent, only what was added.
-    let durations = behind.split(|byte| *byte == b' ').filter_map(|word| {
-        let number = memchr(b'=', word).map_or(word, |equals| &word[equals + 1..]);
-        let (seconds, [b'.', thousandths @ ..]) = number.split_at_checked(number.len().checked_sub(4)?)? else {
-            return None;
-        };
-        digits(seconds)?.checked_mul(1_000)?.checked_add(digits(thousandths)?)
-    });
-    // What does not fit is no duration.
-    durations.filter_map(|ms| u32::try_from(ms).ok().filter(|ms| *ms < u32::MAX)).max()
-}
-
 /// The request up to its closing quote, and the status and size behind it. Old servers do not escape quotes inside a
 /// request, so the closing one is the first that a status and a size follow, escaped ones only if no other does.
 #[inline]
-fn quoted(text: &[u8]) -> Result<(&[u8], u16, u64), Fault> {
+fn quoted(text: &[u8]) -> Result<(&[u8], Reply<'_>), Fault> {
     let mut fault = Fault::Request;
     for escaped in [false, true] {
         for end in memchr_iter(b'"', text) {
             if (end > 0 && text[end - 1] == b'\\') != escaped {
                 continue;
             }
-            if let Some((status, bytes)) = reply(&text[end + 1..]) {
-                return Ok((&text[..end], status, bytes));
+            if let Some(reply) = reply(&text[end + 1..]) {
+                return Ok((&text[..end], reply));
             }
             fault = Fault::Reply;
         }
@@ -126,19 +112,27 @@ fn quoted(text: &[u8]) -> Result<(&[u8], u16, u64), Fault> {
     Err(fault)
 }
 
+/// What stands behind the request.
+struct Reply<'a> {
+    status: u16,
+    bytes: u64,
+    /// Behind the size.
+    rest: &'a [u8],
+}
+
 /// ` 200 1713` or ` 304 -`, at the end of the line or before a space.
 #[inline]
-fn reply(text: &[u8]) -> Option<(u16, u64)> {
+fn reply(text: &[u8]) -> Option<Reply<'_>> {
     let &[b' ', hundreds @ b'1'..=b'9', tens @ b'0'..=b'9', ones @ b'0'..=b'9', b' ', ref size @ ..] = text else {
         return None;
     };
     let status = u16::from(hundreds - b'0') * 100 + u16::from(tens - b'0') * 10 + u16::from(ones - b'0');
-    let size = &size[..memchr(b' ', size).unwrap_or(size.len())];
+    let (size, rest) = size.split_at(memchr(b' ', size).unwrap_or(size.len()));
     let bytes = match size {
         b"-" => 0,
         number => digits(number)?,
     };
-    Some((status, bytes))
+    Some(Reply { status, bytes, rest })
 }
 
 /// `[01/Aug/1995:02:00:00 -0400]` as seconds since 1970, and the zone's seconds ahead of UTC.

@@ -150,6 +150,8 @@ struct Reading<'a> {
     /// The latest end so far (us).
     latest_end_us: i64,
     is_sorted: bool,
+    /// The first line with fields beyond its format: these, and the format string that would read them.
+    first_beyond: Option<(String, String)>,
 }
 
 /// Why reading stopped before the end.
@@ -173,6 +175,7 @@ impl<'a> Reading<'a> {
             latest: (i64::MIN, 0),
             latest_end_us: i64::MIN,
             is_sorted: true,
+            first_beyond: None,
         }
     }
 
@@ -192,7 +195,12 @@ impl<'a> Reading<'a> {
         let mut format = self.format.take().unwrap_or_else(LogFormat::common);
         let read = line.ok_or(Fault::Long).and_then(|line| format.read(line));
         let result = match read {
-            Ok(Some(record)) => self.good(record, format.stamped()),
+            Ok(Some(record)) => {
+                if !record.beyond.is_empty() {
+                    self.beyond(line.unwrap_or_default(), record.beyond);
+                }
+                self.good(record, format.stamped())
+            }
             Ok(None) => Ok(()),
             Err(fault) => {
                 self.bad(fault, line.unwrap_or_default());
@@ -215,6 +223,13 @@ impl<'a> Reading<'a> {
                 text: beginning(line),
                 other,
             });
+        }
+    }
+
+    fn beyond(&mut self, line: &[u8], beyond: &[u8]) {
+        self.log.beyond += 1;
+        if self.first_beyond.is_none() {
+            self.first_beyond = LogFormat::format_string(line, beyond).map(|string| (beginning(beyond), string));
         }
     }
 
@@ -344,6 +359,16 @@ impl<'a> Reading<'a> {
         self.log.entries.shrink_to_fit();
         let format = self.format.expect("good lines are of a format");
         self.log.not_read.extend(format.without_unit().map(|what| format!("{name}: {what}")));
+        if let Some((fields, string)) = self.first_beyond {
+            self.log.not_read.push(format!(
+                "{name}: {} of {} requests have fields behind the format {}, which are not read, as `{fields}`: say what they are by \
+                 --format (in an experiment `format`), as '{string}', with names of nginx ($request_time, $upstream_addr, \
+                 $upstream_response_time, $msec) in place of $skip, or by Apache's format string",
+                self.log.beyond,
+                self.log.entries.len(),
+                format.name().split(' ').next().unwrap_or_default(),
+            ));
+        }
         self.log.cut_us = if format.cuts() { self.log.response_step_us } else { 0 };
         self.log.formats = vec![format.name().to_owned()];
         Ok(self.log)

@@ -29,6 +29,8 @@ pub(super) struct Record<'a> {
     pub(super) queue_us: Option<u64>,
     /// Whether servers were tried that did not answer it.
     pub(super) is_retried: bool,
+    /// What the line has beyond its format.
+    pub(super) beyond: &'a [u8],
 }
 
 /// A duration as it is written.
@@ -249,6 +251,7 @@ impl<'a> Fields<'a> {
             to_header_us: self.to_header_us,
             queue_us: self.queue_us,
             is_retried: self.is_retried,
+            beyond: b"",
         })
     }
 }

@@ -101,8 +101,10 @@ impl<'a> Reading<'a> {
             Some(b'{' | b'[' | b't' | b'f') => return Err(Fault::Shape),
             _ => match self.text.word()? {
                 b"null" => return Ok(()),
-                // Digits are taken as they are written.
-                number if memchr2(b'e', b'E', number).is_none() => Cow::Borrowed(number),
+                // Digits are taken as they are written, but for `.0`, by which many programs write whole numbers.
+                number if memchr2(b'e', b'E', number).is_none() => {
+                    Cow::Borrowed(number.strip_suffix(b".0").unwrap_or(number))
+                }
                 number => {
                     let number: f64 = serde_json::from_slice(number).map_err(|_| Fault::Json)?;
                     Cow::Owned(number.to_string().into_bytes())
@@ -327,9 +329,40 @@ const NAMES: [(&[&str], Role); 22] = [
 const WITHOUT_UNIT: [&str; 7] =
     ["duration", "latency", "response_time", "elapsed", "took", "responseTime", "upstream_time"];
 
+/// nginx's variables with seconds, of which it writes three digits behind the point.
+const SECONDS_OF_NGINX: [&str; 3] = ["request_time", "upstream_response_time", "upstream_header_time"];
+
+/// Variables that say that nginx has written a line.
+const OF_NGINX: [&str; 9] = [
+    "remote_addr",
+    "remote_user",
+    "body_bytes_sent",
+    "upstream_addr",
+    "time_iso8601",
+    "time_local",
+    "msec",
+    "request_uri",
+    "http_user_agent",
+];
+
+/// Whether a number, or a text of numbers, is written with digits behind the point or with a unit; none of what has no number.
+fn has_point(value: &Value) -> Option<bool> {
+    match value {
+        Value::Number(number) => Some(number.is_f64()),
+        Value::String(text) if text.contains(|c: char| c.is_ascii_digit()) => {
+            Some(text.contains(|c: char| c == '.' || c.is_ascii_alphabetic()))
+        }
+        _ => None,
+    }
+}
+
 /// What a log is whose first objects are these; none where they have no instant or no request.
 pub(super) fn recognize(objects: &[Value]) -> Option<Known> {
     let has = |name: &str| objects.iter().any(|object| object.get(name).is_some());
+    let is_whole = |name: &str| {
+        let numbers: Vec<bool> = objects.iter().filter_map(|object| has_point(object.get(name)?)).collect();
+        !numbers.is_empty() && !numbers.contains(&true)
+    };
     let of = |name, keys: &[(&str, Role)], at_end| {
         Some(Known { name, keys: Keys::new(keys.iter().copied()), at_end: Some(at_end), without_unit: Vec::new() })
     };
@@ -337,7 +370,14 @@ pub(super) fn recognize(objects: &[Value]) -> Option<Known> {
         return of("Traefik, JSON", &TRAEFIK, false);
     }
     if has("ts") && has("duration") && objects.iter().any(|object| object.pointer("/request/uri").is_some()) {
-        return of("Caddy, JSON", &CADDY, true);
+        // The encoder may be told to write nanoseconds, which are whole.
+        let [fields @ .., _duration] = &CADDY;
+        return match is_whole("duration") {
+            false => of("Caddy, JSON", &CADDY, true),
+            true => {
+                of("Caddy, JSON", fields, true).map(|known| Known { without_unit: vec!["duration".into()], ..known })
+            }
+        };
     }
     if has("start_time") && has("response_code") && has("duration") && has("method") {
         return of("Envoy, JSON", &ENVOY, false);
@@ -353,9 +393,16 @@ pub(super) fn recognize(objects: &[Value]) -> Option<Known> {
     if !is(Role::Instant) || !(is(Role::Request) || is(Role::Path) && is(Role::Method)) {
         return None;
     }
+    let mut without_unit: Vec<String> = WITHOUT_UNIT.into_iter().filter(|name| has(name)).map(str::to_owned).collect();
+    // Of another program such a name may have milliseconds.
+    let is_nginx = OF_NGINX.into_iter().any(has);
+    let doubtful = SECONDS_OF_NGINX.into_iter().filter(|name| has(name) && (!is_nginx || is_whole(name)));
+    for name in doubtful {
+        found.retain(|(known, _)| *known != name);
+        without_unit.push(name.into());
+    }
     // What nginx writes is stamped at its end, and its variables have such names.
     let at_end = (has("remote_addr") && has("request_time")).then_some(true);
-    let without_unit = WITHOUT_UNIT.into_iter().filter(|name| has(name)).map(str::to_owned).collect();
     Some(Known { name: "JSON with named fields", keys: Keys::new(found), at_end, without_unit })
 }
 
