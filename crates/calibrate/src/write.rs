@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use sojourn_model::Server;
+
 use crate::helpers::Served;
 use crate::judge::PREDICTIONS;
 use crate::keep_alive::KeepAlive;
@@ -12,18 +14,9 @@ use crate::settings::Interval;
 impl Calibration {
     /// The server model with its findings, as [`sojourn_model::Server::from_toml`] reads it.
     pub fn to_toml(&self) -> String {
-        let mut text = String::new();
+        let title = format!("Measured at {} by `sojourn calibrate`.", self.url);
+        let mut text = head(&title, &self.notes, &self.server, self.verdict(), &self.reasons);
         let out = &mut text;
-        let _ = writeln!(out, "# Measured at {} by `sojourn calibrate`.", self.url);
-        for note in &self.notes {
-            let _ = writeln!(out, "# {note}");
-        }
-        for reason in &self.reasons {
-            let _ = writeln!(out, "# SUSPECT: {reason}");
-        }
-        out.push_str(&self.server.to_toml());
-        out.push_str("\n[measured]   # intervals of 95 %: [estimate, low, high]\n");
-        let _ = writeln!(out, "verdict = {}", quoted(self.verdict()));
         let _ = writeln!(out, "url = {}", quoted(&self.url));
         let _ = writeln!(out, "capacity = {}   # replies per second", three(&self.capacity));
         let _ = writeln!(
@@ -144,6 +137,26 @@ impl Calibration {
         lines.extend(self.notes.iter().map(|note| format!("note: {note}")));
         lines
     }
+}
+
+/// How the file of a model begins: a title, what to beware of, the model, and of `[measured]` the verdict with its reasons.
+pub(crate) fn head(title: &str, notes: &[String], server: &Server, verdict: &str, reasons: &[String]) -> String {
+    let mut text = format!("# {title}\n");
+    let out = &mut text;
+    for note in notes {
+        let _ = writeln!(out, "# {note}");
+    }
+    for reason in reasons {
+        let _ = writeln!(out, "# SUSPECT: {reason}");
+    }
+    out.push_str(&server.to_toml());
+    out.push_str("\n[measured]   # intervals of 95 %: [estimate, low, high]\n");
+    let _ = writeln!(out, "verdict = {}", quoted(verdict));
+    if !reasons.is_empty() {
+        let reasons: Vec<String> = reasons.iter().map(|reason| quoted(reason)).collect();
+        let _ = writeln!(out, "reasons = [{}]", reasons.join(", "));
+    }
+    text
 }
 
 pub(crate) fn three(interval: &Interval) -> String {

@@ -94,8 +94,14 @@ pub(crate) fn ask(engine: Engine, experiment: &Spec, conditions: &Conditions<'_>
         }
         (Engine::Live | Engine::Twin | Engine::Log, Question::Network(_)) => unreachable!("refused before the run"),
     }?;
+    let mut notes = answer.notes;
+    if let (Some(asked), Engine::Theory | Engine::Sim) = (experiment.system(), engine)
+        && !answer.measures.is_empty()
+    {
+        notes.extend(asked.findings.notes(engine == Engine::Sim));
+    }
     // The simulator does not know that it is the twin.
-    Ok((Answer { engine, ..answer }, traces))
+    Ok((Answer { engine, notes, ..answer }, traces))
 }
 
 /// How long ago it was made, in seconds.

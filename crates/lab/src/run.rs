@@ -330,7 +330,8 @@ impl Inquiry {
                 }
             }
             if let (Some(happened), Some(sim)) = (answered.answer(Engine::Log), answered.answer(Engine::Sim))
-                && let Some((trust, note)) = engine::log::judged(happened, sim)
+                && let Some(asked) = variant.experiment.system()
+                && let Some((trust, note)) = engine::log::judged(happened, sim, asked)
             {
                 let happened = answered.answer_mut(Engine::Log);
                 happened.trust = Some(trust);

@@ -8,6 +8,7 @@
 mod client;
 mod decider;
 mod fault;
+mod findings;
 mod limit;
 mod network;
 mod path;
@@ -39,10 +40,11 @@ use crate::objective::{self, Objective};
 
 use client::RawClient;
 use fault::RawFault;
+pub use findings::Findings;
 pub use program::Program;
 use system::RawSystem;
 use workload::RawWorkload;
-pub(crate) use workload::Sites;
+pub(crate) use workload::Shared;
 
 /// Paths that may have a demand of their own: a class is a byte.
 const CLASSES_MOST: usize = 255;
@@ -90,6 +92,8 @@ pub struct SystemQuestion {
     pub deciders: Vec<Option<Decider>>,
     /// The policy that ran when a log was written, where the experiment says it.
     pub ran: Option<String>,
+    /// How the model of its servers was found, where its file says it.
+    pub findings: Findings,
 }
 
 /// What to do with an open workload that is more than the system can do.
@@ -218,14 +222,14 @@ impl Spec {
     /// # Errors
     /// One line that names the file, the line, the key and what would be right.
     pub fn parse(text: &str, file: &Path) -> Result<Spec, SpecError> {
-        Spec::parse_with(text, file, &Sites::default(), Overload::Refused)
+        Spec::parse_with(text, file, &Shared::default(), Overload::Refused)
     }
 
-    /// The same with the sites of other variants at hand: a site is drawn once, and shared.
-    pub(crate) fn parse_with(text: &str, file: &Path, sites: &Sites, overload: Overload) -> Result<Spec, SpecError> {
+    /// The same with what other variants share at hand: a site is drawn once, and a log is read once.
+    pub(crate) fn parse_with(text: &str, file: &Path, shared: &Shared, overload: Overload) -> Result<Spec, SpecError> {
         let raw: RawExperiment = toml::from_str(text).map_err(|error| located(&error, text, file))?;
         let browses = raw.workload.as_ref().is_some_and(RawWorkload::is_sessions);
-        let reader = Reader { text, file, sites, overload, browses };
+        let reader = Reader { text, file, shared, overload, browses };
         let tables = sojourn_model::network::Text { station: raw.station, chain: raw.chain };
         let written =
             [raw.workload.is_some(), raw.system.is_some(), !tables.station.is_empty(), !tables.chain.is_empty()];
@@ -412,7 +416,7 @@ struct RawLive {
 struct Reader<'a> {
     text: &'a str,
     file: &'a Path,
-    sites: &'a Sites,
+    shared: &'a Shared,
     overload: Overload,
     /// The workload is of users who browse.
     browses: bool,
@@ -450,7 +454,8 @@ impl Reader<'_> {
         }
         let has_network = raw.network.is_written() || raw.paths.is_some();
         let deciders = self.deciders(raw.tier.iter().map(Spanned::get_ref), &system)?;
-        Ok(SystemQuestion { workload, system, has_network, is_modelled: raw.server.is_some(), program, deciders, ran })
+        let (is_modelled, findings) = (raw.server.is_some(), self.findings(raw));
+        Ok(SystemQuestion { workload, system, has_network, is_modelled, program, deciders, ran, findings })
     }
 
     fn run(&self, raw: RawRun) -> Result<Run, SpecError> {

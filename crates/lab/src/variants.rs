@@ -14,7 +14,7 @@ use sojourn_traffic::Arrivals;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value};
 
 use crate::range;
-use crate::spec::{Engine, Overload, Sites, Spec, SpecError};
+use crate::spec::{Engine, Overload, Shared, Spec, SpecError};
 
 /// Short names of what is varied most.
 pub const SHORT_NAMES: &[(&str, &str)] = &[
@@ -235,30 +235,30 @@ impl Experiment {
                 keys.push(key.clone());
             }
         }
-        let sites = Sites::default();
-        self.check_replaced(&combinations, &sites)?;
-        combinations.iter().map(|settings| self.variant(&keys, settings, &sites)).collect()
+        let shared = Shared::default();
+        self.check_replaced(&combinations, &shared)?;
+        combinations.iter().map(|settings| self.variant(&keys, settings, &shared)).collect()
     }
 
     /// Checks the policies that the file itself names where they vary: every variant replaces them, so that nothing else
     /// would read them.
-    fn check_replaced(&self, combinations: &[Vec<(String, Value)>], sites: &Sites) -> Result<(), SpecError> {
+    fn check_replaced(&self, combinations: &[Vec<(String, Value)>], shared: &Shared) -> Result<(), SpecError> {
         let first = combinations.first().map_or(&[][..], Vec::as_slice);
         let is_replaced = |key: &str| long_name(key).ends_with(".policy") && self.written(key).is_some();
         for (key, _) in first.iter().filter(|(key, _)| is_replaced(key)) {
             let others: Vec<_> = first.iter().filter(|(of, _)| of != key).cloned().collect();
-            self.experiment(&others, sites, Overload::Taken)?;
+            self.experiment(&others, shared, Overload::Taken)?;
         }
         Ok(())
     }
 
     /// The experiment with these settings, whatever varies besides; one that is overloaded is none the worse for it.
     pub(crate) fn candidate(&self, settings: &[(String, Value)]) -> Result<Spec, SpecError> {
-        self.experiment(settings, &Sites::default(), Overload::Taken)
+        self.experiment(settings, &Shared::default(), Overload::Taken)
     }
 
-    fn variant(&self, keys: &[String], settings: &[(String, Value)], sites: &Sites) -> Result<Variant, SpecError> {
-        let experiment = self.experiment(settings, sites, Overload::Refused)?;
+    fn variant(&self, keys: &[String], settings: &[(String, Value)], shared: &Shared) -> Result<Variant, SpecError> {
+        let experiment = self.experiment(settings, shared, Overload::Refused)?;
         let settings = keys
             .iter()
             .map(|key| {
@@ -270,7 +270,7 @@ impl Experiment {
         Ok(Variant { settings, fixed: self.fixed.clone(), experiment })
     }
 
-    fn experiment(&self, settings: &[(String, Value)], sites: &Sites, overload: Overload) -> Result<Spec, SpecError> {
+    fn experiment(&self, settings: &[(String, Value)], shared: &Shared, overload: Overload) -> Result<Spec, SpecError> {
         let mut document = self.document.clone();
         for (key, value) in settings {
             let wrong = |message: String| self.at(self.line_of(key, settings), &message);
@@ -278,8 +278,8 @@ impl Experiment {
             self.drop_others_keys(&mut document, (key, value), settings);
         }
         let text = document.to_string();
-        Spec::parse_with(&text, &self.file, sites, overload).map_err(|e| {
-            self.blame(&e, settings, sites, overload).unwrap_or_else(|| self.relocate(e, &text, settings, overload))
+        Spec::parse_with(&text, &self.file, shared, overload).map_err(|e| {
+            self.blame(&e, settings, shared, overload).unwrap_or_else(|| self.relocate(e, &text, settings, overload))
         })
     }
 
@@ -298,7 +298,7 @@ impl Experiment {
         &self,
         error: &SpecError,
         settings: &[(String, Value)],
-        sites: &Sites,
+        shared: &Shared,
         overload: Overload,
     ) -> Option<SpecError> {
         let read = |set: &[(String, Value)]| {
@@ -310,7 +310,7 @@ impl Experiment {
                         .map(|()| self.drop_others_keys(&mut document, (key, value), settings))
                 })
             });
-            changed.is_ok() && Spec::parse_with(&document.to_string(), &self.file, sites, overload).is_ok()
+            changed.is_ok() && Spec::parse_with(&document.to_string(), &self.file, shared, overload).is_ok()
         };
         if self.set.is_empty() || !read(&[]) {
             return None;
@@ -356,7 +356,7 @@ impl Experiment {
         let place = same_place.or_else(|| Some(1 + self.original.lines().position(|of| of == text)?));
         if let Some(place) = place {
             // Wrong in the file as it stands, or only with what this variant sets.
-            let own = Spec::parse_with(&self.document.to_string(), &self.file, &Sites::default(), overload);
+            let own = Spec::parse_with(&self.document.to_string(), &self.file, &Shared::default(), overload);
             let is_own = settings.is_empty() || own.is_err_and(|own| own.0.ends_with(message));
             let with = if is_own { String::new() } else { format!("with {}: ", set.join(", ")) };
             return SpecError(format!("{prefix}{place}: {with}{message}"));

@@ -288,18 +288,26 @@ pub fn mean_of_batches(batch_means: &[f64], samples: u64) -> Estimate {
 /// The `p` quantile of an autocorrelated series in its order of time: by [`quantile_by_share`] from the shares at or
 /// below it in 20 batches. The interval of a p99 takes 1,000 samples.
 pub fn quantile_of_series(series: &[f64], p: f64) -> Estimate {
+    quantiles_of_series(series, &[p]).remove(0)
+}
+
+/// As [`quantile_of_series`], of each of `ps`.
+pub fn quantiles_of_series(series: &[f64], ps: &[f64]) -> Vec<Estimate> {
     let samples = series.len() as u64;
-    if !quantile_stands(samples, p) {
-        return Estimate::TooFew { samples };
-    }
     let mut sorted = series.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
-    let at = sorted[rank(sorted.len(), p)];
-    let below: Vec<f64> = series.iter().map(|value| f64::from(u8::from(*value <= at))).collect();
-    let Some((low, high)) = mean_of_batches(&below, samples).interval() else {
-        return Estimate::without_interval(Some(at), samples, NoInterval::TooFew);
+    let of = |&p: &f64| {
+        if !quantile_stands(samples, p) {
+            return Estimate::TooFew { samples };
+        }
+        let at = sorted[rank(sorted.len(), p)];
+        let below: Vec<f64> = series.iter().map(|value| f64::from(u8::from(*value <= at))).collect();
+        let Some((low, high)) = mean_of_batches(&below, samples).interval() else {
+            return Estimate::without_interval(Some(at), samples, NoInterval::TooFew);
+        };
+        quantile_by_share(p, (high - low) / 2.0, samples, |share| sorted[rank(sorted.len(), share)])
     };
-    quantile_by_share(p, (high - low) / 2.0, samples, |share| sorted[rank(sorted.len(), share)])
+    ps.iter().map(of).collect()
 }
 
 /// The `p` quantile of `samples` correlated values when the share at or below it is known to `half_width`: the ends of

@@ -67,6 +67,8 @@ pub struct Replay {
     pub classes: Option<PathClasses>,
     /// How many times as many requests it has as came.
     pub growth: f64,
+    /// One in how many of those that came was logged; the others are copies of these.
+    pub sampled: u32,
 }
 
 /// A trace to replay.
@@ -235,7 +237,7 @@ impl Replay {
             }
         };
         let log = log.at_servers();
-        Ok(Replay { log: Arc::new(log), path: first.into(), speed: 1.0, classes: None, growth: 1.0 })
+        Ok(Replay { log: Arc::new(log), path: first.into(), speed: 1.0, classes: None, growth: 1.0, sampled: 1 })
     }
 
     /// The same log at the speed at which it lasts `span`.
@@ -248,6 +250,17 @@ impl Replay {
         match growth == 1.0 {
             true => self,
             false => Replay { log: Arc::new(self.log.grown(growth, seed)), growth: self.growth * growth, ..self },
+        }
+    }
+
+    /// The same of a log of which one in `every` requests was logged: the others are copies of these, each copy a little later
+    /// ([`Log::grown`]). So the rate is that of all; when the others came, and for what, is not known.
+    pub fn of_sample(self, every: u32, seed: u64) -> Replay {
+        match every {
+            0 | 1 => self,
+            every => {
+                Replay { log: Arc::new(self.log.grown(f64::from(every), seed)), sampled: self.sampled * every, ..self }
+            }
         }
     }
 

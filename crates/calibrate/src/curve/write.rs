@@ -4,23 +4,14 @@ use std::fmt::Write;
 
 use super::CurveFound;
 use crate::trust;
-use crate::write::{digits, quoted, three};
+use crate::write::{digits, head, quoted, three};
 
 impl CurveFound {
     /// The server model with its findings, as [`sojourn_model::Server::from_toml`] reads it.
     pub fn to_toml(&self) -> String {
-        let mut text = String::new();
+        let title = format!("Measured at {} by `sojourn calibrate --curve`.", self.url);
+        let mut text = head(&title, &self.notes, &self.server, self.verdict(), &self.reasons());
         let out = &mut text;
-        let _ = writeln!(out, "# Measured at {} by `sojourn calibrate --curve`.", self.url);
-        for note in &self.notes {
-            let _ = writeln!(out, "# {note}");
-        }
-        for reason in self.reasons() {
-            let _ = writeln!(out, "# SUSPECT: {reason}");
-        }
-        out.push_str(&self.server.to_toml());
-        out.push_str("\n[measured]   # intervals of 95 %: [estimate, low, high]\n");
-        let _ = writeln!(out, "verdict = {}", quoted(self.verdict()));
         let _ = writeln!(out, "url = {}\nthink = {}", quoted(&self.url), quoted(&self.think));
         for point in &self.points {
             let fitted = if point.kept_out { "   # not used in the fit" } else { "" };

@@ -6,7 +6,7 @@ use super::LogCalibration;
 use crate::model::time_text;
 use crate::settings::Interval;
 use crate::trust;
-use crate::write::{digits, quoted, three};
+use crate::write::{digits, head, quoted, three};
 
 impl LogCalibration {
     /// VALID, or SUSPECT with the reasons.
@@ -16,18 +16,9 @@ impl LogCalibration {
 
     /// The file: the server model and, in `[measured]`, how it was found. `from` says of what log.
     pub fn to_toml(&self, from: &str) -> String {
-        let mut text = String::new();
+        let title = format!("Fitted to {from} by `sojourn calibrate --log`.");
+        let mut text = head(&title, &self.notes, &self.server, self.verdict(), &self.reasons);
         let out = &mut text;
-        let _ = writeln!(out, "# Fitted to {from} by `sojourn calibrate --log`.");
-        for note in &self.notes {
-            let _ = writeln!(out, "# {note}");
-        }
-        for reason in &self.reasons {
-            let _ = writeln!(out, "# SUSPECT: {reason}");
-        }
-        out.push_str(&self.server.to_toml());
-        out.push_str("\n[measured]   # intervals of 95 %: [estimate, low, high]\n");
-        let _ = writeln!(out, "verdict = {}", quoted(self.verdict()));
         let _ = writeln!(out, "log = {}", quoted(from));
         let _ = writeln!(out, "times_are = {}", quoted(self.times_are));
         let _ = writeln!(out, "requests = [{}, {}]   # fitted to, judged by", self.requests.0, self.requests.1);

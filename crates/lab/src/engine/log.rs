@@ -5,7 +5,7 @@
 //! without growth. The simulator's answer for that variant is the check: what it says of other variants is worth no more.
 
 use sojourn_load::Limits;
-use sojourn_stats::measure::{self, mean_of_batches, mean_of_series, quantile_of_series};
+use sojourn_stats::measure::{self, mean_of_batches, mean_of_series, quantiles_of_series};
 use sojourn_stats::{Estimate, Measure};
 use sojourn_traffic::log::{Entry, Log};
 use sojourn_traffic::{Replay, Workload};
@@ -33,6 +33,10 @@ const TOLD: [(&str, f64); 5] = [
     ("response_time_p99", 0.99),
     ("response_time_p99.9", 0.999),
 ];
+/// Times below so many steps of the log's clock are short beside it, as for a fit to a log.
+const STEPS_LEAST: f64 = 3.0;
+/// Share of the requests that came in the step of another one at their server, from which on it matters that the order is made up.
+const TOGETHER_MOST: f64 = 0.05;
 /// Sections of the time for what is counted over it.
 const SECTIONS: usize = 40;
 /// Servers with a share of their own.
@@ -70,27 +74,23 @@ pub(crate) fn answer(experiment: &Spec, asked: &SystemQuestion, index: usize) ->
     let series: Vec<f64> =
         good.iter().filter_map(|entry| time_s(entry)).map(|time_s| time_s + log.cut_off_s()).collect();
     let mut measures = vec![Measure::new("response_time_mean", "s", mean_of_series(&series))];
-    measures.extend(TOLD.map(|(metric, p)| Measure::new(metric, "s", quantile_of_series(&series, p))));
+    let told = quantiles_of_series(&series, &TOLD.map(|(_, p)| p));
+    measures.extend(TOLD.iter().zip(told).map(|((metric, _), quantile)| Measure::new(*metric, "s", quantile)));
     let span_s = to_s.min(log.span().as_secs_f64()) - from_s;
     measures.push(Measure::new("throughput", "1/s", rate(&good, &|entry| at_s(entry) - from_s, span_s)));
     let failures = (entries.len() - good.len()) as u64;
     measures.push(Measure::new("error_ratio", "1", measure::ratio(failures, entries.len() as u64)));
-    let servers = servers(log);
+    let servers = servers(log, &entries, &time_s);
     if (2..=SHARES_MOST).contains(&servers.len()) {
-        let counted =
-            |server: &usize| entries.iter().filter(|entry| entry.server() == Some(*server as u32)).count() as u64;
-        let share = |(place, server)| {
-            Measure::new(format!("share_{}", place + 1), "1", measure::ratio(counted(server), entries.len() as u64))
-        };
-        measures.extend(servers.iter().enumerate().map(share));
+        let rows = servers.iter().enumerate().flat_map(|(place, server)| server.rows(place + 1, entries.len() as u64));
+        measures.extend(rows);
     }
     let mut notes = vec![format!("its response times are {are}")];
     if named.is_none() {
         notes.push("the first variant is taken for what ran; if it was another, name its policy: ran = \"...\"".into());
     }
     if !servers.is_empty() {
-        let each: Vec<String> =
-            servers.iter().take(SHARES_MOST).map(|server| of_server(log, *server, &entries, &time_s)).collect();
+        let each: Vec<String> = servers.iter().take(SHARES_MOST).map(Served::in_words).collect();
         let more = servers.len().saturating_sub(SHARES_MOST);
         let more = if more > 0 { format!("; and {more} more servers") } else { String::new() };
         notes.push(format!("by server: {}{more}", each.join("; ")));
@@ -100,7 +100,7 @@ pub(crate) fn answer(experiment: &Spec, asked: &SystemQuestion, index: usize) ->
     }
     notes.extend(log.warnings());
     let mut sorted = series;
-    sorted.sort_by(f64::total_cmp);
+    sorted.sort_unstable_by(f64::total_cmp);
     let corner = |part: usize| {
         let at = (part * sorted.len()).div_ceil(CORNERS).clamp(1, sorted.len());
         (sorted[at - 1], at as f64 / sorted.len() as f64)
@@ -112,13 +112,20 @@ pub(crate) fn answer(experiment: &Spec, asked: &SystemQuestion, index: usize) ->
 /// In what a replay is another day than the log's.
 fn differs(replay: &Replay, asked: &SystemQuestion) -> Option<String> {
     let (logged, here) = (replay.log.servers().len(), asked.system.hosts.len());
-    match () {
-        () if replay.speed != 1.0 => Some(format!("it is replayed {:.3} times as fast", replay.speed)),
-        () if replay.growth != 1.0 => Some(format!("it is replayed with {} times as many requests", replay.growth)),
-        () if logged > 0 && logged != here => Some(format!("the log has {logged} servers, and this system {here}")),
-        () if !asked.system.faults.is_empty() => Some("faults are planned".into()),
-        () => None,
+    if replay.sampled != 1 {
+        let why = "one in {} requests was logged, and the others are copies of these: when they came is made up";
+        return Some(why.replace("{}", &replay.sampled.to_string()));
     }
+    if replay.speed != 1.0 {
+        return Some(format!("it is replayed {:.3} times as fast", replay.speed));
+    }
+    if replay.growth != 1.0 {
+        return Some(format!("it is replayed with {} times as many requests", replay.growth));
+    }
+    if logged > 0 && logged != here {
+        return Some(format!("the log has {logged} servers, and this system {here}"));
+    }
+    (!asked.system.faults.is_empty()).then(|| "faults are planned".into())
 }
 
 /// One of the times that a log may have of a request (s).
@@ -134,47 +141,72 @@ fn times(log: &Log, has_network: bool) -> Option<(Taken, &'static str)> {
     let most = counts.into_iter().max().filter(|most| *most > 0)?;
     let is_known = |at: usize| counts[at] as f64 >= 0.9 * most as f64;
     let with_queue = |of: TimeOf| -> Taken { Box::new(move |entry| Some(of(entry)? + entry.queue_s().unwrap_or(0.0))) };
-    match () {
-        () if has_network && is_known(2) => {
-            Some((Box::new(Entry::response_s), "those of the log, with the transfer to the client"))
+    if !(has_network && is_known(2)) {
+        if is_known(0) {
+            let are = "from the queue of the balancer to the head of the server's reply, which is what is simulated without a \
+                       network";
+            return Some((with_queue(Entry::to_header_s), are));
         }
-        () if is_known(0) => Some((
-            with_queue(Entry::to_header_s),
-            "from the queue of the balancer to the head of the server's reply, which is what is simulated without a network",
-        )),
-        () if is_known(1) => {
-            Some((with_queue(Entry::at_server_s), "the times in the balancer's queue and at the server"))
+        if is_known(1) {
+            return Some((with_queue(Entry::at_server_s), "the times in the balancer's queue and at the server"));
         }
-        () => Some((Box::new(Entry::response_s), "those of the log, with the transfer to the client")),
     }
+    Some((Box::new(Entry::response_s), "those of the log, with the transfer to the client"))
 }
 
-/// The servers that served something, in the order of their names: the first is the simulated system's first.
-fn servers(log: &Log) -> Vec<usize> {
-    let mut servers: Vec<usize> = (0..log.servers().len()).collect();
-    servers.sort_by_key(|server| &log.servers()[*server]);
+/// What happened at a server.
+struct Served<'a> {
+    name: &'a str,
+    requests: u64,
+    failed: u64,
+    /// The times of good replies (s), in the order of the requests.
+    times_s: Vec<f64>,
+}
+
+/// The servers of the log, in the order of their names: the first is the simulated system's first.
+fn servers<'a>(log: &'a Log, entries: &[&Entry], time_s: &dyn Fn(&Entry) -> Option<f64>) -> Vec<Served<'a>> {
+    let of_name = |name: &'a String| Served { name, requests: 0, failed: 0, times_s: Vec::new() };
+    let mut servers: Vec<Served<'a>> = log.servers().iter().map(of_name).collect();
+    for entry in entries {
+        let Some(server) = entry.server().and_then(|server| servers.get_mut(server as usize)) else { continue };
+        server.requests += 1;
+        match failed(entry) {
+            true => server.failed += 1,
+            false => server.times_s.extend(time_s(entry).map(|time_s| time_s + log.cut_off_s())),
+        }
+    }
+    servers.sort_by_key(|server| server.name);
     servers
 }
 
-fn of_server(log: &Log, server: usize, entries: &[&Entry], time_s: &dyn Fn(&Entry) -> Option<f64>) -> String {
-    let own: Vec<&&Entry> = entries.iter().filter(|entry| entry.server() == Some(server as u32)).collect();
-    let mut times: Vec<f64> = own
-        .iter()
-        .filter(|entry| !failed(entry))
-        .filter_map(|entry| time_s(entry))
-        .map(|time_s| time_s + log.cut_off_s())
-        .collect();
-    times.sort_by(f64::total_cmp);
-    let rank = |p: f64| times[((p * times.len() as f64).ceil() as usize).clamp(1, times.len()) - 1];
-    let figures = match times.is_empty() {
-        true => String::new(),
-        false => {
-            let mean_s = times.iter().sum::<f64>() / times.len() as f64;
-            format!(", mean {}, p90 {}, p99 {}", told(mean_s), told(rank(0.9)), told(rank(0.99)))
-        }
-    };
-    let failures = own.iter().filter(|entry| failed(entry)).count();
-    format!("{}: {} requests, {failures} failed{figures}", log.servers()[server], own.len())
+impl Served<'_> {
+    /// Its rows, as server number `number` of `all` requests.
+    fn rows(&self, number: usize, all: u64) -> Vec<Measure> {
+        let row = |metric: &str, unit: &'static str, of| Measure::new(format!("{metric}_{number}"), unit, of);
+        let [p90, p99] =
+            <[Estimate; 2]>::try_from(quantiles_of_series(&self.times_s, &[0.9, 0.99])).expect("two of two");
+        vec![
+            row("share", "1", measure::ratio(self.requests, all)),
+            row("error_ratio", "1", measure::ratio(self.failed, self.requests)),
+            row("response_time_mean", "s", mean_of_series(&self.times_s)),
+            row("response_time_p90", "s", p90),
+            row("response_time_p99", "s", p99),
+        ]
+    }
+
+    fn in_words(&self) -> String {
+        let figures = match self.times_s.is_empty() {
+            true => String::new(),
+            false => {
+                let mean_s = self.times_s.iter().sum::<f64>() / self.times_s.len() as f64;
+                let mut sorted = self.times_s.clone();
+                sorted.sort_unstable_by(f64::total_cmp);
+                let rank = |p: f64| sorted[((p * sorted.len() as f64).ceil() as usize).clamp(1, sorted.len()) - 1];
+                format!(", mean {}, p90 {}, p99 {}", told(mean_s), told(rank(0.9)), told(rank(0.99)))
+            }
+        };
+        format!("{}: {} requests, {} failed{figures}", self.name, self.requests, self.failed)
+    }
 }
 
 /// Three digits, in the unit that they need.
@@ -203,7 +235,10 @@ fn rate(good: &[&Entry], at_s: &dyn Fn(&Entry) -> f64, span_s: f64) -> Estimate 
 }
 
 /// How far the simulated day is from what happened, and what that means for the other variants: for the verdict, and as a note.
-pub(crate) fn judged(happened: &Answer, sim: &Answer) -> Option<(Trust, String)> {
+///
+/// It is SUSPECT whatever it gives where the fit of the model is, and where the log's clock is too coarse to say which requests were
+/// at a server together: the agreement is then one with instants that are made up.
+pub(crate) fn judged(happened: &Answer, sim: &Answer, asked: &SystemQuestion) -> Option<(Trust, String)> {
     let mut told = Vec::new();
     let (mut worst, mut is_missed) = (0.0_f64, false);
     for (metric, name) in JUDGED {
@@ -240,7 +275,42 @@ pub(crate) fn judged(happened: &Answer, sim: &Answer) -> Option<(Trust, String)>
             format!("the simulated day is not what happened ({told}): do not rely on what is said of other variants"),
         ),
     };
-    let reasons = if verdict == Verdict::Valid { Vec::new() } else { vec![meaning.clone()] };
+    let mut reasons = if verdict == Verdict::Valid { Vec::new() } else { vec![meaning.clone()] };
+    reasons.extend(coarse(asked));
+    reasons.extend(asked.findings.doubts.iter().map(|doubt| format!("the server model is SUSPECT: {doubt}")));
+    let verdict = if reasons.is_empty() { verdict } else { verdict.max(Verdict::Suspect) };
+    let meaning = [&[meaning], &reasons[usize::from(is_missed)..]].concat().join("; ");
     let facts = vec![("simulated day against the log".to_owned(), told)];
     Some((Trust { verdict, reasons, facts, limits: Limits::default(), incidents: Vec::new() }, meaning))
+}
+
+/// Why the instants of the log that is replayed are too coarse, where they are: what a request takes is short beside the step of the
+/// log's clock, and requests share steps at their server.
+fn coarse(asked: &SystemQuestion) -> Option<String> {
+    let Workload::Replay(Replay { log, .. }) = &asked.workload else { return None };
+    let (time_s, _) = times(log, asked.has_network)?;
+    let mut taken: Vec<f64> = log.entries().iter().filter_map(&time_s).collect();
+    let (middle, step_s) = (taken.len() / 2, log.resolution_s());
+    let median_s = *taken.select_nth_unstable_by(middle, f64::total_cmp).1;
+    if median_s >= STEPS_LEAST * step_s {
+        return None;
+    }
+    let nowhere = log.servers().len();
+    let mut last_s = vec![f64::NEG_INFINITY; nowhere + 1];
+    let is_together = |entry: &&Entry| {
+        let last_s = &mut last_s[entry.server().map_or(nowhere, |server| server as usize)];
+        let at_s = entry.time_us as f64 / 1e6;
+        at_s - std::mem::replace(last_s, at_s) < step_s
+    };
+    let share = log.entries().iter().filter(is_together).count() as f64 / log.requests() as f64;
+    (share > TOGETHER_MOST).then(|| {
+        format!(
+            "the log has its instants in steps of {}, and requests take {} in the median: where in a step each came is made up, and so is \
+             who waits for whom; {:.0} % came in the step of another one at their server; log finer instants (nginx: $msec in \
+             place of $time_local)",
+            told(step_s),
+            told(median_s),
+            100.0 * share
+        )
+    })
 }

@@ -7,7 +7,7 @@ use sojourn_model::network::{Chain, Network};
 use sojourn_model::{ClusterNetwork, Discipline, Server, System, TcpStack};
 use sojourn_sim::{Control, Load, Progress, SimError, WarmUp};
 use sojourn_theory::formula::general::relaxation::relaxation_time_s;
-use sojourn_traffic::{Open, Workload};
+use sojourn_traffic::{Open, Replay, Workload};
 
 use super::{Conditions, over_time};
 use crate::answer::{Answer, SIMULATED, Traces};
@@ -55,6 +55,7 @@ pub(super) fn long_run(experiment: &Spec, conditions: &Conditions<'_>) -> Result
     }
     let mut answer = answered(report, experiment.system().map(|asked| &asked.system))?;
     answer.notes.extend(experiment.system().and_then(overload));
+    answer.notes.extend(experiment.system().and_then(of_a_sample));
     Ok((answer, traces))
 }
 
@@ -111,18 +112,28 @@ fn of_network(network: &Network) -> Option<(f64, f64)> {
 
 /// A log can ask for more than the servers can do; its end comes all the same, but nothing settles before.
 fn overload(asked: &SystemQuestion) -> Option<String> {
-    let (what, rate, speed) = match &asked.workload {
-        Workload::Replay(replay) => ("log", replay.log.requests() as f64 / replay.span().as_secs_f64(), replay.speed),
-        Workload::Trace(traced) => ("trace", traced.rate(), traced.speed),
+    let rate_of = |replay: &Replay| replay.log.requests() as f64 / replay.span().as_secs_f64();
+    let (what, rate, (key, now)) = match &asked.workload {
+        Workload::Replay(replay) if replay.speed == 1.0 => ("log", rate_of(replay), ("growth", replay.growth)),
+        Workload::Replay(replay) => ("log", rate_of(replay), ("speed", replay.speed)),
+        Workload::Trace(traced) => ("trace", traced.rate(), ("speed", traced.speed)),
         _ => return None,
     };
     let utilization = rate / asked.capacity();
     (utilization >= 1.0).then(|| {
-        let stable_speed = speed / utilization;
-        let stable_speed =
-            if stable_speed < 10.0 { format!("{stable_speed:.2}") } else { format!("{stable_speed:.0}") };
-        format!("this {what} asks for {utilization:.2} of what the servers can do: keep below speed = {stable_speed}")
+        let stable = now / utilization;
+        let stable = if stable < 10.0 { format!("{stable:.2}") } else { format!("{stable:.0}") };
+        format!("this {what} asks for {utilization:.2} of what the servers can do: keep below {key} = {stable}")
     })
+}
+
+/// What a replay of a sample rests on.
+fn of_a_sample(asked: &SystemQuestion) -> Option<String> {
+    let Workload::Replay(Replay { sampled: every @ 2.., .. }) = &asked.workload else { return None };
+    Some(format!(
+        "one in {every} requests was logged, and the others are copies of these, somewhat later: the rate is that of all, but \
+         bursts, and which requests came together, are made up"
+    ))
 }
 
 /// What would have happened to exactly the requests that live sent, over links as slow as live's were and with the faults as

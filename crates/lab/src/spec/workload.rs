@@ -2,9 +2,10 @@
 
 mod sessions;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
@@ -14,11 +15,13 @@ use sojourn_traffic::log::LogFormat;
 use sojourn_traffic::{Arrivals, Classes, Closed, OfferedLoad, Open, Profile, Replay, Sizes, Traced, Workload};
 use toml::Spanned;
 
-pub(crate) use self::sessions::Sites;
 use super::{Reader, SpecError, Text, unknown};
 
 /// Times as many requests as a log has that it may be replayed with.
 const GROWTH_MOST: f64 = 1000.0;
+
+/// One in at most so many requests was logged.
+const SAMPLED_MOST: u32 = 1000;
 
 /// The kinds of workloads.
 const KINDS: &[&str] = &["open", "closed", "sessions", "session-file", "webstone", "log", "trace"];
@@ -40,6 +43,7 @@ pub(super) struct RawWorkload {
     pub(super) log: Option<Spanned<RawLogs>>,
     pub(super) format: Option<Text>,
     growth: Option<Spanned<f64>>,
+    sampled: Option<Spanned<u32>>,
     pub(super) ran: Option<Text>,
     pub(super) speed: Option<Spanned<f64>>,
     pub(super) duration: Option<Text>,
@@ -57,6 +61,38 @@ pub(super) struct RawWorkload {
     pub(super) secure: Option<Spanned<Vec<Text>>>,
     pub(super) keep_alive: Option<Text>,
     pub(super) time_scale: Option<Spanned<f64>>,
+}
+
+/// What variants share: what was drawn or read for one is there for the others.
+#[derive(Default)]
+pub(crate) struct Shared {
+    pub(super) sites: sessions::Sites,
+    replays: RefCell<Vec<(LogKey, Replay)>>,
+}
+
+/// What a log that was read is known by.
+#[derive(PartialEq)]
+struct LogKey {
+    files: Vec<PathBuf>,
+    /// As it is written.
+    format: Option<String>,
+    sampled: u32,
+    /// The bits of the growth factor.
+    growth: u64,
+    /// Of the draws that sampling and growth make.
+    seed: u64,
+}
+
+impl Shared {
+    /// The replay that is known by `key`, made where it is not there yet.
+    fn replay(&self, key: LogKey, make: impl FnOnce() -> Result<Replay, SpecError>) -> Result<Replay, SpecError> {
+        if let Some((_, replay)) = self.replays.borrow().iter().find(|(known, _)| *known == key) {
+            return Ok(replay.clone());
+        }
+        let replay = make()?;
+        self.replays.borrow_mut().push((key, replay.clone()));
+        Ok(replay)
+    }
 }
 
 /// How many clients there are, or how many are in each region.
@@ -237,7 +273,7 @@ impl Reader<'_> {
                 (&["users", "clients", "resolves", "think", "classes", "secure", "size", "patience", "http"], users)
             }
             "webstone" => (&["users", "clients", "resolves", "size", "patience", "http"], users),
-            "log" => (&["log", "format", "speed", "duration", "growth", "ran"], &["log"]),
+            "log" => (&["log", "format", "sampled", "speed", "duration", "growth", "ran"], &["log"]),
             "trace" => (&["file", "speed", "repeat", "size", "clients", "resolves", "patience", "http"], &["file"]),
             "sessions" => (sessions::KEYS, &["users"]),
             "session-file" => (sessions::WRITTEN_KEYS, &["arrivals"]),
@@ -246,7 +282,7 @@ impl Reader<'_> {
                 return Err(self.at(&raw.kind, "kind", &message));
             }
         };
-        let given: [(&str, Option<std::ops::Range<usize>>); 30] = [
+        let given: [(&str, Option<std::ops::Range<usize>>); 31] = [
             ("arrivals", raw.arrivals.as_ref().map(Spanned::span)),
             ("rate", raw.rate.as_ref().map(Spanned::span)),
             ("utilization", raw.utilization.as_ref().map(Spanned::span)),
@@ -260,6 +296,7 @@ impl Reader<'_> {
             ("log", raw.log.as_ref().map(Spanned::span)),
             ("format", raw.format.as_ref().map(Spanned::span)),
             ("growth", raw.growth.as_ref().map(Spanned::span)),
+            ("sampled", raw.sampled.as_ref().map(Spanned::span)),
             ("ran", raw.ran.as_ref().map(Spanned::span)),
             ("speed", raw.speed.as_ref().map(Spanned::span)),
             ("duration", raw.duration.as_ref().map(Spanned::span)),
@@ -383,22 +420,41 @@ impl Reader<'_> {
         if files.is_empty() || files.iter().any(String::is_empty) {
             return Err(self.at(logs, "log", "name an access log, e.g. `--set workload.log=access.log`"));
         }
-        let format = raw
-            .format
-            .as_ref()
-            .map(|text| LogFormat::parse(text.get_ref()).map_err(|e| self.at(text, "format", &e.to_string())));
-        let files: Vec<_> = files.iter().map(|file| self.path(file)).collect();
-        let replay = Replay::read_all(&files, format.transpose()?.as_ref());
-        let replay = replay.map_err(|e| self.at(logs, "log", &e.to_string()))?;
-        let replay = match &raw.growth {
+        let growth = match &raw.growth {
             Some(growth) if !(*growth.get_ref() > 0.0 && *growth.get_ref() <= GROWTH_MOST) => {
                 let right =
                     format!("a growth factor is above 0 and at most {GROWTH_MOST}, e.g. 1.2 for a fifth more requests");
                 return Err(self.at(growth, "growth", &right));
             }
-            Some(growth) => replay.grown(*growth.get_ref(), seed),
-            None => replay,
+            growth => growth.as_ref().map_or(1.0, |growth| *growth.get_ref()),
         };
+        let sampled = match &raw.sampled {
+            Some(every) if !(1..=SAMPLED_MOST).contains(every.get_ref()) => {
+                let right =
+                    format!("a whole number from 1 to {SAMPLED_MOST}, e.g. 10 where one in ten requests was logged");
+                return Err(self.at(every, "sampled", &right));
+            }
+            sampled => sampled.as_ref().map_or(1, |every| *every.get_ref()),
+        };
+        let format = raw
+            .format
+            .as_ref()
+            .map(|text| LogFormat::parse(text.get_ref()).map_err(|e| self.at(text, "format", &e.to_string())))
+            .transpose()?;
+        let files: Vec<_> = files.iter().map(|file| self.path(file)).collect();
+        let written = raw.format.as_ref().map(|text| text.get_ref().clone());
+        let key = |sampled, growth: f64| LogKey {
+            files: files.clone(),
+            format: written.clone(),
+            sampled,
+            growth: growth.to_bits(),
+            seed,
+        };
+        let as_logged = || Replay::read_all(&files, format.as_ref()).map_err(|e| self.at(logs, "log", &e.to_string()));
+        let shared = self.shared;
+        let whole = || Ok(shared.replay(key(1, 1.0), as_logged)?.of_sample(sampled, seed));
+        let grown = || Ok(shared.replay(key(sampled, 1.0), whole)?.grown(growth, seed));
+        let replay = shared.replay(key(sampled, growth), grown)?;
         match (&raw.speed, &raw.duration) {
             (Some(_), Some(duration)) => Err(self.at(duration, "duration", "give either a speed or a duration")),
             (Some(speed), None) if *speed.get_ref() > 0.0 && speed.get_ref().is_finite() => {

@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 use sojourn_lab::{Answers, Engine, Experiment, Progress, Verdict};
 use sojourn_model::Discipline;
 use sojourn_sim::single::{Arrival, Queue, play};
 use sojourn_stats::{Law, Span, Stream, Time};
+use sojourn_traffic::Workload;
 
 /// The log of four servers in turn, one core each, with exponential demands of 20 ms, at 0.6 of what they can do.
 fn log(requests: usize) -> String {
@@ -37,18 +39,28 @@ fn log(requests: usize) -> String {
     })
 }
 
-fn asked(workload: &str, demand: &str, vary: &str) -> Answers {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x.log");
-    std::fs::write(&path, log(24_000)).unwrap();
+/// The experiment that replays the log `lines`, with a server model in a file that ends with `measured`.
+fn experiment(folder: &Path, lines: &str, workload: &str, (demand, measured): (&str, &str), vary: &str) -> Experiment {
+    let (path, server) = (folder.join("x.log"), folder.join("server.toml"));
+    std::fs::write(&path, lines).unwrap();
+    std::fs::write(&server, format!("discipline = \"fcfs\"\ndemand = \"{demand}\"\n{measured}")).unwrap();
     let format = "$begin $client $status $bytes $server $server_time_us \"$request\"";
     let text = format!(
         "name = \"x\"\n[workload]\nkind = \"log\"\nlog = \"{}\"\nformat = '{format}'\n{workload}\n[[system.tier]]\n\
-         face = \"gateway\"\npolicy = \"round-robin\"\ntargets = {{ servers = 4 }}\n[system.server]\ndiscipline = \"fcfs\"\n\
-         demand = \"{demand}\"\n[vary]\n{vary}\n",
-        path.display()
+         face = \"gateway\"\npolicy = \"round-robin\"\ntargets = {{ servers = 4 }}\n[system]\nserver = \"{}\"\n[vary]\n{vary}\n",
+        path.display(),
+        server.display()
     );
-    Experiment::new(Path::new("x.toml"), text, &[]).unwrap().ask([Engine::Sim], &Progress::none()).unwrap()
+    Experiment::new(Path::new("x.toml"), text, &[]).unwrap()
+}
+
+fn ask(experiment: &Experiment) -> Answers {
+    experiment.ask([Engine::Sim], &Progress::none()).unwrap()
+}
+
+fn asked(workload: &str, demand: &str, vary: &str) -> Answers {
+    let folder = tempfile::tempdir().unwrap();
+    ask(&experiment(folder.path(), &log(24_000), workload, (demand, ""), vary))
 }
 
 const POLICIES: &str = "policy = [\"round-robin\", \"least-connections\"]";
@@ -68,6 +80,11 @@ fn what_happened_stands_beside_the_rule_that_ran() {
     assert!((value(&answers, 0, Engine::Log, "throughput") / 118.8 - 1.0).abs() < 0.05);
     assert!((value(&answers, 0, Engine::Log, "share_1") - 0.25).abs() < 1e-3);
     assert!(value(&answers, 0, Engine::Log, "response_time_p99") > mean(Engine::Log));
+    // Each server has its rows, in the order of the names.
+    let of = |metric: &str, server: u32| value(&answers, 0, Engine::Log, &format!("{metric}_{server}"));
+    let means = (1..=4).map(|server| of("response_time_mean", server)).sum::<f64>() / 4.0;
+    assert!((means / mean(Engine::Log) - 1.0).abs() < 1e-3, "servers of as many requests: {means}");
+    assert!((of("error_ratio", 3) - 0.01).abs() < 1e-9 && of("response_time_p99", 3) > of("response_time_p90", 3));
     let happened = answers.variants[0].answer(Engine::Log).unwrap();
     assert_eq!(answers.verdict, Verdict::Valid, "{:?}", answers.reasons);
     let notes = happened.notes.join("\n");
@@ -133,4 +150,106 @@ fn growth_adds_requests() {
     let wrong =
         Experiment::new(&folder.path().join("x.toml"), text, &[]).and_then(|source| source.variants()).unwrap_err();
     assert!(wrong.to_string().contains("x.toml:6: growth: a growth factor is above 0"), "{wrong}");
+}
+
+/// Instants of whole seconds say nothing of who waits for whom: that the simulated day agrees is no proof then.
+#[test]
+fn a_clock_of_whole_seconds_is_no_check() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole: String = log(24_000).lines().fold(String::new(), |mut text, line| {
+        let (stamp, rest) = line.split_once(' ').unwrap();
+        let _ = writeln!(text, "{} {rest}", stamp.split('.').next().unwrap());
+        text
+    });
+    let of = |lines: &str| ask(&experiment(folder.path(), lines, "", ("exponential(mean = 20 ms)", ""), POLICIES));
+    let answers = of(&whole);
+    let trust = answers.variants[0].model_trust().unwrap();
+    assert_eq!((answers.verdict, trust.verdict), (Verdict::Suspect, Verdict::Suspect), "{:?}", answers.reasons);
+    assert!(
+        trust.reasons[0].contains("in steps of 1.00 s") && trust.reasons[0].contains("$msec"),
+        "{:?}",
+        trust.reasons
+    );
+    // Requests so far from one another that the step does not matter.
+    let sparse: String =
+        whole.lines().enumerate().filter(|(at, _)| at % 1200 < 2).map(|(_, line)| format!("{line}\n")).collect();
+    let reasons = of(&sparse).reasons;
+    assert!(!reasons.iter().any(|reason| reason.contains("in steps of")), "{reasons:?}");
+}
+
+/// A model whose fit is SUSPECT says so wherever it is used, and how far its demand is known is said beside the intervals.
+#[test]
+fn what_is_known_of_the_fit_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let with = |measured: &str| {
+        let of = ("exponential(mean = 20 ms)", measured);
+        ask(&experiment(folder.path(), &log(24_000), "", of, POLICIES))
+    };
+    let fit = "demand_mean_s = [0.02, 0.0195, 0.0206]\n";
+    let answers = with(&format!("[measured]\nverdict = \"SUSPECT\"\nreasons = [\"no request waited\"]\n{fit}"));
+    let suspect = "the server model is SUSPECT: no request waited";
+    assert_eq!(answers.verdict, Verdict::Suspect);
+    assert!(answers.reasons.iter().any(|reason| reason.ends_with(suspect)), "{:?}", answers.reasons);
+    for variant in &answers.variants {
+        let notes = variant.answer(Engine::Sim).unwrap().notes.join("\n");
+        assert!(notes.contains(suspect) && notes.contains("knows the mean demand to +-3.0 %"), "{notes}");
+    }
+    let happened = answers.variants[0].answer(Engine::Log).unwrap();
+    assert!(happened.notes[0].contains("the simulated day is what happened") && happened.notes[0].contains(suspect));
+    let valid = with(&format!("[measured]\nverdict = \"VALID\"\n{fit}"));
+    let notes = valid.variants[1].answer(Engine::Sim).unwrap().notes.join("\n");
+    assert_eq!(valid.verdict, Verdict::Valid);
+    assert!(!notes.contains("SUSPECT") && notes.contains("do not hold this"), "{notes}");
+    let silent = with("");
+    let notes = silent.variants[1].answer(Engine::Sim).unwrap().notes.join("\n");
+    assert!(!notes.contains("mean demand"), "{notes}");
+}
+
+/// What is too much is told by what was made more.
+#[test]
+fn too_much_is_told_by_its_key() {
+    for (workload, key) in [("growth = 2.5", "growth = 1.6"), ("speed = 2.5", "speed = 1.6"), ("", "growth = 0.6")] {
+        let demand = if workload.is_empty() { "50 ms" } else { "20 ms" };
+        let answers = asked(workload, demand, "policy = [\"round-robin\"]");
+        let notes = answers.variants[0].answer(Engine::Sim).unwrap().notes.join("\n");
+        assert!(notes.contains(&format!("keep below {key}")), "{workload}: {notes}");
+    }
+}
+
+/// A sample is replayed at the rate of all, and nothing of what happened stands beside it.
+#[test]
+fn a_sample_is_replayed_at_the_rate_of_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let sample: String =
+        log(24_000).lines().enumerate().filter(|(at, _)| at % 4 == 0).map(|(_, line)| format!("{line}\n")).collect();
+    let of = ("exponential(mean = 20 ms)", "");
+    let whole = ask(&experiment(folder.path(), &log(24_000), "", of, POLICIES));
+    let answers = ask(&experiment(folder.path(), &sample, "sampled = 4", of, POLICIES));
+    let rate = |answers: &Answers| value(answers, 1, Engine::Sim, "throughput");
+    assert!((rate(&answers) / rate(&whole) - 1.0).abs() < 0.02, "{} {}", rate(&answers), rate(&whole));
+    for variant in &answers.variants {
+        assert!(variant.answer(Engine::Log).is_none_or(|answer| answer.measures.is_empty()));
+        let notes = variant.answer(Engine::Sim).unwrap().notes.join("\n");
+        assert!(notes.contains("one in 4 requests was logged"), "{notes}");
+    }
+    let wrong = experiment(folder.path(), &sample, "sampled = 0", of, POLICIES).variants().unwrap_err().to_string();
+    assert!(wrong.contains("x.toml:6: sampled: a whole number from 1 to 1000"), "{wrong}");
+}
+
+/// Variants share what was read: a log once, and of each growth the copies once.
+#[test]
+fn variants_share_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let vary = "policy = [\"round-robin\", \"random\"]\ngrowth = [1, 2]";
+    let read = experiment(folder.path(), &log(2_000), "", ("1 ms", ""), vary).variants().unwrap();
+    let logs: Vec<_> = read
+        .iter()
+        .map(|variant| match &variant.experiment.system().unwrap().workload {
+            Workload::Replay(replay) => Arc::clone(&replay.log),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let same = |one: usize, other: usize| Arc::ptr_eq(&logs[one], &logs[other]);
+    assert!(same(0, 2) && same(1, 3) && !same(0, 1), "by policy, then growth");
+    assert_eq!(logs[1].requests(), 2 * logs[0].requests());
 }

@@ -47,7 +47,7 @@ pub(super) const WRITTEN_KEYS: &[&str] = &[
 
 /// The sites drawn so far, with their laws and seeds: hundreds of variants may share one.
 #[derive(Default)]
-pub(crate) struct Sites(RefCell<Vec<(SiteLaw, u64, Arc<Site>)>>);
+pub(in crate::spec) struct Sites(RefCell<Vec<(SiteLaw, u64, Arc<Site>)>>);
 
 /// A site: laws to draw it from, or the folder that `sojourn traffic site` or another program wrote.
 pub(in crate::spec) enum SiteSource {
@@ -210,7 +210,7 @@ impl Reader<'_> {
             Some(SiteSource::Law(raw)) => (self.site_law(raw)?, raw.seed.unwrap_or(seed)),
             None => (SiteLaw::surge(), seed),
         };
-        let mut known = self.sites.0.borrow_mut();
+        let mut known = self.shared.sites.0.borrow_mut();
         if let Some((.., site)) = known.iter().find(|(of, drawn, _)| *drawn == seed && *of == law) {
             return Ok(Arc::clone(site));
         }
