@@ -35,7 +35,7 @@ const TOLD: [(&str, f64); 5] = [
 ];
 /// Times below so many steps of the log's clock are short beside it, as for a fit to a log.
 const STEPS_LEAST: f64 = 3.0;
-/// Share of the requests that came in the step of another one at their server, from which on it matters that the order is made up.
+/// Share of the requests that came in the step of another one at their server; above it the order within a step matters.
 const TOGETHER_MOST: f64 = 0.05;
 /// Sections of the time for what is counted over it.
 const SECTIONS: usize = 40;
@@ -236,8 +236,8 @@ fn rate(good: &[&Entry], at_s: &dyn Fn(&Entry) -> f64, span_s: f64) -> Estimate 
 
 /// How far the simulated day is from what happened, and what that means for the other variants: for the verdict, and as a note.
 ///
-/// It is SUSPECT whatever it gives where the fit of the model is, and where the log's clock is too coarse to say which requests were
-/// at a server together: the agreement is then one with instants that are made up.
+/// It is SUSPECT whatever it gives where the fit of the model is, and where the log's clock is too coarse to say which requests
+/// were at a server together: the agreement is then one with instants that are made up.
 pub(crate) fn judged(happened: &Answer, sim: &Answer, asked: &SystemQuestion) -> Option<(Trust, String)> {
     let mut told = Vec::new();
     let (mut worst, mut is_missed) = (0.0_f64, false);
@@ -284,8 +284,8 @@ pub(crate) fn judged(happened: &Answer, sim: &Answer, asked: &SystemQuestion) ->
     Some((Trust { verdict, reasons, facts, limits: Limits::default(), incidents: Vec::new() }, meaning))
 }
 
-/// Why the instants of the log that is replayed are too coarse, where they are: what a request takes is short beside the step of the
-/// log's clock, and requests share steps at their server.
+/// Why the instants of the log that is replayed are too coarse, where they are: what a request takes is short beside the step of
+/// the log's clock, and requests share steps at their server.
 fn coarse(asked: &SystemQuestion) -> Option<String> {
     let Workload::Replay(Replay { log, .. }) = &asked.workload else { return None };
     let (time_s, _) = times(log, asked.has_network)?;
@@ -305,8 +305,8 @@ fn coarse(asked: &SystemQuestion) -> Option<String> {
     let share = log.entries().iter().filter(is_together).count() as f64 / log.requests() as f64;
     (share > TOGETHER_MOST).then(|| {
         format!(
-            "the log has its instants in steps of {}, and requests take {} in the median: where in a step each came is made up, and so is \
-             who waits for whom; {:.0} % came in the step of another one at their server; log finer instants (nginx: $msec in \
+            "the log has its instants in steps of {}, and requests take {} in the median: where in a step each came is made up, \
+             and so is who waits for whom; {:.0} % came in the step of another one at their server; log finer instants (nginx: $msec in \
              place of $time_local)",
             told(step_s),
             told(median_s),

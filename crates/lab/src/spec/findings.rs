@@ -44,7 +44,8 @@ impl Findings {
         let doubts = self.doubts.iter().map(|doubt| format!("the server model is SUSPECT: {doubt}"));
         let error = self.demand_error.filter(|_| has_intervals).map(|error| {
             format!(
-                "the fit knows the mean demand to +-{:.1} %: the intervals are of chance in the simulated runs, and do not hold this",
+                "the fit knows the mean demand to +-{:.1} %: the intervals are of chance in the simulated runs, and do not hold \
+                 this",
                 100.0 * error
             )
         });

@@ -220,8 +220,11 @@ fn too_much_is_told_by_its_key() {
 #[test]
 fn a_sample_is_replayed_at_the_rate_of_all() {
     let folder = tempfile::tempdir().unwrap();
-    let sample: String =
-        log(24_000).lines().enumerate().filter(|(at, _)| at % 4 == 0).map(|(_, line)| format!("{line}\n")).collect();
+    // Of each four one, of every server as many.
+    let is_sampled = |at: &usize| [0, 5, 10, 15].contains(&(at % 16));
+    let lines = log(24_000);
+    let sampled = lines.lines().enumerate().filter(|(at, _)| is_sampled(at));
+    let sample: String = sampled.map(|(_, line)| format!("{line}\n")).collect();
     let of = ("exponential(mean = 20 ms)", "");
     let whole = ask(&experiment(folder.path(), &log(24_000), "", of, POLICIES));
     let answers = ask(&experiment(folder.path(), &sample, "sampled = 4", of, POLICIES));

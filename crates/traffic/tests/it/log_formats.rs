@@ -345,8 +345,8 @@ fn nginx_format_strings() {
     }
 }
 
-/// Fields behind those of a format are counted and shown, and none of them is taken for another: the format string that the warning
-/// proposes has the places of all of them, and with their names in it each is read.
+/// Fields behind those of a format are counted and shown, and none of them is taken for another: the format string that the
+/// warning proposes has the places of all of them, and with their names in it each is read.
 #[test]
 fn fields_beyond_the_format() {
     let plain = "10.0.0.1 - - [10/Oct/2024:13:00:10 +0000] \"GET /a HTTP/1.1\" 200 5";

@@ -67,7 +67,7 @@ fn a_speed_squeezes_the_same_plan() {
 #[test]
 fn a_day_can_last_a_minute() {
     let log = Arc::new(read([line(0, "/a", 1), line(86_399, "/b", 1)].concat()).unwrap());
-    let day = Replay { log, path: "access.log".into(), speed: 1.0, classes: None, growth: 1.0 };
+    let day = Replay { log, path: "access.log".into(), speed: 1.0, classes: None, growth: 1.0, sampled: 1 };
     assert_eq!(day.span().as_secs_f64(), 86_400.0);
     let minute = day.lasting(Span::from_secs_f64(60.0));
     assert_eq!(minute.speed, 1440.0);

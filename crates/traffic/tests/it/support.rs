@@ -60,5 +60,6 @@ pub(crate) fn replay(text: &str, speed: f64) -> Workload {
         speed,
         classes: None,
         growth: 1.0,
+        sampled: 1,
     })
 }

@@ -2,8 +2,8 @@
 //! to add.
 //!
 //! An added field says nothing of what it is. One number alone, as nginx writes `$request_time`, is taken for it, and so is
-//! `rt=0.012` or `request_time=0.012` among others. Of several without a name none is read, since the time of a connection or of a
-//! server looks the same: they are counted and shown, with the format string that would read them.
+//! `rt=0.012` or `request_time=0.012` among others. Of several without a name none is read, since the time of a connection or of
+//! a server looks the same: they are counted and shown, with the format string that would read them.
 
 use memchr::{memchr, memchr_iter};
 
@@ -38,8 +38,8 @@ pub(super) fn behind(text: &[u8]) -> Behind<'_> {
     }
 }
 
-/// What stands behind a text in quotes. Its end is a quote before a blank or the end of the line, and one with a backslash before it
-/// only where no other is: old servers escape nothing.
+/// What stands behind a text in quotes. Its end is a quote before a blank or the end of the line, and one with a backslash before
+/// it only where no other is: old servers escape nothing.
 #[inline]
 fn quoted(text: &[u8]) -> Option<&[u8]> {
     let inside = text.strip_prefix(b" \"")?;

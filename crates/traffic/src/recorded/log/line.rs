@@ -2,8 +2,8 @@
 //! `host ident user [01/Aug/1995:02:00:00 -0400] "GET /path HTTP/1.0" 200 1713`.
 //!
 //! Two usual additions are read too: `name:port ` before the host (Apache's `vhost_combined`, which Debian writes), and how long
-//! the server took, alone behind everything or by name ([`beyond`](super::beyond)). What else stands before the host, of a container
-//! or a collector of logs, makes the line bad: it is never taken for the host.
+//! the server took, alone behind everything or by name ([`beyond`](super::beyond)). What else stands before the host, of a
+//! container or a collector of logs, makes the line bad: it is never taken for the host.
 
 use core::net::IpAddr;
 
