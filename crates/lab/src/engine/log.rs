@@ -306,8 +306,8 @@ fn coarse(asked: &SystemQuestion) -> Option<String> {
     (share > TOGETHER_MOST).then(|| {
         format!(
             "the log has its instants in steps of {}, and requests take {} in the median: where in a step each came is made up, \
-             and so is who waits for whom; {:.0} % came in the step of another one at their server; log finer instants (nginx: $msec in \
-             place of $time_local)",
+             and so is who waits for whom; {:.0} % came in the step of another one at their server; log finer instants (nginx: \
+             $msec in place of $time_local)",
             told(step_s),
             told(median_s),
             100.0 * share

@@ -361,8 +361,8 @@ impl<'a> Reading<'a> {
         self.log.not_read.extend(format.without_unit().map(|what| format!("{name}: {what}")));
         if let Some((fields, string)) = self.first_beyond {
             self.log.not_read.push(format!(
-                "{name}: {} of {} requests have fields behind the format {}, which are not read, as `{fields}`: say what they are \
-                 by --format (in an experiment `format`), as '{string}', with names of nginx ($request_time, $upstream_addr, \
+                "{name}: {} of {} requests have fields behind the format {}, which are not read, as `{fields}`: say what they \
+                 are by --format (in an experiment `format`), as '{string}', with names of nginx ($request_time, $upstream_addr, \
                  $upstream_response_time, $msec) in place of $skip, or by Apache's format string",
                 self.log.beyond,
                 self.log.entries.len(),
