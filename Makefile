@@ -10,7 +10,7 @@ export CARGO_INCREMENTAL ?= $(if $(CI),0,1)
 PACKAGES := nginx-light apache2-bin libapache2-mod-php php-fpm busybox ucspi-tcp squid chromium iproute2 curl openssl bind9-dnsutils unbound nsd dnsmasq-base nftables iptables tcpdump haproxy
 BENCH_PACKAGES := wrk pdns-server pdns-backend-bind gdnsd dnsperf
 
-.PHONY: demo test nightly mutants bench lint docs packages reproductions fujita-models stress fujita bjornstad agarwal agarwal-sim agarwal-live sweb sweb-live setup setup-bench clean
+.PHONY: demo test python python-test nightly mutants bench lint docs packages reproductions fujita-models stress fujita bjornstad agarwal agarwal-sim agarwal-live sweb sweb-live setup setup-bench clean
 
 # Exit code 1 means that a live run was SUSPECT or an objective missed: shown in the table, no failure of the demo.
 demo: ## One experiment, three answers: theory, simulation and real sockets in one table and one report.
@@ -23,7 +23,22 @@ demo: ## One experiment, three answers: theory, simulation and real sockets in o
 test: export RUST_TEST_THREADS ?= $(shell echo $$((4 * $$(nproc))))
 test: setup ## The whole test suite.
 	@$(CARGO) test --workspace --quiet --no-fail-fast
-	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory python-test lint
+
+# Of the Python package: where it is built, its wheel, and an environment in which it is tested.
+PYTHON ?= python3
+BUILT := target/python
+PYTHON_TESTS := pytest==9.2.0 mypy==2.4.1 numpy==2.4.6 scipy==1.17.1 pandas==3.1.1 polars==2.1.0 numba==0.68.1 matplotlib==3.11.2
+
+python: ## The Python package as a wheel with the program inside: target/python/wheels, for `pip install`.
+	@[ -x $(BUILT)/build/bin/maturin ] || { $(PYTHON) -m venv $(BUILT)/build && $(BUILT)/build/bin/pip -q install maturin==1.16.0; }
+	@rm -rf $(BUILT)/wheels python/sojourn.data && mkdir -p python/sojourn.data/scripts
+	@CARGO=$(CURDIR)/python/cargo $(BUILT)/build/bin/maturin -q build -m python/Cargo.toml --out $(BUILT)/wheels
+
+python-test: python
+	@[ -x $(BUILT)/test/bin/pytest ] || { $(PYTHON) -m venv $(BUILT)/test && $(BUILT)/test/bin/pip -q install $(PYTHON_TESTS); }
+	@$(BUILT)/test/bin/pip -q install --force-reinstall --no-deps $(BUILT)/wheels/sojourn-*.whl
+	@cd python/tests && ../../$(BUILT)/test/bin/pytest
 
 lint: ## Formatting and lints; the compiler's warnings count.
 	@$(CARGO) fmt --all --check

@@ -128,7 +128,7 @@ impl Experiment {
             let why = "live starts children of the program: ask it with `sojourn run`, and leave it out here";
             return Err(SpecError(format!("{}: {why}", self.file.display())).into());
         }
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = self.threads();
         let surroundings = Surroundings { program: Path::new(""), folder: Path::new(""), threads, progress };
         let mut inquiry = Inquiry::new(self, by)?;
         inquiry.ask(&surroundings, &mut |_| {})?;

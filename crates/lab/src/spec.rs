@@ -82,6 +82,8 @@ pub struct SystemQuestion {
     pub workload: Workload,
     /// What answers them.
     pub system: System,
+    /// Where the names of its policies are looked up: policies of your own may be there.
+    pub catalogue: Catalogue,
     /// `[system.network]` or `[system.paths]` says something.
     pub has_network: bool,
     /// `[system.server]` says what a server is; without it only a real program can be measured.
@@ -222,14 +224,21 @@ impl Spec {
     /// # Errors
     /// One line that names the file, the line, the key and what would be right.
     pub fn parse(text: &str, file: &Path) -> Result<Spec, SpecError> {
-        Spec::parse_with(text, file, &Shared::default(), Overload::Refused)
+        Spec::parse_with(text, file, &Shared::default(), Overload::Refused, &Catalogue::default())
     }
 
-    /// The same with what other variants share at hand: a site is drawn once, and a log is read once.
-    pub(crate) fn parse_with(text: &str, file: &Path, shared: &Shared, overload: Overload) -> Result<Spec, SpecError> {
+    /// The same with what other variants share at hand: a site is drawn once, and a log is read once. Names of policies are looked up in
+    /// `catalogue`.
+    pub(crate) fn parse_with(
+        text: &str,
+        file: &Path,
+        shared: &Shared,
+        overload: Overload,
+        catalogue: &Catalogue,
+    ) -> Result<Spec, SpecError> {
         let raw: RawExperiment = toml::from_str(text).map_err(|error| located(&error, text, file))?;
         let browses = raw.workload.as_ref().is_some_and(RawWorkload::is_sessions);
-        let reader = Reader { text, file, shared, overload, browses };
+        let reader = Reader { text, file, shared, overload, catalogue, browses };
         let tables = sojourn_model::network::Text { station: raw.station, chain: raw.chain };
         let written =
             [raw.workload.is_some(), raw.system.is_some(), !tables.station.is_empty(), !tables.chain.is_empty()];
@@ -299,7 +308,7 @@ impl SystemQuestion {
 
     /// What requests that come by themselves ask of all servers and of each; none where that is not known.
     pub fn load(&self) -> Option<Load> {
-        sojourn_sim::load(&self.system, &self.workload, &Catalogue::default())
+        sojourn_sim::load(&self.system, &self.workload, &self.catalogue)
     }
 
     /// Checks what needs workload and system together, and settles an arrival rate that was given as utilisation.
@@ -418,6 +427,7 @@ struct Reader<'a> {
     file: &'a Path,
     shared: &'a Shared,
     overload: Overload,
+    catalogue: &'a Catalogue,
     /// The workload is of users who browse.
     browses: bool,
 }
@@ -455,7 +465,8 @@ impl Reader<'_> {
         let has_network = raw.network.is_written() || raw.paths.is_some();
         let deciders = self.deciders(raw.tier.iter().map(Spanned::get_ref), &system)?;
         let (is_modelled, findings) = (raw.server.is_some(), self.findings(raw));
-        Ok(SystemQuestion { workload, system, has_network, is_modelled, program, deciders, ran, findings })
+        let catalogue = self.catalogue.clone();
+        Ok(SystemQuestion { workload, system, catalogue, has_network, is_modelled, program, deciders, ran, findings })
     }
 
     fn run(&self, raw: RawRun) -> Result<Run, SpecError> {

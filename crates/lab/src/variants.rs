@@ -8,6 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
+use sojourn_dispatch::Catalogue;
 use sojourn_stats::config::ConfigFile;
 use sojourn_stats::input;
 use sojourn_traffic::Arrivals;
@@ -102,6 +103,10 @@ pub struct Experiment {
     set: Vec<(String, Value)>,
     /// Those of what the file varies.
     fixed: Vec<Setting>,
+    /// Where names of policies are looked up.
+    catalogue: Catalogue,
+    /// Threads that the simulator may take; none: one for each core.
+    threads: Option<usize>,
 }
 
 impl Experiment {
@@ -135,7 +140,15 @@ impl Experiment {
             let message = original.lines().nth(line - 1).and_then(crate::spec::unquoted).unwrap_or(message);
             SpecError(format!("{}:{line}: {message}", file.display()))
         })?;
-        let mut experiment = Experiment { file: file.into(), original, document, set: Vec::new(), fixed: Vec::new() };
+        let mut experiment = Experiment {
+            file: file.into(),
+            original,
+            document,
+            set: Vec::new(),
+            fixed: Vec::new(),
+            catalogue: Catalogue::default(),
+            threads: None,
+        };
         for change in set {
             let Some((key, value)) = change.split_once('=') else {
                 return Err(SpecError(format!(
@@ -158,17 +171,7 @@ impl Experiment {
         let read: Value = value.parse().unwrap_or_else(|_| Value::from(value));
         let vary = self.document.get("vary").and_then(Item::as_table_like);
         let was_fixed = |setting: &Setting| long_name(&setting.key) == long_name(key);
-        // What a table of `[vary]` sets would be set again, and nothing say so.
-        let sets = |(name, item): &(&str, &Item)| {
-            let of_table = |value: &Value| {
-                together(name, value).iter().any(|(of, _)| of != name && long_name(of) == long_name(key))
-            };
-            item.as_array().is_some_and(|values| values.iter().any(of_table))
-        };
-        if let Some((of, _)) = vary.and_then(|vary| vary.iter().find(sets)) {
-            let message = format!("--set {key}: the tables of `{of}` in [vary] set it too: change it there");
-            return Err(self.at(self.own().line(&format!("vary.{of}")), &message));
-        }
+        self.not_of_a_table("--set", key)?;
         let is_varied = vary.is_some_and(|vary| vary.iter().any(|(of, _)| long_name(of) == long_name(key)));
         if is_varied || self.fixed.iter().any(was_fixed) {
             self.fixed.retain(|setting| !was_fixed(setting));
@@ -177,6 +180,63 @@ impl Experiment {
         change_to(&mut self.document, key, &read).map_err(|e| SpecError(format!("--set {key}={value}: {e}")))?;
         self.set.push((key.to_owned(), read));
         Ok(self)
+    }
+
+    /// The same with names of policies looked up in `catalogue`, where policies of your own may be. Theory and simulation
+    /// run them as they run the built-in ones; live parts are other programs, which know only these.
+    #[must_use]
+    pub fn with_policies(self, catalogue: &Catalogue) -> Experiment {
+        Experiment { catalogue: catalogue.clone(), ..self }
+    }
+
+    /// The same asked on so many threads at most, instead of one for each core; the answers do not depend on it.
+    #[must_use]
+    pub fn on_threads(self, threads: usize) -> Experiment {
+        Experiment { threads: Some(threads.max(1)), ..self }
+    }
+
+    /// Threads that the simulator may take.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+    }
+
+    /// The same with `key` varied over `values`, as a list of `[vary]` in the file: each is a value as the file writes it,
+    /// where a text needs no quotes. What was set at `key` before, or varied, is so no more.
+    ///
+    /// # Errors
+    /// When there is no value. Whether a value makes sense is seen when the variants are read.
+    pub fn vary(mut self, key: &str, values: &[&str]) -> Result<Experiment, SpecError> {
+        let key = key.trim();
+        if values.is_empty() {
+            return Err(SpecError(format!("vary {key}: it takes at least one value")));
+        }
+        self.not_of_a_table("vary", key)?;
+        drop_axis(&mut self.document, key);
+        let is_other = |set: &str| long_name(set) != long_name(key);
+        self.set.retain(|(set, _)| is_other(set));
+        self.fixed.retain(|setting| is_other(&setting.key));
+        let read = |text: &&str| text.trim().parse::<Value>().unwrap_or_else(|_| Value::from(text.trim()));
+        let list: Array = values.iter().map(read).collect();
+        let vary = self.document.entry("vary").or_insert_with(|| Item::Table(Table::new()));
+        let Some(vary) = vary.as_table_like_mut() else {
+            return Err(self.at(self.own().line("vary"), "vary: a table of lists, e.g. `policy = [\"random\"]`"));
+        };
+        vary.insert(key, Item::Value(list.into()));
+        Ok(self)
+    }
+
+    /// Refuses a key that a table of `[vary]` sets: it would be set again, and nothing say so.
+    fn not_of_a_table(&self, by: &str, key: &str) -> Result<(), SpecError> {
+        let sets = |(name, item): &(&str, &Item)| {
+            let of_table = |value: &Value| {
+                together(name, value).iter().any(|(of, _)| of != name && long_name(of) == long_name(key))
+            };
+            item.as_array().is_some_and(|values| values.iter().any(of_table))
+        };
+        let vary = self.document.get("vary").and_then(Item::as_table_like);
+        let Some((of, _)) = vary.and_then(|vary| vary.iter().find(sets)) else { return Ok(()) };
+        let message = format!("{by} {key}: the tables of `{of}` in [vary] set it too: change it there");
+        Err(self.at(self.own().line(&format!("vary.{of}")), &message))
     }
 
     /// The command that asks `by` about it.
@@ -278,7 +338,7 @@ impl Experiment {
             self.drop_others_keys(&mut document, (key, value), settings);
         }
         let text = document.to_string();
-        Spec::parse_with(&text, &self.file, shared, overload).map_err(|e| {
+        Spec::parse_with(&text, &self.file, shared, overload, &self.catalogue).map_err(|e| {
             self.blame(&e, settings, shared, overload).unwrap_or_else(|| self.relocate(e, &text, settings, overload))
         })
     }
@@ -310,7 +370,8 @@ impl Experiment {
                         .map(|()| self.drop_others_keys(&mut document, (key, value), settings))
                 })
             });
-            changed.is_ok() && Spec::parse_with(&document.to_string(), &self.file, shared, overload).is_ok()
+            let text = document.to_string();
+            changed.is_ok() && Spec::parse_with(&text, &self.file, shared, overload, &self.catalogue).is_ok()
         };
         if self.set.is_empty() || !read(&[]) {
             return None;
@@ -356,7 +417,8 @@ impl Experiment {
         let place = same_place.or_else(|| Some(1 + self.original.lines().position(|of| of == text)?));
         if let Some(place) = place {
             // Wrong in the file as it stands, or only with what this variant sets.
-            let own = Spec::parse_with(&self.document.to_string(), &self.file, &Shared::default(), overload);
+            let own = self.document.to_string();
+            let own = Spec::parse_with(&own, &self.file, &Shared::default(), overload, &self.catalogue);
             let is_own = settings.is_empty() || own.is_err_and(|own| own.0.ends_with(message));
             let with = if is_own { String::new() } else { format!("with {}: ", set.join(", ")) };
             return SpecError(format!("{prefix}{place}: {with}{message}"));

@@ -68,15 +68,15 @@ impl Stream {
         bits
     }
 
-    /// The generator's state.
+    /// The generator's state, for code in another language that draws on from it: the words of xoshiro256++.
     #[inline]
-    pub(crate) fn state(&self) -> [u64; 4] {
+    pub fn state(&self) -> [u64; 4] {
         self.0
     }
 
-    /// The stream that goes on from a state.
+    /// The stream that goes on from a state, as [`Stream::state`] gave it.
     #[inline]
-    pub(crate) fn of_state(state: [u64; 4]) -> Stream {
+    pub fn of_state(state: [u64; 4]) -> Stream {
         Stream(state)
     }
 }

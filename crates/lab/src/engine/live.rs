@@ -29,6 +29,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 use sojourn_bed::{Ground, Host as Place, Loopback, Namespaces, clock};
+use sojourn_dispatch::Catalogue;
 use sojourn_load::{Allowed, Load, Pacing, Resolves, Schedule, Stop, Targets, Url, Version};
 use sojourn_model::system::{Host, Tier, server_name};
 use sojourn_part::program::{self as serve, Running};
@@ -56,12 +57,28 @@ const GRACE_MOST: Span = Span(30_000_000_000);
 
 /// Refuses, before anything starts, what live cannot do.
 pub(super) fn check(experiment: &Spec, asked: &SystemQuestion) -> Result<(), String> {
+    check_policies(asked)?;
     let combination = combination(experiment, asked);
     capability::check(&combination, capability::Engine::Live)
         .map_err(|what| format!("not there yet: live has no {what}; leave `live` out of `by`"))?;
     bed::check(asked)?;
     nodes::check(asked)?;
     faults::check(asked, experiment.run.live.duration)
+}
+
+/// Refuses policies of one's own: a live part is another program, which knows the built-in ones.
+fn check_policies(asked: &SystemQuestion) -> Result<(), String> {
+    let known = Catalogue::default();
+    let mut policies = asked.system.tiers.iter().flat_map(|tier| {
+        std::iter::once(tier.policy.as_str()).chain(tier.pools.iter().map(|pool| pool.policy.as_str()))
+    });
+    match policies.find(|policy| !known.knows(policy)) {
+        None => Ok(()),
+        Some(own) => Err(format!(
+            "live parts are other programs, which do not know your policy `{own}`: ask theory and sim of it, or write it in \
+             Rust (CONTRIBUTING.md, how to add a policy)"
+        )),
+    }
 }
 
 /// What live is asked for, as the table of what it has reads it.

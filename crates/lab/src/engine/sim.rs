@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use sojourn_dispatch::Catalogue;
 use sojourn_model::network::{Chain, Network};
 use sojourn_model::{ClusterNetwork, Discipline, Server, System, TcpStack};
 use sojourn_sim::{Control, Load, Progress, SimError, WarmUp};
@@ -35,6 +36,7 @@ pub(super) fn long_run(experiment: &Spec, conditions: &Conditions<'_>) -> Result
         threads: conditions.threads,
         over_time: experiment.system().and_then(|asked| over_time::interval(&asked.system, run.duration)),
         cancel: Some(Arc::clone(conditions.cancel)),
+        catalogue: experiment.system().map_or_else(Catalogue::default, |asked| asked.catalogue.clone()),
         ..Control::default()
     };
     let progress = |now: Progress| {
@@ -169,6 +171,7 @@ fn run_twin(system: &System, experiment: &Spec, asked: &SystemQuestion) -> Resul
         horizon: Some(live.duration),
         warm_up: WarmUp::Fixed(live.warm_up),
         memory: memory(),
+        catalogue: asked.catalogue.clone(),
         // Of the faults that live had none may be left.
         over_time: over_time::interval(&asked.system, Some(live.duration)),
         ..Control::default()

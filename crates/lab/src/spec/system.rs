@@ -6,7 +6,7 @@
 
 use serde::Deserialize;
 use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
-use sojourn_dispatch::{Catalogue, Plain};
+use sojourn_dispatch::Plain;
 use sojourn_model::system::{Face, Host, Pool, Region, Seat, Site, Target, Tier, server_name};
 use sojourn_model::{Server, System};
 use sojourn_stats::input;
@@ -568,7 +568,7 @@ impl Reader<'_> {
             _ => kind.next().iter().map(|next| seats[*next].len() as u64).sum(),
         };
         let built =
-            tier.policy.as_ref().and_then(|text| Some((text, Catalogue::default().build(text.get_ref()).ok()?)));
+            tier.policy.as_ref().and_then(|text| Some((text, self.catalogue.build(text.get_ref()).ok()?)));
         if let Some((text, policy)) = built
             && let Some(Plain::LeastOf(drawn)) = policy.plain()
             && drawn as u64 > targets.max(MAY_BE_ALL)

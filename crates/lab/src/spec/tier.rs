@@ -301,7 +301,7 @@ impl Reader<'_> {
         let targets: Vec<_> = weights.iter().enumerate().map(|(i, weight)| (server_name(i), *weight)).collect();
         let information = sojourn_sim::information(tier);
         let signals = sojourn_sim::signals(tier, regions, self.browses);
-        let made = Dispatcher::new(policy, &targets, information, signals, 0, "");
+        let made = Dispatcher::from_catalogue(self.catalogue, policy, &targets, information, signals, 0, "");
         made.map(|_| ()).map_err(|e| {
             let lacks = |signals: &[&str]| {
                 matches!(&e, DispatchError::MissingSignal(text) if signals.iter().any(|signal| text.contains(signal)))

@@ -1,0 +1,125 @@
+"""One queue, by formula and by simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from sojourn import _laws, _sojourn
+from sojourn._errors import InputError
+
+
+class Row(NamedTuple):
+    """One number, in its SI unit."""
+
+    engine: str
+    metric: str
+    unit: str
+    estimate: float | None
+    ci_low: float | None
+    ci_high: float | None
+    samples: int | None
+    method: str
+    note: str | None
+
+
+class QueueAnswers:
+    """The numbers of one queue: ``answers["response_time_mean"]`` is the first engine's."""
+
+    __slots__ = ("notes", "rows")
+
+    def __init__(self, rows: list[Row], notes: list[str]) -> None:
+        self.rows = rows
+        """Every number."""
+        self.notes = notes
+        """Assumptions, and what to beware of."""
+
+    def __getitem__(self, metric: str) -> Row:
+        for row in self.rows:
+            if row.metric == metric:
+                return row
+        known = ", ".join(dict.fromkeys(row.metric for row in self.rows))
+        raise InputError(f"there is no `{metric}`; there are {known}")
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        numbers = ", ".join(f"{row.engine} {row.metric} = {row.estimate:.6g}" for row in self.rows[:3] if row.estimate is not None)
+        return f"<QueueAnswers {numbers}, ...>"
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The rows as columns, for ``polars.DataFrame`` or ``pandas.DataFrame``."""
+        return {name: [getattr(row, name) for row in self.rows] for name in Row._fields}
+
+
+def queue(
+    notation: str,
+    *,
+    arrivals: Any = None,
+    service: Any = None,
+    sizes: Iterable[Any] = (),
+    classes: Mapping[str, tuple[Any, Any]] | None = None,
+    every: bool = False,
+    by: Iterable[str] | str = ("theory",),
+    jobs: float = 1e6,
+    warm_up: float | None = None,
+    seed: int = 1,
+    predict: str | None = None,
+) -> QueueAnswers:
+    """Answers a single queue in Kendall's notation, such as ``M/G/1-PS`` (``docs/queues.md``).
+
+    Args:
+        notation: ``A/S/c``, with room, population and discipline.
+        arrivals: law of the gaps: a text, a number (s) or a frozen ``scipy.stats`` distribution (s).
+        service: law of the service times.
+        sizes: also the mean response time of jobs that need this service: texts or numbers (s).
+        classes: name -> (arrivals, service), the most urgent first, instead of arrivals and service.
+        every: also the mean wait by every approximation that is known.
+        by: ``"theory"``, ``"sim"`` or both.
+        jobs: how many jobs the simulation draws.
+        warm_up: jobs at the start that are not counted; none: a tenth.
+        seed: of the jobs drawn.
+        predict: ``"number"`` or ``"demands"``: also how wrong predictions of response times are that know these.
+
+    Raises:
+        InputError: what is wrong, or why there is no formula, in one line.
+
+    >>> answers = queue("M/M/1", arrivals="exponential(rate = 0.5 /s)", service="exponential(mean = 1 s)")
+    >>> round(answers["utilization"].estimate, 9)
+    0.5
+    """
+    engines = [by] if isinstance(by, str) else list(by)
+    for engine in engines:
+        if engine not in ("theory", "sim"):
+            raise InputError(f"`{engine}` answers no queue: theory and sim do")
+    text = lambda value: None if value is None else _laws.law(value)  # noqa: E731
+    theory, sim = _sojourn.queue(
+        notation,
+        text(arrivals),
+        text(service),
+        [size if isinstance(size, str) else f"{size!r} s" for size in sizes],
+        every,
+        [f"{name}:{_laws.law(gaps)}:{_laws.law(work)}" for name, (gaps, work) in (classes or {}).items()],
+        "theory" in engines,
+        _count("jobs", jobs) if "sim" in engines else None,
+        None if warm_up is None else _count("warm_up", warm_up),
+        seed,
+        predict,
+    )
+    rows: list[Row] = []
+    notes: list[str] = []
+    for engine, said in (("theory", theory), ("sim", sim)):
+        if said is not None:
+            rows += [Row(engine, *row) for row in said[0]]
+            notes += [f"{engine}: {note}" for note in said[1]]
+    return QueueAnswers(rows, notes)
+
+
+def _count(name: str, value: float) -> int:
+    if value != int(value) or value < 1:
+        raise InputError(f"{name} = {value}: it is a whole number of at least 1")
+    return int(value)

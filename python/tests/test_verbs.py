@@ -1,0 +1,193 @@
+"""Queues, networks, plans, imports, series, load and calibration."""
+
+from __future__ import annotations
+
+import http.server
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy
+import pandas
+import pytest
+import sojourn
+from conftest import ROOT
+
+
+def test_a_queue_by_formula_and_by_simulation() -> None:
+    # M/G/1-PS is insensitive: 1 s over 1 - 0.8, whatever the law.
+    answers = sojourn.queue(
+        "M/G/1-PS",
+        arrivals="exponential(rate = 0.8 /s)",
+        service="lognormal(mean = 1 s, cv = 1)",
+        sizes=[2.0, "3 s"],
+        by=["theory", "sim"],
+        jobs=2e5,
+    )
+    assert answers["response_time_mean"].estimate == pytest.approx(5.0)
+    by_size = [row.estimate for row in answers if row.metric in ("response_time_mean_at_2s", "response_time_mean_at_3s")]
+    assert by_size == pytest.approx([10.0, 15.0])
+    sim = next(row for row in answers if (row.engine, row.metric) == ("sim", "response_time_mean"))
+    assert sim.ci_low is not None and sim.ci_low < sim.estimate < sim.ci_high  # type: ignore[operator]
+    # 200,000 jobs at 0.8: its standard deviation is about 2 %; a fifth off is ten of them, less than 1e-6.
+    assert sim.estimate == pytest.approx(5.0, rel=0.2)
+    frame = pandas.DataFrame(answers.columns())
+    assert len(frame) == len(answers) and {"engine", "metric", "estimate"} <= set(frame.columns)
+
+
+def test_laws_of_scipy_are_what_they_are_there() -> None:
+    """Mean and variance of each, by our formulas and by SciPy's."""
+    stats = pytest.importorskip("scipy.stats")
+    laws = [
+        stats.expon(scale=2.0),
+        stats.gamma(2.5, scale=0.4),
+        stats.erlang(3, scale=0.5),
+        stats.lognorm(0.7, scale=1.5),
+        stats.weibull_min(1.5, scale=2.0),
+        stats.pareto(3.5, scale=1.0),
+        stats.uniform(1.0, 3.0),
+    ]
+    for law in laws:
+        rate = 0.5 / law.mean()
+        found = sojourn.queue("M/G/1", arrivals=stats.expon(scale=1 / rate), service=law)
+        # Pollaczek and Khinchine: the mean wait has mean and second moment in it.
+        second = law.var() + law.mean() ** 2
+        assert found["waiting_time_mean"].estimate == pytest.approx(rate * second / 2 / (1 - 0.5), rel=1e-9), law.dist.name
+    with pytest.raises(sojourn.InputError, match="scipy.stats.norm has no counterpart"):
+        sojourn.law(stats.norm(1, 1))
+    with pytest.raises(sojourn.InputError, match="with loc = 1"):
+        sojourn.law(stats.expon(loc=1))
+    with pytest.raises(sojourn.InputError, match="cannot be nan"):
+        sojourn.law(float("nan"))
+
+
+def test_queues_that_make_no_sense() -> None:
+    with pytest.raises(sojourn.InputError, match="say how jobs come"):
+        sojourn.queue("M/M/1")
+    with pytest.raises(sojourn.InputError):
+        sojourn.queue("M/M/1", arrivals="exponential(rate = 2 /s)", service="exponential(mean = 1 s)")
+    with pytest.raises(sojourn.InputError, match="no `waiting`"):
+        sojourn.queue("M/M/1", arrivals="exponential(rate = 0.5 /s)", service="exponential(mean = 1 s)")["waiting"]
+    with pytest.raises(sojourn.InputError, match="jobs = 0.5"):
+        sojourn.queue("M/M/1", arrivals="exponential(rate = 0.5 /s)", service="1 s", by="sim", jobs=0.5)
+
+
+def test_a_network(tmp_path: Path) -> None:
+    answers = sojourn.network(
+        stations=[{"name": "cpu"}, {"name": "disk"}],
+        chains=[
+            {
+                "name": "jobs",
+                "arrivals": "exponential(rate = 5 /s)",
+                "route": ["cpu", "disk"],
+                "demand": {"cpu": "exponential(mean = 100 ms)", "disk": "exponential(mean = 50 ms)"},
+            }
+        ],
+    )
+    # Two M/M/1 in series (Jackson 1957): 0.1 / 0.5 and 0.05 / 0.75.
+    assert answers.get("response_time_mean").estimate == pytest.approx(0.2 + 0.05 / 0.75)
+
+
+def test_a_plan() -> None:
+    found = sojourn.plan(ROOT / "experiments" / "plan.toml")
+    assert found["offers"] and found["objectives"]
+
+
+def test_an_import(tmp_path: Path) -> None:
+    (tmp_path / "haproxy.cfg").write_text(
+        "defaults\n  balance leastconn\nbackend app\n  server s1 10.0.0.1:80\n  server s2 10.0.0.2:80\n"
+    )
+    experiment = sojourn.import_(tmp_path / "haproxy.cfg", rate="100 /s", service="exponential(mean = 10 ms)")
+    assert "haproxy(" in experiment.text
+    assert len(experiment.ask("theory", seed=2)) > 0
+    with pytest.raises(sojourn.InputError, match="cannot read"):
+        sojourn.import_(tmp_path / "none.cfg")
+
+
+def test_series() -> None:
+    path = sojourn.fgn(30_000, 0.8, seed=1)
+    assert path.shape == (30_000,) and numpy.array_equal(path, sojourn.fgn(30_000, 0.8, seed=1))
+    found = sojourn.hurst(path)
+    # Whittle's estimate of 30,000 points has a standard deviation of some 0.004.
+    assert found["whittle"]["h"] == pytest.approx(0.8, abs=0.05)
+    assert "verdict" in found
+    assert sojourn.hurst(pandas.Series(path))["whittle"] == found["whittle"]
+    with pytest.raises(sojourn.InputError, match="number 1 is nan"):
+        sojourn.hurst([1.0, float("nan"), 2.0])
+    with pytest.raises(sojourn.InputError, match="no numbers"):
+        sojourn.hurst(["a", "b"])
+    with pytest.raises(sojourn.InputError, match="H = 1.2"):
+        sojourn.fgn(100, 1.2, seed=1)
+
+
+def test_what_is_in_a_log_and_in_numbers(tmp_path: Path) -> None:
+    line = '10.0.0.{} - - [01/Aug/1995:00:{:02}:{:02} +0000] "GET /p{} HTTP/1.0" 200 {}\n'
+    (tmp_path / "access.log").write_text("".join(line.format(n % 7, n // 60, n % 60, n % 5, 100 + n) for n in range(600)))
+    found = sojourn.describe(tmp_path / "access.log")
+    assert found["facts"] and isinstance(found["warnings"], list)
+    assert "[workload]" in sojourn.fit(tmp_path / "access.log")
+    drawn = numpy.random.default_rng(1).exponential(20.0, 2000)
+    law = sojourn.fit(drawn, unit="ms")
+    assert law and sojourn.describe(drawn, unit="ms")["facts"]
+    with pytest.raises(sojourn.InputError, match="unit"):
+        sojourn.fit(drawn, unit="parsecs")
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"ok")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as of:
+        threading.Thread(target=of.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{of.server_address[1]}/"
+        of.shutdown()
+
+
+def test_load_and_its_interruption(server: str) -> None:
+    found = sojourn.load(server, connections=2, requests=200)
+    assert found
+    with pytest.raises(sojourn.InputError):
+        sojourn.load("ftp://nowhere/")
+    began = 0.0
+
+    def press() -> None:
+        nonlocal began
+        time.sleep(1.0)
+        began = time.monotonic()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press).start()
+    with pytest.raises(sojourn.Interrupted):
+        sojourn.load(server, connections=1, duration="1 min")
+    assert time.monotonic() - began < 1.5
+
+
+def test_load_ends_when_python_is_killed(server: str) -> None:
+    script = f"import sojourn; print('begun', flush=True); sojourn.load({server!r}, connections=1, duration='1 min')"
+    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None and child.stdout.readline() == "begun\n"
+    deadline = time.monotonic() + 20
+    while not (mine := Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()):
+        assert time.monotonic() < deadline, "load never began"
+        time.sleep(0.02)
+    time.sleep(0.3)
+    child.kill()
+    child.wait()
+    while any(Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2] for pid in mine):
+        assert time.monotonic() < deadline, "the load goes on"
+        time.sleep(0.05)
