@@ -33,7 +33,7 @@ PYTHON_TESTS := pytest==9.2.0 mypy==2.4.1 numpy==2.4.6 scipy==1.17.1 pandas==3.1
 python: ## The Python package as a wheel with the program inside: target/python/wheels, for `pip install`.
 	@[ -x $(BUILT)/build/bin/maturin ] || { $(PYTHON) -m venv $(BUILT)/build && $(BUILT)/build/bin/pip -q install maturin==1.16.0; }
 	@rm -rf $(BUILT)/wheels python/sojourn.data && mkdir -p python/sojourn.data/scripts
-	@CARGO=$(CURDIR)/python/cargo $(BUILT)/build/bin/maturin -q build -m python/Cargo.toml --out $(BUILT)/wheels
+	@CARGO=$(CURDIR)/python/cargo $(BUILT)/build/bin/maturin build --quiet -m python/Cargo.toml --out $(BUILT)/wheels
 
 python-test: python
 	@[ -x $(BUILT)/test/bin/pytest ] || { $(PYTHON) -m venv $(BUILT)/test && $(BUILT)/test/bin/pip -q install $(PYTHON_TESTS); }

@@ -208,7 +208,7 @@ class Answers:
         """What a metric's numbers are told in: how much one is, and its name."""
         of = [row for row in self.rows() if row["metric"] == metric and row["estimate"]]
         unit = of[0]["unit"] if of else "1"
-        prefixes = _PREFIXES.get(unit, [(1.0, unit)])
+        prefixes: list[tuple[float, str]] = _PREFIXES.get(unit, [(1.0, unit)])
         largest = max((abs(row["estimate"]) for row in of if math.isfinite(row["estimate"])), default=1.0)
         return next((scale for scale in prefixes if largest >= scale[0]), prefixes[-1])
 

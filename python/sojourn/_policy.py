@@ -277,8 +277,9 @@ def _compile(own: _Own, reads: list[str], defaults: list[tuple[str, float]]) -> 
         "    return chosen",
     ])
     i64, f64, u64 = types.int64, types.float64, types.uint64
-    whole, real = types.CPointer(i64), types.CPointer(f64)
-    signature = i64(types.CPointer(u64), whole, real, i64, whole, i64, whole, f64, real, real, i64, whole)
+    pointer: Callable[[Any], Any] = types.CPointer
+    whole, real = pointer(i64), pointer(f64)
+    signature = i64(pointer(u64), whole, real, i64, whole, i64, whole, f64, real, real, i64, whole)
     choose = _wrap(own, own.what, source, signature, numba)
     learn = None
     if own.learn is not None:

@@ -96,11 +96,10 @@ def queue(
     for engine in engines:
         if engine not in ("theory", "sim"):
             raise InputError(f"`{engine}` answers no queue: theory and sim do")
-    text = lambda value: None if value is None else _laws.law(value)  # noqa: E731
     theory, sim = _sojourn.queue(
         notation,
-        text(arrivals),
-        text(service),
+        None if arrivals is None else _laws.law(arrivals),
+        None if service is None else _laws.law(service),
         [size if isinstance(size, str) else f"{size!r} s" for size in sizes],
         every,
         [f"{name}:{_laws.law(gaps)}:{_laws.law(work)}" for name, (gaps, work) in (classes or {}).items()],

@@ -16,10 +16,12 @@ from sojourn._experiment import Experiment, Show
 from sojourn._program import call
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     import numpy
     import numpy.typing
 
-Files = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
+    Files: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 
 
 def network(
@@ -157,7 +159,7 @@ def hurst(series: Any) -> dict[str, Any]:
 
     >>> import numpy as np
     >>> found = hurst(fgn(20_000, 0.8, seed=1))
-    >>> abs(found["whittle"]["h"] - 0.8) < 0.05
+    >>> abs(found["whittle_fgn"]["h"] - 0.8) < 0.05
     True
     """
     return dict(json.loads(_sojourn.hurst(_doubles(series))))

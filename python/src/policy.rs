@@ -54,10 +54,8 @@ pub(crate) fn catalogue(policies: &[Registered], trouble: &Arc<Trouble>) -> PyRe
     let mut catalogue = Catalogue::default();
     for policy in policies {
         let requires = signals(&policy.name, &policy.requires)?;
-        let window = policy.window_s.map(|seconds| Averaging {
-            length: Span::from_secs_f64(seconds),
-            reads: Reads::Sliding,
-        });
+        let window =
+            policy.window_s.map(|seconds| Averaging { length: Span::from_secs_f64(seconds), reads: Reads::Sliding });
         let own = Own { name: policy.name.clone(), requires, window, trouble: Arc::clone(trouble) };
         let parameters: Vec<&'static str> = policy.parameters.iter().map(|name| kept(name)).collect();
         let given = move |params: &mut Params<'_>| -> Vec<(&'static str, String)> {

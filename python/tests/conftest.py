@@ -24,7 +24,7 @@ targets = { servers = 4 }
 discipline = "ps"
 demand = "exponential(mean = 10 ms)"
 [run]
-max_jobs = 40_000
+max_jobs = 200_000
 """
 
 

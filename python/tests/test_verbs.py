@@ -79,13 +79,15 @@ def test_queues_that_make_no_sense() -> None:
 
 def test_a_network(tmp_path: Path) -> None:
     answers = sojourn.network(
-        stations=[{"name": "cpu"}, {"name": "disk"}],
+        stations=[{"name": "cpu", "discipline": "ps"}, {"name": "disk", "discipline": "ps"}],
         chains=[
             {
                 "name": "jobs",
                 "arrivals": "exponential(rate = 5 /s)",
-                "route": ["cpu", "disk"],
-                "demand": {"cpu": "exponential(mean = 100 ms)", "disk": "exponential(mean = 50 ms)"},
+                "steps": [
+                    {"station": "cpu", "demand": "exponential(mean = 100 ms)"},
+                    {"station": "disk", "demand": "exponential(mean = 50 ms)"},
+                ],
             }
         ],
     )
@@ -104,7 +106,7 @@ def test_an_import(tmp_path: Path) -> None:
     )
     experiment = sojourn.import_(tmp_path / "haproxy.cfg", rate="100 /s", service="exponential(mean = 10 ms)")
     assert "haproxy(" in experiment.text
-    assert len(experiment.ask("theory", seed=2)) > 0
+    assert len(experiment.set("run.max_jobs", 20_000).ask("sim", seed=2)) > 0
     with pytest.raises(sojourn.InputError, match="cannot read"):
         sojourn.import_(tmp_path / "none.cfg")
 
@@ -114,9 +116,9 @@ def test_series() -> None:
     assert path.shape == (30_000,) and numpy.array_equal(path, sojourn.fgn(30_000, 0.8, seed=1))
     found = sojourn.hurst(path)
     # Whittle's estimate of 30,000 points has a standard deviation of some 0.004.
-    assert found["whittle"]["h"] == pytest.approx(0.8, abs=0.05)
+    assert found["whittle_fgn"]["h"] == pytest.approx(0.8, abs=0.05)
     assert "verdict" in found
-    assert sojourn.hurst(pandas.Series(path))["whittle"] == found["whittle"]
+    assert sojourn.hurst(pandas.Series(path))["whittle_fgn"] == found["whittle_fgn"]
     with pytest.raises(sojourn.InputError, match="number 1 is nan"):
         sojourn.hurst([1.0, float("nan"), 2.0])
     with pytest.raises(sojourn.InputError, match="no numbers"):

@@ -4,7 +4,10 @@
 //! may make one. The wrapper that it compiles around the user's function writes 1 to `done` at its end, so that an exception, which
 //! Numba only prints, is seen.
 
-#![allow(unsafe_code, reason = "the address of a function that another compiler has made can be called in no other way")]
+#![allow(
+    unsafe_code,
+    reason = "the address of a function that another compiler has made can be called in no other way"
+)]
 
 use std::sync::Arc;
 

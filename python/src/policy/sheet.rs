@@ -34,12 +34,8 @@ pub(crate) enum Real {
     ReportAge,
 }
 
-pub(crate) const COUNTS: [(&str, Count); 4] = [
-    ("load", Count::Load),
-    ("in_flight", Count::InFlight),
-    ("completed", Count::Completed),
-    ("failed", Count::Failed),
-];
+pub(crate) const COUNTS: [(&str, Count); 4] =
+    [("load", Count::Load), ("in_flight", Count::InFlight), ("completed", Count::Completed), ("failed", Count::Failed)];
 
 pub(crate) const REALS: [(&str, Real); 7] = [
     ("weight", Real::Weight),

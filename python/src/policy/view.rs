@@ -47,7 +47,9 @@ impl View {
     fn missing(&self, name: &str, server: isize, is_read: bool) -> PyErr {
         match is_read {
             true => PyIndexError::new_err(format!("there is no server {server}: they are 0 to {}", self.sheet.servers)),
-            false => error::policy(&format!("`{name}` is not known here: the policy's `requires` does not name it"), None),
+            false => {
+                error::policy(&format!("`{name}` is not known here: the policy's `requires` does not name it"), None)
+            }
         }
     }
 

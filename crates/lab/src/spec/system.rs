@@ -567,8 +567,7 @@ impl Reader<'_> {
             Kind::Servers(number) => u64::from(*number),
             _ => kind.next().iter().map(|next| seats[*next].len() as u64).sum(),
         };
-        let built =
-            tier.policy.as_ref().and_then(|text| Some((text, self.catalogue.build(text.get_ref()).ok()?)));
+        let built = tier.policy.as_ref().and_then(|text| Some((text, self.catalogue.build(text.get_ref()).ok()?)));
         if let Some((text, policy)) = built
             && let Some(Plain::LeastOf(drawn)) = policy.plain()
             && drawn as u64 > targets.max(MAY_BE_ALL)

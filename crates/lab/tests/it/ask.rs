@@ -4,8 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use sojourn_dispatch::{Ask, Catalogue, Code, Decision, Policy, Reason, Signals};
 use sojourn_lab::prelude::*;
 use sojourn_lab::{Context, RunError, Step, Verdict, run};
+use sojourn_stats::Stream;
 
 const FILE: &str = r#"
 name = "two servers"
@@ -124,4 +126,73 @@ fn a_run_that_begins_empty_says_so() {
     for none in [notes(0.95, "warm_up = \"50 s\"\n"), notes(0.5, "")] {
         assert!(!none.contains("begin empty"), "{none}");
     }
+}
+
+/// The backend with the lowest number of those that may be chosen.
+struct Lowest;
+
+impl Policy for Lowest {
+    fn requires(&self) -> Signals {
+        Signals::empty()
+    }
+
+    fn choose(&mut self, ask: &Ask<'_>, _: &mut Stream) -> Decision {
+        let reason = Reason { code: Code::Own, ties: 1, value: 0.0 };
+        Decision::forward_or_refuse(ask.candidates().next().map(|id| (id, reason)))
+    }
+}
+
+/// A policy of one's own has its name in experiments, wherever it is written; live, whose parts do not know it, says so.
+#[test]
+fn a_catalogue_of_ones_own_gives_names_to_experiments() {
+    let mut catalogue = Catalogue::default();
+    catalogue.add("lowest", "the lowest number", |_| Ok(Box::new(Lowest))).unwrap();
+    let slow = experiment().with_policies(&catalogue).set("arrivals", "exponential(rate = 10 /s)").unwrap();
+    let own = slow.vary("policy", &["lowest", "random"]).unwrap();
+    let answers = own.ask([Engine::Sim], &Progress::none()).unwrap();
+    let shares: Vec<f64> = answers.iter().map(|of| of.metric("share_1").unwrap().value()).collect();
+    assert!(shares[0] == 1.0 && shares[1] < 0.6, "the first server has it all: {shares:?}");
+    let unknown = experiment().set("policy", "lowest").unwrap().ask([Engine::Sim], &Progress::none()).unwrap_err();
+    assert!(unknown.to_string().contains("unknown policy `lowest`"), "{unknown}");
+    let folder = tempfile::tempdir().unwrap();
+    let context = Context {
+        program: "sojourn".into(),
+        out: Some(folder.path().join("run")),
+        threads: 1,
+        command: String::new(),
+        progress: &Progress::none(),
+    };
+    let refused = run(&own, Some(&[Engine::Live]), &context).unwrap_err().to_string();
+    assert!(refused.contains("do not know your policy `lowest`"), "{refused}");
+    assert!(!folder.path().join("run").exists());
+}
+
+#[test]
+fn what_is_varied_from_outside_is_as_in_the_file() {
+    let labels = |experiment: &Experiment| -> Vec<String> {
+        experiment.variants().unwrap().iter().map(sojourn_lab::Variant::label).collect()
+    };
+    let varied = experiment().set("policy", "random").unwrap().vary("policy", &["random", "round-robin"]).unwrap();
+    assert_eq!(labels(&varied), ["random", "round-robin"], "what was set before is set no more");
+    let product = varied.vary("servers", &["2", "3"]).unwrap();
+    assert_eq!(labels(&product).len(), 4);
+    assert!(product.text().contains("servers = [2, 3]"), "{}", product.text());
+    let again = product.vary("servers", &["\"2..4 step 1\""]).unwrap();
+    assert_eq!(labels(&again).len(), 6, "a range, in place of the list");
+    let refused = again.vary("servers", &[]).unwrap_err().to_string();
+    assert!(refused.contains("takes at least one value"), "{refused}");
+    let tables = Experiment::new(
+        Path::new("two.toml"),
+        FILE.replace("policy = [\"random\", \"least-connections\"]", "both = [{ policy = \"random\", servers = 2 }]"),
+        &[],
+    );
+    let refused = tables.unwrap().vary("servers", &["3"]).unwrap_err().to_string();
+    assert!(refused.starts_with("two.toml:") && refused.contains("the tables of `both`"), "{refused}");
+}
+
+#[test]
+fn answers_do_not_depend_on_threads() {
+    let ask =
+        |threads: usize| timeless(experiment().on_threads(threads).ask([Engine::Sim], &Progress::none()).unwrap());
+    assert_eq!(ask(1), ask(3));
 }
