@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 use sojourn_lab::Engine;
 
+use crate::experiment::Texts;
 use crate::{error, frame};
 
 /// What an experiment's engines answered. What people use is `sojourn.Answers`.
@@ -90,7 +91,7 @@ impl Answers {
 
     /// Label and settings of each variant.
     #[getter]
-    fn variants(&self) -> Vec<(String, Vec<(String, String)>)> {
+    fn variants(&self) -> Vec<(String, Texts)> {
         self.0.variants.iter().map(|variant| (variant.label.clone(), variant.settings.clone())).collect()
     }
 

@@ -11,6 +11,9 @@ use crate::attend::{Ended, attended};
 use crate::error;
 use crate::policy::{Registered, Trouble, catalogue};
 
+/// Names and values.
+pub(crate) type Texts = Vec<(String, String)>;
+
 /// An experiment file with changes. What people use is `sojourn.Experiment`.
 #[pyclass(frozen, module = "sojourn._sojourn")]
 pub(crate) struct Experiment(pub(crate) sojourn_lab::Experiment);
@@ -47,7 +50,7 @@ impl Experiment {
     }
 
     /// Label and settings of each variant.
-    fn variants(&self, policies: Vec<Registered>) -> PyResult<Vec<(String, Vec<(String, String)>)>> {
+    fn variants(&self, policies: Vec<Registered>) -> PyResult<Vec<(String, Texts)>> {
         let trouble = Trouble::new(None);
         let known = catalogue(&policies, &trouble)?;
         let read = self.0.clone().with_policies(&known).variants();

@@ -120,7 +120,7 @@ impl Watch {
     /// How many looks have seen it in the same choice.
     fn look(&self) -> u64 {
         let steps = self.steps.load(Ordering::Relaxed);
-        if steps % 2 == 0 || self.seen.swap(steps, Ordering::Relaxed) != steps {
+        if steps.is_multiple_of(2) || self.seen.swap(steps, Ordering::Relaxed) != steps {
             self.looks.store(0, Ordering::Relaxed);
         }
         self.looks.fetch_add(1, Ordering::Relaxed)
