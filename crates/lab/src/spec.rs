@@ -227,8 +227,8 @@ impl Spec {
         Spec::parse_with(text, file, &Shared::default(), Overload::Refused, &Catalogue::default())
     }
 
-    /// The same with what other variants share at hand: a site is drawn once, and a log is read once. Names of policies are looked up in
-    /// `catalogue`.
+    /// The same with what other variants share at hand: a site is drawn once, and a log is read once. Names of policies are
+    /// looked up in `catalogue`.
     pub(crate) fn parse_with(
         text: &str,
         file: &Path,
