@@ -1,7 +1,7 @@
 //! The Python package's half in Rust: the laboratory's calls, as the module `sojourn._sojourn`.
 //!
-//! It has no logic of its own: what people see (names, docstrings, frames, plots) is Python beside it, and what is computed is the
-//! crates'. Long calls run on a thread of their own ([`attend`]), without the interpreter's lock, and end when Python is
+//! It has no logic of its own: what people see (names, docstrings, frames, plots) is Python beside it, and what is computed is
+//! the crates'. Long calls run on a thread of their own ([`attend`]), without the interpreter's lock, and end when Python is
 //! interrupted. Policies that are written in Python are [`policy`]. The price: a call that takes long costs a thread.
 
 mod answers;

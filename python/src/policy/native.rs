@@ -1,8 +1,8 @@
 //! A policy that Numba has compiled: machine code with C's calling convention, called where it is.
 //!
 //! `sojourn/_policy.py` makes the function and its address: what it takes is [`Choose`] and [`Learn`], and nothing but that file
-//! may make one. The wrapper that it compiles around the user's function writes 1 to `done` at its end, so that an exception, which
-//! Numba only prints, is seen.
+//! may make one. The wrapper that it compiles around the user's function writes 1 to `done` at its end, so that an exception,
+//! which Numba only prints, is seen.
 
 #![allow(
     unsafe_code,
