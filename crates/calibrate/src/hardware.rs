@@ -189,6 +189,7 @@ impl Hardware {
             speed: (self.speed() * 1e4).round() / 1e4,
             demand: vec![(String::new(), sojourn_model::Demand::parse("1 ms").expect("a plain time"))],
             capacity: None,
+            drops_overflow: false,
             machine: Some(Arc::new(Machine { resources, memory: None, files: None, connections: None })),
         };
         let mut text = String::from(

@@ -61,6 +61,7 @@ pub(crate) fn server(demand: &Demand, cores: u32, served: Served) -> Server {
         speed: 1.0,
         demand: vec![(String::new(), demand.clone())],
         capacity: None,
+        drops_overflow: false,
         machine: None,
     }
 }

@@ -6,6 +6,7 @@ use sojourn_stats::{Dimension, Span, quantity};
 use thiserror::Error;
 
 use crate::DelayCurve;
+use crate::message::unknown;
 
 /// How jobs share a server's cores.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +43,14 @@ pub enum Discipline {
         /// An arrival takes the core from a job at once; that job goes on later where it stopped (preemptive resume).
         preemptive: bool,
     },
+    /// First come, first served, or last come, first served, where a job that has waited too long is dropped when its turn
+    /// comes, without an answer.
+    Dropping {
+        /// The job that came last is served first; a job in service is not interrupted.
+        newest_first: bool,
+        /// Which jobs are dropped.
+        drops: Drops,
+    },
     /// Priority by class: a class of a lower number first, within a class in order of arrival.
     Priority {
         /// As in `Lcfs`.
@@ -52,11 +61,30 @@ pub enum Discipline {
     DelayCurve(Arc<DelayCurve>),
 }
 
+/// Which jobs a server drops when their turn comes. The deadline of a job is the instant at which its client gives it up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drops {
+    /// Those whose deadline is over.
+    Expired,
+    /// Those that could not be finished before their deadline.
+    TooLate,
+    /// While the shortest wait of the last `interval` is above `target`, those that have waited for more than twice the target
+    /// (folly's `Codel.cpp`, which Envoy's overload manager follows; the idea: Nichols and Jacobson, Controlling Queue Delay,
+    /// ACM Queue, 2012).
+    CoDel {
+        /// The longest wait that is good enough.
+        target: Span,
+        /// How long waits are looked at.
+        interval: Span,
+    },
+}
+
 /// The keys that only some disciplines have, as they are written.
 pub(crate) struct Keys<'a> {
     pub helpers: Option<u32>,
     pub quantum: Option<&'a str>,
     pub preemptive: Option<bool>,
+    pub drops: Option<&'a str>,
 }
 
 /// A key that does not go with the discipline, and what would be right.
@@ -85,6 +113,14 @@ impl Discipline {
             return Err(misfit("preemptive", "only lcfs and priority can be; leave it out"));
         }
         let preemptive = keys.preemptive.unwrap_or(false);
+        if let Some(text) = keys.drops {
+            let newest_first = match (name, preemptive) {
+                ("fcfs", _) => false,
+                ("lcfs", false) => true,
+                _ => return Err(misfit("drops", "only fcfs and lcfs (not preemptive) have it; leave it out")),
+            };
+            return Ok(Discipline::Dropping { newest_first, drops: Drops::read(text)? });
+        }
         let quantum = || {
             let needs = || misfit("discipline", &format!("{name} needs `quantum`, the longest turn: \"10 ms\""));
             let quantum_s = quantity::parse(keys.quantum.ok_or_else(needs)?, Dimension::Time);
@@ -111,13 +147,13 @@ impl Discipline {
     /// Its name in a server model.
     pub fn name(&self) -> &'static str {
         match self {
-            Discipline::Fcfs => "fcfs",
+            Discipline::Fcfs | Discipline::Dropping { newest_first: false, .. } => "fcfs",
             Discipline::Ps => "ps",
             Discipline::LimitedPs { .. } => "limited-ps",
             Discipline::LeastAttained => "least-attained-service",
             Discipline::RoundRobin { .. } => "round-robin",
             Discipline::TimeSlices { .. } => "time-slices",
-            Discipline::Lcfs { .. } => "lcfs",
+            Discipline::Lcfs { .. } | Discipline::Dropping { newest_first: true, .. } => "lcfs",
             Discipline::Priority { .. } => "priority",
             Discipline::DelayCurve(_) => "delay-curve",
         }
@@ -137,6 +173,7 @@ impl Discipline {
             Discipline::Lcfs { preemptive } | Discipline::Priority { preemptive } => {
                 keys.push(format!("preemptive = {preemptive}"));
             }
+            Discipline::Dropping { drops, .. } => keys.push(format!("drops = \"{}\"", drops.written())),
             Discipline::Fcfs | Discipline::Ps | Discipline::LeastAttained | Discipline::DelayCurve(_) => {}
         }
         keys
@@ -166,6 +203,43 @@ impl Discipline {
                 Err(Misfit { key: "quantum", what: "a turn is longer than 0 s".into() })
             }
             _ => Ok(()),
+        }
+    }
+}
+
+impl Drops {
+    /// Reads the key `drops`.
+    fn read(text: &str) -> Result<Drops, Misfit> {
+        let misfit = |what: String| Misfit { key: "drops", what };
+        let wrong = || misfit(unknown("rule", text, &["expired", "too-late", "codel(5 ms, 100 ms)"]));
+        let written = text.trim();
+        match written.split_once('(') {
+            None if written == "expired" => return Ok(Drops::Expired),
+            None if written == "too-late" => return Ok(Drops::TooLate),
+            None if written == "codel" => {
+                return Ok(Drops::CoDel { target: Span(5_000_000), interval: Span(100_000_000) });
+            }
+            _ => {}
+        }
+        let inside = written.strip_prefix("codel").map(str::trim).and_then(|rest| rest.strip_prefix('('));
+        let inside = inside.and_then(|rest| rest.strip_suffix(')')).ok_or_else(wrong)?;
+        let (target, interval) = inside.split_once(',').ok_or_else(wrong)?;
+        let span = |text: &str| {
+            let seconds = quantity::parse(text, Dimension::Time).map_err(|error| misfit(error.to_string()))?;
+            Ok(Span::from_secs_f64(seconds))
+        };
+        match (span(target)?, span(interval)?) {
+            (target, interval) if target > Span::ZERO && interval >= target => Ok(Drops::CoDel { target, interval }),
+            _ => Err(misfit("codel(target, interval): a target above 0 s, and an interval that is no shorter".into())),
+        }
+    }
+
+    /// As [`Drops::read`] reads it.
+    fn written(self) -> String {
+        match self {
+            Drops::Expired => "expired".into(),
+            Drops::TooLate => "too-late".into(),
+            Drops::CoDel { target, interval } => format!("codel({} ns, {} ns)", target.0, interval.0),
         }
     }
 }

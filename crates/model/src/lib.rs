@@ -87,12 +87,13 @@ mod server;
 mod station;
 pub mod system;
 mod tcp;
+mod tries;
 
 pub use cluster_network::{Balancing, ClusterNetwork, Mode, Tcp};
 pub use copies::{COUNTED, Copies, CopyRules};
 pub use curve::{DelayCurve, Denied, Piece};
 pub use demand::Demand;
-pub use discipline::Discipline;
+pub use discipline::{Discipline, Drops};
 pub use file_cache::FileCache;
 pub use flows::Flows;
 pub use link::{Link, Passage, Wire};
@@ -104,6 +105,7 @@ pub use system::System;
 pub use tcp::{
     Carried, Connected, Connecting, Fin, Recovery, Sending, Shared, Spell, Step, TcpConnection, TcpStack, Way,
 };
+pub use tries::{AfterFailure, Attempt, Effort, Tries};
 
 /// The README's example, tested with those above.
 #[cfg(doctest)]

@@ -134,7 +134,8 @@ impl RawResource {
         if !NAMES.contains(&name.as_str()) {
             return Err(crate::message::unknown("resource", &name, &NAMES));
         }
-        let keys = Keys { helpers: self.helpers, quantum: self.quantum.as_deref(), preemptive: self.preemptive };
+        let quantum = self.quantum.as_deref();
+        let keys = Keys { helpers: self.helpers, quantum, preemptive: self.preemptive, drops: None };
         let discipline =
             Discipline::read(&self.discipline, &keys).map_err(|misfit| format!("resources.{name}: {misfit}"))?;
         let rate = self.rate.as_deref().map(|text| byte_rate(text, &format!("resources.{name}.rate"))).transpose()?;

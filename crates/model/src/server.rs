@@ -9,7 +9,10 @@
 //! cores = 1
 //! speed = 1
 //! demand = "1 ms + 1 us/B"       # or a table: [demand] static = "1 ms", dynamic = "20 ms", other = "5 ms"
-//! limits = { jobs = 100 }        # of a server with `resources` also connections = 100
+//! # drops = "too-late"           # what is not served when its turn comes, of fcfs and lcfs only: expired | too-late |
+//!                                # codel(5 ms, 100 ms)
+//! limits = { jobs = 100 }        # of a server with `resources` also connections = 100; with overflow = "dropped" a further
+//!                                # job gets no answer, and by default one that denies it
 //! ```
 //!
 //! A server that was measured from outside is a delay curve ([`DelayCurve`]), and then has no other keys:
@@ -56,6 +59,8 @@ pub struct Server {
     pub demand: Vec<(String, Demand)>,
     /// Most jobs inside (waiting and served) at once; more are denied.
     pub capacity: Option<u32>,
+    /// What is more than that is dropped without an answer, instead of being denied.
+    pub drops_overflow: bool,
     /// What it consists of besides the processor; none: a request needs the processor only.
     pub machine: Option<Arc<Machine>>,
 }
@@ -82,6 +87,11 @@ impl Server {
         }
     }
 
+    /// Whether it drops requests without an answer: what waited too long, or what is too much.
+    pub fn drops(&self) -> bool {
+        self.drops_overflow || matches!(self.discipline, Discipline::Dropping { .. })
+    }
+
     /// How much its resource of this name moves (bytes/s), if it has one that moves bytes.
     pub fn byte_rate(&self, resource: &str) -> Option<f64> {
         let mut resources = self.machine.iter().flat_map(|machine| &machine.resources);
@@ -104,7 +114,8 @@ impl Server {
         let connections = self.machine.as_ref().and_then(|machine| machine.connections);
         let limits = [("jobs", self.capacity), ("connections", connections)];
         let limits = limits.map(|(name, most)| most.map(|most| format!("{name} = {most}")));
-        let limits: Vec<String> = limits.into_iter().flatten().collect();
+        let mut limits: Vec<String> = limits.into_iter().flatten().collect();
+        limits.extend(self.drops_overflow.then(|| "overflow = \"dropped\"".into()));
         if !limits.is_empty() {
             let _ = writeln!(text, "limits = {{ {} }}", limits.join(", "));
         }
@@ -175,6 +186,7 @@ struct Raw {
     helpers: Option<u32>,
     quantum: Option<String>,
     preemptive: Option<bool>,
+    drops: Option<String>,
     cores: Option<u32>,
     speed: Option<f64>,
     demand: Option<Demands>,
@@ -215,6 +227,7 @@ struct RawDenied {
 struct Limits {
     jobs: Option<u32>,
     connections: Option<u32>,
+    overflow: Option<String>,
 }
 
 /// Demands by class, in the order of their names.
@@ -252,8 +265,14 @@ impl TryFrom<Raw> for Server {
         if limits.jobs == Some(0) {
             return Err("limits.jobs: a server without room can serve no job; leave it out for no limit".into());
         }
+        let drops_overflow = match limits.overflow.as_deref() {
+            None | Some("denied") => false,
+            Some("dropped") if limits.jobs.is_some() => true,
+            Some("dropped") => return Err("limits.overflow: there is no limit: add jobs = 100, or leave it out".into()),
+            Some(other) => return Err(format!("limits.{}", unknown("overflow", other, &["denied", "dropped"]))),
+        };
         let machine = machine.map(Arc::new);
-        Ok(Server { discipline, cores, speed, demand: demand.0, capacity: limits.jobs, machine })
+        Ok(Server { discipline, cores, speed, demand: demand.0, capacity: limits.jobs, drops_overflow, machine })
     }
 }
 
@@ -261,7 +280,8 @@ impl Raw {
     /// The discipline, with the keys that only it has.
     fn discipline(&self, name: &str) -> Result<Discipline, String> {
         let quantum = self.quantum.as_deref();
-        let keys = Keys { helpers: self.helpers, quantum, preemptive: self.preemptive };
+        let drops = self.drops.as_deref();
+        let keys = Keys { helpers: self.helpers, quantum, preemptive: self.preemptive, drops };
         Discipline::read(name, &keys).map_err(|misfit| match misfit.key {
             "discipline" => misfit.what,
             _ => misfit.to_string(),
@@ -292,6 +312,7 @@ impl Raw {
             ("helpers", self.helpers.is_some()),
             ("quantum", self.quantum.is_some()),
             ("preemptive", self.preemptive.is_some()),
+            ("drops", self.drops.is_some()),
             ("cores", self.cores.is_some()),
             ("speed", self.speed.is_some()),
             ("demand", self.demand.is_some()),
@@ -306,7 +327,8 @@ impl Raw {
         curve.check()?;
         let demand = vec![(String::new(), Demand::parse("0 s").expect("no work is a demand"))];
         let discipline = Discipline::DelayCurve(Arc::new(curve));
-        Ok(Server { discipline, cores: 1, speed: 1.0, demand, capacity: None, machine: None })
+        let (capacity, drops_overflow, machine) = (None, false, None);
+        Ok(Server { discipline, cores: 1, speed: 1.0, demand, capacity, drops_overflow, machine })
     }
 }
 

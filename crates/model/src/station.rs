@@ -177,6 +177,7 @@ impl Station {
             | Discipline::RoundRobin { .. }
             | Discipline::TimeSlices { .. }
             | Discipline::Lcfs { .. }
+            | Discipline::Dropping { .. }
             | Discipline::Priority { .. } => (0, cores, order),
         };
         Station {
@@ -220,8 +221,17 @@ impl Station {
     /// As [`Station::arrive`].
     #[inline(always)]
     pub fn arrive_of(&mut self, class: u8, now: Time, job: u64, service: Span) -> Admission {
+        self.arrive_until(Time::NEVER, class, now, job, service)
+    }
+
+    /// The same for a job whose client gives it up at `deadline`, which some disciplines look at ([`crate::Drops`]).
+    ///
+    /// # Panics
+    /// As [`Station::arrive`].
+    #[inline(always)]
+    pub fn arrive_until(&mut self, deadline: Time, class: u8, now: Time, job: u64, service: Span) -> Admission {
         if self.helpers == 0 {
-            return self.arrive_in_order(class, now, job, service);
+            return self.arrive_in_order(deadline, class, now, job, service);
         }
         self.advance(now);
         if self.serving + self.waiting >= self.capacity {
@@ -250,14 +260,14 @@ impl Station {
         }
     }
 
-    fn arrive_in_order(&mut self, class: u8, now: Time, job: u64, service: Span) -> Admission {
+    fn arrive_in_order(&mut self, deadline: Time, class: u8, now: Time, job: u64, service: Span) -> Admission {
         self.advance_order(now);
         if self.serving + self.waiting >= self.capacity {
             return Admission::Denied;
         }
         let sequence = self.sequence;
         self.sequence += 1;
-        let slot = self.order().arrive(now, Arrival { job, class, service, sequence });
+        let slot = self.order().arrive(now, Arrival { job, class, service, sequence, deadline });
         self.look(now);
         Admission::Admitted(Ticket { slot, sequence: sequence as u32 })
     }
@@ -379,6 +389,20 @@ impl Station {
             self.start_next(now);
         }
         self.schedule();
+    }
+
+    /// The clock that this station's caller keeps for it stood still for so long, and goes on: the deadlines of the jobs
+    /// inside are so much nearer on it.
+    pub fn stood(&mut self, span: Span) {
+        if self.helpers == 0 {
+            self.order().stood(span);
+        }
+    }
+
+    /// The caller's numbers of the jobs that were dropped since this was asked last; ask after each arrival, departure and
+    /// cancellation. Only [`Discipline::Dropping`] drops any.
+    pub fn take_dropped(&mut self) -> Vec<u64> {
+        if self.helpers == 0 { self.order().take_dropped() } else { Vec::new() }
     }
 
     /// Jobs inside, and how many of them are being served.

@@ -17,7 +17,7 @@ mod tier;
 
 use sojourn_stats::Law;
 
-pub use client::{Budget, Clients, Hedge, Resolver, Resolves, Retries, Rules, TtlUse};
+pub use client::{Abandoned, Backoff, Budget, Clients, Hedge, Resolver, Resolves, Retries, Rules, TtlUse};
 pub use fault::{Fault, Subject, Trouble};
 pub use path::{Directions, Line, LineQueue, Medium, Path, Paths, Transport, one_way};
 pub use tier::{
@@ -163,7 +163,7 @@ impl System {
             && self.paths.is_empty()
             && self.faults.is_empty()
             && self.rules == Rules::default()
-            && self.hosts.iter().all(|host| host.server.machine.is_none())
+            && self.hosts.iter().all(|host| host.server.machine.is_none() && !host.server.drops())
     }
 
     /// Whether no server gets more requests at once than a limit, so that what is too much is refused.

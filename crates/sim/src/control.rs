@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use sojourn_dispatch::{Catalogue, DispatchError};
 use sojourn_model::{Knowledge, Server};
 use sojourn_stats::measure::CONFIDENCE;
-use sojourn_stats::{Measure, Span, Stream};
+use sojourn_stats::{Estimate, Measure, Span, Stream};
 use sojourn_traffic::{Demand, WorkloadError};
 use thiserror::Error;
 
@@ -168,6 +168,21 @@ pub struct OverTime {
     pub servers: Vec<Vec<f64>>,
     /// Requests per second that failed or were given up.
     pub failed: Vec<f64>,
+    /// Outcomes interval by interval, each in the interval in which it happened: `arrivals`, `attempts`, `goodput`, `timed_out`,
+    /// `refused`, `errors` and `given_up` (1/s; of the last four those of which there are any), `in_flight` at its end (1), and
+    /// `response_time_p50` and `response_time_p99` (s). With intervals over replications; of a run with a horizon, up to it.
+    pub columns: Vec<Column>,
+}
+
+/// A metric over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Column {
+    /// Its name.
+    pub metric: String,
+    /// Its SI unit.
+    pub unit: String,
+    /// Its values, interval by interval.
+    pub values: Vec<Estimate>,
 }
 
 /// Why a system cannot be simulated.

@@ -159,6 +159,11 @@ pub(crate) trait Fabric: Send {
         false
     }
 
+    /// When each fault begins and ends; [`Time::NEVER`] of one that does not.
+    fn troubles(&self) -> Vec<(Time, Time)> {
+        Vec::new()
+    }
+
     /// Whether clients ask once more for what has failed.
     fn may_retry(&self) -> bool {
         false

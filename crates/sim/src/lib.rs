@@ -173,7 +173,7 @@ mod timers;
 mod wide;
 
 pub use balancer::{information, signals};
-pub use control::{Control, OverTime, Precision, Progress, Report, SimError, WarmUp, demand_of, demand_of_classes};
+pub use control::{Column, Control, OverTime, Precision, Progress, Report, SimError, WarmUp, demand_of, demand_of_classes};
 pub use load::{Fullest, Load, load};
 pub use network::run_network;
 pub use run::{check, response_times, run, run_plan, sheds_load};

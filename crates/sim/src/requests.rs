@@ -11,6 +11,7 @@ pub(crate) mod of_class;
 pub(crate) mod over_time;
 pub(crate) mod prediction;
 pub(crate) mod tally;
+pub(crate) mod timeline;
 
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ use self::of_class::OfClass;
 use self::over_time::Intervals;
 use self::prediction::Errors;
 use self::tally::Tally;
+use self::timeline::{Failure, Replications};
 use crate::agenda::{self, Entry};
 use crate::control::OverTime;
 use crate::course::{Course, Milestone, Phases};
@@ -72,6 +74,8 @@ pub(crate) enum What {
     TimesOut,
     /// The client asks again for what has failed.
     TriesAgain,
+    /// The client may ask a second time, beside what it waits for.
+    Hedges,
     /// The client gives up.
     PatienceEnds,
     /// The user has thought.
@@ -166,10 +170,10 @@ impl Cx {
         self.leave(planned, client);
     }
 
-    /// A server or a balancer denied a request.
-    pub(crate) fn deny(&mut self, slot: u32) {
+    /// A request has failed.
+    pub(crate) fn deny(&mut self, slot: u32, why: Failure) {
         let Job { planned, client, .. } = self.jobs.release(slot);
-        self.tally.denied(planned);
+        self.tally.denied(planned, self.now, why);
         self.ledger.lost();
         self.leave(planned, client);
     }
@@ -177,7 +181,7 @@ impl Cx {
     /// A client gave up.
     pub(crate) fn abandon(&mut self, slot: u32) {
         let Job { planned, client, .. } = self.jobs.release(slot);
-        self.tally.abandoned(planned);
+        self.tally.abandoned(planned, self.now);
         self.ledger.lost();
         self.leave(planned, client);
     }
@@ -200,7 +204,9 @@ pub(crate) fn engine<C: Clients<F>, F: Fabric<Traffic = Requests>>(
 ) -> Engine<C, F> {
     let mut tally = Tally::new(fabric.servers().len(), course.finite, course.keep_series);
     tally.predictions = course.predict.map(|_| Errors::new());
-    tally.over_time = course.over_time.map(|every| Intervals::new(every, fabric.servers().len()));
+    let horizon = course.horizon.map_or(Time::NEVER, |horizon| Time::ZERO + horizon);
+    let intervals = |every| Intervals::new(every, fabric.servers().len(), fabric.troubles(), horizon);
+    tally.over_time = course.over_time.map(intervals);
     tally.of_class = OfClass::all(workload);
     tally.retried = fabric.may_retry().then_some(0);
     tally.may_fail = (fabric.may_deny(), workload.patience().is_some());
@@ -280,7 +286,15 @@ pub(crate) fn rows(tallies: &[&Tally], counts: &[Counts]) -> Vec<Row> {
         rows.extend(Errors::rows(&all, &errors));
     }
     rows.extend(summary::others(&Counts::sum(counts), counts));
+    rows.extend(outcomes_over_time(tallies));
     rows
+}
+
+/// What outcomes over time say of some replications, where they are counted.
+pub(crate) fn outcomes_over_time(tallies: &[&Tally]) -> Vec<Row> {
+    let all = tallies.iter().filter_map(|tally| Some(&tally.over_time.as_ref()?.outcomes)).collect();
+    let since = tallies.iter().map(|tally| tally.since).max().unwrap_or_default();
+    Replications::new(all, since).map_or_else(Vec::new, |outcomes| outcomes.rows())
 }
 
 impl<C: Clients<F>, F: Fabric<Traffic = Requests>> Played for Engine<C, F> {
@@ -369,6 +383,7 @@ impl<C: Clients<F>, F: Fabric<Traffic = Requests>> Replication for Engine<C, F> 
     }
 
     fn over_time(replications: &[&Engine<C, F>]) -> Option<OverTime> {
-        Intervals::mean(replications.iter().filter_map(|engine| engine.cx.tally.over_time.as_ref()))
+        let since = replications.iter().map(|engine| engine.cx.tally.since).max().unwrap_or_default();
+        Intervals::mean(replications.iter().filter_map(|engine| engine.cx.tally.over_time.as_ref()), since)
     }
 }

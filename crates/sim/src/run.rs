@@ -16,6 +16,7 @@ use crate::forgetting;
 use crate::load::{Load, demand_mean_s, load};
 use crate::memory::{self, STATION};
 use crate::requests::clients::{PlannedRequests, Users};
+use crate::requests::outcomes_over_time;
 use crate::requests::over_time::Intervals;
 use crate::requests::{Played, Requests, engine};
 use crate::sessions;
@@ -329,12 +330,14 @@ impl<'a> Task<'a> for OnePlan<'a> {
         }
         let alike = forgetting::alike([&tally.remembered], tally.response.variance());
         measures.extend(summary::answers(&summary::others(&whole, &sections), measure::CONFIDENCE, alike));
+        let over_time = outcomes_over_time(&[&*tally]);
+        measures.extend(summary::answers(&over_time, measure::CONFIDENCE, alike));
         if let Workload::Open(open) = workload {
             measures.extend(open.arrivals.hurst_of(seed, arrived));
         }
         Ok(Report {
             measures,
-            over_time: Intervals::mean(tally.over_time.iter()),
+            over_time: Intervals::mean(tally.over_time.iter(), tally.since),
             response_time_cdf: summary::cdf(&tally.response),
             jobs,
             replications: 1,

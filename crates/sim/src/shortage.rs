@@ -77,6 +77,7 @@ mod tests {
             speed: 1.0,
             demand: Vec::new(),
             capacity: None,
+            drops_overflow: false,
             machine: None,
         };
         let system = System::balanced(Tier::new(Face::Gateway, "random"), vec![server; 4]);

@@ -194,7 +194,8 @@ fn read_discipline(text: &str) -> Result<Discipline, String> {
 }
 
 impl Discipline {
-    /// Discipline of a server model; none for a delay curve and for time slices, for which no formula is known.
+    /// Discipline of a server model; none for a delay curve, time slices, and queues that drop what has waited too long, for
+    /// which no formula is known.
     pub fn of_server(discipline: &ServerDiscipline) -> Option<Discipline> {
         match discipline {
             ServerDiscipline::Fcfs => Some(Discipline::Fcfs),
@@ -207,7 +208,7 @@ impl Discipline {
             ServerDiscipline::Lcfs { preemptive } => Some(Discipline::Lcfs { preemptive: *preemptive }),
             ServerDiscipline::Priority { preemptive } => Some(Discipline::Priority { preemptive: *preemptive }),
             // No formula is known for it.
-            ServerDiscipline::TimeSlices { .. } | ServerDiscipline::DelayCurve(_) => None,
+            ServerDiscipline::TimeSlices { .. } | ServerDiscipline::Dropping { .. } | ServerDiscipline::DelayCurve(_) => None,
         }
     }
 

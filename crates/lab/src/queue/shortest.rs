@@ -93,7 +93,7 @@ impl Shortest {
         let demand = Demand::parse(service).map_err(|e| wrong(format!("--service: {e}")))?;
         let demand = vec![(String::new(), demand)];
         let server =
-            Server { discipline: Discipline::Fcfs, cores: 1, speed: 1.0, demand, capacity: None, machine: None };
+            Server { discipline: Discipline::Fcfs, cores: 1, speed: 1.0, demand, capacity: None, drops_overflow: false, machine: None };
         Ok(vec![server; self.joint.servers as usize])
     }
 

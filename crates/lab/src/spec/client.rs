@@ -1,8 +1,8 @@
 //! What clients do besides asking, as `[client]`, `[[system.resolver]]` and `resolves` write it.
 
-use serde::Deserialize;
-use sojourn_model::system::{Budget, Hedge, Region, Resolver, Resolves, Retries, Rules, TtlUse};
-use sojourn_stats::{Dimension, Span, quantity};
+use serde::{Deserialize, de};
+use sojourn_model::system::{Abandoned, Backoff, Budget, Hedge, Region, Resolver, Resolves, Retries, Rules, TtlUse};
+use sojourn_stats::{Dimension, Law, Span, quantity};
 use toml::Spanned;
 
 use super::workload::RawWorkload;
@@ -12,17 +12,76 @@ use super::{Reader, SpecError, Text, unknown};
 #[serde(deny_unknown_fields)]
 pub(super) struct RawClient {
     timeout: Option<Text>,
-    retries: Option<RawRetries>,
+    deadline: Option<Text>,
+    retries: Option<Spanned<RawRetries>>,
     hedge: Option<Text>,
+    abandoned: Option<Text>,
     pub(super) fails_over: Option<Spanned<bool>>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+/// `retries = { at_most = 3 }`, or `retries = 3` for short.
 struct RawRetries {
     at_most: Spanned<u32>,
     backoff: Option<Text>,
-    budget: Option<Spanned<f64>>,
+    budget: Option<Spanned<RawBudget>>,
+}
+
+/// `budget = 0.2`, `"20 %"` or `"token-bucket(20 %, 10)"`.
+enum RawBudget {
+    Number(f64),
+    Text(String),
+}
+
+impl<'de> Deserialize<'de> for RawRetries {
+    /// By hand, because an untagged enum would not say what is right.
+    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<RawRetries, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Table {
+            at_most: Spanned<u32>,
+            backoff: Option<Text>,
+            budget: Option<Spanned<RawBudget>>,
+        }
+        struct Retries;
+        impl<'de> de::Visitor<'de> for Retries {
+            type Value = RawRetries;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("how often a client tries again, e.g. { at_most = 3, backoff = \"50 ms\", budget = \"10 %\" }")
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<RawRetries, E> {
+                let at_most = u32::try_from(number)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))?;
+                Ok(RawRetries { at_most: Spanned::new(0..0, at_most), backoff: None, budget: None })
+            }
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<RawRetries, A::Error> {
+                let read = Table::deserialize(de::value::MapAccessDeserializer::new(map))?;
+                Ok(RawRetries { at_most: read.at_most, backoff: read.backoff, budget: read.budget })
+            }
+        }
+        deserializer.deserialize_any(Retries)
+    }
+}
+
+impl<'de> Deserialize<'de> for RawBudget {
+    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<RawBudget, D::Error> {
+        struct Budget;
+        impl de::Visitor<'_> for Budget {
+            type Value = RawBudget;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("retries per request, e.g. \"10 %\", or \"token-bucket(10 %, 10)\"")
+            }
+            fn visit_f64<E>(self, number: f64) -> Result<RawBudget, E> {
+                Ok(RawBudget::Number(number))
+            }
+            fn visit_i64<E>(self, number: i64) -> Result<RawBudget, E> {
+                Ok(RawBudget::Number(number as f64))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<RawBudget, E> {
+                Ok(RawBudget::Text(text.into()))
+            }
+        }
+        deserializer.deserialize_any(Budget)
+    }
 }
 
 #[derive(Deserialize)]
@@ -91,35 +150,103 @@ impl Reader<'_> {
         };
         let secure = self.secure(workload)?;
         let Some(raw) = raw else { return Ok(Rules { resolves, secure, ..Rules::default() }) };
-        let timeout = raw.timeout.as_ref().map(|text| match self.span(text, "timeout")? {
-            Span::ZERO => Err(self.at(text, "timeout", "a time-out is longer than 0 s")),
-            span => Ok(span),
-        });
-        let retries = raw.retries.as_ref().map(|retries| {
-            let budget = match &retries.budget {
-                Some(share) if !(*share.get_ref() > 0.0 && share.get_ref().is_finite()) => {
-                    return Err(self.at(
-                        share,
-                        "budget",
-                        "retries per request are above 0, e.g. 0.2; leave it out for no limit",
-                    ));
-                }
-                share => share.as_ref().map(|share| Budget(*share.get_ref())),
+        let span = |text: &Option<Text>, key| {
+            let read = |text: &Text| match self.span(text, key)? {
+                Span::ZERO => Err(self.at(text, key, "a time-out is longer than 0 s")),
+                span => Ok(span),
             };
-            if *retries.at_most.get_ref() == 0 {
-                return Err(self.at(&retries.at_most, "at_most", "at least 1 retry; leave `retries` out for none"));
+            text.as_ref().map(read).transpose()
+        };
+        let (timeout, deadline) = (span(&raw.timeout, "timeout")?, span(&raw.deadline, "deadline")?);
+        if let (Some(text), Some(timeout), Some(deadline)) = (&raw.deadline, timeout, deadline)
+            && deadline < timeout
+        {
+            let right = format!("the time in all is not shorter than the `timeout` of one attempt, {timeout}");
+            return Err(self.at(text, "deadline", &right));
+        }
+        let abandoned = match raw.abandoned.as_ref().map(|text| (text, text.get_ref().as_str())) {
+            None | Some((_, "cancelled")) => Abandoned::Cancelled,
+            Some((_, "served")) => Abandoned::Served,
+            Some((text, other)) => {
+                return Err(self.at(text, "abandoned", &unknown("word", other, &["cancelled", "served"])));
             }
-            let backoff = retries.backoff.as_ref().map(|text| self.times(text, "backoff")).transpose()?;
-            Ok(Retries { at_most: *retries.at_most.get_ref(), backoff, budget })
-        });
+        };
+        let retries = raw.retries.as_ref().map(|retries| self.retries(retries)).transpose()?;
+        let hedge = raw.hedge.as_ref().map(|text| self.hedge(text)).transpose()?;
+        if let (Some(text), Some(Hedge::After(after)), Some(timeout)) = (&raw.hedge, hedge, timeout.or(deadline))
+            && after >= timeout
+        {
+            let right = format!("no attempt is under way so long: the client gives it up after {timeout}");
+            return Err(self.at(text, "hedge", &right));
+        }
         Ok(Rules {
             resolves,
-            timeout: timeout.transpose()?,
-            retries: retries.transpose()?,
-            hedge: raw.hedge.as_ref().map(|text| self.hedge(text)).transpose()?,
+            timeout,
+            deadline,
+            retries,
+            hedge,
+            abandoned,
             fails_over: raw.fails_over.as_ref().is_some_and(|written| *written.get_ref()),
             secure,
         })
+    }
+
+    fn retries(&self, raw: &Spanned<RawRetries>) -> Result<Retries, SpecError> {
+        let RawRetries { at_most, backoff, budget } = raw.get_ref();
+        if *at_most.get_ref() == 0 {
+            let right = "at least 1 retry; leave `retries` out for none";
+            return match at_most.span().is_empty() {
+                true => Err(self.at(raw, "retries", right)),
+                false => Err(self.at(at_most, "at_most", right)),
+            };
+        }
+        let backoff = backoff.as_ref().map(|text| self.backoff(text)).transpose()?;
+        let budget = budget.as_ref().map(|budget| self.budget(budget)).transpose()?;
+        Ok(Retries { at_most: *at_most.get_ref(), backoff, budget })
+    }
+
+    /// `50 ms`, a law, or `full-jitter(25 ms, 250 ms)`.
+    fn backoff(&self, text: &Text) -> Result<Backoff, SpecError> {
+        let written = text.get_ref().trim();
+        let Some(inside) = written.strip_prefix("full-jitter") else {
+            return match quantity::parse(written, Dimension::Time) {
+                Ok(seconds) if seconds >= 0.0 => Ok(Backoff::Law(Law::constant(seconds))),
+                _ => self.times(text, "backoff").map(Backoff::Law),
+            };
+        };
+        let wrong = || {
+            let right = "full-jitter(25 ms, 250 ms): the longest wait before the first retry, which doubles, and before any";
+            self.at(text, "backoff", right)
+        };
+        let inside = inside.trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).ok_or_else(wrong)?;
+        let (base, most) = inside.split_once(',').ok_or_else(wrong)?;
+        let span = |text: &str| quantity::parse(text, Dimension::Time).ok().map(Span::from_secs_f64);
+        match (span(base), span(most)) {
+            (Some(base), Some(most)) if base > Span::ZERO && most >= base => Ok(Backoff::FullJitter { base, most }),
+            _ => Err(wrong()),
+        }
+    }
+
+    /// A share of the requests, or a bucket of tokens.
+    fn budget(&self, raw: &Spanned<RawBudget>) -> Result<Budget, SpecError> {
+        let wrong = || {
+            let right = "retries per request are above 0 and at most 1, e.g. \"10 %\", or \"token-bucket(10 %, 10)\" for a \
+                         bucket that holds 10; leave it out for no limit";
+            self.at(raw, "budget", right)
+        };
+        let share = |share: f64| if share > 0.0 && share <= 1.0 { Ok(share) } else { Err(wrong()) };
+        let read = |text: &str| quantity::parse(text, Dimension::Number).map_err(|_| wrong()).and_then(share);
+        let text = match raw.get_ref() {
+            RawBudget::Number(number) => return share(*number).map(Budget::Share),
+            RawBudget::Text(text) => text.trim(),
+        };
+        let Some(inside) = text.strip_prefix("token-bucket") else { return read(text).map(Budget::Share) };
+        let inside = inside.trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).ok_or_else(wrong)?;
+        let (per_request, most) = inside.split_once(',').ok_or_else(wrong)?;
+        match most.trim().parse::<u32>() {
+            Ok(most) if most > 0 => Ok(Budget::Tokens { per_request: read(per_request)?, most }),
+            _ => Err(wrong()),
+        }
     }
 
     /// The numbers of the classes that are asked for over TLS.

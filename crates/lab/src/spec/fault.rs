@@ -112,7 +112,7 @@ impl Reader<'_> {
             return Err(self.at(path, "path", right));
         }
         let is_silent = trouble == Trouble::Cut || (trouble == Trouble::Frozen && until.is_none());
-        if is_silent && system.rules.timeout.is_none() {
+        if is_silent && system.rules.timeout.or(system.rules.deadline).is_none() {
             let right = "nothing answers meanwhile: say how long clients wait, e.g. `timeout = \"5 s\"` under [client]";
             return Err(self.at(&fault.what, "what", right));
         }

@@ -241,6 +241,7 @@ impl StationText {
             helpers: self.helpers.as_ref().map(|text| *text.get_ref()),
             quantum: self.quantum.as_ref().map(|text| text.get_ref().as_str()),
             preemptive: self.preemptive.as_ref().map(|text| *text.get_ref()),
+            drops: None,
         };
         let read = Discipline::read(name, &keys).map_err(|Misfit { key, what }| misplaced(key, &what))?;
         Ok(Some(read))

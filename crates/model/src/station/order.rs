@@ -1,15 +1,17 @@
-//! Disciplines without a common virtual time: the order of service depends on rank ([`Ranked`]), on turns ([`Turns`])
-//! or on the work already done ([`Levels`]).
+//! Disciplines without a common virtual time: the order of service depends on rank ([`Ranked`]), on turns ([`Turns`]),
+//! on the work already done ([`Levels`]), or on how long jobs have waited ([`Dropping`]).
 //!
 //! A [`crate::Station`] of such a discipline does the accounting (capacity, busy time, tickets) and leaves the order to
 //! one of these. The price is a box and a branch per event there, which the sharing disciplines do not pay.
 
+mod dropping;
 mod levels;
 mod ranked;
 mod turns;
 
 use sojourn_stats::{Span, Time};
 
+use self::dropping::Dropping;
 use self::levels::Levels;
 use self::ranked::{Ranked, Rule};
 use self::turns::Turns;
@@ -21,6 +23,7 @@ pub(crate) enum Order {
     Ranked(Ranked),
     Turns(Turns),
     Levels(Levels),
+    Dropping(Dropping),
 }
 
 /// An arriving job.
@@ -30,6 +33,8 @@ pub(crate) struct Arrival {
     pub(crate) class: u8,
     pub(crate) service: Span,
     pub(crate) sequence: u64,
+    /// When its client gives it up; [`Time::NEVER`] where that is not known.
+    pub(crate) deadline: Time,
 }
 
 impl Order {
@@ -44,6 +49,9 @@ impl Order {
                 Some(Order::Turns(Turns::with_newcomers_first(quantum, helpers)))
             }
             Discipline::Lcfs { preemptive } => ranked(Rule::NewestFirst, preemptive),
+            Discipline::Dropping { newest_first, drops } => {
+                Some(Order::Dropping(Dropping::new(newest_first, drops, cores as usize)))
+            }
             Discipline::Priority { preemptive } => ranked(Rule::ByClass, preemptive),
         }
     }
@@ -51,7 +59,7 @@ impl Order {
     /// Does the work up to `now`, which is not after the next departure.
     pub(crate) fn advance(&mut self, elapsed: Span, now: Time) {
         match self {
-            Order::Ranked(_) => {}
+            Order::Ranked(_) | Order::Dropping(_) => {}
             Order::Turns(turns) => turns.advance(now),
             Order::Levels(levels) => levels.advance(elapsed),
         }
@@ -61,6 +69,7 @@ impl Order {
     pub(crate) fn arrive(&mut self, now: Time, arrival: Arrival) -> u32 {
         match self {
             Order::Ranked(ranked) => ranked.arrive(now, arrival),
+            Order::Dropping(dropping) => dropping.arrive(now, arrival),
             Order::Turns(turns) => turns.arrive(now, arrival),
             Order::Levels(levels) => levels.arrive(now, arrival),
         }
@@ -70,6 +79,7 @@ impl Order {
     pub(crate) fn due(&self, now: Time) -> Time {
         match self {
             Order::Ranked(ranked) => ranked.due(),
+            Order::Dropping(dropping) => dropping.due(),
             Order::Turns(turns) => turns.due(),
             Order::Levels(levels) => levels.due(now),
         }
@@ -79,6 +89,7 @@ impl Order {
     pub(crate) fn depart(&mut self, at: Time) -> Departure {
         match self {
             Order::Ranked(ranked) => ranked.depart(at),
+            Order::Dropping(dropping) => dropping.depart(at),
             Order::Turns(turns) => turns.depart(at),
             Order::Levels(levels) => levels.depart(at),
         }
@@ -87,6 +98,7 @@ impl Order {
     fn jobs(&self) -> &Jobs {
         match self {
             Order::Ranked(ranked) => &ranked.jobs,
+            Order::Dropping(dropping) => &dropping.jobs,
             Order::Turns(turns) => &turns.jobs,
             Order::Levels(levels) => &levels.jobs,
         }
@@ -106,8 +118,24 @@ impl Order {
     pub(crate) fn cancel(&mut self, now: Time, slot: u32) {
         match self {
             Order::Ranked(ranked) => ranked.cancel(now, slot),
+            Order::Dropping(dropping) => dropping.cancel(now, slot),
             Order::Turns(turns) => turns.cancel(now, slot),
             Order::Levels(levels) => levels.cancel(slot),
+        }
+    }
+
+    /// The clock of the station stood still for so long.
+    pub(crate) fn stood(&mut self, span: Span) {
+        if let Order::Dropping(dropping) = self {
+            dropping.stood(span);
+        }
+    }
+
+    /// The jobs that were dropped since this was asked last.
+    pub(crate) fn take_dropped(&mut self) -> Vec<u64> {
+        match self {
+            Order::Dropping(dropping) => dropping.take_dropped(),
+            Order::Ranked(_) | Order::Turns(_) | Order::Levels(_) => Vec::new(),
         }
     }
 
@@ -115,6 +143,7 @@ impl Order {
     pub(crate) fn occupancy(&self) -> (u32, u32) {
         match self {
             Order::Ranked(ranked) => ranked.occupancy(),
+            Order::Dropping(dropping) => dropping.occupancy(),
             Order::Turns(turns) => turns.occupancy(),
             Order::Levels(levels) => levels.occupancy(),
         }

@@ -59,14 +59,28 @@ pub struct Rules {
     pub resolves: Resolves,
     /// How long it waits for a reply before it gives the attempt up; none: for ever.
     pub timeout: Option<Span>,
+    /// How long it waits in all, from the planned instant over all attempts; none: for ever.
+    pub deadline: Option<Span>,
     /// When it tries again; none: never.
     pub retries: Option<Retries>,
     /// When it sends a second request beside the first; none: never.
     pub hedge: Option<Hedge>,
+    /// What a server does with the work of an attempt that its client has given up.
+    pub abandoned: Abandoned,
     /// Refused, it asks the next address of the DNS's answer.
     pub fails_over: bool,
     /// The classes of requests, by number, that it asks for over TLS.
     pub secure: Vec<u8>,
+}
+
+/// What a server does with the work of an attempt that its client has given up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Abandoned {
+    /// It knows of that at once, and drops it.
+    #[default]
+    Cancelled,
+    /// It does not know, and does the work for nothing.
+    Served,
 }
 
 /// When a client resolves the service's name again.
@@ -86,15 +100,40 @@ pub enum Resolves {
 pub struct Retries {
     /// Attempts after the first, at most.
     pub at_most: u32,
-    /// How long it waits before each (s).
-    pub backoff: Option<Law>,
-    /// What limits the retries of all clients together; none: nothing.
+    /// How long it waits before each; none: it asks again at once.
+    pub backoff: Option<Backoff>,
+    /// What limits the retries and hedges of all clients together; none: nothing.
     pub budget: Option<Budget>,
 }
 
-/// A limit to retries: so many per request, over the last 10 s.
+/// How long a client waits before it tries again.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Backoff {
+    /// A time of this law (s), whichever retry it is.
+    Law(Law),
+    /// Full jitter: before retry k (from 0) any time from 0 to `base` x 2^k, or to `most` if that is less (Brooker,
+    /// Exponential Backoff and Jitter, AWS Architecture Blog, 2015; Envoy's `BackOffStrategy` draws the same).
+    FullJitter {
+        /// The longest wait before the first retry.
+        base: Span,
+        /// The longest wait before any.
+        most: Span,
+    },
+}
+
+/// A limit to the retries and hedges of all clients together.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Budget(pub f64);
+pub enum Budget {
+    /// So many per request, both counted over the last 10 s.
+    Share(f64),
+    /// A token bucket: each request puts in this share of a token, each retry takes a token out. It begins empty.
+    Tokens {
+        /// Tokens per request, above 0 and at most 1.
+        per_request: f64,
+        /// The most that it holds, at least 1.
+        most: u32,
+    },
+}
 
 /// When a client sends a second request beside the first.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,6 +3,7 @@
 mod cluster_network;
 mod copies;
 mod curve;
+mod dropping;
 mod flows;
 mod least_attained;
 mod link;
@@ -14,3 +15,4 @@ mod reference;
 mod server_file;
 mod station;
 mod tcp;
+mod tries;

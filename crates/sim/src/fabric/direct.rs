@@ -8,6 +8,7 @@ use super::link::Links;
 use crate::balancer::{Balancer, Choice};
 use crate::control::SimError;
 use crate::engine::Fabric;
+use crate::requests::timeline::Failure;
 use crate::requests::jobs::{Job, Stage};
 use crate::requests::prediction::Predictor;
 use crate::requests::{Cx, Requests, What};
@@ -63,7 +64,7 @@ impl Direct {
             }
             match balancer.choose(job.asked(), &[], cx.now) {
                 Some(choice) => job.choice = choice,
-                None => return cx.deny(slot),
+                None => return cx.deny(slot, Failure::Refused),
             }
         } else {
             job.choice = Choice { dispatcher: 0, server: 0 };
@@ -105,7 +106,7 @@ impl Direct {
                 if let Some(balancer) = &mut self.balancer {
                     balancer.failed(choice, cx.now - sent, cx.now);
                 }
-                cx.deny(slot);
+                cx.deny(slot, Failure::Refused);
             }
         }
     }

@@ -22,6 +22,7 @@
 //!
 //! On a system that the direct fabric can be, everything happens in the same order with the same draws.
 
+mod attempts;
 mod balancers;
 mod clients;
 mod cuts;
@@ -111,7 +112,7 @@ impl Routed {
         let information = Information::new(system, &mut balancers, parts, &regions, askers, seed);
         Ok(Routed {
             has_waits: system.tiers.iter().any(|tier| tier.waits),
-            may_retry: system.rules.retries.is_some(),
+            may_retry: system.rules.retries.is_some() || system.rules.hedge.is_some(),
             may_deny: !system.is_plain() || servers.all().iter().any(|server| server.capacity.is_some()),
             routes: Routes::default(),
             faults: Faults::new(system, balancers.len(), seed),
@@ -159,6 +160,7 @@ impl Routed {
             What::GivesUp => self.gives_up(slot, cx),
             What::TimesOut => self.times_out(slot, cx),
             What::TriesAgain => self.begin(slot, cx.now, cx),
+            What::Hedges => self.hedge(slot, cx),
             What::Closes => self.closes(slot, cx),
             What::Fault => self.fault(slot, cx),
             What::HealthKnown => {
@@ -226,6 +228,7 @@ impl Fabric for Routed {
 
     fn depart(&mut self, cx: &mut Cx) {
         let (number, departure) = self.stations.depart(cx.now);
+        self.take_dropped(cx);
         let slot = departure.job as u32;
         let job = &mut cx.jobs.slab[slot as usize];
         let route = &mut self.routes[slot];
@@ -248,12 +251,12 @@ impl Fabric for Routed {
     fn enter(&mut self, slot: u32, cx: &mut Cx) {
         let job = cx.jobs.slab[slot as usize];
         let route = self.routes.enter(slot);
-        (route.retries, route.demand, route.asked) = (0, job.service, job.asked());
+        (route.demand, route.asked, route.partner) = (job.service, job.asked(), None);
         route.asked.client = self.network.machine(route.asked.client);
         if let Some(origin) = self.information.origin_of_request(route.asked.client) {
             route.asked.origin = origin;
         }
-        self.clients.first_attempt(cx.now);
+        self.routes[slot].effort = self.clients.tries.begins(job.planned, cx.now);
         self.begin(slot, job.planned, cx);
     }
 
@@ -264,6 +267,10 @@ impl Fabric for Routed {
 
     fn cancel(&mut self, slot: u32, cx: &mut Cx) {
         self.drop_request(slot, cx);
+        if let Some(other) = self.routes[slot].partner.take() {
+            self.drop_request(other, cx);
+            cx.jobs.release(other);
+        }
         self.let_in_all(cx);
     }
 
@@ -273,6 +280,10 @@ impl Fabric for Routed {
 
     fn has_connections(&self) -> bool {
         self.transfers.is_some()
+    }
+
+    fn troubles(&self) -> Vec<(Time, Time)> {
+        self.faults.spans()
     }
 
     fn may_retry(&self) -> bool {

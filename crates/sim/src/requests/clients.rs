@@ -126,6 +126,7 @@ impl<F: Fabric<Traffic = Requests>> Clients<F> for Users {
 fn enter<F: Fabric<Traffic = Requests>>(planned: Time, request: &Request, fabric: &mut F, cx: &mut Cx) {
     let number = cx.ledger.enter(cx.now);
     let slot = cx.jobs.put(planned, number as u32, request);
+    cx.tally.arrived(cx.now);
     if cx.jobs.were_full() {
         cx.phases.accept_until(cx.now);
     }

@@ -28,6 +28,7 @@ pub(crate) struct Job {
     pub(crate) generation: u32,
     pub(crate) class: u8,
     pub(crate) stage: Stage,
+    pub(crate) standing: Standing,
 }
 
 const _: () = assert!(size_of::<Job>() == 64);
@@ -38,6 +39,19 @@ impl Job {
     pub(crate) fn asked(&self) -> Asked {
         let Job { client, class, choice, size, .. } = *self;
         Asked { client, class, object: choice.server, size, origin: Origin::default(), at_node: None }
+    }
+}
+
+impl Job {
+    /// Its client begins anew: what its last attempt has entered in the agenda finds no request.
+    pub(crate) fn begin_again(&mut self, demand: Span, size: u64) {
+        (self.service, self.size, self.stage) = (demand, size, Stage::Coming);
+        self.generation = self.generation.wrapping_add(1);
+    }
+
+    /// It is nowhere, and its client waits.
+    pub(crate) fn be_lost(&mut self) {
+        self.stage = Stage::Forwarded;
     }
 }
 
@@ -54,6 +68,17 @@ pub(crate) enum Stage {
     Returning,
     /// On that way, its bytes flow over a link that paths share.
     Flowing,
+}
+
+/// Which attempt of its request a job is. The books count a request once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// The one that is counted.
+    Counted,
+    /// A second one beside it.
+    Hedge,
+    /// One that its client has given up, and whose work goes on.
+    Orphan,
 }
 
 /// The requests inside: a slab.
@@ -91,7 +116,19 @@ impl Jobs {
             generation: 0,
             class: request.class,
             stage: Stage::Coming,
+            standing: Standing::Counted,
         };
+        self.place(job)
+    }
+
+    /// Another attempt of the request in `slot`, which is as that one was at the beginning.
+    pub(crate) fn again(&mut self, slot: u32, demand: Span, size: u64) -> u32 {
+        let job = self.slab[slot as usize];
+        self.place(Job { stage: Stage::Coming, service: demand, size, generation: 0, ..job })
+    }
+
+    #[inline]
+    fn place(&mut self, job: Job) -> u32 {
         match self.free.pop() {
             Some(slot) => {
                 let place = &mut self.slab[slot as usize];
@@ -116,8 +153,8 @@ impl Jobs {
         gone
     }
 
-    /// All of them.
+    /// All that are counted.
     pub(crate) fn inside(&self) -> impl Iterator<Item = &Job> {
-        self.slab.iter().filter(|job| job.stage != Stage::Free)
+        self.slab.iter().filter(|job| job.stage != Stage::Free && job.standing == Standing::Counted)
     }
 }

@@ -2,6 +2,7 @@
 
 use sojourn_stats::{Span, Time};
 
+use super::timeline::{Replications, Seconds};
 use crate::control::OverTime;
 
 /// Counts of one replication.
@@ -11,11 +12,15 @@ pub(crate) struct Intervals {
     /// By server, then interval.
     sent: Vec<Vec<u32>>,
     failed: Vec<u32>,
+    /// Outcomes by the instants at which they happened.
+    pub(crate) outcomes: Seconds,
 }
 
 impl Intervals {
-    pub(crate) fn new(every: Span, servers: usize) -> Intervals {
-        Intervals { every, sent: vec![Vec::new(); servers], failed: Vec::new() }
+    /// Those of a run up to `horizon`, in which faults begin and end at these instants.
+    pub(crate) fn new(every: Span, servers: usize, faults: Vec<(Time, Time)>, horizon: Time) -> Intervals {
+        let outcomes = Seconds::new(every, faults, horizon);
+        Intervals { every, sent: vec![Vec::new(); servers], failed: Vec::new(), outcomes }
     }
 
     pub(crate) fn sent(&mut self, planned: Time, server: usize) {
@@ -26,8 +31,8 @@ impl Intervals {
         count(&mut self.failed, planned, self.every);
     }
 
-    /// The mean of some replications; none of none.
-    pub(crate) fn mean<'a>(all: impl Iterator<Item = &'a Intervals> + Clone) -> Option<OverTime> {
+    /// The mean of some replications, which measured from `since` on; none of none.
+    pub(crate) fn mean<'a>(all: impl Iterator<Item = &'a Intervals> + Clone, since: Time) -> Option<OverTime> {
         let first = all.clone().next()?;
         let (every, servers) = (first.every, first.sent.len());
         let rows = |of: &'a Intervals| of.sent.iter().chain([&of.failed]);
@@ -40,7 +45,9 @@ impl Intervals {
             rates
         };
         let servers = (0..servers).map(|server| rates(&|of| &of.sent[server])).collect();
-        Some(OverTime { every, servers, failed: rates(&|of| &of.failed) })
+        let outcomes = Replications::new(all.clone().map(|of| &of.outcomes).collect(), since);
+        let columns = outcomes.map_or_else(Vec::new, |outcomes| outcomes.columns());
+        Some(OverTime { every, servers, failed: rates(&|of| &of.failed), columns })
     }
 }
 
@@ -60,15 +67,15 @@ mod tests {
     fn intervals_are_of_planned_instants_and_the_mean_is_per_second() {
         let second = Span(1_000_000_000);
         let at = |s: f64| Time::ZERO + Span::from_secs_f64(s);
-        let mut one = Intervals::new(Span(2 * second.0), 2);
+        let mut one = Intervals::new(Span(2 * second.0), 2, Vec::new(), Time::NEVER);
         [0.0, 1.9, 2.0, 5.0].into_iter().for_each(|s| one.sent(at(s), 0));
         one.sent(at(3.0), 1);
-        let mut other = Intervals::new(Span(2 * second.0), 2);
+        let mut other = Intervals::new(Span(2 * second.0), 2, Vec::new(), Time::NEVER);
         other.sent(at(0.5), 0);
         other.failed(at(6.5));
-        let mean = Intervals::mean([&one, &other].into_iter()).unwrap();
+        let mean = Intervals::mean([&one, &other].into_iter(), Time::ZERO).unwrap();
         assert_eq!(mean.servers, [vec![0.75, 0.25, 0.25, 0.0], vec![0.0, 0.25, 0.0, 0.0]]);
         assert_eq!(mean.failed, [0.0, 0.0, 0.0, 0.25]);
-        assert_eq!(Intervals::mean([].into_iter()), None);
+        assert_eq!(Intervals::mean([].into_iter(), Time::ZERO), None);
     }
 }

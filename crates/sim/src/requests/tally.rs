@@ -9,6 +9,7 @@ use crate::requests::jobs::Job;
 use crate::requests::of_class::OfClass;
 use crate::requests::over_time::Intervals;
 use crate::requests::prediction::Errors;
+use crate::requests::timeline::Failure;
 
 /// Counts and sums of one replication, from the instant [`Tally::since`] on.
 #[derive(Clone)]
@@ -97,6 +98,21 @@ impl Tally {
         }
     }
 
+    /// A request comes.
+    #[inline]
+    pub(crate) fn arrived(&mut self, now: Time) {
+        if let Some(over_time) = &mut self.over_time {
+            over_time.outcomes.arrived(now);
+        }
+    }
+
+    /// A request that was asked for is asked for again.
+    pub(crate) fn again(&mut self, now: Time) {
+        if let Some(over_time) = &mut self.over_time {
+            over_time.outcomes.again(now);
+        }
+    }
+
     /// A server has served a request.
     #[inline]
     pub(crate) fn served(&mut self, planned: Time, waiting: Span, service: Span) {
@@ -120,6 +136,9 @@ impl Tally {
     #[inline(always)]
     pub(crate) fn completed(&mut self, job: &Job, now: Time) {
         let Job { planned, number, size, class, .. } = *job;
+        if let Some(over_time) = &mut self.over_time {
+            over_time.outcomes.answered(now, now - planned);
+        }
         if self.until == Time::NEVER {
             self.completions += 1;
             if let Some(connections) = &mut self.connections {
@@ -192,10 +211,10 @@ impl Tally {
         }
     }
 
-    /// A server or the balancer denied a request.
-    pub(crate) fn denied(&mut self, planned: Time) {
+    /// A request has failed at `now`.
+    pub(crate) fn denied(&mut self, planned: Time, now: Time, why: Failure) {
         self.denied += u64::from(self.counts(planned));
-        self.failed(planned);
+        self.failed(planned, now, why);
     }
 
     /// A client asks once more.
@@ -205,14 +224,15 @@ impl Tally {
     }
 
     /// A client gave up.
-    pub(crate) fn abandoned(&mut self, planned: Time) {
+    pub(crate) fn abandoned(&mut self, planned: Time, now: Time) {
         self.abandoned += u64::from(self.counts(planned));
-        self.failed(planned);
+        self.failed(planned, now, Failure::GivenUp);
     }
 
-    fn failed(&mut self, planned: Time) {
+    fn failed(&mut self, planned: Time, now: Time, why: Failure) {
         if let Some(over_time) = &mut self.over_time {
             over_time.failed(planned);
+            over_time.outcomes.failed(now, why);
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sojourn_model::system::{
-    Affinity, Clients, Directions, Face, Fault, Hedge, Limit, Overflow, Path, Paths, Pool, Probes, Region, Reports,
+    Abandoned, Affinity, Clients, Directions, Face, Fault, Hedge, Limit, Overflow, Path, Paths, Pool, Probes, Region, Reports,
     Resolver, Resolves, Retries, Seat, Site, Subject, Target, Tier, Told, Transport, Trouble, TtlUse,
 };
 use sojourn_model::{CopyRules, Mode, Server, System, TcpStack};
@@ -156,15 +156,31 @@ fn retries() -> Retries {
     Retries { at_most: 1, backoff: None, budget: None }
 }
 
+fn dropping() -> Server {
+    Server::from_toml("discipline = \"fcfs\"\ndrops = \"expired\"\ndemand = \"1 ms\"").unwrap()
+}
+
 /// A row's first words, the system that it is seen in, and what is written there.
 type Sample = (&'static str, fn() -> Case, fn(&mut Case));
 
 /// For each row a system that has nothing else that is missing.
 fn samples() -> Vec<Sample> {
     vec![
-        ("clients that hedge", plain, |of| of.system.rules.hedge = Some(Hedge::Quantile(0.95))),
+        ("clients that hedge ([client])", plain, |of| of.system.rules.hedge = Some(Hedge::Quantile(0.95))),
+        ("clients that hedge ([client]) and choose", plain, |of| {
+            of.system.rules.hedge = Some(Hedge::After(Span(SECOND)));
+            of.first().face = Face::Client;
+        }),
+        ("work that goes on (", on_paths, |of| {
+            of.system.rules.abandoned = Abandoned::Served;
+            of.system.transport = Some(Transport { stack: TcpStack::LINUX_6, one_request_per_connection: true });
+        }),
+        ("work that goes on when", plain, |of| of.system.rules.abandoned = Abandoned::Served),
+        ("time-outs in all", plain, |of| of.system.rules.deadline = Some(Span(SECOND))),
+        ("servers that drop", plain, |of| of.system.hosts[0].server = dropping()),
+        ("users who browse at servers that drop", browse, |of| of.system.hosts[0].server = dropping()),
         ("users who browse and wait only so long", browse, |of| of.system.rules.timeout = Some(Span(SECOND))),
-        ("clients that retry and lose patience", plain, |of| {
+        ("clients that retry, hedge or leave work", plain, |of| {
             let Workload::Open(open) = of.workload.clone() else { unreachable!() };
             of.workload = Workload::Open(Open { patience: Some(Law::constant(1.0)), ..open });
             of.system.rules.retries = Some(retries());

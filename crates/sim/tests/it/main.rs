@@ -34,6 +34,7 @@ mod routed;
 mod saturation;
 mod sessions;
 mod single;
+mod storms;
 mod study;
 mod summary;
 mod support;

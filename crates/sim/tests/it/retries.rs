@@ -1,6 +1,8 @@
 //! Clients that try again: how often, after how long, and within which budget.
 
-use sojourn_model::system::{Budget, Face, Fault, Retries, Subject, Tier, Trouble};
+use sojourn_model::system::{
+    Abandoned, Backoff, Budget, Face, Fault, Hedge, Retries, Rules, Subject, Tier, Trouble,
+};
 use sojourn_model::{Server, System};
 use sojourn_sim::Report;
 use sojourn_stats::{Law, Span, Time};
@@ -33,7 +35,7 @@ fn run(system: System) -> (u64, Report) {
 }
 
 fn retries(at_most: u32, backoff_s: Option<f64>, budget: Option<f64>) -> Option<Retries> {
-    Some(Retries { at_most, backoff: backoff_s.map(Law::constant), budget: budget.map(Budget) })
+    Some(Retries { at_most, backoff: backoff_s.map(|s| Backoff::Law(Law::constant(s))), budget: budget.map(Budget::Share) })
 }
 
 /// Requests that are refused for 20 s come back after 30 s, each with another one that then waits for it or lets it wait.
@@ -101,4 +103,50 @@ fn impatient_clients_do_not_retry() {
     system.rules.retries = retries(1, None, None);
     let error = sojourn_sim::check(&system, &workload).unwrap_err().to_string();
     assert!(error.contains("lose patience"), "{error}");
+}
+
+/// A server that is slow for a while: the second request goes to the other one, and the first reply that comes counts.
+#[test]
+fn a_hedge_overtakes_a_slow_attempt() {
+    let hedged = |abandoned: Abandoned| {
+        let server = Server::from_toml("discipline = \"ps\"\ndemand = \"10 ms\"").unwrap();
+        let mut system = System::balanced(Tier::new(Face::Gateway, "round-robin"), vec![server; 2]);
+        let (at, until, trouble) = (Time(20_050 * MS), Some(Time(40_050 * MS)), Trouble::Slow(0.2));
+        system.faults = vec![Fault { at, until, subject: Subject::Host(0), trouble }];
+        system.rules = Rules { hedge: Some(Hedge::After(Span(20 * MS))), abandoned, ..Rules::default() };
+        run(system).1
+    };
+    let of = hedged(Abandoned::Cancelled);
+    // Each hedge takes a turn, so that all requests come to the slow server once one has.
+    let hedges = (value(&of, "attempts_mean") - 1.0) * REQUESTS;
+    assert!([199.0, 200.0].iter().any(|exact| (hedges - exact).abs() < 1e-6), "{hedges} hedges");
+    let exact = ((REQUESTS - hedges) * 0.01 + hedges * 0.03) / REQUESTS;
+    assert!((value(&of, "response_time_mean") - exact).abs() < 1e-9, "{}", value(&of, "response_time_mean"));
+    assert_eq!(value(&of, "error_ratio"), 0.0);
+    // What its client has left goes on at the slow server for 20 ms more.
+    let served = hedged(Abandoned::Served);
+    assert_eq!(value(&served, "response_time_mean"), value(&of, "response_time_mean"));
+    let more_s = (value(&served, "utilization") - value(&of, "utilization")) * 2.0 * 60.0;
+    assert!((more_s - hedges * 0.02).abs() < 1e-6, "{more_s} s");
+}
+
+/// The time for a request in all ends it, whatever its attempts do; what could not begin before is not tried.
+#[test]
+fn a_deadline_is_for_all_attempts() {
+    let deadline = |deadline_ms: u64, backoff_s: f64| {
+        let mut system = troubled(40_050, Trouble::Frozen, retries(9, Some(backoff_s), None));
+        (system.rules.timeout, system.rules.deadline) = (Some(Span(500 * MS)), Some(Span(deadline_ms * MS)));
+        run(system)
+    };
+    // Attempts at 0, 0.6, 1.2 and 1.8 s, the last of which is given up after 0.2 s.
+    let (failed, report) = deadline(2000, 0.1);
+    assert_eq!(failed, 181, "all that come from 20.1 s to 38.1 s");
+    let attempts = (value(&report, "attempts_mean") - 1.0) * REQUESTS;
+    // Of those that failed three more each; of the others those whose first attempts end before 40.05 s.
+    let more: f64 = (0..19).map(|tenth| ((1.85 - 0.1 * f64::from(tenth) - 0.5) / 0.6 + 1.0).floor().max(0.0)).sum();
+    assert!((attempts - (3.0 * 181.0 + more)).abs() < 1e-6, "{attempts}, {more}");
+    // A wait that ends after the deadline is no wait: the request fails at its first time-out.
+    let (failed, report) = deadline(2000, 1.5);
+    assert_eq!(failed, 195, "all that come from 20.1 s to 39.5 s");
+    assert!((value(&report, "attempts_mean") - 1.0).abs() < 1e-9);
 }

@@ -281,7 +281,10 @@ fn what_is_not_there_yet_is_refused() {
     type Change<'a> = &'a dyn Fn(&mut System);
     let cases: [(&str, Change<'_>); 2] = [
         ("fault of this kind", &|system| system.faults = vec![fault(Trouble::Loss(0.1))]),
-        ("hedge", &|system| system.rules.hedge = Some(sojourn_model::system::Hedge::Quantile(0.95))),
+        ("hedge ([client]) and choose", &|system| {
+            system.rules.hedge = Some(sojourn_model::system::Hedge::Quantile(0.95));
+            system.tiers[0].face = sojourn_model::system::Face::Client;
+        }),
     ];
     for (needle, change) in cases {
         let mut scenario = plain();

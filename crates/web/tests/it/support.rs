@@ -19,7 +19,7 @@ pub(crate) use common::*;
 
 pub(crate) fn server(discipline: Discipline, demand: &str, capacity: Option<u32>) -> Server {
     let demand = vec![(String::new(), Demand::parse(demand).expect("a demand"))];
-    Server { discipline, cores: 1, speed: 1.0, demand, capacity, machine: None }
+    Server { discipline, cores: 1, speed: 1.0, demand, capacity, drops_overflow: false, machine: None }
 }
 
 /// An emulated node with one core.

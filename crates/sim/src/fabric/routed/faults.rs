@@ -22,6 +22,7 @@
 //! Frozen is a process that is stopped: its kernel still takes connections in. A machine that stands still is cut too.
 
 use sojourn_dispatch::{BackendId, News};
+use sojourn_model::Server;
 use sojourn_model::system::{Face, Fault, Subject, System, Trouble};
 use sojourn_stats::{Span, Stream, Time};
 
@@ -30,7 +31,7 @@ use super::cuts::During;
 use super::route::Leg;
 use crate::control::SimError;
 use crate::fabric::deciders::{Next, overflowing};
-use crate::requests::jobs::{Job, Stage};
+use crate::requests::jobs::{Job, Stage, Standing};
 use crate::requests::{Cx, What};
 
 /// Deciders look at their targets' health so often.
@@ -40,6 +41,7 @@ const HEALTH: Span = Span(1_000_000_000);
 pub(super) struct Faults {
     /// What begins and ends by itself.
     changes: Vec<Change>,
+    spans: Vec<(Time, Time)>,
     frozen: Vec<Frozen>,
     hosts_down: Vec<bool>,
     deciders_down: Vec<bool>,
@@ -98,11 +100,19 @@ fn changes(system: &System, seed: u64) -> Vec<Change> {
     changes
 }
 
-/// Refuses faults after which a client could wait for ever.
+/// Refuses faults after which a client could wait for ever, and servers at which it could.
 pub(super) fn check(system: &System) -> Result<(), SimError> {
+    if system.rules.timeout.is_some() || system.rules.deadline.is_some() {
+        return Ok(());
+    }
+    if system.servers().any(Server::drops) {
+        return Err(SimError::Invalid(
+            "what a server drops gets no answer: say how long clients wait, [client] timeout".into(),
+        ));
+    }
     let is_endless =
         |fault: &Fault| fault.trouble == Trouble::Cut || (fault.trouble == Trouble::Frozen && fault.until.is_none());
-    match system.faults.iter().any(is_endless) && system.rules.timeout.is_none() {
+    match system.faults.iter().any(is_endless) {
         true => Err(SimError::Invalid(
             "what is cut, or frozen for ever, answers nothing: say how long clients wait, [client] timeout".into(),
         )),
@@ -145,6 +155,7 @@ impl Faults {
         let numbered = system.faults.iter().enumerate().filter(|(_, fault)| fault.trouble == Trouble::Frozen);
         Faults {
             changes: changes(system, seed),
+            spans: system.faults.iter().map(span).collect(),
             frozen: numbered.map(frozen).collect(),
             hosts_down: vec![false; system.hosts.len()],
             deciders_down: vec![false; deciders],
@@ -153,6 +164,11 @@ impl Faults {
             errors: Vec::new(),
             seed,
         }
+    }
+
+    /// When each fault begins and ends.
+    pub(super) fn spans(&self) -> Vec<(Time, Time)> {
+        self.spans.clone()
     }
 
     /// When something begins or ends, in the order of its number.
@@ -231,6 +247,12 @@ impl Faults {
     }
 }
 
+/// When a fault begins and ends; [`Time::NEVER`] of one that does not. A restart without a length is over at once.
+fn span(fault: &Fault) -> (Time, Time) {
+    let at_once = (fault.trouble == Trouble::Restarted).then_some(fault.at);
+    (fault.at, fault.until.or(at_once).unwrap_or(Time::NEVER))
+}
+
 /// What each server of a fault has from now on, of what servers have usually.
 fn set(values: &mut Vec<f64>, servers: usize, hosts: &[u32], usual: f64, value: f64) {
     values.resize(servers, usual);
@@ -300,6 +322,10 @@ impl Routed {
         };
         let lost: Vec<u32> = cx.jobs.slab.iter().enumerate().filter_map(is_lost).collect();
         for slot in lost {
+            if cx.jobs.slab[slot as usize].stage == Stage::Free {
+                // An orphan that was dropped when the one before it left.
+                continue;
+            }
             self.leave(slot, cx);
             self.deny(slot, cx);
         }
@@ -333,7 +359,10 @@ impl Routed {
     /// A client that was refused asks the next address of the DNS's answer, which lists all targets; it keeps to the one
     /// that answers for as long as it would have kept to the first.
     pub(super) fn ask_elsewhere(&mut self, slot: u32, cx: &mut Cx) {
-        let client = cx.jobs.slab[slot as usize].client;
+        let Job { client, standing, .. } = cx.jobs.slab[slot as usize];
+        if standing == Standing::Orphan {
+            return self.deny(slot, cx);
+        }
         let addresses = self.balancers.first().map_or(0, |dns| dns.targets.len());
         let route = &mut self.routes[slot];
         route.refusals += 1;

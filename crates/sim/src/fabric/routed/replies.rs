@@ -10,7 +10,8 @@ use super::Routed;
 use super::requests::wait;
 use super::route::Leg;
 use crate::fabric::deciders::{Decider, Next};
-use crate::requests::jobs::{Job, Stage};
+use crate::requests::jobs::{Job, Stage, Standing};
+use crate::requests::timeline::Failure;
 use crate::requests::{Cx, What};
 
 /// The status of replies, and of those that are errors.
@@ -20,6 +21,10 @@ const ERROR: u16 = 503;
 impl Routed {
     /// A reply of `size` bytes leaves its server.
     pub(super) fn leaves_server(&mut self, slot: u32, host: usize, size: u64, cx: &mut Cx) {
+        self.routes[slot].is_bound = false;
+        if cx.jobs.slab[slot as usize].standing == Standing::Orphan {
+            return self.let_orphan_go(slot, cx);
+        }
         let (route, balancers) = (&self.routes[slot], &self.balancers);
         let (mut first_byte, mut whole) = self.network.leave_site(host, size, cx.now);
         if let Some((_, Leg { decider, choice, .. })) = route.gateway(balancers) {
@@ -114,9 +119,9 @@ impl Routed {
         match is_error {
             true => {
                 self.balancers.let_go(client);
-                self.fail(slot, cx);
+                self.fail(slot, Failure::Error, cx);
             }
-            false => cx.complete(slot),
+            false => self.succeed(slot, cx),
         }
     }
 

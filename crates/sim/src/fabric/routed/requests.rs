@@ -9,17 +9,14 @@ use super::route::Leg;
 use crate::balancer::{Asked, AtNode, Choice};
 use crate::engine::Inside;
 use crate::fabric::deciders::{Decider, Next, Waiter};
-use crate::requests::jobs::Stage;
+use crate::requests::jobs::{Stage, Standing};
 use crate::requests::{Cx, What};
 
 impl Routed {
-    /// A client begins an attempt, which counts from `since` on.
-    pub(super) fn begin(&mut self, slot: u32, since: Time, cx: &mut Cx) {
-        if let Some(timeout) = self.clients.timeout {
-            cx.later(since + timeout, What::TimesOut, slot);
-        }
+    /// An attempt sets out from its client.
+    pub(super) fn set_out(&mut self, slot: u32, cx: &mut Cx) {
         let route = &mut self.routes[slot];
-        (route.connection, route.waiting) = (None, None);
+        (route.connection, route.waiting, route.is_bound) = (None, None, false);
         (route.next, route.hops, route.stage, route.waited, route.first_bytes) = (None, 0, 0, Span::ZERO, 0);
         (route.refusals, route.is_error, route.has_overflowed) = (0, false, false);
         route.tried.clear();
@@ -71,6 +68,7 @@ impl Routed {
 
     /// A request is at `next` after `delay`; from clients without a decider, the cluster's link is on the way.
     pub(super) fn move_on(&mut self, slot: u32, next: Next, delay: Span, cx: &mut Cx) {
+        self.routes[slot].is_bound = true;
         let is_at_server = matches!(next, Next::Server(_)) && !self.balancers.is_empty();
         let what = if is_at_server { What::AtServer } else { What::AtBalancer };
         self.happens(cx.now + delay, what, slot, cx);
@@ -79,6 +77,10 @@ impl Routed {
     /// A decider says where a request goes.
     pub(super) fn at_decider(&mut self, slot: u32, number: u32, cx: &mut Cx) {
         let job = &cx.jobs.slab[slot as usize];
+        if job.standing == Standing::Orphan {
+            // The decider knows that its client is gone.
+            return self.let_orphan_go(slot, cx);
+        }
         if let Some(goes_on) = self.faults.decider_stands(number, cx.now) {
             return wait(goes_on, What::AtBalancer, slot, cx);
         }
@@ -132,7 +134,9 @@ impl Routed {
         let delay = if here { Span::ZERO } else { self.network.between(number, next) };
         self.routes[slot].legs.push(Leg { decider: number, choice, sent: cx.now });
         self.routes.sends(slot, next, choice.dispatcher, cx);
-        self.routes[slot].tried.clear();
+        let route = &mut self.routes[slot];
+        route.is_bound = false;
+        route.tried.clear();
         if self.network.passes(Next::Decider(number), next, cx.now) {
             self.move_on(slot, next, delay, cx);
         }
@@ -150,6 +154,7 @@ impl Routed {
         match chosen {
             Some((other, choice)) => self.forward(slot, other, choice, cx),
             None if self.balancers[number].balancer.lets_wait() => {
+                self.routes[slot].is_bound = false;
                 let generation = cx.jobs.slab[slot as usize].generation;
                 let waiter = Waiter { slot, generation, since: cx.now };
                 self.balancers[number].waiting.push_back(waiter);
@@ -237,62 +242,13 @@ impl Routed {
         if !self.servers.connect(host, route) {
             return self.ask_elsewhere(slot, cx);
         }
-        if self.faults.is_error(host, job.number, route.retries) {
+        if self.faults.is_error(host, job.number, route.attempt) {
             route.is_error = true;
             job.size = 0;
             return self.answer_with_error(slot, host, cx);
         }
         job.service = self.faults.slowed(host, self.servers.service_time(host, job.service));
         self.visit(slot, cx);
-    }
-
-    /// A request ends without a reply, which all on its stack learn.
-    pub(super) fn deny(&mut self, slot: u32, cx: &mut Cx) {
-        let client = cx.jobs.slab[slot as usize].client;
-        for leg in self.routes.take_legs(slot) {
-            self.balancers.that_chose(leg.decider, client).failed(leg.choice, cx.now - leg.sent, cx.now);
-        }
-        self.balancers.let_go(client);
-        self.fail(slot, cx);
-    }
-
-    /// An attempt has failed, and nothing is left of it: the client tries again, or the request has failed.
-    pub(super) fn fail(&mut self, slot: u32, cx: &mut Cx) {
-        let (route, job) = (&mut self.routes[slot], &mut cx.jobs.slab[slot as usize]);
-        self.servers.hang_up(route);
-        let Some(backoff) = self.clients.backoff(job.number, route.retries, cx.now) else { return cx.deny(slot) };
-        route.retries += 1;
-        cx.tally.retried(job.planned);
-        (job.service, job.size, job.stage) = (route.demand, route.asked.size, Stage::Coming);
-        // What the last attempt has entered in the agenda finds no request.
-        job.generation = job.generation.wrapping_add(1);
-        cx.later(cx.now + backoff, What::TriesAgain, slot);
-    }
-
-    /// The client of a request has waited long enough.
-    pub(super) fn times_out(&mut self, slot: u32, cx: &mut Cx) {
-        if self.balancers.are_clients() {
-            let client = cx.jobs.slab[slot as usize].client;
-            self.balancers.let_go(client);
-            // What it has chosen itself is outermost: to its own dispatcher this is a failure.
-            let legs = &mut self.routes[slot].legs;
-            if legs.first().is_some_and(|leg| leg.decider == 0) {
-                let Leg { decider, choice, sent } = legs.remove(0);
-                self.balancers.that_chose(decider, client).failed(choice, cx.now - sent, cx.now);
-            }
-        }
-        self.drop_request(slot, cx);
-        self.fail(slot, cx);
-    }
-
-    /// The client of a request goes away from it.
-    pub(super) fn drop_request(&mut self, slot: u32, cx: &mut Cx) {
-        self.servers.hang_up(&mut self.routes[slot]);
-        self.leave(slot, cx);
-        let client = cx.jobs.slab[slot as usize].client;
-        for leg in self.routes.take_legs(slot) {
-            self.balancers.that_chose(leg.decider, client).cancelled(leg.choice, cx.now);
-        }
     }
 
     /// A request goes away from where it is, wherever that is.

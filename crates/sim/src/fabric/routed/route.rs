@@ -3,7 +3,7 @@
 use std::ops::{Index, IndexMut};
 
 use sojourn_dispatch::BackendId;
-use sojourn_model::TcpConnection;
+use sojourn_model::{Effort, TcpConnection};
 use sojourn_model::system::Face;
 use sojourn_stats::{Span, Time};
 
@@ -37,8 +37,18 @@ pub(super) struct Route {
     pub(super) refusals: usize,
     /// It was passed on by a site that could not take it.
     pub(super) has_overflowed: bool,
-    /// Attempts before this one, and the demand of each.
-    pub(super) retries: u32,
+    /// What its client has tried so far; of the attempt that is counted.
+    pub(super) effort: Effort,
+    /// The number of this attempt, and when it began.
+    pub(super) attempt: u32,
+    pub(super) began: Time,
+    /// When its client gives it up.
+    pub(super) until: Time,
+    /// The other attempt of its request that is under way.
+    pub(super) partner: Option<u32>,
+    /// It will come to its server, or is there, whatever its client does.
+    pub(super) is_bound: bool,
+    /// The demand of each attempt.
     pub(super) demand: Span,
     /// Targets of the innermost decider that have refused it.
     pub(super) tried: Vec<BackendId>,

@@ -93,6 +93,11 @@ impl Servers {
         &self.all
     }
 
+    /// Whether what a server has no room for gets no answer.
+    pub(super) fn drops_overflow(&self, host: usize) -> bool {
+        self.all[host].drops_overflow
+    }
+
     /// Core time that a demand is at a server.
     #[inline]
     pub(super) fn service_time(&self, host: usize, demand: Span) -> Span {

@@ -33,19 +33,31 @@ impl Routed {
         if self.enter_station(slot, station, work, cx) && is_first {
             self.inform(cx.now, |information, view| information.arrived(host, view));
         }
+        self.take_dropped(cx);
     }
 
     /// Whether a station takes a request; one that has no place denies it.
     fn enter_station(&mut self, slot: u32, number: usize, work: Span, cx: &mut Cx) -> bool {
         let job = &mut cx.jobs.slab[slot as usize];
-        let Some(ticket) = self.stations.enter(number, job, slot, work, cx.now) else {
-            self.deny(slot, cx);
+        let route = &mut self.routes[slot];
+        let Some(ticket) = self.stations.enter(number, job, slot, route.until, work, cx.now) else {
+            match self.servers.drops_overflow(job.choice.server as usize) {
+                true => self.drop_silently(slot, cx),
+                false => self.deny(slot, cx),
+            }
             return false;
         };
         (job.ticket, job.stage) = (ticket, Stage::AtServer);
-        let route = &mut self.routes[slot];
         (route.station, route.service) = (number, route.service + work);
         true
+    }
+
+    /// Servers have dropped requests without an answer.
+    pub(super) fn take_dropped(&mut self, cx: &mut Cx) {
+        while let Some(slot) = self.stations.next_dropped() {
+            self.information.cancelled(cx.jobs.slab[slot as usize].choice.server);
+            self.drop_silently(slot, cx);
+        }
     }
 
     /// A request has visited its present stage.
@@ -115,5 +127,6 @@ impl Routed {
         }
         route.fetches = None;
         self.information.cancelled(choice.server);
+        self.take_dropped(cx);
     }
 }

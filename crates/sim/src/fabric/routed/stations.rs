@@ -16,6 +16,9 @@ pub(super) struct Stations {
     of_host: Vec<Vec<usize>>,
     first_medium: usize,
     timers: Timers,
+    /// Whether servers drop what has waited too long, and what they have dropped.
+    may_drop: bool,
+    dropped: Vec<u32>,
 }
 
 /// A station, and how far its clock is behind.
@@ -42,6 +45,8 @@ impl Stations {
         all.extend((0..media).map(|_| Station::new(Discipline::Ps, 1, None)));
         let freezable = |station| Freezable { station, lag: Span::ZERO, since: None };
         Stations {
+            may_drop: servers.iter().any(|server| matches!(server.discipline, Discipline::Dropping { .. })),
+            dropped: Vec::new(),
             timers: Timers::new(all.len()),
             all: all.into_iter().map(freezable).collect(),
             of_host,
@@ -66,20 +71,42 @@ impl Stations {
         number >= self.first_medium
     }
 
-    /// A job comes to a station: its place there; none where there is no room.
+    /// A job comes to a station, and its client gives it up at `until`: its place there; none where there is no room.
     #[inline]
-    pub(super) fn enter(&mut self, number: usize, job: &Job, slot: u32, work: Span, now: Time) -> Option<Ticket> {
+    pub(super) fn enter(
+        &mut self,
+        number: usize,
+        job: &Job,
+        slot: u32,
+        until: Time,
+        work: Span,
+        now: Time,
+    ) -> Option<Ticket> {
         let station = &mut self.all[number];
         let due = station.next_departure();
-        let own = station.own(now);
-        let Admission::Admitted(ticket) = station.station.arrive_of(job.class, own, u64::from(slot), work) else {
-            return None;
-        };
+        let (own, until) = (station.own(now), station.of_own(until));
+        let admission = station.station.arrive_until(until, job.class, own, u64::from(slot), work);
+        let Admission::Admitted(ticket) = admission else { return None };
         let next = station.next_departure();
         if next != due {
             self.timers.set(number, next);
         }
+        self.collect(number);
         Some(ticket)
+    }
+
+    /// Takes note of what a station has dropped.
+    #[inline]
+    fn collect(&mut self, number: usize) {
+        if self.may_drop {
+            let dropped = self.all[number].station.take_dropped();
+            self.dropped.extend(dropped.into_iter().map(|job| job as u32));
+        }
+    }
+
+    /// A job that a station has dropped, of which nothing has been heard yet.
+    pub(super) fn next_dropped(&mut self) -> Option<u32> {
+        self.dropped.pop()
     }
 
     /// When the next job departs; [`Time::NEVER`] where all stations are idle.
@@ -96,6 +123,7 @@ impl Stations {
         let own = station.own(now);
         let departure = station.station.depart(own).expect("the timer is the station's next departure");
         self.timers.set(number, station.next_departure());
+        self.collect(number);
         (number, departure)
     }
 
@@ -105,6 +133,7 @@ impl Stations {
         let own = station.own(now);
         station.station.cancel(own, ticket);
         self.timers.set(number, station.next_departure());
+        self.collect(number);
     }
 
     /// The clocks of a server's stations stop, or go on.
@@ -114,7 +143,9 @@ impl Stations {
             if begins {
                 station.since = station.since.or(Some(now));
             } else {
-                station.lag += station.since.take().map_or(Span::ZERO, |since| now - since);
+                let stood = station.since.take().map_or(Span::ZERO, |since| now - since);
+                station.lag += stood;
+                station.station.stood(stood);
             }
             self.timers.set(number, station.next_departure());
         }
@@ -154,6 +185,12 @@ impl Freezable {
     fn next_departure(&self) -> Option<Time> {
         let due = self.station.next_departure()?;
         self.since.is_none().then_some(due + self.lag)
+    }
+
+    /// The instant on its own clock at which it is `at`, unless it stands still again until then.
+    #[inline]
+    fn of_own(&self, at: Time) -> Time {
+        if at == Time::NEVER { at } else { Time(at.0.saturating_sub(self.lag.0)) }
     }
 
     /// The instant on its own clock.

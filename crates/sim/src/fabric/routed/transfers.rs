@@ -443,7 +443,7 @@ impl Routed {
             Some((medium, rate)) => {
                 route.lands = arrives;
                 let work = Span::from_secs_f64(8.0 * bytes as f64 / rate).max(Span(1));
-                let ticket = self.stations.enter(self.stations.medium(medium), job, slot, work, cx.now);
+                let ticket = self.stations.enter(self.stations.medium(medium), job, slot, Time::NEVER, work, cx.now);
                 (job.ticket, job.stage) = (ticket.expect("a link has no limit"), Stage::Flowing);
                 return;
             }
