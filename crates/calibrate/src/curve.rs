@@ -131,7 +131,15 @@ pub fn delay_curve(
         url: target.url.clone(),
         think: think.to_string(),
         points,
-        server: Server { discipline, cores: 1, speed: 1.0, demand, capacity: None, drops_overflow: false, machine: None },
+        server: Server {
+            discipline,
+            cores: 1,
+            speed: 1.0,
+            demand,
+            capacity: None,
+            drops_overflow: false,
+            machine: None,
+        },
         notes,
         elapsed_s: client.spent_s.get(),
     })

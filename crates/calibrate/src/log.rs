@@ -99,7 +99,15 @@ pub fn calibrate_log(log: &Log, seed: u64) -> Result<LogCalibration, CalibrateEr
         u32::MAX => Discipline::Ps,
         helpers => Discipline::LimitedPs { helpers },
     };
-    let server = Server { discipline, cores, speed: 1.0, demand: fitted.demand, capacity: None, drops_overflow: false, machine: None };
+    let server = Server {
+        discipline,
+        cores,
+        speed: 1.0,
+        demand: fitted.demand,
+        capacity: None,
+        drops_overflow: false,
+        machine: None,
+    };
     let span_s = halves.first_span_s;
     let mut order: Vec<usize> = (0..by_server.len()).collect();
     order.sort_by_key(|at| log.servers().get(*at));

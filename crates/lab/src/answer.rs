@@ -187,7 +187,7 @@ impl ObjectiveAnswer {
 }
 
 /// How often clients asked for each request.
-const ATTEMPTS: &str = "attempts_mean";
+const ATTEMPTS: &str = "attempts_ratio";
 
 /// Metrics of what goes wrong with requests, and what it is called: each is said wherever it is not 0.
 pub const FAILURES: [(&str, &str); 5] = [

@@ -42,6 +42,8 @@ pub enum Judgement {
     TooFew,
     /// There is no sample at all: no request got a good reply.
     NoSample,
+    /// It had not recovered when the run ended, once at least.
+    NotRecovered,
     /// Nothing measures this metric here.
     Unknown,
 }
@@ -55,6 +57,7 @@ impl fmt::Display for Judgement {
             Judgement::NoInterval => "UNDECIDED: the number has no interval; measure longer",
             Judgement::TooFew => "UNDECIDED: too few samples; measure longer",
             Judgement::NoSample => "MISSED: not measurable, no request got a good reply",
+            Judgement::NotRecovered => "MISSED: it had not recovered when the run ended",
             Judgement::Unknown => "MISSED: this run does not measure it",
         })
     }
@@ -62,6 +65,13 @@ impl fmt::Display for Judgement {
 
 /// Digits of a number that the limit has the first three of.
 const NEAR_DIGITS: usize = 6;
+
+/// How long a system took to be as before a fault.
+const RECOVERY: &str = "recovery_time";
+
+/// What stands in front of a metric that is measured while a fault lasts, and those metrics.
+const DURING: &str = "during(fault).";
+const MEASURED_DURING: [&str; 4] = ["error_ratio", "attempts_ratio", "throughput", "response_time_p99"];
 
 /// Share of the requests that may fail where a mean is asked of them.
 const FAILED_MOST: f64 = 0.01;
@@ -92,7 +102,7 @@ impl Objective {
         if below && limit <= 0.0 {
             return Err(fail(format!("`{name}` is never below 0: the limit is above it")));
         }
-        if !below && limit >= 1.0 && metric.ends_with("_ratio") {
+        if !below && limit >= 1.0 && metric.ends_with("_ratio") && !metric.ends_with("attempts_ratio") {
             return Err(fail(format!("`{name}` is a share and never above 1: the limit is below that")));
         }
         Ok(Objective { metric, below, limit, text: text.trim().to_owned() })
@@ -201,8 +211,15 @@ impl Objective {
             Some((_, level)) => 1.0 - level / 100.0,
             None => FAILED_MOST,
         };
-        let failed = measures.iter().find(|measure| measure.metric == "error_ratio")?.estimate.value()?;
-        let is_outdone = self.metric.starts_with("response_time_") && self.below && failed > may_fail;
+        let (of_failures, time) = match self.metric.as_str() {
+            "worst_second_p99" => ("worst_second_error_ratio", "response_time_p99"),
+            metric => match metric.strip_prefix(DURING) {
+                Some(during) => ("during(fault).error_ratio", during),
+                None => ("error_ratio", metric),
+            },
+        };
+        let failed = measures.iter().find(|measure| measure.metric == of_failures)?.estimate.value()?;
+        let is_outdone = time.starts_with("response_time_") && self.below && failed > may_fail;
         is_outdone.then(|| {
             format!("{} % of the requests failed, and the time is that of the others", significant(100.0 * failed))
         })
@@ -213,6 +230,7 @@ impl Objective {
         let (low, high) = match (estimate.ends(), estimate.value()) {
             (Some(ends), _) => ends,
             (None, Some(_)) => return Judgement::NoInterval,
+            (None, None) if self.metric == RECOVERY && self.below => return Judgement::NotRecovered,
             (None, None) if estimate.samples() == Some(0) => return Judgement::NoSample,
             (None, None) => return Judgement::TooFew,
         };
@@ -235,8 +253,11 @@ fn percentile(metric: &str) -> Option<(&str, f64)> {
     Some((time, level.parse().ok()?))
 }
 
-/// `response_time_p99` for `p99`, and any other name as it is.
+/// `response_time_p99` for `p99`, behind `during(fault).` too, and any other name as it is.
 pub(crate) fn full_name(name: &str) -> String {
+    if let Some(during) = name.strip_prefix(DURING) {
+        return format!("{DURING}{}", full_name(during));
+    }
     match name {
         short if SHORT.contains(&short) => format!("response_time_{short}"),
         full => full.to_owned(),
@@ -245,19 +266,24 @@ pub(crate) fn full_name(name: &str) -> String {
 
 /// What `metric` is a number of; none of a name that is no metric's.
 pub(crate) fn dimension(metric: &str) -> Option<Dimension> {
+    if let Some(during) = metric.strip_prefix(DURING) {
+        return MEASURED_DURING.contains(&during).then(|| dimension(during)).flatten();
+    }
     let time = metric.contains("_time_") || metric.starts_with("lateness_");
     let numbers = [
         "utilization",
         "error_ratio",
         "abandoned_ratio",
         "denied_ratio",
+        "attempts_ratio",
+        "worst_second_error_ratio",
         "connection_error_ratio",
         "littles_load_factor",
         "imbalance_index",
         "arrivals_hurst",
     ];
     match metric {
-        _ if time => Some(Dimension::Time),
+        _ if time || [RECOVERY, "worst_second_p99"].contains(&metric) => Some(Dimension::Time),
         "throughput" | "connection_rate" => Some(Dimension::Rate),
         // Of a chain or a station of a network.
         _ if metric.starts_with("throughput_") || metric.ends_with("_throughput") => Some(Dimension::Rate),
@@ -307,6 +333,12 @@ mod tests {
         for rate in ["throughput", "connection_rate", "throughput_web", "byte_throughput"] {
             assert_eq!(of(rate), Some(Dimension::Rate), "{rate}");
         }
+        assert_eq!((of("recovery_time"), of("worst_second_p99")), (Some(Dimension::Time), Some(Dimension::Time)));
+        assert_eq!(of("during(fault).response_time_p99"), Some(Dimension::Time));
+        assert_eq!(of("during(fault).attempts_ratio"), Some(Dimension::Number));
+        assert_eq!(of("during(fault).utilization"), None, "it is not measured so");
+        assert_eq!(Objective::parse("during(fault).p99 < 1 s").unwrap().metric, "during(fault).response_time_p99");
+        assert!(Objective::parse("attempts_ratio > 1.1").is_ok());
         for number in ["utilization", "utilization_disk", "queue_length_mean_disk", "hit_ratio_proxy", "share_2"] {
             assert_eq!(of(number), Some(Dimension::Number), "{number}");
         }
@@ -353,6 +385,8 @@ mod tests {
         assert_eq!(below.judge(&of(0.06, 0.07)), Judgement::Fails);
         assert_eq!(below.judge(&Estimate::TooFew { samples: 3 }), Judgement::TooFew);
         assert_eq!(below.judge(&Estimate::TooFew { samples: 0 }), Judgement::NoSample);
+        let recovery = Objective::parse("recovery_time < 10 s").unwrap();
+        assert_eq!(recovery.judge(&Estimate::TooFew { samples: 19 }), Judgement::NotRecovered, "one has not");
         let bare = Estimate::WithoutInterval { value: 0.01, samples: 99, why: NoInterval::TooShort };
         assert_eq!(below.judge(&bare), Judgement::NoInterval, "its number would hold");
         assert_eq!(below.judge(&Estimate::Exact { value: 0.04 }), Judgement::Holds);
@@ -378,6 +412,12 @@ mod tests {
         );
         assert!(of("p50 < 50 ms", 0.198).is_none() && of("p50 < 50 ms", 0.501).is_some());
         assert!(of("mean < 50 ms", 0.02).is_some() && of("mean < 50 ms", 0.005).is_none());
+        let of_second = |metric: &str| Measure { metric: metric.into(), ..failed(0.5)[0].clone() };
+        let worst = Objective::parse("worst_second_p99 < 50 ms").unwrap();
+        assert!(worst.outdone_by_failures(&failed(0.5)).is_none(), "of the whole run");
+        assert!(worst.outdone_by_failures(&[of_second("worst_second_error_ratio")]).is_some());
+        let during = Objective::parse("during(fault).p99 < 50 ms").unwrap();
+        assert!(during.outdone_by_failures(&[of_second("during(fault).error_ratio")]).is_some());
         for other in ["p99 > 50 ms", "error_ratio < 30%", "throughput > 1 /s", "waiting_time_mean < 1 s"] {
             assert!(of(other, 0.198).is_none(), "{other}");
         }

@@ -73,6 +73,7 @@ impl Answered {
             (Judgement::NoInterval, _) => "its number has no interval".into(),
             (Judgement::TooFew, _) => "too few samples to say".into(),
             (Judgement::NoSample, _) => "no request got a good reply".into(),
+            (Judgement::NotRecovered, _) => "it had not recovered when the run ended".into(),
             (Judgement::Undecided, _) => "the limit is inside the interval".into(),
             (Judgement::Fails, None) => "another percentile misses it".into(),
             (_, None) => "not measured".into(),

@@ -319,7 +319,7 @@ impl Inquiry {
                         met: match judgement {
                             Judgement::Holds if reason.is_some() => None,
                             Judgement::Holds => Some(true),
-                            Judgement::Fails | Judgement::NoSample => Some(false),
+                            Judgement::Fails | Judgement::NoSample | Judgement::NotRecovered => Some(false),
                             _ => None,
                         },
                         undecided: reason.is_some()

@@ -147,6 +147,7 @@ impl Measured {
             Judgement::NoInterval => Finding::Open("the estimate has no interval".into()),
             Judgement::TooFew => Finding::Open("too few samples".into()),
             Judgement::NoSample => Finding::Open("no request got a good reply".into()),
+            Judgement::NotRecovered => Finding::Open("it had not recovered when the run ended".into()),
             Judgement::Unknown => Finding::Open("this run does not measure it".into()),
         }
     }

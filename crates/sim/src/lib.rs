@@ -139,7 +139,7 @@
 //! | `share_1`, ... | part of the requests sent to this server (up to 16 servers) |
 //! | `imbalance_index` | 1 + (p90 - p10) / (2 mean) of the numbers of requests sent to the servers (1: all equal) |
 //! | `error_ratio` | denied, over all that ended |
-//! | `attempts_mean` | how often its client asked for a request, the first time among them, where clients try again |
+//! | `attempts_ratio` | how often its client asked for a request, the first time among them, where clients try again |
 //! | `abandoned_ratio` | given up by their clients, over all that ended |
 //! | `connect_time_mean`, `connection_rate` | of connections that were set up, where requests need them; so are the next four |
 //! | `connection_error_ratio` | connections that were given up, over all that were tried |
@@ -173,7 +173,9 @@ mod timers;
 mod wide;
 
 pub use balancer::{information, signals};
-pub use control::{Column, Control, OverTime, Precision, Progress, Report, SimError, WarmUp, demand_of, demand_of_classes};
+pub use control::{
+    Column, Control, OverTime, Precision, Progress, Report, SimError, WarmUp, demand_of, demand_of_classes,
+};
 pub use load::{Fullest, Load, load};
 pub use network::run_network;
 pub use run::{check, response_times, run, run_plan, sheds_load};

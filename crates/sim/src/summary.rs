@@ -243,7 +243,7 @@ pub(crate) fn others(whole: &Counts, parts: &[Counts]) -> Vec<Row> {
     rows.slow_share("abandoned_ratio", |part| (part.abandoned, part.ended));
     rows.certain(!whole.may_fail.1);
     if whole.retried.is_some() {
-        rows.add("attempts_mean", "1", whole.ended, |part| {
+        rows.add("attempts_ratio", "1", whole.ended, |part| {
             per((part.ended + part.retried.unwrap_or(0)) as f64, part.ended)
         });
     }
@@ -441,7 +441,7 @@ mod tests {
             ("utilization", "1", 42, [3.5 / 10.0, 2.0 / 4.0, 1.5 / 6.0]),
             ("error_ratio", "1", 56, [24.0 / 56.0, 4.0 / 16.0, 20.0 / 40.0]),
             ("abandoned_ratio", "1", 56, [10.0 / 56.0, 2.0 / 16.0, 8.0 / 40.0]),
-            ("attempts_mean", "1", 56, [68.0 / 56.0, 24.0 / 16.0, 44.0 / 40.0]),
+            ("attempts_ratio", "1", 56, [68.0 / 56.0, 24.0 / 16.0, 44.0 / 40.0]),
             ("connect_time_mean", "s", 14, [5.0 / 14.0, 2.0 / 4.0, 3.0 / 10.0]),
             ("connection_rate", "1/s", 14, [14.0 / 10.0, 4.0 / 4.0, 10.0 / 6.0]),
             ("connection_error_ratio", "1", 24, [10.0 / 24.0, 4.0 / 8.0, 6.0 / 16.0]),

@@ -208,7 +208,9 @@ impl Discipline {
             ServerDiscipline::Lcfs { preemptive } => Some(Discipline::Lcfs { preemptive: *preemptive }),
             ServerDiscipline::Priority { preemptive } => Some(Discipline::Priority { preemptive: *preemptive }),
             // No formula is known for it.
-            ServerDiscipline::TimeSlices { .. } | ServerDiscipline::Dropping { .. } | ServerDiscipline::DelayCurve(_) => None,
+            ServerDiscipline::TimeSlices { .. }
+            | ServerDiscipline::Dropping { .. }
+            | ServerDiscipline::DelayCurve(_) => None,
         }
     }
 

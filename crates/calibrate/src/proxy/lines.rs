@@ -162,7 +162,15 @@ fn server(line: Option<&Line>, hit_work: &[f64], weights: &[f64]) -> Result<Serv
     };
     let demand = Demand::parse(&text).map_err(CalibrateError::Refused)?;
     let demand = vec![(String::new(), demand)];
-    Ok(Server { discipline: Discipline::Ps, cores: 1, speed: 1.0, demand, capacity: None, drops_overflow: false, machine: None })
+    Ok(Server {
+        discipline: Discipline::Ps,
+        cores: 1,
+        speed: 1.0,
+        demand,
+        capacity: None,
+        drops_overflow: false,
+        machine: None,
+    })
 }
 
 fn notes(documents: &[Document]) -> Vec<String> {

@@ -92,8 +92,15 @@ impl Shortest {
     fn servers(&self, service: &str) -> Result<Vec<Server>, SpecError> {
         let demand = Demand::parse(service).map_err(|e| wrong(format!("--service: {e}")))?;
         let demand = vec![(String::new(), demand)];
-        let server =
-            Server { discipline: Discipline::Fcfs, cores: 1, speed: 1.0, demand, capacity: None, drops_overflow: false, machine: None };
+        let server = Server {
+            discipline: Discipline::Fcfs,
+            cores: 1,
+            speed: 1.0,
+            demand,
+            capacity: None,
+            drops_overflow: false,
+            machine: None,
+        };
         Ok(vec![server; self.joint.servers as usize])
     }
 

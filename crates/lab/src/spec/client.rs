@@ -46,11 +46,13 @@ impl<'de> Deserialize<'de> for RawRetries {
         impl<'de> de::Visitor<'de> for Retries {
             type Value = RawRetries;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("how often a client tries again, e.g. { at_most = 3, backoff = \"50 ms\", budget = \"10 %\" }")
+                f.write_str(
+                    "how often a client tries again, e.g. { at_most = 3, backoff = \"50 ms\", budget = \"10 %\" }",
+                )
             }
             fn visit_i64<E: de::Error>(self, number: i64) -> Result<RawRetries, E> {
-                let at_most = u32::try_from(number)
-                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))?;
+                let at_most =
+                    u32::try_from(number).map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))?;
                 Ok(RawRetries { at_most: Spanned::new(0..0, at_most), backoff: None, budget: None })
             }
             fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<RawRetries, A::Error> {
@@ -215,7 +217,8 @@ impl Reader<'_> {
             };
         };
         let wrong = || {
-            let right = "full-jitter(25 ms, 250 ms): the longest wait before the first retry, which doubles, and before any";
+            let right =
+                "full-jitter(25 ms, 250 ms): the longest wait before the first retry, which doubles, and before any";
             self.at(text, "backoff", right)
         };
         let inside = inside.trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).ok_or_else(wrong)?;

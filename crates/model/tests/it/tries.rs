@@ -35,12 +35,8 @@ fn retried(tries: &mut Tries, now: Time, most: u32) -> u32 {
 
 #[test]
 fn each_attempt_has_its_own_time_and_the_request_one_in_all() {
-    let rules = Rules {
-        timeout: Some(span(500)),
-        deadline: Some(span(1200)),
-        retries: retries(3, None),
-        ..Rules::default()
-    };
+    let rules =
+        Rules { timeout: Some(span(500)), deadline: Some(span(1200)), retries: retries(3, None), ..Rules::default() };
     let mut tries = Tries::new(&rules);
     let mut effort = tries.begins(at(100), at(100));
     let attempt = |number, until| Attempt { number, until: Some(at(until)), hedge: None };

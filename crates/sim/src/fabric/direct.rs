@@ -8,9 +8,9 @@ use super::link::Links;
 use crate::balancer::{Balancer, Choice};
 use crate::control::SimError;
 use crate::engine::Fabric;
-use crate::requests::timeline::Failure;
 use crate::requests::jobs::{Job, Stage};
 use crate::requests::prediction::Predictor;
+use crate::requests::timeline::Failure;
 use crate::requests::{Cx, Requests, What};
 use crate::timers::{Near, Timers};
 

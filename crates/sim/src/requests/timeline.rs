@@ -289,12 +289,7 @@ impl<'a> Replications<'a> {
         columns
     }
 
-    fn column(
-        &self,
-        metric: &str,
-        unit: &str,
-        of: &dyn Fn(&[Interval]) -> Vec<f64>,
-    ) -> Column {
+    fn column(&self, metric: &str, unit: &str, of: &dyn Fn(&[Interval]) -> Vec<f64>) -> Column {
         let padded = |one: &Seconds| {
             let mut intervals = one.intervals.clone();
             intervals.resize(self.intervals, Interval::default());
@@ -316,9 +311,9 @@ impl<'a> Replications<'a> {
     /// The worst interval, what was while a fault lasted, and how long it took to recover.
     pub(crate) fn rows(&self) -> Vec<Row> {
         let measured = || self.warm_up..self.intervals;
-        let worst = |values: &mut dyn Iterator<Item = f64>| values.fold(None, |worst: Option<f64>, value| {
-            Some(worst.map_or(value, |worst| worst.max(value)))
-        });
+        let worst = |values: &mut dyn Iterator<Item = f64>| {
+            values.fold(None, |worst: Option<f64>, value| Some(worst.map_or(value, |worst| worst.max(value))))
+        };
         let mut rows = vec![
             self.row("worst_second_p99", "s", &|one| worst(&mut measured().filter_map(|at| one.p99(at)))),
             self.row("worst_second_error_ratio", "1", &|one| {
@@ -352,8 +347,7 @@ impl<'a> Replications<'a> {
             let whole = Arc::new(crate::study::merged(&parts));
             rows.push(summary::quantile("during(fault).response_time_p99", &whole, &parts, 0.99));
         }
-        let recoveries: Vec<Recovery> =
-            self.all.iter().map(|one| one.recovery(self.warm_up, self.intervals)).collect();
+        let recoveries: Vec<Recovery> = self.all.iter().map(|one| one.recovery(self.warm_up, self.intervals)).collect();
         if recoveries.iter().all(|recovery| *recovery != Recovery::Unasked) {
             let after = |recovery: &Recovery| match recovery {
                 Recovery::After(seconds) => Some(*seconds),

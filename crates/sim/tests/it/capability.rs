@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sojourn_model::system::{
-    Abandoned, Affinity, Clients, Directions, Face, Fault, Hedge, Limit, Overflow, Path, Paths, Pool, Probes, Region, Reports,
-    Resolver, Resolves, Retries, Seat, Site, Subject, Target, Tier, Told, Transport, Trouble, TtlUse,
+    Abandoned, Affinity, Clients, Directions, Face, Fault, Hedge, Limit, Overflow, Path, Paths, Pool, Probes, Region,
+    Reports, Resolver, Resolves, Retries, Seat, Site, Subject, Target, Tier, Told, Transport, Trouble, TtlUse,
 };
 use sojourn_model::{CopyRules, Mode, Server, System, TcpStack};
 use sojourn_sim::capability::{Combination, Engine, Has, Live, check, markdown, rows};

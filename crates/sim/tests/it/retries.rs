@@ -1,8 +1,6 @@
 //! Clients that try again: how often, after how long, and within which budget.
 
-use sojourn_model::system::{
-    Abandoned, Backoff, Budget, Face, Fault, Hedge, Retries, Rules, Subject, Tier, Trouble,
-};
+use sojourn_model::system::{Abandoned, Backoff, Budget, Face, Fault, Hedge, Retries, Rules, Subject, Tier, Trouble};
 use sojourn_model::{Server, System};
 use sojourn_sim::Report;
 use sojourn_stats::{Law, Span, Time};
@@ -35,7 +33,11 @@ fn run(system: System) -> (u64, Report) {
 }
 
 fn retries(at_most: u32, backoff_s: Option<f64>, budget: Option<f64>) -> Option<Retries> {
-    Some(Retries { at_most, backoff: backoff_s.map(|s| Backoff::Law(Law::constant(s))), budget: budget.map(Budget::Share) })
+    Some(Retries {
+        at_most,
+        backoff: backoff_s.map(|s| Backoff::Law(Law::constant(s))),
+        budget: budget.map(Budget::Share),
+    })
 }
 
 /// Requests that are refused for 20 s come back after 30 s, each with another one that then waits for it or lets it wait.
@@ -118,7 +120,7 @@ fn a_hedge_overtakes_a_slow_attempt() {
     };
     let of = hedged(Abandoned::Cancelled);
     // Each hedge takes a turn, so that all requests come to the slow server once one has.
-    let hedges = (value(&of, "attempts_mean") - 1.0) * REQUESTS;
+    let hedges = (value(&of, "attempts_ratio") - 1.0) * REQUESTS;
     assert!([199.0, 200.0].iter().any(|exact| (hedges - exact).abs() < 1e-6), "{hedges} hedges");
     let exact = ((REQUESTS - hedges) * 0.01 + hedges * 0.03) / REQUESTS;
     assert!((value(&of, "response_time_mean") - exact).abs() < 1e-9, "{}", value(&of, "response_time_mean"));
@@ -141,12 +143,12 @@ fn a_deadline_is_for_all_attempts() {
     // Attempts at 0, 0.6, 1.2 and 1.8 s, the last of which is given up after 0.2 s.
     let (failed, report) = deadline(2000, 0.1);
     assert_eq!(failed, 181, "all that come from 20.1 s to 38.1 s");
-    let attempts = (value(&report, "attempts_mean") - 1.0) * REQUESTS;
+    let attempts = (value(&report, "attempts_ratio") - 1.0) * REQUESTS;
     // Of those that failed three more each; of the others those whose first attempts end before 40.05 s.
     let more: f64 = (0..19).map(|tenth| ((1.85 - 0.1 * f64::from(tenth) - 0.5) / 0.6 + 1.0).floor().max(0.0)).sum();
     assert!((attempts - (3.0 * 181.0 + more)).abs() < 1e-6, "{attempts}, {more}");
     // A wait that ends after the deadline is no wait: the request fails at its first time-out.
     let (failed, report) = deadline(2000, 1.5);
     assert_eq!(failed, 195, "all that come from 20.1 s to 39.5 s");
-    assert!((value(&report, "attempts_mean") - 1.0).abs() < 1e-9);
+    assert!((value(&report, "attempts_ratio") - 1.0).abs() < 1e-9);
 }

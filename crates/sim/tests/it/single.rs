@@ -53,7 +53,15 @@ fn every_job_is_as_in_the_general_simulator() {
             let (path, patience) = ("t.csv".into(), None);
             let traced = Traced { trace, path, speed: 1.0, repeat: false, clients: 1, sizes, patience };
             let demand = vec![(String::new(), Demand::parse("1 s").unwrap())];
-            let server = Server { discipline: discipline.clone(), cores, speed: 1.0, demand, capacity, drops_overflow: false, machine: None };
+            let server = Server {
+                discipline: discipline.clone(),
+                cores,
+                speed: 1.0,
+                demand,
+                capacity,
+                drops_overflow: false,
+                machine: None,
+            };
             let (system, workload) = (System::single(server), Workload::Trace(traced));
             let general = sojourn_sim::response_times(&system, &workload, 1, Span(u64::MAX / 2)).unwrap();
 

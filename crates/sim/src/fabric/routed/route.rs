@@ -3,8 +3,8 @@
 use std::ops::{Index, IndexMut};
 
 use sojourn_dispatch::BackendId;
-use sojourn_model::{Effort, TcpConnection};
 use sojourn_model::system::Face;
+use sojourn_model::{Effort, TcpConnection};
 use sojourn_stats::{Span, Time};
 
 use super::balancers::Balancers;
