@@ -121,6 +121,7 @@ pub use answer::{
 };
 pub use engine::live::bed::needs_bed;
 pub use engine::live::facts as load_facts;
+pub use report::number::is_share;
 pub use run::{Context, Progress, RunError, Step, run};
 pub use spec::{Engine, Spec, SpecError};
 pub use topology::topology;

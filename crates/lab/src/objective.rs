@@ -11,7 +11,7 @@ use sojourn_stats::measure::Measure;
 use sojourn_stats::{Dimension, Estimate, quantity};
 
 use crate::error::SpecError;
-use crate::report::number::significant;
+use crate::report::number::{is_share, significant};
 
 /// What must hold of a metric.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,7 +102,7 @@ impl Objective {
         if below && limit <= 0.0 {
             return Err(fail(format!("`{name}` is never below 0: the limit is above it")));
         }
-        if !below && limit >= 1.0 && metric.ends_with("_ratio") && !metric.ends_with("attempts_ratio") {
+        if !below && limit >= 1.0 && is_share(&metric) {
             return Err(fail(format!("`{name}` is a share and never above 1: the limit is below that")));
         }
         Ok(Objective { metric, below, limit, text: text.trim().to_owned() })

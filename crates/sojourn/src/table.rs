@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::json;
 use sojourn_lab::outcome::asymmetric;
-use sojourn_lab::{Answers, Engine, FAILURES, VariantAnswers, Verdict};
+use sojourn_lab::{Answers, Engine, FAILURES, VariantAnswers, Verdict, is_share};
 use sojourn_stats::measure::rounded_outwards;
 use sojourn_stats::{Estimate, Measure};
 
@@ -559,7 +559,7 @@ impl Scale {
 
     /// Shares of requests are in per cent, as objectives have them; none of any other metric.
     fn of_share(metric: &str) -> Option<Scale> {
-        metric.ends_with("_ratio").then(|| Scale { factor: 100.0, unit: "%".into() })
+        is_share(metric).then(|| Scale { factor: 100.0, unit: "%".into() })
     }
 
     /// That of a measure by itself.

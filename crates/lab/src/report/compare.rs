@@ -187,14 +187,14 @@ fn failures(report: &Answers) -> Option<String> {
     let most = |(metric, words): (&'static str, &'static str)| {
         let (variant, answer, value) = report.worst(metric)?;
         let share = number::share(metric, &Estimate::Exact { value });
-        let of = if metric.ends_with("_ratio") { " of the requests" } else { " at each request" };
+        let of = if number::is_share(metric) { " of the requests" } else { " at each request" };
         let at = if report.variants.len() == 1 {
             String::new()
         } else {
             format!(" at <strong>{}</strong>", html::escape(&variant.label))
         };
         let said =
-            if metric.ends_with("_ratio") { format!("{share}{of} {words}") } else { format!("{share} {words}{of}") };
+            if number::is_share(metric) { format!("{share}{of} {words}") } else { format!("{share} {words}{of}") };
         Some(format!("{said}{at} ({})", answer.engine.name()))
     };
     let said: Vec<String> = FAILURES.into_iter().filter_map(most).collect();

@@ -103,9 +103,14 @@ pub(crate) fn estimate(estimate: &Estimate, unit: &str) -> String {
     }
 }
 
+/// Whether a metric is a share of the requests, which people read in per cent.
+pub fn is_share(metric: &str) -> bool {
+    metric.ends_with("_ratio") && !metric.ends_with("attempts_ratio")
+}
+
 /// A share in per cent with the half width of its interval; what is no share, such as a number of attempts, as it is.
 pub(crate) fn share(metric: &str, estimate: &Estimate) -> String {
-    if !metric.ends_with("_ratio") {
+    if !is_share(metric) {
         return self::estimate(estimate, "1");
     }
     let percent = |value: f64| 100.0 * value;

@@ -7,9 +7,9 @@
 //! averaged.
 //!
 //! From them: the worst interval, what was while a fault lasted, and how long the system took to recover from the last one. It
-//! has recovered at the first interval from which on [`CALM`] of them in a row are as those before the first fault: no fewer good
-//! replies than [`SPREADS`] standard deviations below their mean, or one fewer than their least; no more failures than their most; no
-//! p99 further above. A replication that has not recovered by the end of the run has no such time, and neither has then the
+//! has recovered at the first interval from which on [`CALM`] of them in a row are as those before the first fault: no fewer
+//! good replies than [`SPREADS`] standard deviations below their mean, or one fewer than their least; no more failures than
+//! their most; no p99 further above. A replication that has not recovered by the end of the run has no such time, and neither has then the
 //! whole.
 
 use std::sync::Arc;

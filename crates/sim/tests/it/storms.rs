@@ -108,8 +108,8 @@ fn what_ends_a_storm() {
     assert_eq!(storm(7.0).with_server("discipline = \"fcfs\"\ndrops = \"expired\"").steady(), DEAD);
 }
 
-/// A server that learns at once that its client has gone loses only what it has begun: of 7 requests a second it answers 5.25, and
-/// 17.5 attempts come, for ever.
+/// A server that learns at once that its client has gone loses only what it has begun: of 7 requests a second it answers
+/// 5.25, and 17.5 attempts come, for ever.
 #[test]
 fn cancelled_work_makes_half_a_storm() {
     let mut cancelled = storm(7.0);
