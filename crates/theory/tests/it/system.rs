@@ -12,7 +12,7 @@ use crate::{agree, printed};
 
 fn server(discipline: Discipline, cores: u32, speed: f64) -> Server {
     let demand = vec![(String::new(), Demand::parse("1 s").unwrap())];
-    Server { discipline, cores, speed, demand, capacity: None, machine: None }
+    Server { discipline, cores, speed, demand, capacity: None, drops_overflow: false, machine: None }
 }
 
 fn law(text: &str) -> Law {
