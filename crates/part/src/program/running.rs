@@ -43,7 +43,7 @@ printf '{"event":"ready","kind":"%s","port":%d,"pid":%d}\n' "$kind" "$port" "$pi
 wait "$pid"; status=$?
 while kill -0 "$pid" 2>/dev/null; do wait "$pid"; status=$?; done
 kill "$watch" 2>/dev/null
-kill -KILL -- "-$pid" 2>/dev/null
+kill -KILL "-$pid" 2>/dev/null
 [ -z "$shared" ] || rm -f /dev/shm/"$shared"-*
 rm -rf "$folder"
 exit "$status"

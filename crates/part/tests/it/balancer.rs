@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::Duration;
 
 use sojourn_part::program::{Balancer, Product, Program, Spot};
 
@@ -59,6 +61,34 @@ fn each_passes_requests_on_and_logs_who_served_them() {
         assert!(TcpStream::connect(address).is_err(), "{product:?} is gone");
         assert!(!folder.exists(), "{product:?} left its folder");
     }
+}
+
+/// A program that ends and leaves a process of its own behind: that goes too.
+#[test]
+fn what_a_program_leaves_behind_ends_with_it() {
+    if let Err(missing) = Product::Haproxy.installed() {
+        skipped(missing);
+        return;
+    }
+    let (site, folder) = (site(), tempfile::tempdir().expect("a folder"));
+    let Some(origin) = start(&Program::parse("nginx(keep_alive = 0 s)", site.path()).expect("it is one")) else {
+        return;
+    };
+    // It serves by a process in the background, and ends once the file `end` is there.
+    let (program, end) = (folder.path().join("haproxy"), folder.path().join("end"));
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = -db ] || exec haproxy \"$@\"\nhaproxy \"$@\" &\n\
+         while [ ! -e '{}' ]; do sleep 0.05; done\n",
+        end.display()
+    );
+    fs::write(&program, script).expect("it is written");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("it is made a program");
+    let balancer = Balancer { executable: Some(program), ..Balancer::new(Product::Haproxy) };
+    let mut running = balancer.start(|spot| haproxy(spot, origin.address())).unwrap_or_else(|error| panic!("{error}"));
+    let address = running.address();
+    fs::write(end, "").expect("it is written");
+    assert!(running.wait(Duration::from_secs(20)), "the script has ended");
+    until("what it left behind has ended too", || TcpStream::connect(address).is_err());
 }
 
 #[test]
