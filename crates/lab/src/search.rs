@@ -29,6 +29,8 @@ pub struct Measured {
     pub estimate: Option<Estimate>,
     /// How late the generator itself was (s); a response time contains as much of it.
     pub lateness_s: f64,
+    /// Of the requests that failed, the share that no trouble of the generator explains: refused, answered by an error, cut off.
+    pub failed_by_server: f64,
     /// Why the run is SUSPECT; empty when it is not.
     pub doubts: Vec<Doubt>,
 }
@@ -96,7 +98,8 @@ impl Measured {
             _ => Vec::new(),
         };
         let estimate = measure.map(|measure| measure.estimate.clone());
-        Measured { estimate, lateness_s: lateness_s(objective, report), doubts }
+        let failed_by_server = failed_by_server(&report.measured);
+        Measured { estimate, lateness_s: lateness_s(objective, report), failed_by_server, doubts }
     }
 
     /// What it says about `objective`, doubts aside, and what with them.
@@ -136,6 +139,9 @@ impl Measured {
                 Finding::Holds,
             ),
             Judgement::Fails if !looks_worse => open(doubt(&|effect| effect == Effect::OtherLoad), Finding::Fails),
+            Judgement::Fails if self.fails_by_server(objective) => {
+                open(doubt(&|effect| effect == Effect::OtherLoad), Finding::Fails)
+            }
             Judgement::Fails => {
                 let own = self.own_lateness(objective).or_else(|| match objective.is_of_a_time() {
                     true => None,
@@ -150,6 +156,12 @@ impl Measured {
             Judgement::NotRecovered => Finding::Open("it had not recovered when the run ended".into()),
             Judgement::Unknown => Finding::Open("this run does not measure it".into()),
         }
+    }
+
+    /// Whether a limit on failures is missed by those alone that no slowness of the generator explains.
+    fn fails_by_server(&self, objective: &Objective) -> bool {
+        let low = self.estimate.as_ref().and_then(Estimate::interval).map(|ends| ends.0);
+        objective.metric == "error_ratio" && low.is_some_and(|low| !objective.met(low * self.failed_by_server))
     }
 
     /// That a time would meet the objective without the generator's lateness, where it would.
@@ -280,6 +292,13 @@ fn lateness_s(objective: &Objective, report: &Report) -> f64 {
     lateness_ns.unwrap_or(0.0) * 1e-9
 }
 
+/// Of the requests that failed, the share that no trouble of the generator explains.
+fn failed_by_server(counts: &Counts) -> f64 {
+    let Counts { refused, reset, closed_early, protocol, redirects, client_error, server_error, check, .. } = *counts;
+    let own = refused + reset + closed_early + protocol + redirects + client_error + server_error + check;
+    own as f64 / counts.wrong().max(1) as f64
+}
+
 /// A rate with about four digits.
 pub fn number(rate: f64) -> String {
     let digits = (3 - rate.abs().max(1e-9).log10().floor() as i32).clamp(0, 9) as usize;
@@ -346,7 +365,7 @@ mod tests {
     }
 
     fn measured(estimate: Estimate, lateness_s: f64) -> Measured {
-        Measured { estimate: Some(estimate), lateness_s, doubts: Vec::new() }
+        Measured { estimate: Some(estimate), lateness_s, failed_by_server: 0.0, doubts: Vec::new() }
     }
 
     fn doubt(cause: Cause, text: &str) -> Doubt {
@@ -453,9 +472,25 @@ mod tests {
         assert_eq!(weighed("denied_ratio < 1%", 0.0, Some(Cause::Errors)), Finding::Holds);
         assert_eq!(weighed("abandoned_ratio < 1%", 0.0, Some(Cause::Errors)), open);
         let never = Estimate::Sampled { value: 0.0, ci_low: 0.0, ci_high: 0.0, samples: 99 };
-        let measured = Measured { estimate: Some(never), lateness_s: 0.0, doubts: vec![doubt(Cause::Errors, "why")] };
+        let measured = Measured { doubts: vec![doubt(Cause::Errors, "why")], ..measured(never, 0.0) };
         let judged = measured.judge(&Objective::parse("abandoned_ratio < 1%").unwrap());
         assert_eq!(judged, (Judgement::Holds, Finding::Holds), "without patience no client leaves");
+    }
+
+    /// A generator short of processor time may let requests time out; it makes no server refuse them.
+    #[test]
+    fn what_a_server_refused_is_no_trouble_of_the_generator() {
+        let objective = Objective::parse("error_ratio < 1%").unwrap();
+        let finding = |failed_by_server, cause| {
+            let estimate = Estimate::Sampled { value: 0.5, ci_low: 0.4, ci_high: 0.6, samples: 1000 };
+            Measured { failed_by_server, doubts: vec![doubt(cause, "why")], ..measured(estimate, 0.0) }.judge(&objective).1
+        };
+        assert_eq!(finding(1.0, Cause::Cores), Finding::Fails);
+        assert_eq!(finding(0.03, Cause::Cores), Finding::Fails, "0.4 of it are 1.2 %");
+        assert_eq!(finding(0.02, Cause::Cores), Finding::Open("why".into()), "0.4 of it are 0.8 %");
+        assert_eq!(finding(1.0, Cause::Missed), Finding::Open("why".into()), "of another load");
+        let counts = Counts { planned: 10, ok: 4, refused: 3, timeout: 2, server_error: 1, ..Counts::default() };
+        assert_eq!(failed_by_server(&counts), 4.0 / 6.0);
     }
 
     #[test]

@@ -383,6 +383,7 @@ impl Experiment {
         let message = message.and_then(|rest| Some(rest.split_once(": ")?.1)).unwrap_or(&error.0);
         let meant = ["run", "workload", "system", "system.server"].map(|table| format!("{table}.{key}"));
         let meant = meant.into_iter().find(|meant| read(&[before, &[(meant.clone(), value.clone())]].concat()));
+        let meant = meant.or_else(|| meant_by_end(key, message).map(str::to_owned));
         let right = match meant.filter(|_| message.starts_with("unknown key")) {
             Some(meant) => format!("there is no such key; did you mean `{meant}`?"),
             None => message.into(),
@@ -410,6 +411,9 @@ impl Experiment {
         else {
             return error;
         };
+        if let Some((key, short)) = settings.iter().find_map(|(key, _)| Some((key, meant_by_end(key, message)?))) {
+            return self.at(self.line_of(key, settings), &format!("{key}: there is no such key; did you mean `{short}`?"));
+        }
         let Some(text) = edited.lines().nth(line.saturating_sub(1)) else { return error };
         let set: Vec<_> = settings.iter().map(|(key, value)| format!("{key} = {}", show(value))).collect();
         // A line may stand in a file more than once: first where it was found.
@@ -476,6 +480,13 @@ impl Experiment {
         };
         vary.iter().find_map(of_several).or_else(|| own.line("vary"))
     }
+}
+
+/// The short name that a key ends with which there is not, according to `message`: `policy` of `system.policy`.
+fn meant_by_end<'a>(key: &'a str, message: &str) -> Option<&'a str> {
+    let (_, end) = key.rsplit_once('.')?;
+    let is_short = SHORT_NAMES.iter().any(|(short, long)| *short == end && *long != key);
+    (is_short && message.starts_with(&format!("unknown key `{end}`"))).then_some(end)
 }
 
 /// The values of a key of `[vary]`: a list, in which a text may be a range, or a range alone.

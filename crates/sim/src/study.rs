@@ -405,8 +405,8 @@ impl<'a, E: Replication> Study<'a, E> {
         let unsettled = self.replications.iter().filter(|engine| engine.phases().never_settled()).count();
         if unsettled > 0 {
             self.notes.push(format!(
-                "MSER-5 found no end of the warm-up in {unsettled} of {replications} replications: near saturation, or \
-                 too few requests (max_jobs)"
+                "no end of the warm-up was seen in {unsettled} of {replications} replications: near saturation, or too \
+                 few requests"
             ));
         }
         let measured = self.measured();

@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use sojourn_part::settings::Given;
 use sojourn_part::settings::gateway::{GatewaySettings, RedirectorSettings};
 use sojourn_part::settings::node::NodeSettings;
@@ -114,13 +114,20 @@ enum Verb {
     },
 }
 
+/// `--jobs -5` is a wrong number, which the option itself names, and no option `-5`.
+fn with_negative_numbers(command: Command) -> Command {
+    let is_valued = |arg: &Arg| !arg.is_positional() && arg.get_action().takes_values();
+    let command = command.mut_args(|arg| if is_valued(&arg) { arg.allow_negative_numbers(true) } else { arg });
+    command.mut_subcommands(with_negative_numbers)
+}
+
 /// Longer lines of help are hard to read.
 const HELP_WIDTH_MAX: usize = 100;
 
 fn main() -> ExitCode {
     interrupt::survive_full_files();
     let help_width = table::width().min(HELP_WIDTH_MAX);
-    let arguments = Arguments::command().term_width(help_width).try_get_matches();
+    let arguments = with_negative_numbers(Arguments::command().term_width(help_width)).try_get_matches();
     let arguments = arguments.unwrap_or_else(|error| value::plain(error).exit());
     let arguments = Arguments::from_arg_matches(&arguments).unwrap_or_else(|error| error.exit());
     let result = match arguments.verb {

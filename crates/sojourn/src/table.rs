@@ -6,6 +6,7 @@ mod text;
 use std::path::Path;
 
 use serde_json::json;
+use sojourn_lab::compare::Within;
 use sojourn_lab::outcome::asymmetric;
 use sojourn_lab::{Answers, Engine, FAILURES, VariantAnswers, Verdict, is_share};
 use sojourn_stats::measure::rounded_outwards;
@@ -396,21 +397,27 @@ fn pairs_table(answers: &Answers) -> Option<String> {
     }
     if all.len() > PAIRS_LINES {
         return Some(format!(
-            "\nMean response time of B over A by sim: {} pairs of variants, in report.html",
+            "\nResponse time of B over A by sim: {} pairs of variants, in report.html",
             all.len()
         ));
     }
+    let p99 = sojourn_lab::compare::within(answers, "response_time_p99");
     let has_others = all.iter().any(|of| !of.others.is_empty());
-    let header = if has_others { &["at", "B", "A", "B / A"][..] } else { &["B", "A", "B / A"] };
+    let names = ["at", "B", "A", "mean B / A", "p99 B / A"];
+    let header = &names[usize::from(!has_others)..names.len() - usize::from(p99.is_empty())];
     let mut table = Grid::new(header).elsewhere("report.html");
     let about = sojourn_lab::compare::about_pairs(&[answers], &all);
-    for of in all {
-        let ratio =
-            of.comparison.ratio.map_or("-".into(), |r| format!("{:.3} ({:.3} to {:.3})", r.value, r.low, r.high));
-        let others = has_others.then_some(of.others);
-        table.add_row(others.into_iter().chain([of.values.1, of.values.0, ratio]));
+    let ratio = |of: Option<&Within>| {
+        let ratio = of.and_then(|of| of.comparison.ratio);
+        ratio.map_or("-".into(), |of| format!("{:.3} ({:.3} to {:.3})", of.value, of.low, of.high))
+    };
+    for of in &all {
+        let same = p99.iter().find(|other| (&other.others, &other.values) == (&of.others, &of.values));
+        let ratios = [ratio(Some(of)), ratio(same)].into_iter().take(if p99.is_empty() { 1 } else { 2 });
+        let others = has_others.then(|| of.others.clone());
+        table.add_row(others.into_iter().chain([of.values.1.clone(), of.values.0.clone()]).chain(ratios));
     }
-    Some(format!("\nMean response time of B over A by sim\n{table}\n{}", text::paragraph("", &about)))
+    Some(format!("\nResponse time of B over A by sim\n{table}\n{}", text::paragraph("", &about)))
 }
 
 /// More pairs than this are left to the report.

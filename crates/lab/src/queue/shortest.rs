@@ -74,7 +74,7 @@ impl Shortest {
             ("--all", settings.all),
             ("--predict", settings.predict.is_some()),
             ("--trace", settings.trace.is_some()),
-            ("--warm-up (its end is found by the rule MSER-5)", settings.warm_up.is_some()),
+            ("--warm-up (its end is found in the run itself)", settings.warm_up.is_some()),
         ];
         if let Some((option, _)) = more.iter().find(|(_, is_given)| *is_given) {
             let queue = &settings.queue;

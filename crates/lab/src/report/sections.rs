@@ -9,6 +9,9 @@ use sojourn_stats::Estimate;
 /// The classes of verdicts in the style sheet, by rank.
 const VERDICT_CLASSES: [&str; 3] = ["good", "warn", "bad"];
 
+/// What the slowest hundredth of requests sees.
+const P99: &str = "response_time_p99";
+
 /// Title, question, verdict, and the answer in a sentence.
 pub(super) fn masthead(report: &Answers) -> String {
     // An author wraps lines where the editor ends; only an empty line is meant.
@@ -205,13 +208,15 @@ pub(super) fn pairs(report: &Answers) -> String {
 
 /// Variants that are equal but for `key`, two by two; `runs` are those that they are from.
 pub(super) fn pairs_by(report: &Answers, key: &str, runs: &[&Answers]) -> String {
-    let all = within_setting(report, key, compare::MEAN);
+    let of_metric = |metric: &str| within_setting(report, key, metric);
+    let all: Vec<Within> = [compare::MEAN, P99].into_iter().flat_map(of_metric).collect();
     let Some(first) = all.first() else { return String::new() };
     let row = |of: &Within| {
         let ratio = of.comparison.ratio.map_or("\u{2013}".to_owned(), |ratio| {
             format!("{:.3} ({:.3} to {:.3})", ratio.value, ratio.low, ratio.high)
         });
-        let cells = [&of.others, &of.values.1, &of.values.0, &ratio, &of.comparison.verdict()];
+        let what = compare::short(&of.comparison.metric).to_owned();
+        let cells = [&what, &of.others, &of.values.1, &of.values.0, &ratio, &of.comparison.verdict()];
         let cells: Vec<String> = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
         format!("<tr>{}</tr>\n", cells.concat())
     };
@@ -222,10 +227,10 @@ pub(super) fn pairs_by(report: &Answers, key: &str, runs: &[&Answers]) -> String
         false => format!("Another <code>{}</code>, all else equal", escape(key)),
     };
     let head: String =
-        ["at", "B", "A", "B / A", "which says"].map(|name| format!("<th scope=\"col\">{name}</th>")).concat();
+        ["of", "at", "B", "A", "B / A", "which says"].map(|name| format!("<th scope=\"col\">{name}</th>")).concat();
     format!(
         "<section id=\"pairs\">\n<h2>{title}</h2>\n\
-         <p class=\"lead\">Mean response time of B over that of A by sim, with its 95\u{a0}% interval from {} of \
+         <p class=\"lead\">Response time of B over that of A by sim, with its 95\u{a0}% interval from {} of \
          replications. {}</p>\n<div class=\"scroll\">\
          <table class=\"plain\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n</section>\n",
         escape(&first.comparison.how.to_string()),

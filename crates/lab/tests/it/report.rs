@@ -263,6 +263,28 @@ fn a_curve_comes_before_its_table() {
     assert_eq!(axis(&["random", "1", "2", "3"]), None);
 }
 
+/// Runs beside each other have a panel each, of the mean and of the slowest hundredth, with intervals.
+#[test]
+fn several_runs_have_their_panels_of_both_metrics() {
+    let mut report = sample();
+    report.settings = vec!["workload.users".into(), "policy".into()];
+    report.variants.truncate(6);
+    for (index, variant) in report.variants.iter_mut().enumerate() {
+        let policy = if index < 3 { "random" } else { "round-robin" };
+        let users = (20 + 10 * (index % 3)).to_string();
+        variant.settings = vec![("workload.users".into(), users), ("policy".into(), policy.into())];
+        variant.label = format!("{policy}, {index}");
+    }
+    let runs = [("one".to_owned(), &report), ("two".to_owned(), &report)];
+    let html = sojourn_lab::report::runs::render(&runs, "0");
+    for id in ["plot-sweep", "plot-sweep-p99"] {
+        let figure = html.split(&format!("<figure id=\"{id}\"")).nth(1).unwrap_or_else(|| panic!("no {id}"));
+        let figure = figure.split("</figure>").next().expect("its begin");
+        assert_eq!(figure.matches("<svg").count(), 2, "{id}: a panel for each run");
+        assert!(figure.contains("with intervals"), "{id}");
+    }
+}
+
 #[test]
 fn opens_in_a_browser_with_every_plot_in_sight() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report");

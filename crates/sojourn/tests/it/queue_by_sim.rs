@@ -101,6 +101,7 @@ fn what_cannot_be_simulated_is_refused_in_a_line() {
         (with("M/M/1//5", &[]), "population"),
         (with("M/M/2-LAS", &[]), "1 core only"),
         (with("M/M/1", &["--jobs", "many"]), "1e6"),
+        (with("M/M/1", &["--jobs", "-5"]), "'-5' for '--jobs <N>': a whole number"),
         (with("M/M/1", &["--predict", "luck"]), "`number` or `demands`"),
         (with("M/M/1", &["--by", "magic"]), "by theory, sim or both"),
         (vec!["queue", "G/G/1", "--trace", &gaps], "the demand of every request"),

@@ -60,6 +60,7 @@ fn a_log_becomes_a_page_and_a_workload_that_runs() {
     let workload = path("workload.toml");
     let output = sojourn(&["traffic", "fit", &log, "--out", &workload]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("note: the server in it is made up"), "{}", stderr(&output));
     let again = sojourn(&["traffic", "fit", &log, "--out", &workload]);
     assert!(again.status.code() == Some(2) && stderr(&again).contains("exists"), "{}", stderr(&again));
     let out = path("out");

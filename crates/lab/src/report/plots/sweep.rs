@@ -49,7 +49,7 @@ pub(super) fn figure(report: &Answers) -> String {
     let runs = sweeps.iter().filter_map(|sweep| sweep.others.setting(RUN));
     let has_runs = sweeps.len() > runs.collect::<std::collections::BTreeSet<_>>().len().max(1);
     if sweeps.len() > Ink::SERIES || (has_runs && sweeps[0].others.setting(RUN).is_some()) {
-        return panels(report, &sweeps, &title);
+        return METRICS.map(|metric| panels(report, &sweeps, &title, metric)).concat();
     }
     let undrawn = undrawn(report, &sweeps);
     let figures = METRICS.iter().filter_map(|(metric, name)| {
@@ -81,8 +81,14 @@ fn known<'a>(variant: &'a VariantAnswers, engine: Engine, metric: &str) -> Optio
     Some((estimate, estimate.value().filter(|value| *value > 0.0)?))
 }
 
-fn known_by_another(variant: &VariantAnswers, engine: Engine) -> bool {
-    Engine::ALL.into_iter().any(|other| other != engine && known(variant, other, compare::MEAN).is_some())
+fn known_by_another(variant: &VariantAnswers, engine: Engine, metric: &str) -> bool {
+    Engine::ALL.into_iter().any(|other| other != engine && known(variant, other, metric).is_some())
+}
+
+/// A number and the ends of its interval, where it has one, as far as a logarithmic axis can show them.
+fn heights(estimate: &Estimate, value: f64) -> [f64; 3] {
+    let (low, high) = estimate.interval().unwrap_or((value, value));
+    [value, if low > 0.0 { low } else { value }, high]
 }
 
 /// All sweeps in one panel: curves of the engine that knows most of them, and the others' numbers beside; none where no engine
@@ -94,12 +100,7 @@ fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str), und
     let engine = Engine::ALL.into_iter().max_by_key(|engine| (count(*engine), *engine == Engine::Sim))?;
     let others: Vec<Engine> = Engine::ALL.into_iter().filter(|of| *of != engine && count(*of) > 0).collect();
     let all = Engine::ALL.into_iter().flat_map(|engine| points().filter_map(move |(_, of)| known(of, engine, metric)));
-    let heights: Vec<f64> = all
-        .flat_map(|(estimate, value)| {
-            let (low, high) = estimate.interval().unwrap_or((value, value));
-            [value, if low > 0.0 { low } else { value }, high]
-        })
-        .collect();
+    let heights: Vec<f64> = all.flat_map(|(estimate, value)| heights(estimate, value)).collect();
     let (least, most) = bounds(&points().map(|point| point.0).collect::<Vec<f64>>());
     if count(engine) < 2 || most <= least {
         return None;
@@ -132,8 +133,8 @@ fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str), und
     let with: Vec<&str> = others.iter().map(|engine| engine.name()).collect();
     let with = if with.is_empty() { String::new() } else { format!(", and of {} as marks", with.join(" and ")) };
     Some(Chart {
-        id: if metric == compare::MEAN { "sweep".into() } else { "sweep-p99".into() },
-        heading: format!("{}{} over the whole range", name[..1].to_uppercase(), &name[1..]),
+        id: id(metric).into(),
+        heading: format!("{} over the whole range", capital(name)),
         caption: format!(
             "The numbers of {} with their intervals{with}, over <code>{}</code>; the vertical axis is logarithmic.{undrawn}",
             engine.name(),
@@ -149,6 +150,15 @@ fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str), und
         series: sweeps.iter().zip(apart(&labels, NAME)).map(line).collect(),
         beside,
     })
+}
+
+fn id(metric: &str) -> &'static str {
+    if metric == compare::MEAN { "sweep" } else { "sweep-p99" }
+}
+
+/// With a capital letter, as a heading begins.
+fn capital(name: &str) -> String {
+    format!("{}{}", name[..1].to_uppercase(), &name[1..])
 }
 
 /// What is drawn in one panel: the curves of variants that are equal but for the settings on the axis and of the colours.
@@ -178,7 +188,7 @@ fn by_panel<'a>(sweeps: &'a [Sweep<'a>], compared: &str, values: &[&str]) -> Vec
 
 /// A panel for each combination of the settings but two: the one on the axis, and the one whose values are compared, such as the
 /// policy, which has a curve for each.
-fn panels(report: &Answers, sweeps: &[Sweep<'_>], title: &str) -> String {
+fn panels(report: &Answers, sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str)) -> String {
     let compared = compared_setting(report).unwrap_or_default();
     let mut values: Vec<&str> = Vec::new();
     for value in sweeps.iter().filter_map(|sweep| sweep.others.setting(compared)) {
@@ -190,8 +200,9 @@ fn panels(report: &Answers, sweeps: &[Sweep<'_>], title: &str) -> String {
         values.clear();
     }
     let points = || sweeps.iter().flat_map(|sweep| &sweep.points);
-    let of_engine = |of| Engine::ALL.into_iter().filter_map(move |engine| Some(known(of, engine, compare::MEAN)?.1));
-    let (lowest, highest) = bounds(&points().flat_map(|(_, of)| of_engine(of)).collect::<Vec<f64>>());
+    let of_engine = |of| Engine::ALL.into_iter().filter_map(move |engine| known(of, engine, metric));
+    let all = points().flat_map(|(_, of)| of_engine(of)).flat_map(|(estimate, value)| heights(estimate, value));
+    let (lowest, highest) = bounds(&all.collect::<Vec<f64>>());
     let (least, most) = bounds(&points().map(|point| point.0).collect::<Vec<f64>>());
     if highest < lowest || most <= least {
         return String::new();
@@ -202,25 +213,28 @@ fn panels(report: &Answers, sweeps: &[Sweep<'_>], title: &str) -> String {
     };
     let axes = (x, Axis::log(lowest, highest, BOTTOM, TOP));
     let all = by_panel(sweeps, compared, &values);
-    let drawings = all.iter().take(MOST_VARIANTS).map(|one| panel(&one.of, &draw(one, title, &axes))).collect();
+    let drawn = |one: &Panel<'_>| panel(&one.of, &draw(one, title, (metric, name), &axes));
+    let drawings = all.iter().take(MOST_VARIANTS).map(drawn).collect();
     let rest = match all.len().saturating_sub(MOST_VARIANTS) {
         0 => String::new(),
         rest => format!(" {rest} more combinations are not drawn; their numbers are in the tables."),
     };
     let rest = rest + &undrawn(report, sweeps);
     let caption = format!(
-        "Mean response time (up, logarithmic) over <code>{}</code> (right). Every panel has the same scale. Lines and \
+        "{} (up, logarithmic) over <code>{}</code> (right), with intervals. Every panel has the same scale. Lines and \
          circles are sim, diamonds theory, hollow where it is approximate.{rest}",
+        capital(name),
         escape(title)
     );
-    let heading = "Over the whole range";
-    let table = estimates_table(heading, &report.variants, &[compare::MEAN.to_owned()]);
+    let heading = format!("{} over the whole range", capital(name));
+    let table = estimates_table(&heading, &report.variants, &[metric.to_owned()]);
     let color = |(number, value): (usize, &&str)| {
         format!("<li><span class=\"swatch b-series-{number}\"></span>{}</li>", escape(value))
     };
     let colors: String = values.iter().enumerate().map(color).collect();
     let legend = format!("<ul class=\"legend\" aria-label=\"{}\">{colors}</ul>\n", escape(compared));
-    Figure { id: "plot-sweep", heading, columns: "three", legend, drawings, caption, table }.html()
+    let id = format!("plot-{}", id(metric));
+    Figure { id: &id, heading: &heading, columns: "three", legend, drawings, caption, table }.html()
 }
 
 fn bounds(values: &[f64]) -> (f64, f64) {
@@ -280,8 +294,8 @@ fn sweeps<'a>(report: &'a Answers, key: &str) -> Vec<Sweep<'a>> {
 }
 
 /// The curves of a panel, each in its colour; each engine's numbers have its marker.
-fn draw(panel: &Panel<'_>, title: &str, (x, y): &(Axis, Axis)) -> String {
-    svg(WIDTH, HEIGHT, &format!("Mean response time over {title}: {}", panel.of.label), |canvas: &Canvas| {
+fn draw(panel: &Panel<'_>, title: &str, (metric, name): (&str, &str), (x, y): &(Axis, Axis)) -> String {
+    svg(WIDTH, HEIGHT, &format!("{} over {title}: {}", capital(name), panel.of.label), |canvas: &Canvas| {
         for tick in y.ticks(6) {
             let at = y.at(tick);
             canvas.bar((LEFT, at - 0.4), (RIGHT, at + 0.4), Ink::Grid, 1.0);
@@ -289,16 +303,18 @@ fn draw(panel: &Panel<'_>, title: &str, (x, y): &(Axis, Axis)) -> String {
         }
         dots::x_axis(canvas, x, TOP, BOTTOM, 6, |value| format!("{value}"), title);
         for ((sweep, ink), engine) in panel.curves.iter().flat_map(|curve| Engine::ALL.map(|engine| (curve, engine))) {
-            let known = sweep.points.iter().filter_map(|(at, of)| Some((*at, known(of, engine, compare::MEAN)?)));
+            let known = sweep.points.iter().filter_map(|(at, of)| Some((*at, known(of, engine, metric)?)));
             let known: Vec<(f64, (&Estimate, f64))> = known.collect();
             let points: Vec<(f64, f64)> = known.iter().map(|(at, (_, value))| (x.at(*at), y.at(*value))).collect();
             // Numbers of a formula are marks beside the curve that was simulated or measured, where there is one.
-            let others = sweep.points.iter().filter(|(_, of)| known_by_another(of, engine)).count();
+            let others = sweep.points.iter().filter(|(_, of)| known_by_another(of, engine, metric)).count();
             if points.len() > 1 && (engine != Engine::Theory || others == 0) {
                 canvas.path(&points, *ink, 1.0, 1.5);
             }
             for ((at, (estimate, value)), (left, top)) in known.iter().zip(&points) {
                 let hollow = matches!(estimate, Estimate::Approximate { .. } | Estimate::WithoutInterval { .. });
+                let [_, low, high] = heights(estimate, *value);
+                canvas.bar((left - 0.5, y.at(high)), (left + 0.5, y.at(low)), *ink, 1.0);
                 canvas.mark(engine, *ink, (*left, *top), 2.4, hollow);
                 let value = number::quantity(*value, "s");
                 let told = format!("{}, {title} {at}, {}: {value}", sweep.others.label, engine.name());
