@@ -96,7 +96,7 @@ fn what_cannot_be_simulated_is_refused_in_a_line() {
     let gaps = gaps.display().to_string();
     let laws = ["--arrivals", "exponential(rate = 0.8 /s)", "--service", "exponential(mean = 1 s)", "--by", "sim"];
     let with = |queue, more: &[&'static str]| [&["queue", queue], &laws[..], more].concat();
-    let cases: [(Vec<&str>, &str); 9] = [
+    let cases: [(Vec<&str>, &str); 10] = [
         (with("M/M/1-SIRO", &[]), "no simulation of SIRO"),
         (with("M/M/1//5", &[]), "population"),
         (with("M/M/2-LAS", &[]), "1 core only"),
