@@ -483,7 +483,9 @@ mod tests {
         let objective = Objective::parse("error_ratio < 1%").unwrap();
         let finding = |failed_by_server, cause| {
             let estimate = Estimate::Sampled { value: 0.5, ci_low: 0.4, ci_high: 0.6, samples: 1000 };
-            Measured { failed_by_server, doubts: vec![doubt(cause, "why")], ..measured(estimate, 0.0) }.judge(&objective).1
+            Measured { failed_by_server, doubts: vec![doubt(cause, "why")], ..measured(estimate, 0.0) }
+                .judge(&objective)
+                .1
         };
         assert_eq!(finding(1.0, Cause::Cores), Finding::Fails);
         assert_eq!(finding(0.03, Cause::Cores), Finding::Fails, "0.4 of it are 1.2 %");

@@ -412,7 +412,8 @@ impl Experiment {
             return error;
         };
         if let Some((key, short)) = settings.iter().find_map(|(key, _)| Some((key, meant_by_end(key, message)?))) {
-            return self.at(self.line_of(key, settings), &format!("{key}: there is no such key; did you mean `{short}`?"));
+            return self
+                .at(self.line_of(key, settings), &format!("{key}: there is no such key; did you mean `{short}`?"));
         }
         let Some(text) = edited.lines().nth(line.saturating_sub(1)) else { return error };
         let set: Vec<_> = settings.iter().map(|(key, value)| format!("{key} = {}", show(value))).collect();

@@ -18,7 +18,7 @@ use sojourn_part::program::{Product, Spot};
 
 use crate::note::{ImportError, Reading, cut};
 use crate::policy::policy;
-use crate::pool::{Configuration, HashKey, Pool, PoolServer};
+use crate::pool::{Configuration, HashKey, Pool, PoolServer, WhenFull};
 use crate::{Behind, Version, newest_measured, read};
 
 /// A configuration whose servers can be replaced.
@@ -30,6 +30,11 @@ pub struct Settings {
     pub weights: Vec<u32>,
     /// What of the pool the rule does not say, each in a sentence.
     pub notes: Vec<String>,
+    /// Most requests at a time of each of these servers (0: no limit); empty where none has a limit, or the rule cannot be
+    /// simulated with it.
+    pub limits: Vec<u32>,
+    /// Whether a request that finds all of them full waits; else it is refused.
+    pub waits: bool,
     taken: Taken,
     /// Of each server, most requests at a time.
     at_most: Vec<Option<u32>>,
@@ -79,12 +84,16 @@ impl Settings {
         }
         let serving: Vec<&PoolServer> = pool.serving().collect();
         let mut notes = rule.differs;
+        let waits = pool.when_full == WhenFull::Waits;
+        let mut limits = Vec::new();
         if let Some(server) = serving.iter().find(|server| server.at_most.is_some()) {
-            let most = server.at_most.unwrap_or_default();
-            notes.push(format!(
-                "{}: at most {most} requests at once: the rule of the simulator has no such limit",
-                server.at
-            ));
+            // Requests wait for the server that a hash names, and not for the first with room.
+            if waits && pool.rule.key.is_some() {
+                let most = server.at_most.unwrap_or_default();
+                notes.push(format!("{}: at most {most} requests at once, which its twin does not have", server.at));
+            } else {
+                limits = serving.iter().map(|server| server.at_most.unwrap_or(0)).collect();
+            }
         }
         if serving.len() < pool.servers.len() {
             let word = product.pool();
@@ -103,10 +112,13 @@ impl Settings {
             Product::Nginx => Taken::Nginx(nginx::Taken::of(path, text, pool)?),
             Product::Envoy => Taken::Envoy(envoy::Taken::of(text, pool)?),
         };
+        let waits = waits && !limits.is_empty();
         Ok(Settings {
             policy: rule.text,
             weights: serving.iter().map(|server| server.weight).collect(),
             at_most: serving.iter().map(|server| server.at_most).collect(),
+            limits,
+            waits,
             notes,
             taken,
         })

@@ -396,10 +396,7 @@ fn pairs_table(answers: &Answers) -> Option<String> {
         return None;
     }
     if all.len() > PAIRS_LINES {
-        return Some(format!(
-            "\nResponse time of B over A by sim: {} pairs of variants, in report.html",
-            all.len()
-        ));
+        return Some(format!("\nResponse time of B over A by sim: {} pairs of variants, in report.html", all.len()));
     }
     let p99 = sojourn_lab::compare::within(answers, "response_time_p99");
     let has_others = all.iter().any(|of| !of.others.is_empty());

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use sojourn_model::System;
-use sojourn_model::system::{Face, Seat, Subject, Tier, server_name};
+use sojourn_model::system::{Face, Limit, Subject, Tier, server_name};
 use sojourn_part::program::Spot;
 use sojourn_products::{Behind, Decider, Product, Settings};
 use sojourn_stats::input;
@@ -45,12 +45,9 @@ impl Reader<'_> {
 
     /// Refuses a limit that the product would keep otherwise: in HAProxy requests wait for a server with room, in nginx they are
     /// refused, and neither has a lower mark.
-    fn limit_of_product(&self, text: &Text, product: Product, (raw, tier): (&RawTier, &Tier)) -> Result<(), SpecError> {
+    fn limit_of_product(&self, text: &Text, product: Product, tier: &Tier) -> Result<(), SpecError> {
         let Some(limit) = tier.limit else { return Ok(()) };
         let wrong = |message: &str| Err(self.at(text, "program", message));
-        if raw.settings.is_some() {
-            return wrong("limits are those of the file of `settings`: leave `limit` out");
-        }
         let back = limit.connections - 1;
         match product {
             Product::Haproxy if !tier.waits => {
@@ -79,7 +76,9 @@ impl Reader<'_> {
                 "{name} has none of `information`, `overflow` and `pool`, and one of `dispatchers`: leave them out"
             )));
         }
-        self.limit_of_product(text, product, (raw, tier))?;
+        if raw.settings.is_none() {
+            self.limit_of_product(text, product, tier)?;
+        }
         let decider =
             Decider::of_policy(&tier.policy).filter(|decider| decider.product == product).ok_or_else(|| {
                 wrong(&format!("the policy of {name} is one of its rules, e.g. {}; {RULES}", example(product)))
@@ -100,7 +99,7 @@ impl Reader<'_> {
 
     /// A person's own configuration of the tier's product, whose rule the tier has.
     pub(super) fn settings(&self, raw: &RawTier) -> Result<Option<Settings>, SpecError> {
-        let RawTier { settings, backend, version, program, policy, .. } = raw;
+        let RawTier { settings, backend, version, program, .. } = raw;
         let Some(file) = settings else {
             let mut unused = [("backend", backend), ("version", version)].into_iter();
             return match unused.find_map(|(key, text)| Some((key, text.as_ref()?))) {
@@ -113,9 +112,6 @@ impl Reader<'_> {
             return Err(wrong("a file of which product? program = \"haproxy\", \"nginx\" or \"envoy\""));
         };
         let product = self.product(program)?;
-        if let Some(policy) = policy {
-            return Err(self.at(policy, "policy", "the rule is that of the file of `settings`: leave one of them out"));
-        }
         let parsed = |text: &Text| text.get_ref().parse().map_err(|why: String| self.at(text, "version", &why));
         let version = version.as_ref().map(parsed).transpose()?;
         let path = self.path(file.get_ref());
@@ -124,25 +120,37 @@ impl Reader<'_> {
         Settings::read(product, &path, &text, version, backend).map(Some).map_err(|error| wrong(&error.to_string()))
     }
 
-    /// The weights of a person's own configuration, which has as many servers as the tier has targets.
-    pub(super) fn weights_of_settings(
-        &self,
-        raw: &RawTier,
-        settings: &Settings,
-        seats: &[Seat],
-    ) -> Result<Vec<f64>, SpecError> {
+    /// What a person's own configuration says of a tier besides its rule: the weights of its servers, which are as many as the
+    /// tier has targets, and their limits. What the tier says of the same is taken where it is the same, as in an experiment that
+    /// was made of that file.
+    pub(super) fn settle(&self, raw: &RawTier, settings: &Settings, tier: &mut Tier) -> Result<(), SpecError> {
+        let told = |key: &str, own: &str| {
+            format!("the file of `settings` says {key} = {own}: leave {key} out, or say the same")
+        };
+        if let Some(policy) = raw.policy.as_ref().filter(|policy| *policy.get_ref() != settings.policy) {
+            return Err(self.at(policy, "policy", &told("policy", &format!("\"{}\"", settings.policy))));
+        }
         let targets = raw.targets.as_ref().expect("it has a kind");
-        if let Some(weights) = &targets.get_ref().weights {
-            return Err(self.at(weights, "weights", "they are those of the file of `settings`: leave them out"));
-        }
         let count = settings.weights.len();
-        match seats.iter().find(|seat| seat.targets.len() != count) {
-            None => Ok(settings.weights.iter().map(|weight| f64::from(*weight)).collect()),
-            Some(seat) => {
-                let what = format!("{} targets, where the file of `settings` has {count} servers", seat.targets.len());
-                Err(self.at(targets, "targets", &format!("{what}: targets = {{ servers = {count} }}")))
-            }
+        if let Some(seat) = tier.seats.iter().find(|seat| seat.targets.len() != count) {
+            let what = format!("{} targets, where the file of `settings` has {count} servers", seat.targets.len());
+            return Err(self.at(targets, "targets", &format!("{what}: targets = {{ servers = {count} }}")));
         }
+        let weights: Vec<f64> = settings.weights.iter().map(|weight| f64::from(*weight)).collect();
+        if let Some(written) = targets.get_ref().weights.as_ref().filter(|_| tier.weights != weights) {
+            return Err(self.at(written, "weights", &told("weights", &format!("{weights:?}"))));
+        }
+        let own = Tier { weights, waits: settings.waits, limits: settings.limits.clone(), ..tier.clone() };
+        let most = settings.limits.iter().copied().max();
+        let own = Tier { limit: most.map(|most| Limit { connections: most, returns: most - 1 }), ..own };
+        let are_same = own.waits == tier.waits && (0..count).all(|place| own.limit_of(place) == tier.limit_of(place));
+        if let Some(written) = raw.limit.as_ref().filter(|_| !are_same) {
+            let (full, each) = (if own.waits { "waits" } else { "refused" }, &settings.limits);
+            let limit = format!("{{ connections = {each:?}, full = \"{full}\" }}");
+            return Err(self.at(written, "limit", &told("limit", if each.is_empty() { "none" } else { &limit })));
+        }
+        *tier = own;
+        Ok(())
     }
 }
 

@@ -256,6 +256,9 @@ impl Reader<'_> {
             let mut read = Tier { seats: own, pools, ..read };
             let RawTier { limit, overflow, .. } = tier.get_ref();
             self.limits((limit.as_ref(), overflow.as_ref()), &mut read, &system.sites)?;
+            if let Some(settings) = self.settings(tier.get_ref())? {
+                self.settle(tier.get_ref(), &settings, &mut read)?;
+            }
             system.tiers.push(read);
         }
         Ok(())

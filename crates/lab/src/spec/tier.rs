@@ -191,10 +191,7 @@ impl Reader<'_> {
             return Err(self.at(text, "information", right));
         }
         let settings = self.settings(raw)?;
-        let weights = match &settings {
-            Some(settings) => self.weights_of_settings(raw, settings, seats)?,
-            None => self.weights(raw, seats)?,
-        };
+        let weights = self.weights(raw, seats)?;
         let (policy, said) = match (&settings, &raw.settings, &raw.policy) {
             (Some(settings), Some(file), _) => (settings.policy.as_str(), (file, "settings")),
             (_, _, Some(policy)) => (policy.get_ref().as_str(), (policy, "policy")),

@@ -89,7 +89,10 @@ fn a_mistake_in_set_is_not_said_of_a_variant() {
     let refused = |text: &str, set: &[&str]| variants(text, set).unwrap_err();
     let message = refused(&varied, &["servers=2", "live.duration=1 s", "helpers=3"]);
     assert_eq!(message, "--set live.duration=1 s: there is no such key; did you mean `run.live.duration`?");
-    assert_eq!(refused(&varied, &["system.helpers=3"]), "--set system.helpers=3: there is no such key; did you mean `helpers`?");
+    assert_eq!(
+        refused(&varied, &["system.helpers=3"]),
+        "--set system.helpers=3: there is no such key; did you mean `helpers`?"
+    );
     let dotted = varied.replace("policy = [", "\"system.policy\" = [");
     let message = refused(&dotted, &[]);
     assert!(message.ends_with(": system.policy: there is no such key; did you mean `policy`?"), "{message}");

@@ -182,6 +182,60 @@ fn a_persons_own_configuration_decides() {
     }
 }
 
+/// The limits of an own configuration are its twin's too, and what an experiment says of the same may stand where it is the same.
+#[test]
+fn the_limits_of_an_own_configuration_are_simulated() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = "defaults\n mode http\n timeout connect 5s\n timeout client 5s\n timeout server 9s\nfrontend in\n bind :80\n \
+               default_backend app\nbackend app\n balance leastconn\n server a 10.0.0.1:80 weight 2 maxconn 1\n";
+    let cfg = file(folder.path(), "my.cfg", own);
+    let made = folder.path().join("made.toml").display().to_string();
+    let rate = ["--rate", "100 /s", "--service", "constant(5 ms)"];
+    let output = sojourn(&[&["import", &cfg, "--out", &made][..], &rate].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = fs::read_to_string(&made).unwrap();
+    // Other rules and one server more are not the file's.
+    let (before, varied) = text.split_once("[vary]").unwrap();
+    let text = format!("{before}{}", &varied[varied.find("\n[run]").unwrap()..]);
+    assert!(text.contains("limit = ") && text.contains("weights = "), "{text}");
+    let added = "face = \"gateway\"\nprogram = \"haproxy\"\nsettings = \"my.cfg\"\n";
+    let with_file = text.replace("face = \"gateway\"\n", added);
+    let check = |text: &str| {
+        let path = file(folder.path(), "x.toml", text);
+        let output = sojourn(&["run", &path, "--check"]);
+        (output.status.code(), stderr(&output))
+    };
+    assert_eq!(check(&with_file).0, Some(0), "{}", check(&with_file).1);
+    let limit = text.lines().find(|line| line.starts_with("limit = ")).unwrap();
+    let policy = text.lines().find(|line| line.starts_with("policy = ")).unwrap();
+    for (from, to, says) in [
+        (
+            limit,
+            "limit = { connections = 2, full = \"waits\" }",
+            "says limit = { connections = [1], full = \"waits\" }",
+        ),
+        (limit, "limit = { connections = 1 }", "says limit = { connections = [1], full = \"waits\" }"),
+        (policy, "policy = \"haproxy(2.6, first)\"", "says policy = \"haproxy(2.6, leastconn)\""),
+        ("weights = [2]", "weights = [3]", "says weights = [2.0]"),
+    ] {
+        assert!(with_file.contains(from), "{from}: {with_file}");
+        let (code, said) = check(&with_file.replace(from, to));
+        assert!(code == Some(2) && said.contains(says) && said.lines().count() == 1, "{to}: {said}");
+    }
+    // One at a time at a server of utilisation 0.5 that could share: M/D/1, mean 1.5 services; without the limit M/D/1-PS, 2.
+    let plain = "name = \"one\"\n[workload]\nkind = \"open\"\narrivals = \"exponential(rate = 100 /s)\"\n[[system.tier]]\n\
+                 face = \"gateway\"\nprogram = \"haproxy\"\nsettings = \"my.cfg\"\ntargets = { servers = 1 }\n\
+                 [system.server]\ndiscipline = \"ps\"\ndemand = \"constant(5 ms)\"\n[run]\nby = [\"sim\"]\nprecision = \
+                 \"1% at 95%\"\n";
+    let path = file(folder.path(), "one.toml", plain);
+    let out = folder.path().join("out");
+    let output = sojourn(&["run", &path, "--out", &out.display().to_string()]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let mean_ms = 1e3 * estimates(&out, "sim", "response_time_mean")[0];
+    // The half width of 1 % is two standard errors: five of them are 0.19 ms.
+    assert!((mean_ms - 7.5).abs() < 0.19, "{mean_ms}");
+}
+
 #[test]
 fn an_own_configuration_that_cannot_be_used_is_refused_in_a_line() {
     let folder = tempfile::tempdir().unwrap();
@@ -207,7 +261,11 @@ fn an_own_configuration_that_cannot_be_used_is_refused_in_a_line() {
             "10: backend: ",
             "`settings` would name",
         ),
-        ("program = \"haproxy\"\nsettings = \"two.cfg\"\npolicy = \"random\"", "11: policy: ", "leave one of them out"),
+        (
+            "program = \"haproxy\"\nsettings = \"two.cfg\"\nbackend = \"other\"\npolicy = \"random\"",
+            "12: policy: ",
+            "says policy = \"haproxy(2.6, roundrobin)\": leave policy out, or say the same",
+        ),
         (
             "program = \"haproxy\"\nsettings = \"two.cfg\"\nversion = \"two\"",
             "11: version: ",
