@@ -81,7 +81,7 @@
 //! | `arrivals` | renewal processes, batches, gaps with long memory, sources that are on and off, profiles |
 //! | `sizes`, [`site`] | laws, [`webstone`] lists, [`specweb`] files, documents, classes; sites of pages |
 //! | `sessions` | users who browse a site, and sessions as a file has them |
-//! | `recorded` | access logs ([`log`]), packets ([`capture`]), measured gaps and demands ([`trace`]) |
+//! | `recorded` | access logs ([`log`]), sessions of browsers ([`har`]), packets ([`capture`]), gaps and demands ([`trace`]) |
 //! | [`describe`] | a description of what was recorded, and laws that fit it ([`fit`]) |
 
 mod alias;
@@ -104,7 +104,7 @@ pub use describe::{Input, InputError, column_text, fit};
 pub use error::WorkloadError;
 pub use plan::{Plan, Planned, Script, Step, generate};
 pub use recorded::trace::{Pairs, Trace};
-pub use recorded::{capture, log, trace};
+pub use recorded::{capture, har, log, trace};
 pub use request::{Demand, Request};
 pub use sessions::{Burst, Call, Fetch, Http, SessionList, Sessions, Visit, Visitor, Written, Wsess, stream};
 pub use site::{Locality, Site, SiteLaw};

@@ -1,5 +1,6 @@
-//! What was recorded of real users: access logs, captures of packets, and traces of gaps and demands.
+//! What was recorded of real users: access logs, sessions of browsers, captures of packets, and traces of gaps and demands.
 
 pub mod capture;
+pub mod har;
 pub mod log;
 pub mod trace;

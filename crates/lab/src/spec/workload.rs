@@ -52,6 +52,8 @@ pub(super) struct RawWorkload {
     pub(super) repeat: Option<Spanned<bool>>,
     pub(super) sessions: Option<Spanned<u32>>,
     pub(super) wsess: Option<Text>,
+    pub(super) har: Option<Spanned<RawArchives>>,
+    pub(super) hosts: Option<Spanned<Vec<String>>>,
     pub(super) site: Option<Spanned<sessions::SiteSource>>,
     pub(super) length: Option<Text>,
     pub(super) locality: Option<Text>,
@@ -102,27 +104,38 @@ pub(super) enum RawClients {
 }
 
 /// The file of a log, or its files.
-pub(super) struct RawLogs(Vec<String>);
+pub(super) type RawLogs = RawPaths<false>;
 
-impl<'de> Deserialize<'de> for RawLogs {
+/// The file of an archive of a browser, or several.
+pub(super) type RawArchives = RawPaths<true>;
+
+/// One file or several: archives of browsers, or logs.
+pub(super) struct RawPaths<const ARE_ARCHIVES: bool>(pub(super) Vec<String>);
+
+impl<'de, const ARE_ARCHIVES: bool> Deserialize<'de> for RawPaths<ARE_ARCHIVES> {
     /// By hand, for a message of its own.
-    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<RawLogs, D::Error> {
-        struct Files;
-        impl<'de> Visitor<'de> for Files {
-            type Value = RawLogs;
+    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Files<const ARE_ARCHIVES: bool>;
+        impl<'de, const ARE_ARCHIVES: bool> Visitor<'de> for Files<ARE_ARCHIVES> {
+            type Value = RawPaths<ARE_ARCHIVES>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "an access log such as \"access.log\", or a list of files such as [\"web1.log\", \"web2.log\"]",
-                )
+                f.write_str(match ARE_ARCHIVES {
+                    true => {
+                        "an HTTP archive such as \"shop.har\", or a list of files such as [\"ann.har\", \"bob.har\"]"
+                    }
+                    false => {
+                        "an access log such as \"access.log\", or a list of files such as [\"web1.log\", \"web2.log\"]"
+                    }
+                })
             }
-            fn visit_str<E: de::Error>(self, file: &str) -> Result<RawLogs, E> {
-                Ok(RawLogs(vec![file.into()]))
+            fn visit_str<E: de::Error>(self, file: &str) -> Result<Self::Value, E> {
+                Ok(RawPaths(vec![file.into()]))
             }
-            fn visit_seq<A: de::SeqAccess<'de>>(self, list: A) -> Result<RawLogs, A::Error> {
-                Vec::deserialize(de::value::SeqAccessDeserializer::new(list)).map(RawLogs)
+            fn visit_seq<A: de::SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+                Vec::deserialize(de::value::SeqAccessDeserializer::new(list)).map(RawPaths)
             }
         }
-        deserializer.deserialize_any(Files)
+        deserializer.deserialize_any(Files::<ARE_ARCHIVES>)
     }
 }
 
@@ -282,7 +295,7 @@ impl Reader<'_> {
                 return Err(self.at(&raw.kind, "kind", &message));
             }
         };
-        let given: [(&str, Option<std::ops::Range<usize>>); 31] = [
+        let given: [(&str, Option<std::ops::Range<usize>>); 33] = [
             ("arrivals", raw.arrivals.as_ref().map(Spanned::span)),
             ("rate", raw.rate.as_ref().map(Spanned::span)),
             ("utilization", raw.utilization.as_ref().map(Spanned::span)),
@@ -304,6 +317,8 @@ impl Reader<'_> {
             ("file", raw.file.as_ref().map(Spanned::span)),
             ("sessions", raw.sessions.as_ref().map(Spanned::span)),
             ("wsess", raw.wsess.as_ref().map(Spanned::span)),
+            ("har", raw.har.as_ref().map(Spanned::span)),
+            ("hosts", raw.hosts.as_ref().map(Spanned::span)),
             ("repeat", raw.repeat.as_ref().map(Spanned::span)),
             ("site", raw.site.as_ref().map(Spanned::span)),
             ("length", raw.length.as_ref().map(Spanned::span)),
@@ -416,7 +431,7 @@ impl Reader<'_> {
 
     fn replay(&self, raw: &RawWorkload, seed: u64) -> Result<Replay, SpecError> {
         let logs = raw.log.as_ref().expect("checked above");
-        let RawLogs(files) = logs.get_ref();
+        let RawPaths(files) = logs.get_ref();
         if files.is_empty() || files.iter().any(String::is_empty) {
             return Err(self.at(logs, "log", "name an access log, e.g. `--set workload.log=access.log`"));
         }

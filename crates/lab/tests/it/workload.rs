@@ -264,3 +264,44 @@ fn requests_of_a_log_have_the_demand_of_their_path() {
     // 20 + 50 + 2 + 2 ms over four requests.
     assert!((asked.demand_moments().0 - 0.0185).abs() < 1e-12);
 }
+
+/// Archives of browsers are sessions; what is missing or too much is said.
+#[test]
+fn archives_of_browsers_are_sessions() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, host: &str| {
+        let entry = |second: u32, url: &str| {
+            format!(
+                "{{\"startedDateTime\":\"2026-11-28T10:00:{second:02}.000Z\",\"time\":500,\"request\":{{\"method\":\"GET\",\
+                 \"url\":\"https://{host}{url}\"}},\"response\":{{\"status\":200,\"bodySize\":4000}}}}"
+            )
+        };
+        let text = format!("{{\"log\":{{\"creator\":{{}},\"entries\":[{},{}]}}}}", entry(0, "/"), entry(4, "/next"));
+        std::fs::write(folder.path().join(name), text).unwrap();
+        folder.path().join(name).display().to_string()
+    };
+    let (ann, bob) = (write("ann.har", "shop.example"), write("bob.har", "shop.example"));
+    let head = "kind = \"session-file\"\narrivals = \"exponential(rate = 1 /s)\"";
+    let text = format!("{head}\nhar = [\"{ann}\", \"{bob}\"]\nsessions = 10");
+    let Workload::Sessions(sessions) = workload(&text) else { panic!("sessions") };
+    let list = sessions.written.as_ref().unwrap().list();
+    assert_eq!((sessions.users, list.sessions().len(), list.calls().len()), (10, 2, 2));
+    assert_eq!(list.sessions()[1][0].think.unwrap().as_secs_f64(), 3.5);
+    assert_eq!(sessions.site.files()[0].size, 4000);
+    for (text, says) in [
+        (format!("{head}\nhar = \"{ann}\""), "har: say how many sessions come"),
+        (format!("{head}\nhar = \"{ann}\"\nwsess = \"1,2,3\""), "har: give either"),
+        (format!("{head}\nhar = 7\nsessions = 1"), "an HTTP archive such as"),
+        (format!("{head}\nhar = []\nsessions = 1"), "har: name an HTTP archive"),
+        (format!("{head}\nwsess = \"1,2,3\"\nhosts = [\"x\"]"), "hosts: they are those of `har`"),
+        (format!("{head}\nhar = \"{ann}\"\nhosts = [\"x.example\"]\nsessions = 1"), "most requests go to shop.example"),
+        (format!("{head}\nhar = \"{ann}.none\"\nsessions = 1"), "ann.har.none"),
+        (format!("{head}\nsessions = 1"), "`har = \"shop.har\"` with"),
+    ] {
+        let message = with(&text).unwrap_err();
+        assert!(
+            message.starts_with("x.toml:") && message.contains(says) && !message.contains('\n'),
+            "{text}: {message}"
+        );
+    }
+}

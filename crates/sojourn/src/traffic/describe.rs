@@ -1,4 +1,4 @@
-//! `sojourn traffic describe FILE`: what is in a log, a capture or a column of numbers.
+//! `sojourn traffic describe FILE`: what is in a log, a capture, an archive of a browser or a column of numbers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use sojourn_traffic::Input;
 use sojourn_traffic::capture::Capture;
 use sojourn_traffic::describe::{
     Covered, Description, Fact, Listing, Memory, Value, Variable, counts, covered, describe, describe_capture,
-    describe_numbers,
+    describe_har, describe_numbers,
 };
 use sojourn_traffic::log::LogFormat;
 
@@ -25,8 +25,8 @@ const PERIODS_MOST: f64 = 1e8;
 
 #[derive(clap::Args)]
 pub(super) struct Describe {
-    /// The file: an access log, a capture (pcap, pcapng) or a column of numbers, plain, gzip or zstd; several logs or columns
-    /// are read as one, `-` is standard input
+    /// The file: an access log, a capture (pcap, pcapng), an archive of a browser (HAR) or a column of numbers, plain, gzip or
+    /// zstd; several logs, archives or columns are read as one, `-` is standard input
     #[arg(required = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -187,6 +187,7 @@ pub(super) fn run(arguments: &Describe) -> Result<Exit, Failure> {
         Input::Log(log) => (describe(log), log.warnings()),
         Input::Capture(capture) => (describe_capture(capture), capture.warnings()),
         Input::Numbers(numbers) => (describe_numbers(numbers, dimension), Vec::new()),
+        Input::Har(har) => (describe_har(har), har.warnings()),
     };
     if arguments.json {
         outln(&serde_json::to_string_pretty(&description).expect("a description is plain JSON"));
@@ -230,10 +231,10 @@ fn write_counts(input: &Input, arguments: &Describe, path: &Path) -> Result<(), 
             (instants_s, span_s)
         }
         Input::Capture(capture) => (capture.openings_s(), capture.span_s()),
-        Input::Numbers(_) => {
+        Input::Numbers(_) | Input::Har(_) => {
             let file = name(&arguments.files);
             return Err(bad_input(format!(
-                "--counts: {file} is a column of numbers, and does not say when anything came"
+                "--counts: {file} is neither a log nor a capture, and does not say when users came"
             )));
         }
     };

@@ -35,6 +35,10 @@ pub(super) fn run(arguments: &Fit) -> Result<Exit, Failure> {
         Input::Log(log) => (fit::of_log(log, &name), log.warnings()),
         Input::Capture(capture) => (fit::of_capture(capture, &name), capture.warnings()),
         Input::Numbers(numbers) => (fit::of_numbers(numbers, dimension), Vec::new()),
+        Input::Har(_) => {
+            let right = "sessions of browsers are a workload as they are: kind = \"session-file\" with har = ";
+            return Err(bad_input(format!("{path}: {right}\"{path}\"")));
+        }
     };
     let text = text.map_err(|e| bad_input(format!("{path}: {e}")))?;
     match &arguments.out {

@@ -1,4 +1,4 @@
-//! What a file is, by its content: an access log, a capture, or a column of numbers.
+//! What a file is, by its content: an access log, a capture, sessions of browsers, or a column of numbers.
 
 use std::io::{self, BufRead, Cursor, Read};
 use std::path::Path;
@@ -8,8 +8,9 @@ use thiserror::Error;
 
 use super::{ColumnError, Numbers, read_column};
 use crate::recorded::capture::{Capture, CaptureError};
+use crate::recorded::har::Har;
 use crate::recorded::log::{Log, LogError, LogFormat};
-use crate::text::unpacked;
+use crate::text::{TextError, unpacked};
 
 /// Bytes at the start of a file that tell what it is.
 const HEAD: usize = 1 << 14;
@@ -24,6 +25,8 @@ pub enum Input {
     Capture(Capture),
     /// A column of numbers.
     Numbers(Numbers),
+    /// Sessions of browsers.
+    Har(Har),
 }
 
 /// Why a file is none of them.
@@ -50,16 +53,18 @@ pub enum InputError {
     /// As a column.
     #[error(transparent)]
     Column(#[from] ColumnError),
+    /// As sessions of browsers.
+    #[error(transparent)]
+    Har(#[from] TextError),
     /// They cannot be read as one.
-    #[error("{0}: several files are read as one if all are logs, or all are columns of numbers")]
+    #[error("{0}: several files are read as one if all are logs, all are HTTP archives, or all are columns of numbers")]
     Several(String),
 }
 
 impl Input {
-    /// Reads the file at `path`, plain, gzip or zstd: a capture by its first bytes, a column of numbers when its first line or,
-    /// under a heading, its second is a number, else a log, in `format` or in the one that its first lines tell. `column` says
-    /// that it is a column of numbers: the only one, or
-    /// the one of a CSV file that is called so.
+    /// Reads the file at `path`, plain, gzip or zstd: a capture and an HTTP archive by their first bytes, a column of numbers
+    /// when its first line or, under a heading, its second is a number, else a log, in `format` or in the one that its first
+    /// lines tell. `column` says that it is a column of numbers: the only one, or the one of a CSV file that is called so.
     ///
     /// # Errors
     /// When it cannot be read, and as [`Log::read`], [`Capture::read`] and [`read_column`].
@@ -88,18 +93,20 @@ impl Input {
         if inputs.len() == 1 {
             return Ok(inputs.remove(0));
         }
-        let (mut logs, mut numbers) = (Vec::new(), Numbers::default());
+        let (mut logs, mut archives, mut numbers) = (Vec::new(), Vec::new(), Numbers::default());
         for input in inputs {
             match input {
                 Input::Log(log) => logs.push(log),
                 Input::Numbers(more) => numbers = numbers.with(more),
+                Input::Har(har) => archives.push(har),
                 Input::Capture(_) => return Err(InputError::Several("a capture among several files".into())),
             }
         }
-        match (logs.is_empty(), numbers.values.is_empty()) {
-            (false, true) => Ok(Input::Log(Log::joined(logs))),
-            (true, false) => Ok(Input::Numbers(numbers)),
-            _ => Err(InputError::Several("logs and columns of numbers".into())),
+        match (logs.is_empty(), numbers.values.is_empty(), archives.is_empty()) {
+            (false, true, true) => Ok(Input::Log(Log::joined(logs))),
+            (true, false, true) => Ok(Input::Numbers(numbers)),
+            (true, true, false) => Ok(Input::Har(Har::joined(archives))),
+            _ => Err(InputError::Several("files of different kinds".into())),
         }
     }
 
@@ -123,6 +130,11 @@ impl Input {
         let is_log = format.is_some();
         if column.is_none() && !is_log && Capture::is_one(&head) {
             return Ok(Input::Capture(Capture::read_from(source, name)?));
+        }
+        if column.is_none() && !is_log && Har::is_one(&head) {
+            let mut text = Vec::new();
+            unpacked(source).map_err(io)?.read_to_end(&mut text).map_err(io)?;
+            return Ok(Input::Har(Har::parse(&text, name)?));
         }
         if column.is_some() || !is_log && is_column(&head) {
             return Ok(Input::Numbers(read_column(unpacked(source).map_err(io)?, column.flatten(), name)?));

@@ -34,6 +34,11 @@ pub use self::method::Method;
 pub use self::paths::PathClasses;
 pub use self::read::TOLERATED_STEP_S;
 
+/// The instant (us since 1970) that a text is, in any form that logs have.
+pub(crate) fn instant_us(text: &str) -> Option<i64> {
+    calendar::stamp(text.as_bytes()).map(|stamp| stamp.time_us)
+}
+
 /// A log with fewer whole seconds is taken as it is.
 const COVERED_LEAST_S: i64 = 10;
 /// Requests that came so long before the first end of a log of ends are worth a warning (us).

@@ -55,6 +55,8 @@ pub struct Burst {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionList {
     calls: Vec<Call>,
+    /// Bytes of the reply to each call, where they are known.
+    sizes: Vec<Option<u64>>,
     sessions: Vec<Vec<Burst>>,
 }
 
@@ -76,7 +78,7 @@ impl SessionList {
     /// # Errors
     /// On the first line that is no call, with its number; when there is no session.
     pub fn parse(text: &str, name: &str) -> Result<SessionList, TextError> {
-        let mut list = SessionList { calls: Vec::new(), sessions: Vec::new() };
+        let mut list = SessionList { calls: Vec::new(), sizes: Vec::new(), sessions: Vec::new() };
         let mut known = HashMap::new();
         let mut session: Vec<Burst> = Vec::new();
         for (index, line) in text.lines().enumerate() {
@@ -93,6 +95,7 @@ impl SessionList {
             let number = *known.entry(call.clone()).or_insert(fresh);
             if number == fresh {
                 list.calls.push(call);
+                list.sizes.push(None);
             }
             match (line.starts_with([' ', '\t']), session.last_mut()) {
                 (false, _) => session.push(Burst { calls: vec![number], think }),
@@ -119,7 +122,12 @@ impl SessionList {
     pub fn uniform(calls: u32, path: &str) -> SessionList {
         let call = Call { path: path.into(), method: "GET".into(), contents: String::new() };
         let burst = Burst { calls: vec![0], think: None };
-        SessionList { calls: vec![call], sessions: vec![vec![burst; calls as usize]] }
+        SessionList { calls: vec![call], sizes: vec![None], sessions: vec![vec![burst; calls as usize]] }
+    }
+
+    /// The list of these calls, the bytes of the replies to them, and sessions of bursts of them.
+    pub(crate) fn new(calls: Vec<Call>, sizes: Vec<Option<u64>>, sessions: Vec<Vec<Burst>>) -> SessionList {
+        SessionList { calls, sizes, sessions }
     }
 
     /// The different calls: a request's object is an index into them.
@@ -185,7 +193,8 @@ const SEEDS: usize = 32;
 
 impl Sessions {
     /// `sessions` sessions of `list` that come by `arrivals` and think for `think` where the list does not say how long.
-    /// Each call's reply has a size of its own, drawn once from `size` (bytes). HTTP/1.1 over up to 4 connections.
+    /// Each call's reply has a size of its own, that of the list or else drawn once from `size` (bytes). HTTP/1.1 over up to 4
+    /// connections.
     ///
     /// # Errors
     /// Without sessions, and when the arrivals' rate was given as a utilisation.
@@ -204,7 +213,8 @@ impl Sessions {
         }
         arrivals.check()?;
         let mut stream = Stream::new(seed, "site", "call sizes");
-        let sizes: Vec<u64> = list.calls.iter().map(|_| (size.sample(&mut stream) + 0.5) as u64).collect();
+        let sizes: Vec<u64> =
+            list.sizes.iter().map(|known| known.unwrap_or_else(|| (size.sample(&mut stream) + 0.5) as u64)).collect();
         let paths = list.calls.iter().map(|call| call.path.clone()).collect();
         let bursts: Vec<&[u32]> = list.sessions.iter().flatten().map(|burst| &burst.calls[..]).collect();
         let site = Site::of_bursts(sizes, paths, &bursts);

@@ -7,6 +7,7 @@ mod describe;
 mod documents;
 mod fits;
 mod generate;
+mod har;
 mod input;
 mod log_errors;
 mod log_format;

@@ -9,11 +9,12 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
 use sojourn_stats::{Dimension, Law};
+use sojourn_traffic::har::Har;
 use sojourn_traffic::{Http, SessionList, Sessions, Site, SiteLaw, Wsess};
 use toml::Spanned;
 
 use super::super::{Reader, SpecError, Text, unknown};
-use super::RawWorkload;
+use super::{RawPaths, RawWorkload};
 
 /// The keys of a workload of kind `sessions`.
 pub(super) const KEYS: &[&str] = &[
@@ -37,6 +38,8 @@ pub(super) const WRITTEN_KEYS: &[&str] = &[
     "file",
     "sessions",
     "wsess",
+    "har",
+    "hosts",
     "think",
     "size",
     "parallel",
@@ -116,7 +119,20 @@ impl Reader<'_> {
 
     /// The sessions that a file or `wsess` writes down.
     pub(super) fn written(&self, raw: &RawWorkload, patience: Option<Law>, seed: u64) -> Result<Sessions, SpecError> {
+        if let (Some(har), Some(_), _) | (Some(har), _, Some(_)) = (&raw.har, &raw.file, &raw.wsess) {
+            return Err(self.at(har, "har", "give either `har`, `file` or `wsess`"));
+        }
+        if let (None, Some(hosts)) = (&raw.har, &raw.hosts) {
+            return Err(self.at(hosts, "hosts", "they are those of `har`: give it too"));
+        }
         let (list, count, think) = match (&raw.file, &raw.wsess, &raw.sessions) {
+            (None, None, Some(count)) if raw.har.is_some() && *count.get_ref() > 0 => {
+                (self.browsed(raw)?, *count.get_ref(), Law::constant(0.0))
+            }
+            (None, None, _) if raw.har.is_some() => {
+                let har = raw.har.as_ref().expect("there is one");
+                return Err(self.at(har, "har", "say how many sessions come, e.g. `sessions = 1000`"));
+            }
             (Some(_), Some(text), _) => return Err(self.at(text, "wsess", "give either a file or `wsess`")),
             (None, Some(text), None) => {
                 let Wsess { sessions, calls, think } =
@@ -137,8 +153,8 @@ impl Reader<'_> {
                 return Err(self.at(text, "file", "say how many sessions come, e.g. `sessions = 1000`"));
             }
             (None, None, _) => {
-                let right = "kind `session-file` needs `file = \"sessions.txt\"` with `sessions = 1000`, or \
-                             `wsess = \"1000,10,2\"`";
+                let right = "kind `session-file` needs `file = \"sessions.txt\"` or `har = \"shop.har\"` with `sessions = \
+                             1000`, or `wsess = \"1000,10,2\"`";
                 return Err(self.at(&raw.kind, "workload", right));
             }
         };
@@ -152,6 +168,19 @@ impl Reader<'_> {
         sessions.patience = patience;
         self.browsing(raw, &mut sessions)?;
         Ok(sessions)
+    }
+
+    /// The sessions of browsers that archives have.
+    fn browsed(&self, raw: &RawWorkload) -> Result<SessionList, SpecError> {
+        let archives = raw.har.as_ref().expect("there is one");
+        let fail = |fault: &dyn std::fmt::Display| self.at(archives, "har", &fault.to_string());
+        let RawPaths(files) = archives.get_ref();
+        if files.is_empty() {
+            return Err(fail(&"name an HTTP archive, as browsers save it, e.g. \"shop.har\""));
+        }
+        let read: Result<Vec<Har>, _> = files.iter().map(|file| Har::read(&self.path(file))).collect();
+        let hosts = raw.hosts.as_ref().map_or(&[][..], |hosts| hosts.get_ref());
+        Har::joined(read.map_err(|error| fail(&error))?).list(hosts).map_err(|error| fail(&error))
     }
 
     /// How users think, and how their connections live.
