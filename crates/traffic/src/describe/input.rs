@@ -106,7 +106,12 @@ impl Input {
             (false, true, true) => Ok(Input::Log(Log::joined(logs))),
             (true, false, true) => Ok(Input::Numbers(numbers)),
             (true, true, false) => Ok(Input::Har(Har::joined(archives))),
-            _ => Err(InputError::Several("files of different kinds".into())),
+            (no_log, no_number, no_archive) => {
+                let kinds = [("logs", no_log), ("columns of numbers", no_number), ("HTTP archives", no_archive)];
+                let there: Vec<&str> =
+                    kinds.into_iter().filter(|(_, is_missing)| !is_missing).map(|(kind, _)| kind).collect();
+                Err(InputError::Several(there.join(" and ")))
+            }
         }
     }
 
