@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sojourn_stats::{Dimension, Fgn, Stream, quantity};
-use sojourn_traffic::describe::{Numbers, describe, describe_capture};
+use sojourn_traffic::describe::{Numbers, describe, describe_capture, describe_har};
 use sojourn_traffic::{Input, fit};
 
 use crate::error;
@@ -61,7 +61,7 @@ fn read(files: &[PathBuf]) -> PyResult<Input> {
     Input::read_all(files, None, None).map_err(error::input)
 }
 
-/// What is in logs, in a capture or in a file with a column of numbers: as JSON, with what a reader must know.
+/// What is in logs, in a capture, in archives of browsers or in a file with a column of numbers: as JSON, with what a reader must know.
 #[pyfunction]
 pub(crate) fn describe_files(py: Python<'_>, files: Vec<PathBuf>) -> PyResult<(String, Vec<String>)> {
     py.detach(|| {
@@ -71,6 +71,7 @@ pub(crate) fn describe_files(py: Python<'_>, files: Vec<PathBuf>) -> PyResult<(S
             Input::Numbers(column) => {
                 (sojourn_traffic::describe::describe_numbers(&column, Dimension::Number), Vec::new())
             }
+            Input::Har(har) => (describe_har(&har), har.warnings()),
         };
         Ok((serde_json::to_string(&found).map_err(error::run)?, warnings))
     })
@@ -86,6 +87,10 @@ pub(crate) fn fit_files(py: Python<'_>, files: Vec<PathBuf>) -> PyResult<String>
             Input::Log(log) => fit::of_log(&log, &name),
             Input::Capture(capture) => fit::of_capture(&capture, &name),
             Input::Numbers(column) => fit::of_numbers(&column, Dimension::Number),
+            Input::Har(_) => {
+                let right = "sessions of browsers are a workload as they are: kind = \"session-file\" with har = ";
+                return Err(error::input(format!("{name}: {right}\"{name}\"")));
+            }
         };
         text.map_err(error::input)
     })
