@@ -85,6 +85,8 @@ pub struct Answer {
     pub seconds: Vec<Second>,
     /// Where requests went over time; only where faults are planned.
     pub flows: Vec<Flow>,
+    /// Outcomes over time, where something breaks or clients wait only so long.
+    pub over_time: Vec<MetricOverTime>,
     /// Why it cannot answer, or what to beware of.
     pub notes: Vec<String>,
     /// How far it can be trusted, where it is live; how far the model is from it, where it is what happened.
@@ -98,6 +100,17 @@ pub struct Flow {
     pub to: String,
     /// Beginnings of intervals (s) and requests per second in them.
     pub points: Vec<(f64, f64)>,
+}
+
+/// A metric over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MetricOverTime {
+    /// Its name: `attempts`, `goodput`, `failed` and more ([`sojourn_sim::OverTime::columns`]).
+    pub metric: String,
+    /// Its SI unit.
+    pub unit: String,
+    /// Beginnings of intervals (s), and what is known of it there.
+    pub points: Vec<(f64, Estimate)>,
 }
 
 /// The event that says how a variant was simulated.
@@ -190,8 +203,9 @@ impl ObjectiveAnswer {
 const ATTEMPTS: &str = "attempts_ratio";
 
 /// Metrics of what goes wrong with requests, and what it is called: each is said wherever it is not 0.
-pub const FAILURES: [(&str, &str); 5] = [
+pub const FAILURES: [(&str, &str); 6] = [
     ("error_ratio", "failed"),
+    ("worst_second_error_ratio", "failed in the worst second"),
     ("denied_ratio", "denied"),
     ("abandoned_ratio", "given up"),
     ("connection_error_ratio", "without a connection"),
@@ -398,6 +412,7 @@ impl Answer {
             connections: Vec::new(),
             seconds: Vec::new(),
             flows: Vec::new(),
+            over_time: Vec::new(),
             notes: Vec::new(),
             trust: None,
         }

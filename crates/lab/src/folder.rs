@@ -8,6 +8,7 @@
 //! | `replications.csv` | each replication's value of every metric: `variant,engine,replication,metric,value` |
 //! | `seconds.csv` | each second of a live run: `variant,engine,second` and [`Second`]'s fields |
 //! | `places.csv` | where requests went over time, where something breaks: `variant,engine,place,second,per_second` |
+//! | `timeline.csv` | outcomes over time, where something breaks: `variant,engine,second,metric`, then as in `outcomes.csv` |
 //! | `connections.csv` | open connections per server over time: `variant,engine,connections,fraction` (sessions only) |
 //! | `events.jsonl` | what happened when, one JSON object a line |
 //! | `decisions-N.jsonl` | every decision of variant N's gateway, when asked for |
@@ -24,9 +25,9 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sojourn_load::Second;
-use sojourn_stats::input;
+use sojourn_stats::{Estimate, input};
 
-use crate::answer::{Answer, Answers, Flow};
+use crate::answer::{Answer, Answers, Flow, MetricOverTime};
 use crate::outcome;
 use crate::spec::{Engine, SpecError};
 
@@ -113,6 +114,7 @@ impl Writer {
             table("seconds.csv", all().any(|answer| !answer.seconds.is_empty()), seconds_to_csv),
             table("connections.csv", all().any(|answer| !answer.connections.is_empty()), connections_to_csv),
             table("places.csv", all().any(|answer| !answer.flows.is_empty()), flows_to_csv),
+            table("timeline.csv", all().any(|answer| !answer.over_time.is_empty()), timeline_to_csv),
             Some(("report.html", Ok(crate::report::render(answers).into_bytes()))),
         ];
         self.write_all(files.into_iter().flatten())
@@ -203,6 +205,7 @@ impl Answers {
         of("seconds.csv", seconds_from_csv, &mut answers)?;
         of("connections.csv", connections_from_csv, &mut answers)?;
         of("places.csv", flows_from_csv, &mut answers)?;
+        of("timeline.csv", timeline_from_csv, &mut answers)?;
         of("events.jsonl", events_from_lines, &mut answers)?;
         Ok(answers)
     }
@@ -395,6 +398,38 @@ fn flows_from_csv(text: &str, answers: &mut Answers) -> Result<(), String> {
         match flows.last_mut() {
             Some(last) if last.to == to => last.points.push((second, rate)),
             _ => flows.push(Flow { to, points: vec![(second, rate)] }),
+        }
+    }
+    Ok(())
+}
+
+fn timeline_to_csv(answers: &Answers) -> io::Result<Vec<u8>> {
+    let points = |answer: &'_ Answer| {
+        let of = |over_time: &MetricOverTime| {
+            let MetricOverTime { metric, unit, points } = over_time;
+            points
+                .iter()
+                .map(|(at, estimate)| (*at, metric.clone(), unit.clone(), estimate.clone()))
+                .collect::<Vec<_>>()
+        };
+        answer.over_time.iter().flat_map(of).collect::<Vec<_>>()
+    };
+    let row = |(second, metric, unit, estimate): (f64, String, String, Estimate)| {
+        let [value, low, high, samples] = outcome::cells(&estimate);
+        [exact(&second), metric, unit, value, low, high, samples]
+    };
+    table(answers, &["second", "metric", "unit", "estimate", "ci_low", "ci_high", "samples"], points, row)
+}
+
+fn timeline_from_csv(text: &str, answers: &mut Answers) -> Result<(), String> {
+    for record in records(text) {
+        type Row = (usize, String, f64, String, String, String, String, String, String);
+        let (variant, engine, second, metric, unit, value, low, high, samples): Row = record?;
+        let estimate = outcome::estimate_of([&value, &low, &high, &samples])?;
+        let over_time = &mut answers.of_row(variant, &engine)?.over_time;
+        match over_time.last_mut() {
+            Some(last) if last.metric == metric => last.points.push((second, estimate)),
+            _ => over_time.push(MetricOverTime { metric, unit, points: vec![(second, estimate)] }),
         }
     }
     Ok(())

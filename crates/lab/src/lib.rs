@@ -117,7 +117,8 @@ mod topology;
 pub mod variants;
 
 pub use answer::{
-    Answer, Answers, Bounds, FAILED, FAILURES, Flow, Metric, NoMetric, ObjectiveAnswer, Trust, VariantAnswers, Verdict,
+    Answer, Answers, Bounds, FAILED, FAILURES, Flow, Metric, MetricOverTime, NoMetric, ObjectiveAnswer, Trust,
+    VariantAnswers, Verdict,
 };
 pub use engine::live::bed::needs_bed;
 pub use engine::live::facts as load_facts;

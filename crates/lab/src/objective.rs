@@ -264,6 +264,30 @@ pub(crate) fn full_name(name: &str) -> String {
     }
 }
 
+/// What an experiment must have for a metric that is about what goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// Clients that ask more than once.
+    Attempts,
+    /// Outcomes that are counted second by second.
+    Seconds,
+    /// A fault.
+    Fault,
+    /// Faults that end.
+    Recovery,
+}
+
+/// What an experiment must have for a metric; none of one that needs nothing of it.
+pub(crate) fn need_of(metric: &str) -> Option<Need> {
+    match metric {
+        "attempts_ratio" => Some(Need::Attempts),
+        RECOVERY => Some(Need::Recovery),
+        _ if metric.starts_with("worst_second_") => Some(Need::Seconds),
+        _ if metric.starts_with(DURING) => Some(Need::Fault),
+        _ => None,
+    }
+}
+
 /// What `metric` is a number of; none of a name that is no metric's.
 pub(crate) fn dimension(metric: &str) -> Option<Dimension> {
     if let Some(during) = metric.strip_prefix(DURING) {

@@ -90,22 +90,42 @@ pub(crate) fn to_csv(answers: &Answers) -> io::Result<Vec<u8>> {
     let mut csv = csv::Writer::from_writer(Vec::new());
     csv.write_record(answers.settings.iter().map(String::as_str).chain(COLUMNS))?;
     for (variant, answer, Measure { metric, unit, estimate }) in answers.rows() {
-        let (value, low, high, samples) = match *estimate {
-            Estimate::Sampled { value, ci_low, ci_high, samples } => {
-                (number(value), number(ci_low), number(ci_high), samples.to_string())
-            }
-            Estimate::WithoutInterval { value, samples, why } => {
-                (number(value), why.name().into(), why.name().into(), samples.to_string())
-            }
-            Estimate::Exact { value } | Estimate::Approximate { value } => {
-                (number(value), String::new(), String::new(), method(estimate).into())
-            }
-            Estimate::TooFew { samples } => ("too-few".into(), String::new(), String::new(), samples.to_string()),
-        };
+        let [value, low, high, samples] = cells(estimate);
         let settings = variant.settings.iter().map(|(_, value)| value.as_str());
         csv.write_record(settings.chain([answer.engine.name(), metric, unit, &value, &low, &high, &samples]))?;
     }
     csv.into_inner().map_err(|e| io::Error::other(e.to_string()))
+}
+
+/// The cells of an estimate: `estimate`, `ci_low`, `ci_high` and `samples`.
+pub(crate) fn cells(estimate: &Estimate) -> [String; 4] {
+    match *estimate {
+        Estimate::Sampled { value, ci_low, ci_high, samples } => {
+            [number(value), number(ci_low), number(ci_high), samples.to_string()]
+        }
+        Estimate::WithoutInterval { value, samples, why } => {
+            [number(value), why.name().into(), why.name().into(), samples.to_string()]
+        }
+        Estimate::Exact { value } | Estimate::Approximate { value } => {
+            [number(value), String::new(), String::new(), method(estimate).into()]
+        }
+        Estimate::TooFew { samples } => ["too-few".into(), String::new(), String::new(), samples.to_string()],
+    }
+}
+
+/// The estimate that cells have, or what is wrong with one of them.
+pub(crate) fn estimate_of([value, low, high, samples]: [&str; 4]) -> Result<Estimate, String> {
+    let float = |text: &str| text.parse::<f64>().map_err(|_| format!("`{text}` is no number"));
+    let count = || samples.parse::<u64>().map_err(|_| "`samples` is no count".to_owned());
+    let without = |why| Ok::<_, String>(Estimate::WithoutInterval { value: float(value)?, samples: count()?, why });
+    Ok(match (value, low, samples) {
+        ("too-few", ..) => Estimate::TooFew { samples: count()? },
+        (_, "too-few", _) => without(NoInterval::TooFew)?,
+        (_, "too-short", _) => without(NoInterval::TooShort)?,
+        (.., "exact") => Estimate::Exact { value: float(value)? },
+        (.., "approximate") => Estimate::Approximate { value: float(value)? },
+        _ => Estimate::Sampled { value: float(value)?, ci_low: float(low)?, ci_high: float(high)?, samples: count()? },
+    })
 }
 
 /// Reads rows back into the answers of the variants whose settings they have.
@@ -124,18 +144,7 @@ pub(crate) fn from_csv(text: &str, answers: &mut Answers) -> Result<(), String> 
         let record = record.map_err(|e| format!("outcomes.csv: {e}"))?;
         let bad = |what: &str| format!("outcomes.csv:{}: {what}", index + 2);
         let field = |column: usize| record.get(settings + column).unwrap_or_default();
-        let float =
-            |column: usize| field(column).parse::<f64>().map_err(|_| bad(&format!("`{}` is no number", field(column))));
-        let count = || field(6).parse::<u64>().map_err(|_| bad("`samples` is no count"));
-        let without = |why| Ok::<_, String>(Estimate::WithoutInterval { value: float(3)?, samples: count()?, why });
-        let estimate = match (field(3), field(4), field(6)) {
-            ("too-few", ..) => Estimate::TooFew { samples: count()? },
-            (_, "too-few", _) => without(NoInterval::TooFew)?,
-            (_, "too-short", _) => without(NoInterval::TooShort)?,
-            (.., "exact") => Estimate::Exact { value: float(3)? },
-            (.., "approximate") => Estimate::Approximate { value: float(3)? },
-            _ => Estimate::Sampled { value: float(3)?, ci_low: float(4)?, ci_high: float(5)?, samples: count()? },
-        };
+        let estimate = estimate_of([3, 4, 5, 6].map(field)).map_err(|what| bad(&what))?;
         let engine = Engine::named(field(0)).ok_or_else(|| bad(&format!("`{}` is no engine", field(0))))?;
         // Rows stand in the order of the variants; two of the same settings have a row of each metric each.
         let is_of = |variant: &crate::VariantAnswers| {

@@ -14,6 +14,7 @@ mod compare;
 pub(crate) mod html;
 pub mod load;
 pub(crate) mod number;
+mod outcomes;
 mod places;
 pub mod plots;
 pub mod runs;
@@ -61,6 +62,7 @@ pub fn render(report: &Answers) -> String {
         second,
         sections::failures(report),
         sections::pairs(report),
+        outcomes::section(report),
         places::section(report),
         seconds::of_variants(report),
         sections::notes(report),

@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use sojourn_dispatch::Catalogue;
 use sojourn_load::Limits;
 use sojourn_model::network::{ChainText, Network, StationText};
+use sojourn_model::system::Trouble;
 use sojourn_model::{Knowledge, Server, System};
 use sojourn_products::Decider;
 use sojourn_sim::{Load, Precision};
@@ -36,7 +37,7 @@ use sojourn_traffic::{Demand, Workload};
 use toml::Spanned;
 
 pub use crate::error::SpecError;
-use crate::objective::{self, Objective};
+use crate::objective::{self, Need, Objective};
 
 use client::RawClient;
 use fault::RawFault;
@@ -254,14 +255,9 @@ impl Spec {
             }
             _ => return Err(reader.neither(written)),
         };
-        let mut experiment = Spec {
-            name: raw.name,
-            description: raw.description,
-            seed: raw.seed,
-            question,
-            run,
-            objectives: reader.objectives(raw.objective)?,
-        };
+        let objectives = reader.objectives(raw.objective, &question, &run)?;
+        let mut experiment =
+            Spec { name: raw.name, description: raw.description, seed: raw.seed, question, run, objectives };
         experiment.settle(&reader)?;
         Ok(experiment)
     }
@@ -282,6 +278,33 @@ impl Spec {
             Question::System(asked) => asked.settle(reader, longest, has_end),
             Question::Network(_) => Ok(()),
         }
+    }
+}
+
+/// What is missing in an experiment for a metric that is about what goes wrong; none where it is measured, or about something
+/// else.
+fn why_unmeasured(metric: &str, question: &Question, run: &Run) -> Option<&'static str> {
+    let need = objective::need_of(metric)?;
+    let Question::System(asked) = question else { return Some("nothing breaks in a network of queues") };
+    let (faults, rules) = (&asked.system.faults, &asked.system.rules);
+    let gives_up = rules.timeout.is_some() || rules.deadline.is_some() || rules.retries.is_some();
+    match need {
+        Need::Attempts if rules.retries.is_none() && rules.hedge.is_none() => {
+            Some("clients ask once only: say `retries` or `hedge` under [client]")
+        }
+        Need::Attempts => None,
+        Need::Seconds if faults.is_empty() && !gives_up => {
+            Some("nothing is counted by seconds: plan a [[fault]], or say `timeout` under [client]")
+        }
+        Need::Fault if faults.is_empty() => Some("nothing breaks: plan a [[fault]]"),
+        Need::Recovery if faults.is_empty() => Some("there is nothing to recover from: plan a [[fault]]"),
+        Need::Recovery if faults.iter().any(|fault| fault.until.is_none() && fault.trouble != Trouble::Restarted) => {
+            Some("a fault never ends, so that nothing recovers: give it `until`")
+        }
+        _ if run.by.contains(&Engine::Sim) && run.duration.is_none() => {
+            Some("seconds are counted in runs with an end: give `duration` under [run]")
+        }
+        _ => None,
     }
 }
 
@@ -594,7 +617,12 @@ impl Reader<'_> {
         }
     }
 
-    fn objectives(&self, raw: BTreeMap<String, Text>) -> Result<Vec<Objective>, SpecError> {
+    fn objectives(
+        &self,
+        raw: BTreeMap<String, Text>,
+        question: &Question,
+        run: &Run,
+    ) -> Result<Vec<Objective>, SpecError> {
         raw.into_iter()
             .map(|(metric, text)| {
                 let fail = |message: &str| self.at(&text, &metric, message);
@@ -609,6 +637,9 @@ impl Reader<'_> {
                         ["mean", "p50", "p90", "p95", "p99", "p99.9", "throughput", "error_ratio", "utilization"];
                     return Err(fail(&unknown("metric", &metric, &known)));
                 };
+                if let Some(right) = why_unmeasured(&metric, question, run) {
+                    return Err(fail(right));
+                }
                 let limit = quantity::parse(written[1..].trim(), dimension).map_err(|e| fail(&e.to_string()))?;
                 Ok(Objective { text: format!("{metric} {written}"), metric, below, limit })
             })

@@ -11,7 +11,8 @@ use std::hint::black_box;
 use std::process::ExitCode;
 
 use sojourn_model::system::{
-    Clients, Directions, Face, Line, Path, Paths, Region, Resolver, Seat, Site, Target, Tier, Transport, TtlUse,
+    Backoff, Budget, Clients, Directions, Face, Line, Path, Paths, Region, Resolver, Retries, Seat, Site, Target, Tier,
+    Transport, TtlUse,
 };
 use sojourn_model::{LossModel, Server, System, TcpStack};
 use sojourn_sim::{Control, WarmUp};
@@ -34,6 +35,10 @@ const PATHS_BAR: f64 = 0.3;
 const MANY_SERVERS_BAR: f64 = 4.0;
 /// The lowest rate with a processor, a disk and a network at each server, files and memory over that of the routed fabric alone.
 const RESOURCES_BAR: f64 = 0.3;
+/// The lowest rate with clients that wait only so long and try again, over that of the routed fabric alone.
+const RETRIES_BAR: f64 = 0.6;
+/// The lowest rate with outcomes counted second by second over that without.
+const OVER_TIME_BAR: f64 = 0.97;
 const EXPONENTIAL: &str = "exponential(mean = 1 ms)";
 
 #[allow(clippy::print_stdout, reason = "a bench answers on the terminal")]
@@ -81,6 +86,14 @@ fn main() -> ExitCode {
     hold("DNS, resolvers, loss and paths, of routed", rates[1] / rates[0], PATHS_BAR, f64::INFINITY);
     row("four-servers.toml: three resources a server", rates[2], rates[0]);
     hold("three resources a server, of routed", rates[2] / rates[0], RESOURCES_BAR, f64::INFINITY);
+
+    let impatient = impatient(near.clone());
+    let over_time = |n| play(&impatient, n, true, Some(Span(1_000_000_000)));
+    let rates = in_turns(&[&|n| simulate_routed(&near, n), &|n| simulate_routed(&impatient, n), &over_time]);
+    row("four-servers.toml: time-outs, retries, a budget", rates[1], rates[0]);
+    hold("time-outs, retries and a budget, of routed", rates[1] / rates[0], RETRIES_BAR, f64::INFINITY);
+    row("four-servers.toml: the same, second by second", rates[2], rates[0]);
+    hold("second by second, of the same without", rates[2] / rates[1], OVER_TIME_BAR, f64::INFINITY);
 
     // 110 users who never think: always 100 jobs share, and 10 wait.
     let lps = Server::from_toml(&format!("discipline = \"limited-ps\"\nhelpers = 100\ndemand = \"{EXPONENTIAL}\""));
@@ -203,27 +216,37 @@ fn with_three_resources((mut system, workload): (System, Workload)) -> (System, 
     (system, Workload::Open(Open { sizes: Sizes::parse(size).expect("sizes"), ..open }))
 }
 
+/// The same, whose clients wait for 20 ms and try three times more, within a budget.
+fn impatient((mut system, workload): (System, Workload)) -> (System, Workload) {
+    let backoff = Some(Backoff::FullJitter { base: Span(25_000_000), most: Span(250_000_000) });
+    let budget = Some(Budget::Tokens { per_request: 0.1, most: 10 });
+    system.rules.timeout = Some(Span(20_000_000));
+    system.rules.retries = Some(Retries { at_most: 3, backoff, budget });
+    (system, workload)
+}
+
 fn sizes() -> Sizes {
     Sizes::Law(Law::constant(1000.0))
 }
 
 /// Two replications on one thread.
 fn simulate(of: &(System, Workload), requests: u64) {
-    play(of, requests, false);
+    play(of, requests, false, None);
 }
 
 /// The same in the fabric that can do everything.
 fn simulate_routed(of: &(System, Workload), requests: u64) {
-    play(of, requests, true);
+    play(of, requests, true, None);
 }
 
-fn play((system, workload): &(System, Workload), requests: u64, always_routed: bool) {
+fn play((system, workload): &(System, Workload), requests: u64, always_routed: bool, over_time: Option<Span>) {
     let control = Control {
         warm_up: WarmUp::Fixed(Span::ZERO),
         precision: None,
         max_jobs: requests,
         replications: 2,
         always_routed,
+        over_time,
         events: true,
         ..Control::default()
     };

@@ -160,6 +160,7 @@ pub(super) fn answer(
     let by_file = file_means(experiment, asked, &report);
     let by_class = class_means(experiment, asked, &report);
     let flows = over_time::of(experiment, asked, &report);
+    let (over_time, outcomes) = over_time::outcomes(experiment, asked, &report, &happened.faults);
     let events = told.incidents.iter().map(|of| of.event(start)).chain(said(&told.events, start));
     let (hurst, mut notes) = match &asked.workload {
         Workload::Open(Open { arrivals, .. }) => {
@@ -168,6 +169,7 @@ pub(super) fn answer(
         }
         _ => (None, Vec::new()),
     };
+    notes.extend(super::over_time::aftermath(&asked.system, &over_time, &outcomes));
     notes.extend(told.notes);
     if experiment.run.live.kernel_tcp {
         live.facts.push(("TCP, of live and its twin".into(), "this kernel's, whatever the file says of it".into()));
@@ -187,10 +189,12 @@ pub(super) fn answer(
             .chain(by_class)
             .chain(report_traffic)
             .chain(hurst)
+            .chain(outcomes)
             .collect(),
         curve: report.response_time_cdf,
         seconds: report.seconds,
         flows,
+        over_time,
         trust: Some(live),
         notes,
         ..Answer::new(Engine::Live)

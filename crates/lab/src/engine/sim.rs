@@ -203,16 +203,18 @@ fn answered(report: Result<sojourn_sim::Report, SimError>, system: Option<&Syste
 }
 
 fn answer(report: sojourn_sim::Report, system: Option<&System>) -> Answer {
-    let over_time = report.over_time.zip(system);
-    let by_site =
-        |(of, system): (sojourn_sim::OverTime, &System)| over_time::by_site(system, of.every, &of.servers, &of.failed);
+    let mut answer = Answer::new(Engine::Sim);
+    if let (Some(of), Some(system)) = (report.over_time, system) {
+        answer.flows = over_time::by_site(system, of.every, &of.servers, &of.failed);
+        answer.over_time = over_time::outcomes(of.every, of.columns);
+        answer.notes.extend(over_time::aftermath(system, &answer.over_time, &report.measures));
+    }
+    answer.notes.extend(report.notes);
     Answer {
-        flows: over_time.map_or_else(Vec::new, by_site),
         measures: report.measures,
         curve: report.response_time_cdf,
         replications: report.replications_values,
         connections: report.connections,
-        notes: report.notes,
-        ..Answer::new(Engine::Sim)
+        ..answer
     }
 }

@@ -17,6 +17,7 @@ mod sessions;
 #[path = "../../../part/tests/it/skip.rs"]
 mod skip;
 mod spec;
+mod storm;
 mod systems;
 mod topology;
 mod workload;

@@ -2,7 +2,7 @@
 
 use sojourn_stats::{Span, Time};
 
-use super::timeline::{Replications, Seconds};
+use super::timeline::{OutcomesOverTime, Replications};
 use crate::control::OverTime;
 
 /// Counts of one replication.
@@ -13,13 +13,13 @@ pub(crate) struct Intervals {
     sent: Vec<Vec<u32>>,
     failed: Vec<u32>,
     /// Outcomes by the instants at which they happened.
-    pub(crate) outcomes: Seconds,
+    pub(crate) outcomes: OutcomesOverTime,
 }
 
 impl Intervals {
     /// Those of a run up to `horizon`, in which faults begin and end at these instants.
     pub(crate) fn new(every: Span, servers: usize, faults: Vec<(Time, Time)>, horizon: Time) -> Intervals {
-        let outcomes = Seconds::new(every, faults, horizon);
+        let outcomes = OutcomesOverTime::new(every, faults, horizon);
         Intervals { every, sent: vec![Vec::new(); servers], failed: Vec::new(), outcomes }
     }
 

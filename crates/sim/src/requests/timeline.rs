@@ -9,15 +9,15 @@
 //! From them: the worst interval, what was while a fault lasted, and how long the system took to recover from the last one. It
 //! has recovered at the first interval from which on [`CALM`] of them in a row are as those before the first fault: no fewer
 //! good replies than [`SPREADS`] standard deviations below their mean, or one fewer than their least; no more failures than
-//! their most; no p99 further above. A replication that has not recovered by the end of the run has no such time, and neither has then the
-//! whole.
+//! their most; no p99 further above. A replication that has not recovered by the end of the run has no such time, and neither
+//! has then the whole.
 
 use std::sync::Arc;
 
 use sojourn_stats::histogram::Sparse;
 use sojourn_stats::measure::{CONFIDENCE, NoInterval};
 use sojourn_stats::parts::of_parts;
-use sojourn_stats::{Estimate, Histogram, Span, Time};
+use sojourn_stats::{Estimate, Histogram, Measure, Span, Time};
 
 use crate::control::Column;
 use crate::summary::{self, Row};
@@ -34,7 +34,7 @@ const USUAL: usize = 5;
 
 /// Why a request has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// The client has waited long enough.
     TimedOut,
     /// A server or a decider did not take it, lost it, or could not be reached.
@@ -45,9 +45,9 @@ pub(crate) enum Failure {
     GivenUp,
 }
 
-/// Outcomes of one replication.
+/// Outcomes of one run, or of one replication, over time.
 #[derive(Clone, Debug)]
-pub(crate) struct Seconds {
+pub struct OutcomesOverTime {
     every: Span,
     intervals: Vec<Interval>,
     /// Response times (ns) of the interval that the last reply was in.
@@ -66,7 +66,7 @@ struct Interval {
     attempts: u32,
     good: u32,
     failed: [u32; 4],
-    /// Of the good replies; of the interval that is being filled in [`Seconds::late`].
+    /// Of the good replies; of the interval that is being filled in [`OutcomesOverTime::late`].
     responses: Sparse,
 }
 
@@ -87,9 +87,11 @@ impl Interval {
     }
 }
 
-impl Seconds {
-    pub(crate) fn new(every: Span, troubles: Vec<(Time, Time)>, horizon: Time) -> Seconds {
-        Seconds { every, intervals: Vec::new(), late: Histogram::new(), late_at: 0, troubles, horizon }
+impl OutcomesOverTime {
+    /// None yet, in intervals of `every`, of a run of which faults begin and end at these instants ([`Time::NEVER`] where one
+    /// does not end), and in which requests come until `horizon`.
+    pub fn new(every: Span, troubles: Vec<(Time, Time)>, horizon: Time) -> OutcomesOverTime {
+        OutcomesOverTime { every, intervals: Vec::new(), late: Histogram::new(), late_at: 0, troubles, horizon }
     }
 
     #[inline]
@@ -103,7 +105,7 @@ impl Seconds {
 
     /// A request comes, and is asked for the first time.
     #[inline]
-    pub(crate) fn arrived(&mut self, now: Time) {
+    pub fn arrived(&mut self, now: Time) {
         let interval = self.at(now);
         interval.arrived += 1;
         interval.attempts += 1;
@@ -111,13 +113,13 @@ impl Seconds {
 
     /// A request is asked for once more.
     #[inline]
-    pub(crate) fn again(&mut self, now: Time) {
+    pub fn again(&mut self, now: Time) {
         self.at(now).attempts += 1;
     }
 
     /// A good reply has come after so long.
     #[inline]
-    pub(crate) fn answered(&mut self, now: Time, response: Span) {
+    pub fn answered(&mut self, now: Time, response: Span) {
         self.at(now).good += 1;
         let at = (now.0 / self.every.0) as usize;
         if at != self.late_at {
@@ -131,8 +133,15 @@ impl Seconds {
     }
 
     /// A request has failed.
-    pub(crate) fn failed(&mut self, now: Time, why: Failure) {
+    pub fn failed(&mut self, now: Time, why: Failure) {
         self.at(now).failed[why as usize] += 1;
+    }
+
+    /// What there is to say of one run that measures from `since` on: outcomes interval by interval, and the metrics that come of
+    /// them. Events may have been told in any order of kinds, but replies in the order of their ends.
+    pub fn told(&self, since: Time) -> (Vec<Column>, Vec<Measure>) {
+        let Some(one) = Replications::new(vec![self], since) else { return Default::default() };
+        (one.columns(), summary::answers(&one.rows(), CONFIDENCE, 1.0))
     }
 
     fn get(&self, at: usize) -> Interval {
@@ -154,10 +163,13 @@ impl Seconds {
         self.responses(at).quantile(0.99).map(|ns| ns as f64 * 1e-9)
     }
 
-    /// The intervals that a fault touches.
-    fn in_trouble(&self, at: usize) -> bool {
+    /// How many faults touch an interval.
+    fn faults_in(&self, at: usize) -> usize {
         let (from, to) = (Time(at as u64 * self.every.0), Time((at as u64 + 1) * self.every.0));
-        self.troubles.iter().any(|(begins, ends)| *begins < to && *ends > from)
+        // What is over at once is in the interval of its instant.
+        let touches =
+            |(begins, ends): &&(Time, Time)| *begins < to && (*ends > from || (begins == ends && *ends == from));
+        self.troubles.iter().filter(touches).count()
     }
 
     /// How long (s) it took from the end of the last fault until all was as before the first one; `intervals` are those of the
@@ -202,7 +214,7 @@ struct Usual {
 }
 
 impl Usual {
-    fn new(of: &Seconds, intervals: std::ops::Range<usize>) -> Usual {
+    fn new(of: &OutcomesOverTime, intervals: std::ops::Range<usize>) -> Usual {
         let spread = |values: &[f64]| {
             let mean = values.iter().sum::<f64>() / values.len() as f64;
             let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
@@ -237,15 +249,15 @@ impl Usual {
 
 /// Some replications of a run.
 pub(crate) struct Replications<'a> {
-    all: Vec<&'a Seconds>,
+    all: Vec<&'a OutcomesOverTime>,
     intervals: usize,
     warm_up: usize,
 }
 
 impl<'a> Replications<'a> {
     /// Those of runs of which what came before `since` says nothing; none of none.
-    pub(crate) fn new(all: Vec<&'a Seconds>, since: Time) -> Option<Replications<'a>> {
-        let Seconds { every, horizon, .. } = **all.first()?;
+    pub(crate) fn new(all: Vec<&'a OutcomesOverTime>, since: Time) -> Option<Replications<'a>> {
+        let OutcomesOverTime { every, horizon, .. } = **all.first()?;
         let whole = all.iter().map(|of| of.intervals.len()).max().unwrap_or(0);
         let intervals = whole.min((horizon.0 / every.0) as usize);
         (intervals > 0).then(|| Replications { intervals, warm_up: since.0.div_ceil(every.0) as usize, all })
@@ -260,6 +272,7 @@ impl<'a> Replications<'a> {
             self.column("attempts", "1/s", &|of| of.iter().map(|of| per_second(of.attempts)).collect()),
             self.column("goodput", "1/s", &|of| of.iter().map(|of| per_second(of.good)).collect()),
         ];
+        columns.push(self.column("failed", "1/s", &|of| of.iter().map(|of| per_second(of.failed())).collect()));
         for (failure, name) in FAILURES {
             let of = |intervals: &[Interval]| {
                 intervals.iter().map(|of| per_second(of.failed[failure as usize])).collect::<Vec<f64>>()
@@ -276,6 +289,11 @@ impl<'a> Replications<'a> {
             intervals.iter().scan(0, inside).collect::<Vec<f64>>()
         };
         columns.push(self.column("in_flight", "1", &in_flight));
+        if !self.all[0].troubles.is_empty() {
+            let last = |at: usize| Estimate::Exact { value: self.all[0].faults_in(at) as f64 };
+            let values = (0..self.intervals).map(last).collect();
+            columns.push(Column { metric: "faults".into(), unit: "1".into(), values });
+        }
         for (metric, p) in [("response_time_p50", 0.5), ("response_time_p99", 0.99)] {
             let of = |at: usize| {
                 let parts: Vec<Histogram> = self.all.iter().map(|one| one.responses(at)).collect();
@@ -290,7 +308,7 @@ impl<'a> Replications<'a> {
     }
 
     fn column(&self, metric: &str, unit: &str, of: &dyn Fn(&[Interval]) -> Vec<f64>) -> Column {
-        let padded = |one: &Seconds| {
+        let padded = |one: &OutcomesOverTime| {
             let mut intervals = one.intervals.clone();
             intervals.resize(self.intervals, Interval::default());
             of(&intervals)
@@ -324,9 +342,9 @@ impl<'a> Replications<'a> {
                 worst(&mut measured().filter_map(share))
             }),
         ];
-        let troubled: Vec<usize> = (0..self.intervals).filter(|at| self.all[0].in_trouble(*at)).collect();
+        let troubled: Vec<usize> = (0..self.intervals).filter(|at| self.all[0].faults_in(*at) > 0).collect();
         if !troubled.is_empty() {
-            let sum = |one: &Seconds, of: fn(&Interval) -> u32| {
+            let sum = |one: &OutcomesOverTime, of: fn(&Interval) -> u32| {
                 troubled.iter().map(|at| u64::from(of(&one.get(*at)))).sum::<u64>() as f64
             };
             let share = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
@@ -338,7 +356,7 @@ impl<'a> Replications<'a> {
                 share(sum(one, |of| of.attempts), sum(one, |of| of.arrived))
             }));
             rows.push(self.row("during(fault).throughput", "1/s", &|one| Some(sum(one, |of| of.good) / lasts)));
-            let responses = |one: &&Seconds| {
+            let responses = |one: &&OutcomesOverTime| {
                 let parts: Vec<Histogram> = troubled.iter().map(|at| one.responses(*at)).collect();
                 crate::study::merged(&parts.iter().collect::<Vec<_>>())
             };
@@ -359,7 +377,7 @@ impl<'a> Replications<'a> {
         rows
     }
 
-    fn row(&self, metric: &str, unit: &'static str, of: &dyn Fn(&Seconds) -> Option<f64>) -> Row {
+    fn row(&self, metric: &str, unit: &'static str, of: &dyn Fn(&OutcomesOverTime) -> Option<f64>) -> Row {
         of_replications(metric, unit, self.all.iter().map(|one| of(one)).collect(), false)
     }
 }

@@ -198,10 +198,11 @@ fn a_storm_in_numbers() {
     };
     assert_eq!((at("goodput", 29), at("attempts", 29), at("in_flight", 29)), (Some(7.0), Some(7.0), Some(1.0)));
     assert_eq!((at("goodput", 250), at("attempts", 250), at("timed_out", 250)), (Some(0.0), Some(28.0), Some(7.0)));
+    assert_eq!((at("failed", 250), at("faults", 250), at("faults", 30)), (Some(7.0), Some(0.0), Some(1.0)));
     assert_eq!(at("response_time_p50", 250), None);
     // Each request is inside for 4 time-outs and 3 waits.
     assert!(matches!(at("in_flight", 250), Some(15.0 | 16.0)));
     let names: Vec<&str> = columns.iter().map(|column| column.metric.as_str()).collect();
-    let all = "arrivals attempts goodput timed_out in_flight response_time_p50 response_time_p99";
+    let all = "arrivals attempts goodput failed timed_out in_flight faults response_time_p50 response_time_p99";
     assert_eq!(names.join(" "), all);
 }

@@ -1,16 +1,54 @@
-//! Where the requests of a live run went over time, from the records of all of them.
+//! What came of the requests of a live run over time, and where they went, from the records of all of them.
 
-use sojourn_load::{Outcome, Report};
-use sojourn_model::system::server_name;
+use sojourn_load::{Outcome, Record, Report};
+use sojourn_model::system::{Fault, server_name};
+use sojourn_sim::{Failure, OutcomesOverTime};
+use sojourn_stats::{Measure, Time};
 use sojourn_traffic::Workload;
 
 use super::super::over_time::{by_site, interval};
-use crate::answer::Flow;
+use crate::answer::{Flow, MetricOverTime};
 use crate::spec::{Spec, SystemQuestion};
 
 /// Whether records are kept for it.
 pub(super) fn is_kept(asked: &SystemQuestion) -> bool {
     !asked.system.faults.is_empty() && !matches!(asked.workload, Workload::Sessions(_))
+}
+
+/// Outcomes over time, and what comes of them, where these faults happened.
+pub(super) fn outcomes(
+    experiment: &Spec,
+    asked: &SystemQuestion,
+    report: &Report,
+    faults: &[Fault],
+) -> (Vec<MetricOverTime>, Vec<Measure>) {
+    let live = &experiment.run.live;
+    let records = report.records.as_ref().filter(|_| is_kept(asked));
+    let (Some(every), Some(records)) = (interval(&asked.system, Some(live.duration)), records) else {
+        return Default::default();
+    };
+    let spans = faults.iter().map(|fault| (fault.at, fault.until.unwrap_or(Time::NEVER))).collect();
+    let mut over_time = OutcomesOverTime::new(every, spans, Time::ZERO + live.duration);
+    let mut records: Vec<&Record> = records.iter().collect();
+    records.sort_by_key(|record| record.done);
+    for record in records {
+        over_time.arrived(record.planned);
+        let failure = match record.outcome {
+            Outcome::Ok => {
+                over_time.answered(record.done, record.done.saturating_since(record.planned));
+                continue;
+            }
+            Outcome::Timeout => Failure::TimedOut,
+            Outcome::ClientError | Outcome::ServerError | Outcome::Check | Outcome::Take => Failure::Error,
+            Outcome::Abandoned => Failure::GivenUp,
+            // It never ended.
+            Outcome::Unfinished => continue,
+            _ => Failure::Refused,
+        };
+        over_time.failed(record.done, failure);
+    }
+    let (columns, measures) = over_time.told(Time::ZERO + live.warm_up);
+    (super::super::over_time::outcomes(every, columns), measures)
 }
 
 /// Requests per second of each site, warm-up included.

@@ -1,0 +1,177 @@
+//! A retry storm from file to answer: words, metrics, objectives and the table over time. Nothing in it is random.
+
+use std::path::Path;
+
+use sojourn_lab::prelude::*;
+use sojourn_lab::spec::Spec;
+use sojourn_lab::{Answers, MetricOverTime};
+use sojourn_stats::Estimate;
+
+const STORM: &str = r#"
+name = "retry storm"
+[workload]
+kind = "open"
+arrivals = "constant(142857143 ns)"
+[client]
+timeout = "499999999 ns"
+retries = { at_most = 3, backoff = "50 ms" }
+abandoned = "served"
+[system.server]
+discipline = "fcfs"
+demand = "100 ms"
+[[fault]]
+at = "30 s"
+until = "31 s"
+server = 1
+what = "frozen"
+[objective]
+recovery_time = "< 10 s"
+[run]
+duration = "150 s"
+replications = 2
+precision = "none"
+"#;
+
+fn by_sim(set: &[(&str, &str)]) -> Answers {
+    let experiment = Experiment::new(Path::new("storm.toml"), STORM.into(), &[]).unwrap();
+    let experiment = set.iter().fold(experiment, |experiment, (key, value)| experiment.set(key, value).unwrap());
+    experiment.ask([Engine::Sim], &Progress::none()).unwrap()
+}
+
+fn said(answers: &Answers) -> String {
+    answers.iter().flat_map(|answer| &answer.notes).cloned().collect::<Vec<_>>().join("\n")
+}
+
+fn at(answers: &Answers, metric: &str, second: usize) -> Option<f64> {
+    let of = |of: &&MetricOverTime| of.metric == metric;
+    let over_time = &answers.iter().next().unwrap().over_time;
+    over_time.iter().find(of).unwrap_or_else(|| panic!("no {metric}")).points[second].1.value()
+}
+
+#[test]
+fn a_storm_that_stays_is_told_in_words() {
+    let answers = by_sim(&[]);
+    let words = "it did not recover: 119 s after the last fault had ended, 7.00 requests a second still failed";
+    assert!(said(&answers).contains(words), "{}", said(&answers));
+    assert_eq!((at(&answers, "goodput", 29), at(&answers, "goodput", 140)), (Some(7.0), Some(0.0)));
+    assert_eq!((at(&answers, "attempts", 29), at(&answers, "attempts", 140)), (Some(7.0), Some(28.0)));
+    let judged = &answers.objectives[0];
+    assert_eq!(judged.met, Some(false), "{judged:?}");
+    assert_eq!(answers.worst("worst_second_error_ratio").unwrap().2, 1.0);
+}
+
+#[test]
+fn one_that_ends_too() {
+    for (key, value) in [
+        ("client.retries.budget", "10 %"),
+        ("client.retries.budget", "token-bucket(10 %, 10)"),
+        ("system.server.drops", "too-late"),
+    ] {
+        let answers = by_sim(&[(key, value)]);
+        assert!(said(&answers).contains("s after the last fault had ended"), "{value}: {}", said(&answers));
+        assert!(said(&answers).contains("it recovered"), "{value}: {}", said(&answers));
+        assert_eq!(at(&answers, "goodput", 140), Some(7.0), "{value}");
+        let recovery = answers.iter().next().unwrap().estimate("recovery_time").unwrap();
+        let recovery_s = recovery.value().unwrap();
+        let (is_quick, met) = (recovery_s < 10.0, answers.objectives[0].met);
+        assert_eq!(met, Some(is_quick), "{value}: {recovery_s} s, {:?}", answers.objectives[0]);
+    }
+}
+
+/// What is told over time comes back from the run folder as it was, and is in the report.
+#[test]
+fn a_run_folder_has_it_over_time() {
+    let answers = by_sim(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("storm");
+    answers.write(&path).unwrap();
+    let opened = Answers::open(&path).unwrap();
+    let over_time = |answers: &Answers| answers.iter().next().unwrap().over_time.clone();
+    assert_eq!(over_time(&opened), over_time(&answers));
+    let csv = std::fs::read_to_string(path.join("timeline.csv")).unwrap();
+    assert!(csv.starts_with("variant,engine,second,metric,unit,estimate,ci_low,ci_high,samples\n"), "{csv}");
+    assert!(csv.contains("\n0,sim,140.0,attempts,1/s,28.0,28.0,28.0,2\n"), "{csv}");
+    assert!(csv.contains("\n0,sim,30.0,faults,1,1.0,,,exact\n"), "{csv}");
+    assert!(csv.contains("\n0,sim,140.0,response_time_p99,s,too-few,,,0\n"), "no reply came");
+    let report = std::fs::read_to_string(path.join("report.html")).unwrap();
+    for part in ["Outcomes over time", "a fault lasts", "failed in the worst second"] {
+        assert!(report.contains(part), "{part}");
+    }
+}
+
+/// Keys of clients and of faults can be varied.
+#[test]
+fn keys_of_clients_and_faults_are_varied() {
+    let vary = "[vary]\n\"client.retries.at_most\" = [1, 3]\n\"client.abandoned\" = [\"served\", \"cancelled\"]\n[run]";
+    let text = STORM.replacen("[run]", vary, 1);
+    let experiment = Experiment::new(Path::new("storm.toml"), text, &[]).unwrap();
+    let answers = experiment.ask([Engine::Sim], &Progress::none()).unwrap();
+    assert_eq!(answers.variants.len(), 4);
+    let attempts = |answer: &sojourn_lab::Answer| answer.estimate("attempts_ratio").and_then(Estimate::value).unwrap();
+    let found: Vec<f64> = answers.iter().map(attempts).collect();
+    assert!(found[0] < found[2] && found[3] < found[2], "{found:?}");
+}
+
+/// Each command of the guide gives the words that stand below it.
+#[test]
+fn the_guide_says_what_comes_out() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let guide = std::fs::read_to_string(root.join("docs/guides/survive-a-retry-storm.md")).unwrap();
+    let experiment = Experiment::read(root.join("experiments/retry-storm.toml")).unwrap();
+    let mut tried = 0;
+    for part in guide.split("```sh\n").skip(1) {
+        let (command, rest) = part.split_once("\n```").unwrap();
+        let expected = rest.split_once("```text\nsim: ").unwrap().1.split_once("\n```").unwrap().0;
+        let set = command.strip_prefix("sojourn run experiments/retry-storm.toml").unwrap().trim();
+        let set = set.trim_start_matches("--set ").trim_matches('\'');
+        let asked = match set.split_once('=') {
+            Some((key, value)) => experiment.clone().set(key, value).unwrap(),
+            None => experiment.clone(),
+        };
+        let answers = asked.ask([Engine::Sim], &Progress::none()).unwrap();
+        assert!(said(&answers).lines().any(|note| note == expected), "{command}: {}", said(&answers));
+        let met = answers.objectives[0].met;
+        assert_eq!(met, Some(!expected.contains("did not")), "{command}: {:?}", answers.objectives[0]);
+        tried += 1;
+    }
+    assert_eq!(tried, 4);
+    // What the table says of the others.
+    for (key, value, recovers) in [
+        ("system.server.discipline", "lcfs", true),
+        ("system.server.drops", "codel", true),
+        ("client.abandoned", "cancelled", false),
+        ("client.retries.at_most", "1", false),
+    ] {
+        let answers = experiment.clone().set(key, value).unwrap().ask([Engine::Sim], &Progress::none()).unwrap();
+        assert_eq!(said(&answers).contains("did not recover"), !recovers, "{key} = {value}: {}", said(&answers));
+    }
+}
+
+/// Objectives on what nothing measures are refused before anything starts, at their lines.
+#[test]
+fn objectives_on_what_nothing_measures_are_refused() {
+    let fault = STORM.split("[[fault]]\n").nth(1).unwrap().split("[objective]").next().unwrap();
+    let without_fault = STORM.replacen(&format!("[[fault]]\n{fault}"), "", 1);
+    let endless = STORM.replacen("until = \"31 s\"\n", "", 1);
+    let with = |text: &str, objective: &str| text.replacen("recovery_time = \"< 10 s\"", objective, 1);
+    for (text, line, expected) in [
+        (without_fault.clone(), 14, "there is nothing to recover from"),
+        (endless.clone(), 18, "never ends"),
+        (with(&without_fault, "\"during(fault).p99\" = \"< 1 s\""), 14, "nothing breaks"),
+        (with(STORM, "\"during(fault).utilization\" = \"< 1\""), 19, "metric"),
+        (with(STORM, "worst_second_p99 = \"< 1 s\"").replacen("duration = \"150 s\"\n", "", 1), 19, "`duration`"),
+        (
+            with(STORM, "attempts_ratio = \"< 2\"").replacen("retries = { at_most = 3, backoff = \"50 ms\" }\n", "", 1),
+            18,
+            "clients ask once only",
+        ),
+    ] {
+        let read = Spec::parse(&text, Path::new("storm.toml"));
+        let error = read.err().unwrap_or_else(|| panic!("{expected}: taken\n{text}")).to_string();
+        assert!(
+            error.contains(&format!("storm.toml:{line}: ")) && error.contains(expected),
+            "{expected}: {error}\n{text}"
+        );
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+}
