@@ -10,7 +10,7 @@ export CARGO_INCREMENTAL ?= $(if $(CI),0,1)
 PACKAGES := nginx-light apache2-bin libapache2-mod-php php-fpm busybox ucspi-tcp squid chromium iproute2 curl openssl bind9-dnsutils unbound nsd dnsmasq-base nftables iptables tcpdump haproxy
 BENCH_PACKAGES := wrk pdns-server pdns-backend-bind gdnsd dnsperf
 
-.PHONY: demo test python python-test nightly mutants bench lint docs packages reproductions fujita-models stress fujita bjornstad agarwal agarwal-sim agarwal-live sweb sweb-live setup setup-bench clean
+.PHONY: demo test python python-test python-nightly nightly mutants bench lint docs packages reproductions fujita-models stress fujita bjornstad agarwal agarwal-sim agarwal-live sweb sweb-live setup setup-bench clean
 
 # Exit code 1 means that a live run was SUSPECT or an objective missed: shown in the table, no failure of the demo.
 demo: ## One experiment, three answers: theory, simulation and real sockets in one table and one report.
@@ -40,6 +40,10 @@ python-test: python
 	@$(BUILT)/test/bin/pip -q install --force-reinstall --no-deps $(BUILT)/wheels/sojourn-*.whl
 	@cd python/tests && ../../$(BUILT)/test/bin/pytest
 
+python-nightly: python-test ## What takes longer of the Python package: sweeps on two Ray nodes of this machine, and the notebooks.
+	@$(BUILT)/test/bin/pip -q install ray==2.60.0 jupytext nbclient ipykernel
+	@cd python/tests && ../../$(BUILT)/test/bin/pytest test_ray.py test_notebooks.py
+
 lint: ## Formatting and lints; the compiler's warnings count.
 	@$(CARGO) fmt --all --check
 	@rustfmt --edition 2024 --check crates/dispatch/src/policies/*.rs   # named in a macro, where cargo fmt does not look
@@ -57,6 +61,7 @@ nightly: setup ## What a commit should not wait for, ending with the reproductio
 	@SOJOURN_ENVOY=$(CURDIR)/$(ENVOY) $(CARGO) test --quiet -p sojourn-products -p sojourn-cli --test it envoy -- --include-ignored
 	@$(MAKE) --no-print-directory packages reproductions sweb-live sweb SWEB_MAXIMA="11 12 13 14 15"
 	@$(MAKE) --no-print-directory agarwal AGARWAL_LOADS=
+	@$(MAKE) --no-print-directory python-nightly
 
 MUTANTS := target/peers/bin/cargo-mutants
 mutants: setup ## Deliberate mistakes in what guards results: each must make a test fail. An hour at most a call; call it again to go on.

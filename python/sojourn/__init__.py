@@ -14,6 +14,7 @@ from sojourn._policy import policies, policy
 from sojourn._program import program
 from sojourn._queue import QueueAnswers, Row, queue
 from sojourn._sojourn import View, __version__
+from sojourn._sweep import sweep
 from sojourn._verbs import calibrate, describe, fgn, fit, hurst, import_, load, network, plan
 
 __all__ = [
@@ -44,4 +45,5 @@ __all__ = [
     "policy",
     "program",
     "queue",
+    "sweep",
 ]

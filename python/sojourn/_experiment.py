@@ -128,13 +128,7 @@ class Experiment:
             RunError: when an engine fails.
             Interrupted: on Ctrl-C, within a second; its ``answers`` are what there was by then.
         """
-        asked = self
-        if precision is not None:
-            # As a whole number of per cent or a decimal one, never in exponents.
-            of = precision if isinstance(precision, str) else f"{100 * precision:.10f}".rstrip("0").rstrip(".") + "% at 95%"
-            asked = asked.set("run.precision", of)
-        if seed is not None:
-            asked = asked.set("seed", seed)
+        asked = self._asked(precision, seed)
         policies = _policy.registered()
         if engines is None:
             by = asked._inner.engines(policies)
@@ -164,6 +158,14 @@ class Experiment:
             raise interruption
         assert inner is not None
         return Answers(inner)
+
+    def _asked(self, precision: str | float | None, seed: int | None) -> Experiment:
+        asked = self
+        if precision is not None:
+            # As a whole number of per cent or a decimal one, never in exponents.
+            of = precision if isinstance(precision, str) else f"{100 * precision:.10f}".rstrip("0").rstrip(".") + "% at 95%"
+            asked = asked.set("run.precision", of)
+        return asked if seed is None else asked.set("seed", seed)
 
     def __repr__(self) -> str:
         return f"<Experiment {self._inner.file}>"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import inspect
+import pickle
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, overload
 
 from sojourn._errors import InputError, missing
@@ -67,6 +70,8 @@ class _Own:
     made: Registered | None = None
     # What Numba made is kept, since only its address is known beyond here.
     kept: list[Any] = field(default_factory=list)
+    # What it came in, from another process.
+    sent: bytes = b""
 
 
 _own: dict[str, _Own] = {}
@@ -79,8 +84,61 @@ def policies() -> list[str]:
 
 def threads(text: str) -> int | None:
     """How many threads serve an experiment of this text best; none: as many as there are cores."""
-    classes = [name for name, own in _own.items() if inspect.isclass(own.what)]
-    return 1 if any(name in text for name in classes) else None
+    return 1 if any(inspect.isclass(own.what) for own in used(text)) else None
+
+
+def used(text: str) -> list[_Own]:
+    """Those whose names an experiment of this text has in it."""
+    return [own for name, own in _own.items() if name in text]
+
+
+def code(text: str) -> str:
+    """What answers hang on of the policies that an experiment names: their code, as compiled. What they call is not in it."""
+    parts = []
+    for own in used(text):
+        functions = [of for of in vars(own.what).values() if inspect.isfunction(of)] if inspect.isclass(own.what) else [own.what]
+        functions += [own.learn] if own.learn else []
+        for of in functions:
+            of = getattr(of, "py_func", of)
+            parts.append(f"{own.name} {of.__name__} {_instructions(of.__code__)} {of.__defaults__} {of.__kwdefaults__}")
+        parts.append(f"{own.name} {own.requires} {own.window_s} {own.memory}")
+    return "\n".join(parts)
+
+
+def _instructions(of: Any) -> str:
+    """What a function does, wherever it is written."""
+    constants = [_instructions(one) if inspect.iscode(one) else repr(one) for one in of.co_consts]
+    return f"{of.co_code.hex()} {of.co_names} {of.co_varnames} {constants}"
+
+
+def packed(text: str) -> bytes:
+    """The policies that an experiment names, for another process."""
+    own = [replace(one, made=None, kept=[]) for one in used(text)]
+    try:
+        return bytes(_pickler().dumps(own))
+    except Exception as error:
+        names = ", ".join(one.name for one in own)
+        raise InputError(f"policies {names}: another process cannot have them: {error}") from error
+
+
+def unpack(policies: bytes) -> None:
+    """Takes the policies of another process."""
+    for own in pickle.loads(policies):
+        known = _own.get(own.name)
+        # What is compiled already stays so.
+        if known is None or known.sent != policies:
+            own.sent = policies
+            _own[own.name] = own
+
+
+def _pickler() -> Any:
+    """What can pickle functions of a notebook too, where something that can is installed."""
+    for name in ("cloudpickle", "numba.cloudpickle", "ray.cloudpickle"):
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            continue
+    return pickle
 
 
 def registered() -> list[Registered]:
@@ -174,7 +232,7 @@ def policy(
     else:
         own = _Own(own_name, summary, list(given.requires or ()), given.window, of, given.memory)
         _read(own)
-        of.feedback = lambda learn: _feedback(own, learn)
+        of.feedback = functools.partial(_feedback, own_name)
     if own.window_s is not None and not own.window_s > 0:
         raise InputError(f"policy `{own_name}`: window = {own.window_s}: it is a time above 0 s")
     _own[own_name] = own
@@ -194,9 +252,10 @@ def _with(what: Any, name: str | None, requires: Iterable[str] | None, window: f
     return _Given(what, name, None if requires is None else list(requires), window, memory)
 
 
-def _feedback(own: _Own, learn: Callable[..., Any]) -> Callable[..., Any]:
+def _feedback(policy_name: str, learn: Callable[..., Any]) -> Callable[..., Any]:
     """Gives a compiled policy a function that learns: of ``what`` (0 completed, 1 failed, 2 cancelled), ``server``, ``seconds``,
     ``now`` and ``memory``, by the names of its parameters."""
+    own = _own[policy_name]
     for one in inspect.signature(learn).parameters:
         if one not in _LEARN:
             raise InputError(f"policy `{own.name}`: feedback knows no `{one}`; it knows {', '.join(sorted(_LEARN))}")

@@ -14,17 +14,28 @@ use crate::{error, frame};
 
 /// What an experiment's engines answered. What people use is `sojourn.Answers`.
 #[pyclass(frozen, module = "sojourn._sojourn")]
-pub(crate) struct Answers(pub(crate) Arc<sojourn_lab::Answers>);
+#[derive(Clone)]
+pub(crate) struct Answers {
+    pub(crate) answers: Arc<sojourn_lab::Answers>,
+    /// Variants that have none, by their number, and why; of sweeps only.
+    pub(crate) failed: Arc<Vec<(usize, String)>>,
+}
+
+impl Answers {
+    pub(crate) fn new(answers: sojourn_lab::Answers) -> Answers {
+        Answers { answers: Arc::new(answers), failed: Arc::default() }
+    }
+}
 
 #[pymethods]
 impl Answers {
     #[staticmethod]
     fn open(path: PathBuf) -> PyResult<Answers> {
-        sojourn_lab::Answers::open(path).map(|answers| Answers(Arc::new(answers))).map_err(error::input)
+        sojourn_lab::Answers::open(path).map(Answers::new).map_err(error::input)
     }
 
     fn write(&self, path: PathBuf) -> PyResult<()> {
-        self.0.write(path).map_err(error::input)
+        self.answers.write(path).map_err(error::input)
     }
 
     /// The rows through Arrow's C stream interface, as a capsule.
@@ -36,7 +47,7 @@ impl Answers {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // As the interface allows: a schema that is asked for is a wish.
         let _ = requested_schema;
-        let rows = frame::rows(&self.0).map_err(error::run)?;
+        let rows = frame::rows(&self.answers, &self.failed).map_err(error::run)?;
         let schema = rows.schema();
         let reader = RecordBatchIterator::new([Ok(rows)], schema);
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
@@ -44,55 +55,55 @@ impl Answers {
 
     /// The same rows as Python's own values: names, and the values of each column.
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyList>)>> {
-        let rows = frame::rows(&self.0).map_err(error::run)?;
+        let rows = frame::rows(&self.answers, &self.failed).map_err(error::run)?;
         let names = rows.schema().fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
         names.into_iter().zip(rows.columns()).map(|(name, column)| Ok((name, list(py, &**column)?))).collect()
     }
 
     #[getter]
     fn name(&self) -> &str {
-        &self.0.name
+        &self.answers.name
     }
 
     #[getter]
     fn seed(&self) -> u64 {
-        self.0.seed
+        self.answers.seed
     }
 
     #[getter]
     fn verdict(&self) -> &'static str {
-        self.0.verdict.word()
+        self.answers.verdict.word()
     }
 
     #[getter]
     fn reasons(&self) -> Vec<String> {
-        self.0.reasons.clone()
+        self.answers.reasons.clone()
     }
 
     #[getter]
     fn settings(&self) -> Vec<String> {
-        self.0.settings.clone()
+        self.answers.settings.clone()
     }
 
     #[getter]
     fn spec(&self) -> &str {
-        &self.0.spec
+        &self.answers.spec
     }
 
     #[getter]
     fn command(&self) -> &str {
-        &self.0.command
+        &self.answers.command
     }
 
     #[getter]
     fn elapsed_s(&self) -> f64 {
-        self.0.elapsed_s
+        self.answers.elapsed_s
     }
 
     /// Label and settings of each variant.
     #[getter]
     fn variants(&self) -> Vec<(String, Texts)> {
-        self.0.variants.iter().map(|variant| (variant.label.clone(), variant.settings.clone())).collect()
+        self.answers.variants.iter().map(|variant| (variant.label.clone(), variant.settings.clone())).collect()
     }
 
     /// (variant's label, engine, what it says) of each remark.
@@ -103,29 +114,29 @@ impl Answers {
             let notes = answers.flat_map(|of| of.notes.iter().map(|note| (of.engine.name(), note.clone())));
             notes.map(|(engine, note)| (variant.label.clone(), engine, note)).collect::<Vec<_>>()
         };
-        self.0.variants.iter().flat_map(of).collect()
+        self.answers.variants.iter().flat_map(of).collect()
     }
 
     /// (objective, variant's label, engine, whether it is met, the number that decides) of each.
     #[getter]
     fn objectives(&self) -> Vec<(String, String, &'static str, Option<bool>, String)> {
         let of = |one: &sojourn_lab::ObjectiveAnswer| {
-            let label = self.0.variants.get(one.variant).map_or(String::new(), |variant| variant.label.clone());
+            let label = self.answers.variants.get(one.variant).map_or(String::new(), |variant| variant.label.clone());
             (one.text.clone(), label, one.engine.name(), one.met, one.measured.clone())
         };
-        self.0.objectives.iter().map(of).collect()
+        self.answers.objectives.iter().map(of).collect()
     }
 
     /// The distribution of the response time of a variant (its number) by an engine: seconds, and the share that took no longer.
     fn curve(&self, variant: usize, engine: &str) -> PyResult<Vec<(f64, f64)>> {
         let engine = Engine::named(engine).ok_or_else(|| error::input(format!("`{engine}` is no engine")))?;
-        let of = self.0.variants.get(variant).and_then(|variant| variant.answer(engine));
+        let of = self.answers.variants.get(variant).and_then(|variant| variant.answer(engine));
         Ok(of.map(|answer| answer.curve.clone()).unwrap_or_default())
     }
 
     /// The page that a run folder has as `report.html`.
     fn report(&self) -> String {
-        sojourn_lab::report::render(&self.0)
+        sojourn_lab::report::render(&self.answers)
     }
 }
 

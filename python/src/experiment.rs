@@ -1,7 +1,6 @@
 //! Experiments and what the engines answer.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use pyo3::prelude::*;
 use sojourn_lab::{Context, Engine, RunError, run};
@@ -100,9 +99,9 @@ impl Experiment {
             }
         })?;
         match ended {
-            Ended::Whole(answers) => Ok((Some(Answers(Arc::new(answers.map_err(failure)?))), None)),
+            Ended::Whole(answers) => Ok((Some(Answers::new(answers.map_err(failure)?)), None)),
             Ended::Interrupted(answers, raised) => {
-                let kept = answers.and_then(Result::ok).map(|answers| Answers(Arc::new(answers)));
+                let kept = answers.and_then(Result::ok).map(Answers::new);
                 Ok((kept, Some(raised.into_value(py).into_any())))
             }
         }

@@ -13,6 +13,7 @@ mod plan;
 mod policy;
 mod queue;
 mod series;
+mod sweep;
 
 use pyo3::prelude::*;
 
@@ -29,6 +30,8 @@ mod _sojourn {
     use crate::policy::View;
     #[pymodule_export]
     use crate::queue::queue;
+    #[pymodule_export]
+    use crate::sweep::Sweep;
     #[pymodule_export]
     use crate::series::{describe_files, describe_numbers, fgn, fit_files, fit_numbers, hurst};
     use pyo3::prelude::*;

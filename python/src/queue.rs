@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use sojourn_lab::queue::QueueSettings;
-use sojourn_stats::{Estimate, Measure};
+use sojourn_stats::Measure;
 
 use crate::attend::{Ended, attended};
 use crate::policy::Trouble;
@@ -71,12 +71,7 @@ fn rows(measures: &[Measure]) -> Vec<Row> {
     let row = |measure: &Measure| {
         let Measure { metric, unit, estimate } = sojourn_lab::outcome::cut_at_zero(measure);
         let (low, high) = estimate.interval().unzip();
-        let samples = match estimate {
-            Estimate::Sampled { samples, .. }
-            | Estimate::WithoutInterval { samples, .. }
-            | Estimate::TooFew { samples } => Some(samples),
-            _ => None,
-        };
+        let samples = frame::samples(&estimate);
         (metric, unit, estimate.value(), low, high, samples, frame::method(&estimate), frame::note(&estimate))
     };
     measures.iter().map(row).collect()

@@ -14,7 +14,7 @@ import sojourn
 from conftest import ROOT
 
 
-@pytest.mark.parametrize("module", ["", "._experiment", "._policy", "._queue", "._verbs", "._answers"])
+@pytest.mark.parametrize("module", ["", "._experiment", "._policy", "._queue", "._verbs", "._answers", "._sweep"])
 def test_examples_of_docstrings(module: str) -> None:
     tested = doctest.testmod(importlib.import_module(f"sojourn{module}"), extraglobs={"sojourn": sojourn})
     assert tested.failed == 0
@@ -25,7 +25,7 @@ def blocks(file: Path) -> list[str]:
     return [part.split("```")[0] for part in file.read_text().split("```python\n")[1:]]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guides/python.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/guides/python.md", "docs/guides/many-machines.md"])
 def test_examples_of_pages(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every block of a page runs, one after another, beside the experiments of the repository."""
     matplotlib = pytest.importorskip("matplotlib")

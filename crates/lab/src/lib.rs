@@ -113,6 +113,7 @@ mod run;
 pub mod scan;
 pub mod search;
 pub mod spec;
+pub mod sweep;
 mod topology;
 pub mod variants;
 

@@ -267,6 +267,44 @@ impl Experiment {
     /// # Errors
     /// The first thing wrong, in one line.
     pub fn variants(&self) -> Result<Vec<Variant>, SpecError> {
+        let combinations = self.combined()?;
+        let keys = keys_of(&combinations);
+        let shared = Shared::default();
+        self.check_replaced(&combinations, &shared)?;
+        combinations.iter().map(|settings| self.variant(&keys, settings, &shared)).collect()
+    }
+
+    /// What varies, and of every combination of it the settings as texts and the experiment by itself, in which nothing varies:
+    /// it is not checked yet.
+    pub(crate) fn combinations(&self) -> Result<(Vec<String>, Vec<Combination>), SpecError> {
+        let combined = self.combined()?;
+        let keys = keys_of(&combined);
+        let mut fixed = self.clone();
+        fixed.document.remove("vary");
+        fixed.document.remove("variant");
+        fixed.fixed.clear();
+        let of = |settings: &Vec<(String, Value)>| {
+            let set = |key: &String| settings.iter().find(|(of, _)| of == key).map(|(_, value)| show(value));
+            let text = |key: &String| (key.clone(), set(key).or_else(|| self.written(key)).unwrap_or_default());
+            let alone = settings.iter().try_fold(fixed.clone(), |alone, (key, value)| alone.set(key, &show(value)));
+            (keys.iter().map(text).collect(), alone)
+        };
+        let all = combined.iter().map(of).collect();
+        Ok((keys, all))
+    }
+
+    /// What the file calls the question.
+    pub(crate) fn name(&self) -> Option<String> {
+        self.document.get("name").and_then(Item::as_str).map(str::to_owned)
+    }
+
+    /// The seed that the file says. Where it says none that could be one, that is refused when it is asked.
+    pub(crate) fn seed(&self) -> u64 {
+        self.document.get("seed").and_then(Item::as_integer).and_then(|seed| u64::try_from(seed).ok()).unwrap_or(1)
+    }
+
+    /// The combinations: the product of all lists of `[vary]`, then each `[[variant]]`.
+    fn combined(&self) -> Result<Vec<Vec<(String, Value)>>, SpecError> {
         let at = |key: &str, message: String| self.at(self.own().line(key), &message);
         // The file as written first: an error in it should not be reported as one of a variant.
         let mut combinations: Vec<Vec<(String, Value)>> = vec![Vec::new()];
@@ -289,15 +327,7 @@ impl Experiment {
             });
             combinations.push(settings.collect::<Result<_, _>>()?);
         }
-        let mut keys: Vec<String> = Vec::new();
-        for (key, _) in combinations.iter().flatten() {
-            if !keys.contains(key) {
-                keys.push(key.clone());
-            }
-        }
-        let shared = Shared::default();
-        self.check_replaced(&combinations, &shared)?;
-        combinations.iter().map(|settings| self.variant(&keys, settings, &shared)).collect()
+        Ok(combinations)
     }
 
     /// Checks the policies that the file itself names where they vary: every variant replaces them, so that nothing else
@@ -488,6 +518,20 @@ fn meant_by_end<'a>(key: &'a str, message: &str) -> Option<&'a str> {
     let (_, end) = key.rsplit_once('.')?;
     let is_short = SHORT_NAMES.iter().any(|(short, long)| *short == end && *long != key);
     (is_short && message.starts_with(&format!("unknown key `{end}`"))).then_some(end)
+}
+
+/// The settings of a combination, and its experiment.
+pub(crate) type Combination = (Vec<(String, String)>, Result<Experiment, SpecError>);
+
+/// The keys that combinations set, in their order.
+fn keys_of(combinations: &[Vec<(String, Value)>]) -> Vec<String> {
+    let mut keys: Vec<String> = Vec::new();
+    for (key, _) in combinations.iter().flatten() {
+        if !keys.contains(key) {
+            keys.push(key.clone());
+        }
+    }
+    keys
 }
 
 /// The values of a key of `[vary]`: a list, in which a text may be a range, or a range alone.

@@ -34,6 +34,14 @@ impl Flags {
         Experiment::read_with(file, &set).map_err(bad_input)
     }
 
+    /// The experiment on as many threads as are asked for.
+    pub(crate) fn on_threads(&self, experiment: Experiment) -> Experiment {
+        match self.jobs {
+            Some(threads) => experiment.on_threads(threads),
+            None => experiment,
+        }
+    }
+
     /// How it is answered; `command` is what repeats it.
     pub(crate) fn context<'a>(
         &self,

@@ -36,6 +36,7 @@ mod replay;
 mod report;
 mod run;
 mod settings;
+mod sweep;
 mod switch;
 mod table;
 mod traffic;
@@ -55,6 +56,8 @@ struct Arguments {
 enum Verb {
     /// Answer an experiment: what should happen, what would happen, what did happen
     Run(run::Arguments),
+    /// Ask every combination of [vary] by itself, and keep what is finished
+    Sweep(sweep::Arguments),
     /// Find the cheapest system that meets the objectives
     Plan(plan::Arguments),
     /// Write the report of a run folder anew, or of several runs beside each other
@@ -132,6 +135,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_arg_matches(&arguments).unwrap_or_else(|error| error.exit());
     let result = match arguments.verb {
         Verb::Run(arguments) => run::run(&arguments),
+        Verb::Sweep(arguments) => sweep::sweep(&arguments),
         Verb::Plan(arguments) => plan::plan(&arguments),
         Verb::Report(arguments) => report::report(&arguments),
         Verb::Replay(arguments) => replay::replay(&arguments),

@@ -18,6 +18,7 @@ mod sessions;
 mod skip;
 mod spec;
 mod storm;
+mod sweep;
 mod systems;
 mod topology;
 mod workload;

@@ -1,0 +1,33 @@
+"""A process that asks points of a sweep: `python -m sojourn._worker`, which `sojourn.sweep(on="processes")` starts.
+
+Standard input has the job, then numbers of points, a line each; standard output gets a record for each, or `!` and what went wrong.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+
+
+def main() -> None:
+    """Until standard input ends."""
+    # What a policy prints is not a record.
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    source = sys.stdin.buffer
+    length = int.from_bytes(source.read(8), "little")
+    job = pickle.loads(source.read(length))
+    from sojourn._sweep import work
+
+    for line in source:
+        try:
+            said = work(job, int(line))
+        except Exception as error:
+            said = "!" + " ".join(f"{type(error).__name__}: {error}".split())
+        out.write(said + "\n")
+        out.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""Sweeps: the same bytes on one process and on two, resumed or not; points that fail; a worker that is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import sojourn
+from conftest import FOUR
+
+GRID = {"utilization": [0.5, 0.7, 1.5], "policy": ["random", "least-connections"]}
+
+
+@pytest.fixture
+def short(four: sojourn.Experiment) -> sojourn.Experiment:
+    return four.set("run.max_jobs", 40_000)
+
+
+def test_rows_are_those_of_ask_and_failed_points_are_rows(short: sojourn.Experiment) -> None:
+    answers = sojourn.sweep(short, GRID)
+    columns = answers.columns()
+    asked = short.vary(utilization=[0.5, 0.7], policy=GRID["policy"]).ask(["theory", "sim"]).columns()
+    known = [at for at, method in enumerate(columns["method"]) if method != "failed"]
+    assert {name: [column[at] for at in known] for name, column in columns.items()} == asked
+    failed = [row for row in answers.rows() if row["method"] == "failed"]
+    assert [(row["utilization"], row["policy"]) for row in failed] == [(1.5, "random"), (1.5, "least-connections")]
+    assert all("utilization" in row["note"] and row["metric"] is None for row in failed)
+    assert answers.verdict == "VALID" and len(answers.to_polars()) == len(answers)
+
+
+def test_the_same_on_processes_and_resumed(short: sojourn.Experiment, tmp_path: Path) -> None:
+    store = tmp_path / "points.jsonl"
+    here = sojourn.sweep(short, GRID).columns()
+    assert sojourn.sweep(short, GRID, on="processes", workers=2, store=store).columns() == here
+    lines = store.read_text().splitlines(keepends=True)
+    assert len(lines) == 6
+    store.write_text("".join(lines[:3]) + lines[4][:20])
+    assert sojourn.sweep(short, GRID, on="processes", workers=2, store=store).columns() == here
+    assert sorted(store.read_text().splitlines()) == sorted(line.strip() for line in lines)
+    began = store.stat().st_mtime_ns
+    assert sojourn.sweep(short, GRID, store=store).columns() == here, "all of it is known"
+    assert store.stat().st_mtime_ns == began
+    # Other answers are not taken for these.
+    assert sojourn.sweep(short, GRID, store=store, seed=2, engines="theory").columns() != here
+
+
+def test_the_command_line_has_the_same_store_and_rows(tmp_path: Path) -> None:
+    text = FOUR.replace("200_000", "40_000") + '[vary]\nutilization = [0.5, 1.5]\n'
+    (tmp_path / "four.toml").write_text(text)
+    run = [sojourn.program(), "sweep", "four.toml", "--store", "points.jsonl", "--out", "rows.csv"]
+    said = subprocess.run(run, cwd=tmp_path, check=True, capture_output=True, text=True).stderr
+    assert "1 of 2 points failed: their rows say why" in said
+    before = (tmp_path / "points.jsonl").read_bytes()
+    os.chdir(tmp_path)
+    mine = sojourn.sweep("four.toml", store="points.jsonl")
+    assert (tmp_path / "points.jsonl").read_bytes() == before, "the points are known by the same keys"
+    rows = (tmp_path / "rows.csv").read_text().splitlines()
+    assert len(rows) == 1 + len(mine)
+    assert rows[-1].startswith("1.5,,failed,,")
+
+
+def test_two_sweeps_on_one_store_are_refused(short: sojourn.Experiment, tmp_path: Path) -> None:
+    store = tmp_path / "points.jsonl"
+    script = f"""
+import sojourn
+sojourn.sweep(sojourn.Experiment.from_text({short.text!r}).set("run.max_jobs", 10**9).set("run.precision", "0.01% at 95%"),
+    {{"utilization": [0.5]}}, store={str(store)!r})
+"""
+    child = subprocess.Popen([sys.executable, "-c", script])
+    try:
+        deadline = time.monotonic() + 30
+        while not store.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        time.sleep(0.2)
+        with pytest.raises(sojourn.InputError, match="another sweep writes it"):
+            sojourn.sweep(short, GRID, store=store)
+    finally:
+        child.kill()
+        child.wait()
+    assert len(sojourn.sweep(short, {"utilization": [0.5]}, store=store)) > 0, "a lock ends with its process"
+
+
+def test_a_worker_that_is_killed_is_replaced(short: sojourn.Experiment) -> None:
+    grid = {"utilization": [0.3, 0.4, 0.5, 0.6, 0.7, 0.8]}
+    longer = short.set("run.max_jobs", 400_000).set("run.engine", "events")
+    killed = []
+
+    def kill() -> None:
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            for one in Path(f"/proc/{os.getpid()}/task").iterdir():
+                for pid in (one / "children").read_text().split():
+                    if "sojourn._worker" in Path(f"/proc/{pid}/cmdline").read_text():
+                        time.sleep(0.6)
+                        os.kill(int(pid), signal.SIGKILL)
+                        killed.append(int(pid))
+                        return
+            time.sleep(0.01)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    answers = sojourn.sweep(longer, grid, on="processes", workers=2, engines="sim")
+    thread.join()
+    assert killed
+    assert answers.columns() == sojourn.sweep(longer, grid, engines="sim").columns()
+
+
+def test_an_interrupt_keeps_what_is_finished(short: sojourn.Experiment, tmp_path: Path) -> None:
+    endless = short.set("run.max_jobs", 10**12)
+    grid = {"run.precision": ["20% at 95%", "0.001% at 95%"]}
+    for on in (None, "processes"):
+        threading.Timer(2.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(sojourn.Interrupted) as raised:
+            sojourn.sweep(endless, grid, engines="sim", on=on, workers=2)
+        answers = raised.value.answers
+        assert answers is not None and answers.verdict == "INCOMPLETE" and len(answers) > 0
+
+
+def test_own_policies_go_with_it(short: sojourn.Experiment, tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    from sojourn.draw import below
+
+    @sojourn.policy(memory=4)
+    def two(candidates, load, random, memory):  # type: ignore[no-untyped-def]
+        one = candidates[below(random, len(candidates))]
+        other = candidates[below(random, len(candidates))]
+        memory[one] += 1
+        return one if load[one] <= load[other] else other
+
+    @two.feedback
+    def learn(server, memory):  # type: ignore[no-untyped-def]
+        memory[server] -= 1
+
+    @sojourn.policy
+    class First:
+        requires = ("in-flight",)
+
+        def choose(self, ask: sojourn.View) -> int:
+            return min(ask.candidates, key=ask.load)
+
+    store = tmp_path / "points.jsonl"
+    grid = {"policy": ["two", "first", "power-of-d"]}
+    here = sojourn.sweep(short, grid, engines="sim").columns()
+    assert sojourn.sweep(short, grid, engines="sim", on="processes", workers=2, store=store).columns() == here
+    known = store.read_text().count("\n")
+
+    @sojourn.policy(name="first")
+    class Other:
+        requires = ("in-flight",)
+
+        def choose(self, ask: sojourn.View) -> int:
+            return max(ask.candidates, key=ask.load)
+
+    changed = sojourn.sweep(short, {"policy": ["first"]}, engines="sim", store=store).columns()
+    assert store.read_text().count("\n") == known + 1, "another policy of the same name is another point"
+    assert changed["estimate"][0] != here["estimate"][here["policy"].index("first")]
+
+
+def test_what_a_policy_does_wrong_is_told(short: sojourn.Experiment) -> None:
+    @sojourn.policy
+    class Wrong:
+        def choose(self, ask: sojourn.View) -> int:
+            return 17
+
+    for on in (None, "processes"):
+        with pytest.raises(sojourn.RunError, match="policy `wrong` chose 17"):
+            sojourn.sweep(short, {"policy": ["wrong"]}, engines="sim", on=on)
+
+
+def test_grids_that_make_no_sense(short: sojourn.Experiment, tmp_path: Path) -> None:
+    with pytest.raises(sojourn.InputError, match="takes at least one value"):
+        sojourn.sweep(short, {"utilization": []})
+    with pytest.raises(sojourn.InputError, match="a sweep asks theory and sim"):
+        sojourn.sweep(short, GRID, engines="live")
+    with pytest.raises(sojourn.InputError, match="on='threads'"):
+        sojourn.sweep(short, GRID, on="threads")
+    (tmp_path / "points.jsonl").write_text("not a record\n")
+    with pytest.raises(sojourn.InputError, match="points.jsonl: line 1"):
+        sojourn.sweep(short, GRID, store=tmp_path / "points.jsonl")
