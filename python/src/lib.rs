@@ -31,9 +31,9 @@ mod _sojourn {
     #[pymodule_export]
     use crate::queue::queue;
     #[pymodule_export]
-    use crate::sweep::Sweep;
-    #[pymodule_export]
     use crate::series::{describe_files, describe_numbers, fgn, fit_files, fit_numbers, hurst};
+    #[pymodule_export]
+    use crate::sweep::Sweep;
     use pyo3::prelude::*;
 
     /// The version of the crates behind it.

@@ -101,7 +101,8 @@ impl Sweep {
     /// When what varies is not right, or for live, whose runs are measurements: each is another one.
     pub fn new(experiment: &Experiment, by: &[Engine], beside: &str) -> Result<Sweep, SpecError> {
         if by.iter().any(|engine| !matches!(engine, Engine::Theory | Engine::Sim)) {
-            let why = "a sweep asks theory and sim; a live run is another measurement each time: ask it with `sojourn run`";
+            let why =
+                "a sweep asks theory and sim; a live run is another measurement each time: ask it with `sojourn run`";
             return Err(SpecError(format!("{}: {why}", experiment.file.display())));
         }
         let (columns, combinations) = experiment.combinations()?;
@@ -209,7 +210,12 @@ impl Point {
         if answers.verdict == Verdict::Incomplete {
             return Err(RunError::Interrupted(answers.name));
         }
-        let notes = answers.all().flat_map(|of| of.notes.iter().map(|note| (of.engine, note.clone()))).collect();
+        let said = || answers.all().flat_map(|of| of.notes.iter().map(|note| (of.engine, note.clone())));
+        if answers.is_empty() {
+            let why: Vec<String> = said().map(|(engine, note)| format!("{engine}: {note}")).collect();
+            return Ok(failed(why.join("; ")));
+        }
+        let notes = said().collect();
         match outcome::to_csv(&answers).map(String::from_utf8) {
             Ok(Ok(rows)) => Ok(Record { notes, rows, ..none }),
             _ => Ok(failed("its rows could not be written".into())),
@@ -243,7 +249,9 @@ impl Store {
         let file = OpenOptions::new().read(true).append(true).create(true).open(path);
         let mut file = file.map_err(|e| wrong(e.to_string()))?;
         file.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => wrong("another sweep writes it; wait for its end, or name another store".into()),
+            TryLockError::WouldBlock => {
+                wrong("another sweep writes it; wait for its end, or name another store".into())
+            }
             TryLockError::Error(error) => wrong(error.to_string()),
         })?;
         let mut text = String::new();

@@ -106,8 +106,11 @@ fn a_store_is_taken_up_and_a_torn_line_is_not() {
 fn keys_tell_points_apart() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("gaps.txt"), "1\n2\n3\n").unwrap();
-    fs::write(folder.path().join("server.toml"), "discipline = \"ps\"\ndemand = \"empirical(file = \\\"demands.txt\\\")\"\n")
-        .unwrap();
+    fs::write(
+        folder.path().join("server.toml"),
+        "discipline = \"ps\"\ndemand = \"empirical(file = \\\"demands.txt\\\")\"\n",
+    )
+    .unwrap();
     fs::write(folder.path().join("demands.txt"), "1\n").unwrap();
     let file = folder.path().join("two.toml");
     let key_of = |text: &str, by: &[Engine], beside: &str| {
