@@ -343,9 +343,14 @@ fn key(experiment: &Experiment, settings: &[(String, String)], by: &[Engine], be
 /// The files that texts in an experiment name, alone or inside of a law: `log = "a.log"`, `empirical(file = "gaps.txt")`. A word
 /// that is no name, and is that of a file all the same, only makes the key hang on more than it must.
 fn named_files(text: &str, folder: &Path) -> Vec<PathBuf> {
-    let words = text.split(['"', '\'', '\n', ',', '(', ')', '[', ']', '{', '}', '=']).map(str::trim);
+    // A text inside of a text has quotes after backslashes.
+    let quoted = || text.split(['"', '\'', '\\', '\n']);
+    let words =
+        quoted().flat_map(|part| part.split([',', '(', ')', '[', ']', '{', '}', '='])).chain(quoted()).map(str::trim);
     let named = words.filter(|word| !word.is_empty() && word.len() < 4096).map(|word| folder.join(word));
-    named.filter(|path| path.is_file()).collect()
+    // A site is named by its folder.
+    let files = named.map(|path| if path.is_dir() { path.join("site.csv") } else { path });
+    files.filter(|path| path.is_file()).collect()
 }
 
 fn digest(path: &Path) -> io::Result<Vec<u8>> {

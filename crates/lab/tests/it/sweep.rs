@@ -53,6 +53,7 @@ fn rows_are_in_the_order_of_the_grid_and_those_of_a_run() {
     let whole = table(&sweep, &[0, 1, 2, 3, 4, 5]);
     assert_eq!(table(&sweep, &[5, 3, 1, 0, 2, 4]), whole);
     let run = experiment().vary("utilization", &["0.5", "0.7"]).unwrap();
+    let run = run.vary("policy", &["random", "least-connections"]).unwrap();
     let run = run.ask([Engine::Theory, Engine::Sim], &Progress::none()).unwrap();
     let mut store = Store::memory();
     (0..6).for_each(|number| store.put(ask(&sweep, number)).unwrap());
