@@ -73,8 +73,9 @@ pub(crate) fn answer(experiment: &Spec, asked: &SystemQuestion, index: usize) ->
     let good: Vec<&Entry> = entries.iter().copied().filter(|entry| !failed(entry)).collect();
     let series: Vec<f64> =
         good.iter().filter_map(|entry| time_s(entry)).map(|time_s| time_s + log.cut_off_s()).collect();
-    let mut measures = vec![Measure::new("response_time_mean", "s", mean_of_series(&series))];
-    let told = quantiles_of_series(&series, &TOLD.map(|(_, p)| p));
+    let step_s = log.response_step_s();
+    let mut measures = vec![Measure::new("response_time_mean", "s", by_clock(mean_of_series(&series), step_s))];
+    let told = quantiles_of_series(&series, &TOLD.map(|(_, p)| p)).into_iter().map(|of| by_clock(of, step_s));
     measures.extend(TOLD.iter().zip(told).map(|((metric, _), quantile)| Measure::new(*metric, "s", quantile)));
     let span_s = to_s.min(log.span().as_secs_f64()) - from_s;
     measures.push(Measure::new("throughput", "1/s", rate(&good, &|entry| at_s(entry) - from_s, span_s)));
@@ -82,7 +83,8 @@ pub(crate) fn answer(experiment: &Spec, asked: &SystemQuestion, index: usize) ->
     measures.push(Measure::new("error_ratio", "1", measure::ratio(failures, entries.len() as u64)));
     let servers = servers(log, &entries, &time_s);
     if (2..=SHARES_MOST).contains(&servers.len()) {
-        let rows = servers.iter().enumerate().flat_map(|(place, server)| server.rows(place + 1, entries.len() as u64));
+        let rows =
+            servers.iter().enumerate().flat_map(|(place, server)| server.rows(place + 1, entries.len() as u64, step_s));
         measures.extend(rows);
     }
     let mut notes = vec![format!("its response times are {are}")];
@@ -180,17 +182,17 @@ fn servers<'a>(log: &'a Log, entries: &[&Entry], time_s: &dyn Fn(&Entry) -> Opti
 }
 
 impl Served<'_> {
-    /// Its rows, as server number `number` of `all` requests.
-    fn rows(&self, number: usize, all: u64) -> Vec<Measure> {
+    /// Its rows, as server number `number` of `all` requests, whose times have steps of `step_s`.
+    fn rows(&self, number: usize, all: u64, step_s: f64) -> Vec<Measure> {
         let row = |metric: &str, unit: &'static str, of| Measure::new(format!("{metric}_{number}"), unit, of);
         let [p90, p99] =
             <[Estimate; 2]>::try_from(quantiles_of_series(&self.times_s, &[0.9, 0.99])).expect("two of two");
         vec![
             row("share", "1", measure::ratio(self.requests, all)),
             row("error_ratio", "1", measure::ratio(self.failed, self.requests)),
-            row("response_time_mean", "s", mean_of_series(&self.times_s)),
-            row("response_time_p90", "s", p90),
-            row("response_time_p99", "s", p99),
+            row("response_time_mean", "s", by_clock(mean_of_series(&self.times_s), step_s)),
+            row("response_time_p90", "s", by_clock(p90, step_s)),
+            row("response_time_p99", "s", by_clock(p99, step_s)),
         ]
     }
 
@@ -202,7 +204,7 @@ impl Served<'_> {
                 let mut sorted = self.times_s.clone();
                 sorted.sort_unstable_by(f64::total_cmp);
                 let rank = |p: f64| sorted[((p * sorted.len() as f64).ceil() as usize).clamp(1, sorted.len()) - 1];
-                format!(", mean {}, p90 {}, p99 {}", told(mean_s), told(rank(0.9)), told(rank(0.99)))
+                format!(", mean {}, p90 {}, p99 {}", in_unit(mean_s), in_unit(rank(0.9)), in_unit(rank(0.99)))
             }
         };
         format!("{}: {} requests, {} failed{figures}", self.name, self.requests, self.failed)
@@ -210,7 +212,7 @@ impl Served<'_> {
 }
 
 /// Three digits, in the unit that they need.
-fn told(seconds: f64) -> String {
+fn in_unit(seconds: f64) -> String {
     let (number, unit) = match seconds {
         s if s >= 1.0 => (s, "s"),
         s if s >= 1e-3 => (s * 1e3, "ms"),
@@ -218,6 +220,16 @@ fn told(seconds: f64) -> String {
     };
     let decimals = if number < 10.0 { 2 } else { usize::from(number < 100.0) };
     format!("{number:.decimals$} {unit}")
+}
+
+/// A number of times that a clock has told in steps of `step_s`: it may be off by one of them, whatever chance does.
+fn by_clock(estimate: Estimate, step_s: f64) -> Estimate {
+    match estimate {
+        Estimate::Sampled { value, ci_low, ci_high, samples } => {
+            Estimate::Sampled { value, ci_low: (ci_low - step_s).max(0.0), ci_high: ci_high + step_s, samples }
+        }
+        other => other,
+    }
 }
 
 fn failed(entry: &Entry) -> bool {
@@ -239,22 +251,32 @@ fn rate(good: &[&Entry], at_s: &dyn Fn(&Entry) -> f64, span_s: f64) -> Estimate 
 /// It is SUSPECT whatever it gives where the fit of the model is, and where the log's clock is too coarse to say which requests
 /// were at a server together: the agreement is then one with instants that are made up.
 pub(crate) fn judged(happened: &Answer, sim: &Answer, asked: &SystemQuestion) -> Option<(Trust, String)> {
+    let Workload::Replay(Replay { log, .. }) = &asked.workload else { return None };
+    let step_s = log.response_step_s();
     let mut told = Vec::new();
-    let (mut worst, mut is_missed) = (0.0_f64, false);
+    let (mut worst, mut is_missed, mut is_below) = (0.0_f64, false, false);
     for (metric, name) in JUDGED {
         let (Some(was), Some(is)) = (happened.estimate(metric), sim.estimate(metric)) else { continue };
         let (Some(seen), Some(simulated)) = (was.value(), is.value()) else { continue };
-        if seen.is_nan() || seen <= 0.0 {
+        // Below a step of its clock the log says nothing but that.
+        is_below |= seen < step_s;
+        if seen.is_nan() || seen.max(simulated) < step_s {
             continue;
         }
-        let error = simulated / seen - 1.0;
+        let (least, than) = if seen < step_s { ("at least ", step_s) } else { ("", seen) };
+        let error = simulated / than - 1.0;
         let overlap = was.interval().zip(is.interval()).is_some_and(|(was, is)| was.0 <= is.1 && is.0 <= was.1);
         is_missed |= error.abs() > if overlap { CHANCE_MOST } else { MISS_MAX };
         worst = worst.max(error.abs());
-        told.push(format!("{name} {:+.1} %", 100.0 * error));
+        told.push(format!("{name} {least}{:+.1} %", 100.0 * error));
     }
     if told.is_empty() {
-        return None;
+        let why = format!(
+            "what happened took less than {}, the step of the log's times: no model is judged by it",
+            in_unit(step_s)
+        );
+        let trust = Trust { verdict: Verdict::Suspect, reasons: vec![why.clone()], ..Trust::default() };
+        return is_below.then_some((trust, why));
     }
     let (told, percent) = (told.join(", "), format!("{:.0} %", (100.0 * worst).ceil()));
     let (verdict, meaning) = match (is_missed, worst > MISS_REFUSED) {
@@ -308,8 +330,8 @@ fn coarse(asked: &SystemQuestion) -> Option<String> {
             "the log has its instants in steps of {}, and requests take {} in the median: where in a step each came is made up, \
              and so is who waits for whom; {:.0} % came in the step of another one at their server; log finer instants (nginx: \
              $msec in place of $time_local)",
-            told(step_s),
-            told(median_s),
+            in_unit(step_s),
+            in_unit(median_s),
             100.0 * share
         )
     })

@@ -69,6 +69,33 @@ fn value(answers: &Answers, variant: usize, engine: Engine, metric: &str) -> f64
     answers.variants[variant].estimate(engine, metric).unwrap_or_else(|| panic!("no {metric}")).value().unwrap()
 }
 
+/// Times below the step of the log's clock are not known to be 0: the number has the step as its interval, and a model that says
+/// more than a step is not what happened.
+#[test]
+fn times_below_the_clocks_step_are_no_zeros() {
+    let line = |request: usize| {
+        let (at_ms, server) = (10 * request, request % 4);
+        format!("{}.{:03} c 200 1000 web{server} 0 \"GET / HTTP/1.1\"\n", 1_700_000_000 + at_ms / 1000, at_ms % 1000)
+    };
+    let lines: String = (0..24_000).map(line).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let asked = |demand: &str| {
+        let made = experiment(folder.path(), &lines, "", (demand, ""), POLICIES);
+        let text = made.text().replace("$server_time_us", "$server_time_ms");
+        ask(&Experiment::new(Path::new("x.toml"), text, &[]).unwrap())
+    };
+    let answers = asked("constant(20 ms)");
+    for metric in ["response_time_mean", "response_time_p99", "response_time_p99_1"] {
+        let estimate = answers.variants[0].estimate(Engine::Log, metric).unwrap();
+        assert_eq!(estimate.interval(), Some((0.0, 1e-3)), "{metric}");
+    }
+    assert_eq!(answers.verdict, Verdict::Suspect);
+    let told = format!("{:?}", answers.variants[0]);
+    assert!(told.contains("mean at least +1900.0 %"), "{told}");
+    let told = format!("{:?}", asked("constant(100 us)").variants[0]);
+    assert!(told.contains("less than 1.00 ms, the step of the log's times: no model is judged by it"), "{told}");
+}
+
 /// 24,000 requests at 0.6: chance moves the mean by 2 % (one standard deviation), so the model gives what happened.
 #[test]
 fn what_happened_stands_beside_the_rule_that_ran() {
