@@ -81,7 +81,7 @@ fn times_below_the_clocks_step_are_no_zeros() {
     let folder = tempfile::tempdir().unwrap();
     let asked = |demand: &str| {
         let made = experiment(folder.path(), &lines, "", (demand, ""), POLICIES);
-        let text = made.text().replace("$server_time_us", "$server_time_ms");
+        let text = made.text().replace("$server_time_us", "$response_ms");
         ask(&Experiment::new(Path::new("x.toml"), text, &[]).unwrap())
     };
     let answers = asked("constant(20 ms)");
