@@ -1,8 +1,8 @@
 //! The rows of answers as columns of Arrow: the same names and order as `outcomes.csv`, numbers as numbers.
 //!
-//! `outcomes.csv` says in the place of a number why there is none; a column of numbers cannot. So `method` says how a number was
-//! found (`exact`, `approximate`, `sampled`), `note` why one is missing, and what is missing is null. A variant of a sweep that failed is
-//! a row too, whose method is `failed`.
+//! `outcomes.csv` says in the place of a number why there is none; a column of numbers cannot. So `method` says how a number
+//! was found (`exact`, `approximate`, `sampled`), `note` why one is missing, and what is missing is null. A variant of a sweep
+//! that failed is a row too, whose method is `failed`.
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! Policies that are written in Python, as entries of the catalogue in which experiments look names up.
 //!
-//! Two speeds: a class, whose `choose` is called with the interpreter's lock ([`class`]), and a function that Numba has compiled,
-//! which is called as the machine code that it is ([`native`]). Both see what [`sheet`] copies from the table for each choice,
-//! and nothing else: no clock and no randomness but what the call hands over, so that the same seed gives the same bytes. The price
-//! is that copy, in proportion to the servers.
+//! Two speeds: a class, whose `choose` is called with the interpreter's lock ([`class`]), and a function that Numba has
+//! compiled, which is called as the machine code that it is ([`native`]). Both see what [`sheet`] copies from the table for
+//! each choice, and nothing else: no clock and no randomness but what the call hands over, so that the same seed gives the same
+//! bytes. The price is that copy, in proportion to the servers.
 //!
 //! A policy that raises, or chooses what may not be chosen, does not stop the simulator's threads where they stand: it is
 //! noted ([`Trouble`]), the run is cancelled, any server serves until then, and the caller gets an error instead of answers.

@@ -61,7 +61,8 @@ fn read(files: &[PathBuf]) -> PyResult<Input> {
     Input::read_all(files, None, None).map_err(error::input)
 }
 
-/// What is in logs, in a capture, in archives of browsers or in a file with a column of numbers: as JSON, with what a reader must know.
+/// What is in logs, in a capture, in archives of browsers or in a file with a column of numbers: as JSON, with what a reader
+/// must know.
 #[pyfunction]
 pub(crate) fn describe_files(py: Python<'_>, files: Vec<PathBuf>) -> PyResult<(String, Vec<String>)> {
     py.detach(|| {

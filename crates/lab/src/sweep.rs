@@ -4,11 +4,12 @@
 //! ten variants, wrong for a thousand. Here a point that fails is an answer too, which says why. All points have the experiment's
 //! seed, so that they are compared under common random numbers.
 //!
-//! A point's key is the SHA-256 of all that its answers hang on: version, engines, the text of its experiment, and what is in the
-//! files which that text names. Its [`Record`] has the rows as text whose numbers read back to the same bits, and answers are always
-//! put together from records in the order of the grid. So they are the same bytes whoever asked the points, in whatever
-//! order, resumed or not. A store is one file with a line of JSON for each finished point, since lines can be appended whole: a
-//! frame file such as Parquet would be written anew for every point. The price: a store is read as a whole, and larger than Parquet.
+//! A point's key is the SHA-256 of all that its answers hang on: version, engines, the text of its experiment, and what is in
+//! the files which that text names. Its [`Record`] has the rows as text whose numbers read back to the same bits, and answers
+//! are always put together from records in the order of the grid. So they are the same bytes whoever asked the points, in
+//! whatever order, resumed or not. A store is one file with a line of JSON for each finished point, since lines can be appended
+//! whole: a frame file such as Parquet would be written anew for every point. The price: a store is read as a whole, and larger
+//! than Parquet.
 //!
 //! ```
 //! use sojourn_lab::prelude::*;
@@ -94,8 +95,8 @@ pub struct Record {
 }
 
 impl Sweep {
-    /// The points of `experiment`, which `by` is asked about. `beside`: what else the answers hang on, such as the code of policies
-    /// of one's own.
+    /// The points of `experiment`, which `by` is asked about. `beside`: what else the answers hang on, such as the code of
+    /// policies of one's own.
     ///
     /// # Errors
     /// When what varies is not right, or for live, whose runs are measurements: each is another one.

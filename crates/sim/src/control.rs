@@ -168,10 +168,10 @@ pub struct OverTime {
     pub servers: Vec<Vec<f64>>,
     /// Requests per second that failed or were given up.
     pub failed: Vec<f64>,
-    /// Outcomes interval by interval, each in the interval in which it happened: `arrivals`, `attempts`, `goodput`, `failed` and, of
-    /// its causes, `timed_out`, `refused`, `errors` and `given_up` where there are any (1/s), `in_flight` at its end, `faults` that
-    /// last in it (1), and
-    /// `response_time_p50` and `response_time_p99` (s). With intervals over replications; of a run with a horizon, up to it.
+    /// Outcomes interval by interval, each in the interval in which it happened: `arrivals`, `attempts`, `goodput`, `failed`
+    /// and, of its causes, `timed_out`, `refused`, `errors` and `given_up` where there are any (1/s), `in_flight` at its end,
+    /// `faults` that last in it (1), and `response_time_p50` and `response_time_p99` (s). With intervals over replications; of
+    /// a run with a horizon, up to it.
     pub columns: Vec<Column>,
 }
 
