@@ -122,7 +122,10 @@ fn warm_ups_that_do_not_end_are_counted() {
     // Where the warm-up is to be found, and there is none to be seen.
     let scenario = queue("exponential(rate = 0.999 /s)", FCFS);
     let (report, _) = watched(&scenario, &Control { warm_up: WarmUp::Auto, ..control });
-    let said = report.notes.iter().any(|note| note.starts_with("no end of the warm-up") && note.contains(" of 20 replications: near"));
+    let said = report
+        .notes
+        .iter()
+        .any(|note| note.starts_with("no end of the warm-up") && note.contains(" of 20 replications: near"));
     assert!(said, "{:?}", report.notes);
 }
 
