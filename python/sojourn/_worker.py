@@ -1,13 +1,16 @@
 """A process that asks points of a sweep: `python -m sojourn._worker`, which `sojourn.sweep(on="processes")` starts.
 
 Standard input has the job, then numbers of points, a line each; standard output gets a record for each, or `!` and what went wrong.
+It ends with its standard input, also in the middle of a point: then nothing is left that would read a record.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
+import queue
 import sys
+import threading
 
 
 def main() -> None:
@@ -20,9 +23,17 @@ def main() -> None:
     job = pickle.loads(source.read(length))
     from sojourn._sweep import work
 
-    for line in source:
+    lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+
+    def read() -> None:
+        for line in source:
+            lines.put(line)
+        os._exit(0)
+
+    threading.Thread(target=read, name="input", daemon=True).start()
+    while True:
         try:
-            said = work(job, int(line))
+            said = work(job, int(lines.get()))
         except Exception as error:
             said = "!" + " ".join(f"{type(error).__name__}: {error}".split())
         out.write(said + "\n")

@@ -112,6 +112,44 @@ def test_a_worker_that_is_killed_is_replaced(short: sojourn.Experiment) -> None:
     assert answers.columns() == sojourn.sweep(longer, grid, engines="sim").columns()
 
 
+def _workers() -> list[int]:
+    """The workers of this package that run, whoever started them."""
+    found = []
+    for process in Path("/proc").iterdir():
+        try:
+            if b"sojourn._worker" in (process / "cmdline").read_bytes():
+                found.append(int(process.name))
+        except OSError:
+            continue
+    return found
+
+
+def test_workers_end_with_a_parent_that_is_killed(short: sojourn.Experiment) -> None:
+    before = set(_workers())
+    script = f"""
+import sojourn
+sojourn.sweep(sojourn.Experiment.from_text({short.text!r}).set("run.max_jobs", 10**12).set("run.precision", "0.001% at 95%"),
+    {{"utilization": [0.5, 0.6]}}, engines="sim", on="processes", workers=2)
+"""
+    parent = subprocess.Popen([sys.executable, "-c", script])
+    try:
+        deadline = time.monotonic() + 30
+        while len(set(_workers()) - before) < 2:
+            assert time.monotonic() < deadline, "two workers start"
+            time.sleep(0.05)
+        time.sleep(1.5)
+    finally:
+        parent.kill()
+        parent.wait()
+    deadline = time.monotonic() + 10
+    while left := set(_workers()) - before:
+        if time.monotonic() > deadline:
+            for pid in left:
+                os.kill(pid, signal.SIGKILL)
+            raise AssertionError(f"{left} outlived their parent in the middle of a point")
+        time.sleep(0.05)
+
+
 def test_an_interrupt_keeps_what_is_finished(short: sojourn.Experiment, tmp_path: Path) -> None:
     endless = short.set("run.max_jobs", 10**12)
     grid = {"run.precision": ["20% at 95%", "0.001% at 95%"]}

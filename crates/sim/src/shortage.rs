@@ -23,17 +23,20 @@ pub(crate) fn note(system: &System, seed: u64, rate: f64, stable: f64, end: Opti
     ))
 }
 
-/// What to say of numbers that are of the time before the first fault and after it; none where there is no such fault before the
-/// end, or what was before it is left out as the warm-up.
+/// What to say of numbers that are of the time before the first fault and after it, or of which the warm-up leaves out what was
+/// under way when it began; none where there is no such fault before the end.
 pub(crate) fn mixed(system: &System, warm_up: WarmUp, end: Option<Time>) -> Option<String> {
     let first = system.faults.iter().map(|fault| fault.at).min().filter(|at| end.is_none_or(|end| *at < end))?;
     let is_left_out = matches!(warm_up, WarmUp::Fixed(warm_up) if Time::ZERO + warm_up >= first);
-    (first > Time::ZERO && !is_left_out).then(|| {
-        let at = Span(first.0);
-        format!(
+    let at = Span(first.0);
+    (first > Time::ZERO).then(|| match is_left_out {
+        false => format!(
             "the numbers are of the whole run, and what was before the fault at {at} is in them too: `warm_up = \"{at}\"` leaves \
-             it out"
-        )
+             it out, and with it the requests that were under way then"
+        ),
+        true => format!(
+            "requests that were under way when the fault at {at} began had come in the warm-up, and are not counted"
+        ),
     })
 }
 
@@ -106,7 +109,9 @@ mod tests {
         let after = |seconds: u64| WarmUp::Fixed(Span(second(seconds).0));
         let text = whole(WarmUp::Auto, &two).unwrap();
         assert!(text.contains("before the fault at 5 s") && text.contains("`warm_up = \"5 s\"`"), "{text}");
-        assert!(whole(after(4), &two).is_some() && whole(after(5), &two).is_none(), "nothing of before is in it");
+        assert!(whole(after(4), &two).unwrap().contains("before the fault"));
+        let text = whole(after(5), &two).unwrap();
+        assert!(text.starts_with("requests that were under way when the fault at 5 s began"), "{text}");
         for none in [&[][..], &[fault(0, None, 0, Trouble::Down)], &[fault(60, None, 0, Trouble::Down)]] {
             assert_eq!(whole(WarmUp::Auto, none), None, "{none:?}");
         }

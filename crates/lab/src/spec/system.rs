@@ -252,12 +252,14 @@ impl Reader<'_> {
                 seat.targets = targets(&kinds[index], seat.site, &hosts[index][place], &seats);
             }
             let pools = self.pools(tier.get_ref(), model, system)?;
-            let read = self.tier(tier.get_ref(), &names[index], &own, raw.len(), &system.regions)?;
+            let settings = self.settings(tier.get_ref())?;
+            let read =
+                self.tier((tier.get_ref(), settings.as_ref()), &names[index], &own, raw.len(), &system.regions)?;
             let mut read = Tier { seats: own, pools, ..read };
             let RawTier { limit, overflow, .. } = tier.get_ref();
             self.limits((limit.as_ref(), overflow.as_ref()), &mut read, &system.sites)?;
-            if let Some(settings) = self.settings(tier.get_ref())? {
-                self.settle(tier.get_ref(), &settings, &mut read)?;
+            if let Some(settings) = &settings {
+                self.settle(tier.get_ref(), settings, &mut read)?;
             }
             system.tiers.push(read);
         }

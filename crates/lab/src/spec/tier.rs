@@ -11,6 +11,7 @@ use sojourn_model::system::{
     Affinity, Attachment, Face, Held, Probes, Region, Reports, Seat, Tier, Told, TtlRule, server_name,
 };
 use sojourn_model::{Balancing, ClusterNetwork, Knowledge, Mode, Tcp};
+use sojourn_products::Settings;
 use sojourn_stats::{Dimension, Span, quantity};
 use toml::Spanned;
 
@@ -172,10 +173,11 @@ impl RawNetwork {
 }
 
 impl Reader<'_> {
-    /// A tier with these deciders, without its pools; one of so many `tiers`, in a system of these regions.
+    /// A tier with these deciders, without its pools; one of so many `tiers`, in a system of these regions. Its rule is that of
+    /// a person's own configuration, where it has one.
     pub(super) fn tier(
         &self,
-        raw: &RawTier,
+        (raw, settings): (&RawTier, Option<&Settings>),
         name: &str,
         seats: &[Seat],
         tiers: usize,
@@ -190,9 +192,8 @@ impl Reader<'_> {
             let right = "a client goes by what happens to its own requests: leave it out";
             return Err(self.at(text, "information", right));
         }
-        let settings = self.settings(raw)?;
         let weights = self.weights(raw, seats)?;
-        let (policy, said) = match (&settings, &raw.settings, &raw.policy) {
+        let (policy, said) = match (settings, &raw.settings, &raw.policy) {
             (Some(settings), Some(file), _) => (settings.policy.as_str(), (file, "settings")),
             (_, _, Some(policy)) => (policy.get_ref().as_str(), (policy, "policy")),
             (_, _, None) => return Err(self.at(&raw.face, "tier", NO_POLICY)),
