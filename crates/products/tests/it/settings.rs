@@ -71,8 +71,9 @@ backend last
 fn what_chooses_is_taken_and_the_servers_are_those_of_the_run() {
     let settings = of(Product::Haproxy, "my.cfg", OWN, Some("app")).unwrap();
     assert_eq!((settings.policy.as_str(), &settings.weights[..]), ("haproxy(2.6, leastconn)", &[2, 5][..]));
+    assert_eq!((&settings.limits[..], settings.waits), (&[7, 9][..], true));
     let said = settings.notes.join("\n");
-    assert!(said.contains("my.cfg:24: at most 7 requests at once") && said.contains("that do not serve"), "{said}");
+    assert!(!said.contains("requests at once") && said.contains("that do not serve"), "{said}");
     let written = text(&settings);
     for line in [
         "  setenv WAIT 3s\n",
@@ -91,6 +92,17 @@ fn what_chooses_is_taken_and_the_servers_are_those_of_the_run() {
     let lines: Vec<&str> = written.lines().filter(|line| !line.trim().starts_with('#')).collect();
     let gone = ["10.0.0.", "chroot", "redirect", "balance random", "sorry"];
     assert!(!lines.iter().any(|line| gone.iter().any(|gone| line.contains(gone))), "{written}");
+}
+
+/// Requests wait for the server that a hash names, which the twin cannot do: that is said, and no limit is simulated.
+#[test]
+fn a_limit_behind_a_hash_is_a_note() {
+    let text = "defaults\n mode http\nbackend app\n balance uri\n hash-type consistent\n server a 10.0.0.1:80 maxconn 4\n \
+                server b 10.0.0.2:80\n";
+    let settings = of(Product::Haproxy, "my.cfg", text, None).unwrap();
+    assert!(settings.limits.is_empty() && !settings.waits);
+    let said = settings.notes.join("\n");
+    assert!(said.contains("my.cfg:6: at most 4 requests at once, which its twin does not have"), "{said}");
 }
 
 #[test]
