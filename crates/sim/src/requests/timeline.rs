@@ -294,16 +294,18 @@ impl<'a> Replications<'a> {
             let values = (0..self.intervals).map(last).collect();
             columns.push(Column { metric: "faults".into(), unit: "1".into(), values });
         }
-        for (metric, p) in [("response_time_p50", 0.5), ("response_time_p99", 0.99)] {
-            let of = |at: usize| {
-                let parts: Vec<Histogram> = self.all.iter().map(|one| one.responses(at)).collect();
-                let parts: Vec<&Histogram> = parts.iter().collect();
-                let whole = Arc::new(crate::study::merged(&parts));
-                summary::quantile(metric, &whole, &parts, p).answer(CONFIDENCE, 1.0).estimate
-            };
-            let values = (0..self.intervals).map(of).collect();
-            columns.push(Column { metric: metric.into(), unit: "s".into(), values });
+        const TOLD: [(&str, f64); 2] = [("response_time_p50", 0.5), ("response_time_p99", 0.99)];
+        let mut times = TOLD.map(|(metric, _)| Column { metric: metric.into(), unit: "s".into(), values: Vec::new() });
+        for at in 0..self.intervals {
+            let parts: Vec<Histogram> = self.all.iter().map(|one| one.responses(at)).collect();
+            let parts: Vec<&Histogram> = parts.iter().collect();
+            let whole = Arc::new(crate::study::merged(&parts));
+            for (column, (metric, p)) in times.iter_mut().zip(TOLD) {
+                let row = summary::quantile(metric, &whole, &parts, p);
+                column.values.push(row.answer(CONFIDENCE, 1.0).estimate);
+            }
         }
+        columns.extend(times);
         columns
     }
 
