@@ -111,6 +111,30 @@ pub struct Report {
     pub extras: BTreeMap<String, f64>,
 }
 
+/// By what a report tells how loaded a resource is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LoadBy {
+    /// The requests at the resource at the look, or its busy share since the look before, whichever is larger: an instant
+    /// without a request does not hide that the resource was busy.
+    #[default]
+    Larger,
+    /// The requests at the resource at the look alone.
+    Queue,
+    /// Its busy share since the look before alone.
+    Busy,
+}
+
+impl LoadBy {
+    /// The load of a resource with this busy share and so many requests.
+    pub fn of(self, busy: f32, queue: u32) -> f64 {
+        match self {
+            LoadBy::Larger => f64::from(busy).max(queue.into()),
+            LoadBy::Queue => queue.into(),
+            LoadBy::Busy => busy.into(),
+        }
+    }
+}
+
 impl Report {
     /// The report of a backend that says only how many requests it has.
     pub fn of_in_flight(in_flight: u32, measured: Time) -> Report {

@@ -138,7 +138,7 @@ pub use clients::{ClientRules, Clients, Remembered, RememberedTrip, RoundTrip};
 pub use decision::{Action, Candidate, Code, Decision, Explanation, Hold, Reason, Terms};
 pub use dispatcher::Dispatcher;
 pub use error::DispatchError;
-pub use event::{Event, Report};
+pub use event::{Event, LoadBy, Report};
 pub use front::{Change, Front, FrontSettings, Heed, News, Standing, written_limit};
 pub use index::{Index, Ties};
 pub use origin::{Location, Origin};

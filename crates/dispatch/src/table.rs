@@ -15,7 +15,7 @@ use sojourn_stats::{Span, Stream, Time, prefetch};
 
 use crate::index::{Kept, Key, Loads};
 use crate::window::{Averaging, Window, WindowTotals};
-use crate::{BackendId, Code, Event, Hardware, Index, Origin, Reason, Report, State, Terms, Ties, Totals};
+use crate::{BackendId, Code, Event, Hardware, Index, LoadBy, Origin, Reason, Report, State, Terms, Ties, Totals};
 pub(crate) use draws::{ShareBy, Shares};
 pub use limit::Limit;
 use said::{Said, micro};
@@ -200,10 +200,10 @@ impl Table {
         self.said(id).cpu()
     }
 
-    /// How many share its processor with a further request, that one included: 1 + the requests there as last reported
-    /// (its utilisation where it tells none), raised as [`Table::believed_cpu`] is; what has not reported counts as idle.
-    pub fn believed_cpu_load(&self, id: BackendId) -> f64 {
-        self.said(id).cpu_load()
+    /// How many share its processor with a further request, that one included: 1 + what was last reported of it, read as `by`
+    /// says, raised as [`Table::believed_cpu`] is; what has not reported counts as idle.
+    pub fn believed_cpu_load(&self, id: BackendId, by: LoadBy) -> f64 {
+        self.said(id).cpu_load(by)
     }
 
     /// Its room (1/s) as last reported, less what each choice since took that is held until the next report

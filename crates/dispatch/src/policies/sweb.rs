@@ -8,8 +8,8 @@
 //! | data, where another does | (1 + `remote_penalty`) x what the owner's disk takes, no less than either network | the same |
 //! | processor | operations x processor load / speed | the same |
 //!
-//! A disk takes size x its load / its rate, a network the same. A load is 1 + the requests at the resource, as last reported, or
-//! the resource's busy share where none are told: a request shares it with them. What is not known takes no
+//! A disk takes size x its load / its rate, a network the same. A load is 1 + the requests at the resource or the
+//! resource's busy share, as last reported, whichever is larger: a request shares it with them. What is not known takes no
 //! time: a file without an owner is local everywhere, a request without a size needs no data. The processor load of the node
 //! that is chosen counts as `rise` higher until it reports again, each choice on top of the one before. Equal nodes: the one
 //! where the request is, else drawn. A request that was redirected once stays where it is.
@@ -28,7 +28,9 @@
 use sojourn_stats::{Span, Stream};
 
 use super::Entry;
-use crate::{Ask, BackendId, Code, Decision, DispatchError, Explanation, Hold, Params, Policy, Reason, Signals, Terms};
+use crate::{
+    Ask, BackendId, Code, Decision, DispatchError, Explanation, Hold, LoadBy, Params, Policy, Reason, Signals, Terms,
+};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "sweb",
@@ -44,6 +46,8 @@ pub struct Sweb {
     connect: Option<Span>,
     /// One way to the client, where it is set.
     latency: Option<Span>,
+    /// How loads are read off reports.
+    load: LoadBy,
     compares_net: bool,
     /// Nothing but the processor and the redirection counts.
     is_cpu_only: bool,
@@ -87,7 +91,9 @@ impl Sweb {
             Span::FOREVER => Ok::<_, DispatchError>(None),
             given => Ok(Some(given)),
         };
+        let loads = [("larger", LoadBy::Larger), ("queue", LoadBy::Queue), ("busy", LoadBy::Busy)];
         Ok(Sweb {
+            load: params.choice("load", &loads)?.unwrap_or_default(),
             rise: params.number("rise", 0.3, 0.0..=10.0)? as f32,
             remote_penalty: 0.0,
             connect: optional(params, "connect")?,
@@ -121,7 +127,7 @@ impl Sweb {
         let owners = if self.is_cpu_only { &[] } else { table.owners(request.object) };
         let remote = owners.iter().map(|owner| self.from(ask, *owner, size)).fold(f64::INFINITY, f64::min);
         move |id| {
-            let (own, [disk, net]) = (table.hardware(id), loads(ask, id));
+            let (own, [disk, net]) = (table.hardware(id), self.loads(ask, id));
             let over_net = over(size * net, own.net_rate);
             let is_local = owners.is_empty() || owners.contains(&id);
             Cost {
@@ -131,7 +137,7 @@ impl Sweb {
                     true => over(size * disk, own.disk_rate),
                     false => remote.max(over_net),
                 },
-                cpu: over(work * table.believed_cpu_load(id), own.speed),
+                cpu: over(work * table.believed_cpu_load(id, self.load), own.speed),
                 net: if self.compares_net { over_net } else { 0.0 },
             }
         }
@@ -145,9 +151,15 @@ impl Sweb {
         round_trip + self.connect.map_or(round_trip, Span::as_secs_f64)
     }
 
+    /// How many share the disk and the network of a node, this request included.
+    fn loads(&self, ask: &Ask<'_>, id: BackendId) -> [f64; 2] {
+        let load = |busy: f32, queue: u32| 1.0 + self.load.of(busy, queue);
+        ask.table.report(id).map_or([1.0; 2], |said| [load(said.disk, said.queues[1]), load(said.net, said.queues[2])])
+    }
+
     /// What a file takes that `owner` reads and sends to another node, whose own network is left out.
     fn from(&self, ask: &Ask<'_>, owner: BackendId, size: f64) -> f64 {
-        let (hardware, [disk, net]) = (ask.table.hardware(owner), loads(ask, owner));
+        let (hardware, [disk, net]) = (ask.table.hardware(owner), self.loads(ask, owner));
         ((1.0 + self.remote_penalty) * over(size * disk, hardware.disk_rate)).max(over(size * net, hardware.net_rate))
     }
 }
@@ -217,12 +229,6 @@ pub(super) fn stays(ask: &Ask<'_>) -> Option<Decision> {
     let here = ask.request.here.filter(|_| ask.request.hops > 0)?;
     let reason = Reason { code: Code::Redirected, ties: 1, value: f64::from(ask.request.hops) };
     Some(Decision { action: crate::Action::ServeHere, ..Decision::forward(here, reason) })
-}
-
-/// How many share the disk and the network of a node, this request included.
-fn loads(ask: &Ask<'_>, id: BackendId) -> [f64; 2] {
-    let load = |busy: f32, queue: u32| 1.0 + f64::from(busy).max(queue.into());
-    ask.table.report(id).map_or([1.0; 2], |said| [load(said.disk, said.queues[1]), load(said.net, said.queues[2])])
 }
 
 /// So much at a rate (1/s); a rate that is not known takes no time.

@@ -3,7 +3,7 @@
 //! Rooms are kept in whole millionths of a request per second, so that a reservation that ends gives back what it took,
 //! to the last bit. The price: what is more than 17 million requests per second counts as that many.
 
-use crate::{Hardware, Origin, Report};
+use crate::{Hardware, LoadBy, Origin, Report};
 
 #[derive(Debug)]
 pub(super) struct Said {
@@ -66,8 +66,8 @@ impl Said {
     }
 
     /// How many share the processor, a further request included.
-    pub(super) fn cpu_load(&self) -> f64 {
-        let there = self.report.as_ref().map_or(0.0, |report| f64::from(report.cpu).max(report.queues[0].into()));
+    pub(super) fn cpu_load(&self, by: LoadBy) -> f64 {
+        let there = self.report.as_ref().map_or(0.0, |report| by.of(report.cpu, report.queues[0]));
         (1.0 + there) * f64::from(self.cpu_rise)
     }
 

@@ -96,6 +96,22 @@ fn each_resource_has_its_own_queue() {
     assert_close("the owner's network", &terms(&mut loaded, &request(), A), &[0.0, 1.5, 0.020, 0.0375]);
 }
 
+/// A disk that is idle at the look and was busy 60 % of the time before, and a processor with three requests: a load is the
+/// larger of queue and busy share, or one of the two alone.
+#[test]
+fn a_load_is_read_as_the_policy_says() {
+    let of = |load: &str| {
+        let mut nodes = nodes(&format!("sweb(net = true, load = {load})"), 3);
+        nodes.report(C, &Report { queues: [3, 0, 1], ..busy(0.5, 0.6, 0.25) }, Time(1));
+        terms(&mut nodes, &request(), C)
+    };
+    assert_close("larger", &of("larger"), &[0.004, 0.48, 0.080, 0.075]);
+    assert_close("queue", &of("queue"), &[0.004, 0.3, 0.080, 0.075]);
+    assert_close("busy", &of("busy"), &[0.004, 0.48, 0.030, 0.046875]);
+    let refused = Dispatcher::new("sweb(load = both)", &equal(3), Information::Immediate, AT_NODE, 1, "node");
+    assert!(refused.err().expect("no such word").to_string().contains("load = both: it is `larger` or `queue` or `busy`"));
+}
+
 #[test]
 fn the_shortest_is_chosen_and_held_until_its_next_report() {
     let mut sweb = nodes("sweb", 3);
