@@ -72,7 +72,10 @@ fn keys(study: &Study) -> Vec<Key> {
     let ratio = |run: &'static str, rate: u32, one: &'static str, other: &'static str| -> Of {
         Box::new(move |study, reading| {
             let arrivals = reading.map_or(together(rate), |(_, reading)| reading.arrivals(rate));
-            let [one, other] = [one, other].map(|policy| at(policy, &arrivals));
+            let [one, other] = [one, other].map(|policy| {
+                let policy = reading.map_or(policy.to_owned(), |(_, reading)| reading.policy(policy));
+                at(&policy, &arrivals)
+            });
             answers(study, reading, run)?.ratio(MEAN, &lent(&one), &lent(&other))
         })
     };

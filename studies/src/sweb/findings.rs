@@ -6,13 +6,13 @@
 use super::readings::{AS_READ, together};
 use super::search::{Cell, ethernet, meiko};
 use super::settings::{CROSSING_RATES, ETHERNET_RATES, NODES, UNIFORM_RATES, at, lent, sized};
-use super::{LARGE, LOCALITY, MEAN, POLICY, ROTATION, SMALL, SWEB, SWEB_ON_ETHERNET, Study};
+use super::{LARGE, LOCALITY, MEAN, POLICY, ROTATION, SMALL, SWEB, SWEB_ON_ETHERNET, Study, workstations};
 use crate::finding::Finding;
 use crate::number::{Number, interval, known, quotient, range};
-use crate::verdict::{Comparison, below, inside, near, near_number};
+use crate::verdict::{Comparison, at_least, below, inside, near, near_number};
 
 /// As near as a figure of theirs is looked for.
-const TOLERANCE: f64 = 0.15;
+pub(super) const TOLERANCE: f64 = 0.15;
 /// Rates of non-uniform sizes that are light, and those that are heavy ("rps >= 20"), as far as nothing is refused.
 const LIGHT: [u32; 3] = [5, 10, 15];
 const HEAVY: [u32; 6] = [20, 25, 30, 40, 60, 80];
@@ -20,6 +20,7 @@ const HEAVY: [u32; 6] = [20, 25, 30, 40, 60, 80];
 pub(super) fn all(study: &Study) -> Vec<Finding> {
     let mut all = maxima(study);
     all.extend(nodes(study));
+    all.extend(workstations::findings(study));
     all.extend(strategies(study));
     all
 }
@@ -30,17 +31,8 @@ fn ratio(study: &Study, run: &str, rate: u32, one: &'static str, other: &'static
     study.of(run).ratio(MEAN, &lent(&one), &lent(&other))
 }
 
-fn most(study: &Study, cell: Cell) -> Option<Number> {
+pub(super) fn most(study: &Study, cell: Cell) -> Option<Number> {
     study.found.most(AS_READ.0, cell).and_then(|rate| known(f64::from(rate)))
-}
-
-/// Whether a number is at least another one.
-fn at_least(number: Option<Number>, least: f64) -> Comparison {
-    Comparison::of(number, known(least), |number, least| match () {
-        () if number.low >= least.value => Some(true),
-        () if number.high < least.value => Some(false),
-        () => None,
-    })
 }
 
 fn maxima(study: &Study) -> Vec<Finding> {

@@ -19,6 +19,7 @@ mod readings;
 pub(crate) mod search;
 mod settings;
 mod tables;
+mod workstations;
 
 use std::fmt::Write;
 use std::path::Path;
@@ -32,10 +33,11 @@ use crate::number::Number;
 use crate::verdict::LEGEND;
 
 /// The experiments, by the name of the run folder.
-const RUNS: [&str; 11] = [
+const RUNS: [&str; 12] = [
     "burst",
     "sustained",
     "nodes",
+    "nodes-ethernet",
     "non-uniform",
     "skewed",
     "shared-ethernet",

@@ -28,6 +28,14 @@ pub(super) fn all(patience_s: u32) -> Vec<Reading> {
         changes: changes.iter().map(|(from, to)| ((*from).to_owned(), (*to).to_owned())).collect(),
         is_spread: false,
     };
+    // The broker's policy on the Meiko and on the Ethernet, as the experiments write it.
+    let by_load = |load: &str| Reading {
+        changes: vec![
+            ("\"sweb\"".into(), format!("\"sweb(load = {load})\"")),
+            ("sweb(remote_penalty = 0.6)".into(), format!("sweb(remote_penalty = 0.6, load = {load})")),
+        ],
+        ..of("", "", &[])
+    };
     let patience = format!("resolves = \"request\"\npatience = \"constant({patience_s} s)\"");
     vec![
         of("2a", "sockets of a node reach 5 % of the network's peak", &[("\"4 MB/s\"", "\"2 MB/s\"")]),
@@ -57,6 +65,8 @@ pub(super) fn all(patience_s: u32) -> Vec<Reading> {
             "clients lose patience, and any number of connections is taken",
             &[("resolves = \"request\"", &patience), ("{ connections = ", "{ connections = 100000")],
         ),
+        Reading { number: "14a", name: "loads are the requests at the look alone", ..by_load("queue") },
+        Reading { number: "14b", name: "loads are busy shares alone", ..by_load("busy") },
         of("17", "reports every 3 s", &[("every = \"2 s\" }", "every = \"3 s\" }")]),
     ]
 }
@@ -67,6 +77,12 @@ impl Reading {
         let changed = self.changes.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
         let changed = if self.is_spread { spread(&changed) } else { changed };
         (changed != text).then_some(changed)
+    }
+
+    /// A policy under this reading.
+    pub(super) fn policy(&self, policy: &str) -> String {
+        let quoted = format!("\"{policy}\"");
+        self.changes.iter().fold(quoted, |text, (from, to)| text.replace(from, to)).trim_matches('"').to_owned()
     }
 
     /// Arrivals of so many requests in each second.

@@ -45,7 +45,12 @@ pub(super) const fn meiko(nodes: u32, size: &'static str, seconds: u32) -> Cell 
 }
 
 pub(super) const fn ethernet(size: &'static str, seconds: u32) -> Cell {
-    Cell { file: MAXIMA[1], nodes: 4, size, seconds }
+    Cell { nodes: 4, ..workstation(size, seconds) }
+}
+
+/// One workstation alone.
+pub(super) const fn workstation(size: &'static str, seconds: u32) -> Cell {
+    Cell { file: MAXIMA[1], nodes: 1, size, seconds }
 }
 
 /// What was found.
@@ -101,7 +106,8 @@ impl Cell {
     pub(super) fn all() -> impl Iterator<Item = Cell> {
         let of_meiko = |size, seconds| (1..=6).map(move |nodes| meiko(nodes, size, seconds));
         let both = [(SMALL, 30), (SMALL, 120), (LARGE, 30), (LARGE, 120)];
-        both.into_iter().flat_map(move |(size, seconds)| of_meiko(size, seconds).chain([ethernet(size, seconds)]))
+        let of_ethernet = |size, seconds| [workstation(size, seconds), ethernet(size, seconds)];
+        both.into_iter().flat_map(move |(size, seconds)| of_meiko(size, seconds).chain(of_ethernet(size, seconds)))
     }
 
     /// In a line of `maxima.csv`.
@@ -115,9 +121,11 @@ impl Cell {
         let Cell { nodes, size, seconds, .. } = self;
         let (before, rest) = text.split_once("\n[vary]").unwrap_or((text, ""));
         let run = rest.split_once("\n[run]").map_or(String::new(), |(_, run)| format!("\n[run]{run}"));
+        let servers = format!("targets = {{ servers = {nodes} }}");
         format!("{before}{run}")
             .replace("constant(1.5 MB)", size)
-            .replace("targets = { servers = 6 }", &format!("targets = {{ servers = {nodes} }}"))
+            .replace("targets = { servers = 6 }", &servers)
+            .replace("targets = { servers = 4 }", &servers)
             .replace("duration = \"30.5 s\"", &format!("duration = \"{seconds}.5 s\""))
     }
 }

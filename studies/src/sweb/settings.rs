@@ -10,7 +10,7 @@ pub(super) const UNIFORM_RATES: [u32; 6] = [4, 8, 12, 16, 20, 24];
 pub(super) const ETHERNET_RATES: [u32; 3] = [1, 2, 4];
 
 /// Settings of a strategy at a rate.
-pub(super) fn at(policy: &'static str, arrivals: &str) -> [(&'static str, String); 2] {
+pub(super) fn at(policy: &str, arrivals: &str) -> [(&'static str, String); 2] {
     [(POLICY, policy.to_owned()), (ARRIVALS, arrivals.to_owned())]
 }
 
@@ -25,5 +25,5 @@ pub(super) fn sized(size: &'static str, nodes: &'static str) -> Vec<Setting<'sta
     vec![("workload.size", all), ("system.tier.node.targets.servers", nodes)]
 }
 
-const ALL_SMALL: &str = "documents(n = 60, zipf = 0, size = constant(1 kB))";
-const ALL_LARGE: &str = "documents(n = 60, zipf = 0, size = constant(1.5 MB))";
+pub(super) const ALL_SMALL: &str = "documents(n = 60, zipf = 0, size = constant(1 kB))";
+pub(super) const ALL_LARGE: &str = "documents(n = 60, zipf = 0, size = constant(1.5 MB))";
