@@ -22,15 +22,25 @@ impl<T> Finding<T> {
     }
 }
 
-/// All statements as a table, whose second column has this heading.
-pub(crate) fn table<T: Display>(findings: &[Finding<T>], heading: &str) -> String {
+/// All statements as a table, whose second column has this heading, for a page whose [`summary`] says what may lie behind them.
+pub(crate) fn rows<T: Display>(findings: &[Finding<T>], heading: &str) -> String {
     let mut text =
         format!("| where | {heading} | here | verdict | comparisons for, against, open |\n|---|---|---|---|---|\n");
+    for finding in findings {
+        let Finding { place, claim, comparisons, ours, .. } = finding;
+        let verdict = finding.verdict().words();
+        let _ = writeln!(text, "| {place} | {claim} | {ours} | **{verdict}** | {} |", counted(comparisons));
+    }
+    text
+}
+
+/// The same, and below it what may lie behind those that do not simply hold.
+pub(crate) fn table<T: Display>(findings: &[Finding<T>], heading: &str) -> String {
+    let mut text = rows(findings, heading);
     let mut notes = String::new();
     for finding in findings {
-        let Finding { place, claim, comparisons, ours, why } = finding;
+        let Finding { claim, why, .. } = finding;
         let verdict = finding.verdict();
-        let _ = writeln!(text, "| {place} | {claim} | {ours} | **{}** | {} |", verdict.words(), counted(comparisons));
         if matches!(verdict, Verdict::InPart | Verdict::Fails) {
             let _ = writeln!(notes, "- *{claim}* ({}): {why}", verdict.words());
         }
@@ -39,6 +49,36 @@ pub(crate) fn table<T: Display>(findings: &[Finding<T>], heading: &str) -> Strin
         let _ = write!(text, "\nWhat may lie behind those that do not simply hold:\n\n{notes}");
     }
     text
+}
+
+/// What a page begins with: how many statements have each verdict, which ones, and what may lie behind those that do not hold.
+pub(crate) fn summary<T: Display>(findings: &[Finding<T>]) -> String {
+    let verdicts: Vec<Verdict> = findings.iter().map(Finding::verdict).collect();
+    let mut text = format!("## What was found\n\nOf {} statements {}.\n", findings.len(), tally(&verdicts));
+    let of = |wanted: Verdict| findings.iter().filter(move |finding| finding.verdict() == wanted);
+    let claims: Vec<String> = of(Verdict::Holds).map(|finding| finding.claim.to_string()).collect();
+    if !claims.is_empty() {
+        let _ = write!(text, "\n**Hold:**\n\n- {}\n", claims.join("\n- "));
+    }
+    for (wanted, heading) in [(Verdict::InPart, "Hold in part"), (Verdict::Fails, "Do not hold")] {
+        let lines: String = of(wanted)
+            .map(|Finding { claim, ours, why, .. }| {
+                format!("- {claim}. Here: {}. What may lie behind it: {why}\n", ours.trim_end_matches('.'))
+            })
+            .collect();
+        if !lines.is_empty() {
+            let _ = write!(text, "\n**{heading}:**\n\n{lines}");
+        }
+    }
+    for (wanted, heading) in
+        [(Verdict::Undecidable, "Cannot be decided"), (Verdict::Unjudged, "Not judged (SUSPECT run)")]
+    {
+        let claims: Vec<String> = of(wanted).map(|finding| finding.claim.to_string()).collect();
+        if !claims.is_empty() {
+            let _ = write!(text, "\n**{heading}:**\n\n- {}\n", claims.join("\n- "));
+        }
+    }
+    text + "\n"
 }
 
 /// How many statements have each verdict, in a sentence without its beginning.
@@ -75,6 +115,34 @@ mod tests {
         let text = table(&[holds, finding("linear", &[Some(false)]), finding("the same", &[None])], "he found");
         let notes = "\nWhat may lie behind those that do not simply hold:\n\n- *linear* (does not hold): other disks\n";
         assert!(text.ends_with(notes), "{text}");
+    }
+
+    #[test]
+    fn a_summary_names_each_statement_under_its_verdict() {
+        let all = [
+            finding("half as long", &[Some(true)]),
+            finding("linear", &[Some(false)]),
+            finding("the same", &[None]),
+            finding("most of it", &[Some(true), Some(false)]),
+            Finding {
+                comparisons: vec![Comparison { holds: Some(true), is_suspect: true }],
+                ..finding("disturbed", &[])
+            },
+        ];
+        let text = summary(&all);
+        let begins =
+            "## What was found\n\nOf 5 statements 1 hold, 1 hold in part, 1 do not, 1 cannot be decided, and 1";
+        assert!(text.starts_with(begins), "{text}");
+        for part in [
+            "**Hold:**\n\n- half as long\n",
+            "**Hold in part:**\n\n- most of it. Here: 2.0. What may lie behind it: other disks\n",
+            "**Do not hold:**\n\n- linear. Here: 2.0. What may lie behind it: other disks\n",
+            "**Cannot be decided:**\n\n- the same\n",
+            "**Not judged (SUSPECT run):**\n\n- disturbed\n",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(!summary(&all[..1]).contains("Do not hold"));
     }
 
     #[test]

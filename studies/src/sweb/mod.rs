@@ -153,14 +153,18 @@ pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), Re
     let folder = page.with_extension("");
     let fail = |e: std::io::Error| ReproduceError(format!("cannot write {}: {e}", page.display()));
     std::fs::create_dir_all(&folder).map_err(fail)?;
-    let mut text = format!("{HEAD}{LEGEND}\n| experiment | run | took |\n|---|---|---|\n");
+    let findings = findings::all(&study);
+    let mut text = format!(
+        "{HEAD}{}## How it was run, and what the verdicts mean\n\n{METHOD}{LEGEND}\n| experiment | run | took |\n|---|---|---|\n",
+        finding::summary(&findings)
+    );
     for name in RUNS {
         let run = study.of(name);
         let file = format!("[{name}](../../experiments/sweb-1996/{name}.toml)");
         let _ = writeln!(text, "| {file} | sim, {}{} | {:.1} s |", run.verdict, run.reasons(), run.elapsed_s);
     }
-    text += "\n## Which statements are reproduced\n\n";
-    text += &finding::table(&findings::all(&study), "they found");
+    text += "\n## Each statement with its figures\n\n";
+    text += &finding::rows(&findings, "they found");
     text += &tables::text(&study);
     let measured = Measured::read(&folder)?;
     text += &live::text(&measured, &study.published);
@@ -192,6 +196,9 @@ breaks off in section 4.3 and their tables are lost, so what is compared is what
 ([numbers](../../experiments/sweb-1996/published/README.md)). What it leaves open was
 [read](../../experiments/sweb-1996/READINGS.md) before the first comparison.
 
+";
+
+const METHOD: &str = "\
 This page is written by `make sweb`, and its live part measured by `make sweb-live`; no figure and no verdict on it is
 typed by hand, what may lie behind a verdict is. All intervals are 95 %, over ten replications; ratios are taken
 replication by replication, with the same requests under each strategy. Their \"round robin\" is the rotation alone: a

@@ -109,7 +109,9 @@ fn a_load_is_read_as_the_policy_says() {
     assert_close("queue", &of("queue"), &[0.004, 0.3, 0.080, 0.075]);
     assert_close("busy", &of("busy"), &[0.004, 0.48, 0.030, 0.046875]);
     let refused = Dispatcher::new("sweb(load = both)", &equal(3), Information::Immediate, AT_NODE, 1, "node");
-    assert!(refused.err().expect("no such word").to_string().contains("load = both: it is `larger` or `queue` or `busy`"));
+    assert!(
+        refused.err().expect("no such word").to_string().contains("load = both: it is `larger` or `queue` or `busy`")
+    );
 }
 
 #[test]
