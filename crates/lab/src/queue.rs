@@ -152,6 +152,21 @@ impl QueueSettings {
     }
 }
 
+/// Why what comes at `rate` (1/s) is not simulated, with the largest rate that would be.
+fn never_settles(utilization: f64, rate: f64) -> String {
+    let largest = quantity::format(significant(rate / utilization), Dimension::Rate);
+    format!(
+        "utilization {utilization:.3} is not below 1, so the queue never settles, and what a simulation says of it is how long \
+         it was: with this service it is stable below {largest} (now {}); lower the rate",
+        quantity::format(significant(rate), Dimension::Rate)
+    )
+}
+
+/// To four digits.
+fn significant(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
 fn wrong(message: impl ToString) -> SpecError {
     SpecError(message.to_string())
 }

@@ -307,11 +307,16 @@ impl Inquiry {
         for (index, (variant, answered)) in self.variants.iter().zip(&mut answers.variants).enumerate() {
             // An engine that has no number at all has said why once.
             let is_silent = answered.answers.iter().all(|answer| answer.measures.is_empty());
+            let has_faults = variant.experiment.system().is_some_and(|asked| !asked.system.faults.is_empty());
             for objective in &variant.experiment.objectives {
                 for answer in answered.answers.iter().filter(|answer| is_silent || !answer.measures.is_empty()) {
                     let judgement = objective.judge_among(&answer.measures);
-                    let reason =
-                        objective.outdone_by_failures(&answer.measures).filter(|_| judgement == Judgement::Holds);
+                    let is_open = matches!(judgement, Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew);
+                    let reason = match judgement {
+                        Judgement::Holds => objective.outdone_by_failures(&answer.measures),
+                        _ if is_open && has_faults => Some(open_over_a_fault(answer.engine).to_owned()),
+                        _ => None,
+                    };
                     answers.objectives.push(ObjectiveAnswer {
                         text: objective.text.clone(),
                         variant: index,
@@ -322,8 +327,7 @@ impl Inquiry {
                             Judgement::Fails | Judgement::NoSample | Judgement::NotRecovered => Some(false),
                             _ => None,
                         },
-                        undecided: reason.is_some()
-                            || matches!(judgement, Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew),
+                        undecided: reason.is_some() || is_open,
                         measured: objective.measured_among(&answer.measures),
                         reason: reason.unwrap_or_default(),
                     });
@@ -348,6 +352,16 @@ impl Inquiry {
         if interrupted {
             answers.verdict = Verdict::Incomplete;
             answers.reasons.push("interrupted: what was measured until then is kept".into());
+        }
+    }
+}
+
+/// Why an objective is open where a fault is in the run: a run that is longer has the same fault and more of the time without.
+fn open_over_a_fault(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Sim => "the interval does not tell; more replications have the fault more often, longer ones do not",
+        _ => {
+            "the interval does not tell; the fault is in this run once, and a longer one is another mixture: repeat it"
         }
     }
 }

@@ -305,7 +305,10 @@ impl Experiment {
 
     /// The combinations: the product of all lists of `[vary]`, then each `[[variant]]`.
     fn combined(&self) -> Result<Vec<Vec<(String, Value)>>, SpecError> {
-        let at = |key: &str, message: String| self.at(self.own().line(key), &message);
+        let at = |key: &str, message: String| match self.set_by_hand(key) {
+            Some(value) => SpecError(format!("--set {key}={}: {message}", show(value))),
+            None => self.at(self.own().line(key), &message),
+        };
         // The file as written first: an error in it should not be reported as one of a variant.
         let mut combinations: Vec<Vec<(String, Value)>> = vec![Vec::new()];
         if let Some(vary) = self.document.get("vary") {

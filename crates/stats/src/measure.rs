@@ -122,6 +122,22 @@ impl Estimate {
         }
     }
 
+    /// So many times the number, and its interval with it.
+    #[must_use]
+    pub fn scaled(&self, factor: f64) -> Estimate {
+        match *self {
+            Estimate::Sampled { value, ci_low, ci_high, samples } => {
+                Estimate::Sampled { value: value * factor, ci_low: ci_low * factor, ci_high: ci_high * factor, samples }
+            }
+            Estimate::WithoutInterval { value, samples, why } => {
+                Estimate::WithoutInterval { value: value * factor, samples, why }
+            }
+            Estimate::Exact { value } => Estimate::Exact { value: value * factor },
+            Estimate::Approximate { value } => Estimate::Approximate { value: value * factor },
+            Estimate::TooFew { samples } => Estimate::TooFew { samples },
+        }
+    }
+
     /// The same estimate without its interval, if it has one.
     pub fn withheld(self, why: NoInterval) -> Estimate {
         match self {

@@ -22,6 +22,7 @@ mod variable;
 use std::fmt;
 
 use serde::Serialize;
+use sojourn_stats::{Dimension, quantity};
 
 pub use self::cache::CachePoint;
 pub use self::capture::describe_capture;
@@ -135,17 +136,33 @@ impl Facts {
     /// Quantiles by nearest rank: the smallest value that at least so much of all is not above. One that is the maximum
     /// only because there are too few values says so instead.
     fn quantiles(&mut self, of: &str, sorted: &[f64], probabilities: &[f64], unit: &'static str) {
+        self.quantiles_by_clock(of, sorted, probabilities, (unit, None));
+    }
+
+    /// The same of what a clock of this step has rounded down: its 0 is something below the step.
+    fn quantiles_by_clock(
+        &mut self,
+        of: &str,
+        sorted: &[f64],
+        probabilities: &[f64],
+        (unit, step): (&'static str, Option<f64>),
+    ) {
         for &probability in probabilities {
             let percent = format!("{}", (probability * 1e6).round() / 1e4).replace('.', "_");
             let name = if of.is_empty() { format!("p{percent}") } else { format!("{of}_p{percent}") };
             let rank = (probability * sorted.len() as f64).ceil().max(1.0) as usize;
-            if rank < sorted.len() {
-                self.push(&name, Value::Number(sorted[rank - 1]), unit);
-            } else {
-                self.text(&name, format!("too few ({})", sorted.len()));
+            match (sorted.get(rank - 1), step) {
+                _ if rank >= sorted.len() => self.text(&name, format!("too few ({})", sorted.len())),
+                (Some(0.0), Some(step)) => self.text(&name, below(step)),
+                _ => self.push(&name, Value::Number(sorted[rank - 1]), unit),
             }
         }
     }
+}
+
+/// What a time of 0 is by a clock of this step (s).
+fn below(step_s: f64) -> String {
+    format!("below {}", quantity::format(digits(step_s), Dimension::Time))
 }
 
 fn mean(numbers: &[f64]) -> f64 {

@@ -547,9 +547,9 @@ pub fn facts(report: &sojourn_load::Report) -> Vec<(String, String)> {
         }
         None => "not paced".into(),
     };
-    let share = match (report.lateness.mean(), report.response.mean()) {
-        (Some(late_ns), Some(response_ns)) => format!("{:.0} %", 100.0 * late_ns / response_ns),
-        _ => "nothing to tell".into(),
+    let mean = match report.lateness.mean() {
+        Some(late_ns) => format!("{:.3}", Span::from_secs_f64(late_ns * 1e-9)),
+        None => "not paced".into(),
     };
     let pacing = match report.pacing {
         Pacing::Timer => "timer",
@@ -558,13 +558,14 @@ pub fn facts(report: &sojourn_load::Report) -> Vec<(String, String)> {
     let mut facts = vec![
         ("generator lateness, median".into(), lateness("lateness_p50")),
         ("generator lateness, p99".into(), lateness("lateness_p99")),
-        ("generator lateness, share of the mean response time".into(), share),
+        ("generator lateness, mean".into(), mean),
         ("generator pacing".into(), pacing.into()),
         ("rate, offered and achieved".into(), format!("{:.1} /s, {:.1} /s", report.pace.offered, report.pace.achieved)),
         ("generator threads busy".into(), percent(&report.client_busy)),
         ("cores busy".into(), percent(&report.cores_busy)),
         ("requests".into(), report.counts.planned.to_string()),
     ];
+    facts.extend(together(report).map(|words| ("failures, none seen".into(), words)));
     let counts = &report.counts;
     let sojourn_load::Connections { resolutions, failed_over, secured, resumed, .. } = report.connections;
     let names = [
@@ -586,6 +587,18 @@ pub fn facts(report: &sojourn_load::Report) -> Vec<(String, String)> {
     let told = counts.causes().into_iter().chain(more.into_iter().filter(|(_, count)| *count > 0));
     facts.extend(told.map(|(cause, count)| (format!("requests, {cause}"), count.to_string())));
     facts
+}
+
+/// Why the interval of a share of which nothing was seen is wider than that of as many independent requests, whose upper end is
+/// about 3.7 in all of them (an exact binomial interval at 95 %).
+fn together(report: &sojourn_load::Report) -> Option<String> {
+    let measure = report.measures.iter().find(|measure| measure.metric == "error_ratio")?;
+    let Estimate::Sampled { value: 0.0, ci_high, samples, .. } = measure.estimate else { return None };
+    let alone = 1.0 - (0.5 * (1.0 - measure::CONFIDENCE)).powf(1.0 / samples as f64);
+    let together = ci_high / alone;
+    (together >= 2.0).then(|| {
+        format!("as slow replies come, {together:.0} together, a failure by time-out may: so the interval is as wide")
+    })
 }
 
 /// The part of the requests that each server answered; of objects, by their page, where users browse.

@@ -9,14 +9,14 @@ use std::sync::atomic::AtomicBool;
 use sojourn_model::system::{Face, Tier};
 use sojourn_model::{Demand, Discipline, Server, System};
 use sojourn_sim::{Control, Progress, Report};
-use sojourn_stats::Law;
+use sojourn_stats::{Law, Measure};
 use sojourn_theory::Answer;
 use sojourn_theory::formula::general::relaxation::relaxation_time_s;
 use sojourn_theory::queue::{Queue, UNLIMITED};
 use sojourn_theory::system::{self, ArrivalKind};
 use sojourn_traffic::{Arrivals, Open, Sizes, Workload};
 
-use super::{QueueSettings, gaps_law, service_law, settled, wrong};
+use super::{QueueSettings, gaps_law, never_settles, service_law, settled, wrong};
 use crate::error::SpecError;
 use crate::heavy::Work;
 
@@ -113,6 +113,9 @@ impl Shortest {
         let asked = system::System { policy, ..system::System::new(ArrivalKind::Open { gaps: &gaps }, &servers, &law) };
         let mut answer = system::answer(&asked).map_err(|fault| wrong(self.in_own_words(&fault.to_string())))?;
         answer.notes.iter_mut().for_each(|note| *note = self.in_own_words(note));
+        if self.joint.servers > 1 && answer.measures.iter().any(|measure| measure.metric.starts_with("number_")) {
+            answer.notes.push(format!("the numbers of jobs are of all {} queues together", self.joint.servers));
+        }
         Ok(answer)
     }
 
@@ -138,9 +141,7 @@ impl Shortest {
         let rate = arrivals.rate().unwrap_or(0.0);
         let utilization = rate * law.mean() / f64::from(servers);
         if utilization >= 1.0 {
-            return Err(wrong(format!(
-                "utilization {utilization:.3} is not below 1, so the queues never settle: lower the rate, or add servers"
-            )));
+            return Err(wrong(format!("{}, or add servers", never_settles(utilization, rate))));
         }
         let relaxation = arrivals
             .gaps()
@@ -161,6 +162,10 @@ impl Shortest {
             .map_err(|fault| wrong(self.in_own_words(&fault.to_string())))?;
         report.notes.iter_mut().for_each(|note| *note = self.in_own_words(note));
         Work::of_queue(law, &Discipline::Fcfs, false, servers, utilization).withhold(&mut report);
+        // Little's law: the rate is known, and no job is lost.
+        let response = report.measures.iter().find(|measure| measure.metric == "response_time_mean");
+        let number = response.map(|measure| measure.estimate.scaled(rate));
+        report.measures.extend(number.map(|estimate| Measure::new("number_in_system_mean", "1", estimate)));
         // No client gives up here, and no job is denied.
         report.measures.retain(|measure| !["error_ratio", "abandoned_ratio"].contains(&measure.metric.as_str()));
         Ok(report)

@@ -12,7 +12,7 @@ use sojourn_theory::formula::general::relaxation::relaxation_time_s;
 use sojourn_theory::queue::{Queue as Notation, UNLIMITED};
 use sojourn_traffic::{Arrivals, Open, Pairs, Plan, Sizes, Trace, Workload};
 
-use super::{QueueSettings, class_parts, service_law, settled, wrong};
+use super::{QueueSettings, class_parts, never_settles, service_law, settled, wrong};
 use crate::error::SpecError;
 use crate::heavy::Work;
 
@@ -194,13 +194,12 @@ fn relaxation(queue: &Queue, classes: &[Class]) -> Option<u64> {
 
 /// Refuses a load that never settles.
 fn check_load(queue: &Queue, classes: &[Class]) -> Result<(), SpecError> {
-    let load: f64 = classes.iter().map(|class| class.arrivals.peak_rate().unwrap_or(0.0) * class.service.mean()).sum();
+    let peak = |class: &Class| class.arrivals.peak_rate().unwrap_or(0.0);
+    let rate: f64 = classes.iter().map(peak).sum();
+    let load: f64 = classes.iter().map(|class| peak(class) * class.service.mean()).sum();
     let utilization = load / f64::from(queue.cores);
     if utilization >= 1.0 && queue.capacity.is_none() {
-        return Err(wrong(format!(
-            "utilization {utilization:.3} is not below 1, so the queue never settles, and what a simulation says of it is how \
-             long it was: lower the rate, or limit the room (A/S/c/K)"
-        )));
+        return Err(wrong(format!("{}, or limit the room (A/S/c/K)", never_settles(utilization, rate))));
     }
     Ok(())
 }

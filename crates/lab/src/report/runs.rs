@@ -1,25 +1,28 @@
 //! Several runs beside each other, in one page: a row of each table and a series of each figure for each run.
 //!
 //! The decision: the page is that of one report whose variants are those of all runs, so that every table and figure is
-//! the same code and has the same axes. Variants of the same name stand together. The price: nothing is concluded here;
-//! `sojourn compare` says of two runs what differs.
+//! the same code and has the same axes. Variants of the same name stand together. The price: what is concluded is what one
+//! report would conclude of so many variants; `sojourn compare` says of two runs what differs.
 
 use super::html::{count, escape, page};
 use super::seconds::{Timeline, beside, of_variant};
-use super::{Answers, RUN, VariantAnswers, Verdict, plots, sections, when};
+use super::{Answers, RUN, VariantAnswers, Verdict, compare, plots, sections, when};
 use crate::answer::ObjectiveAnswer;
 
 /// The whole page; each run has a name, and no two the same. The same reports give the same bytes.
 pub fn render(runs: &[(String, &Answers)], version: &str) -> String {
     let merged = merged(runs, version);
+    let (table, figures) = (sections::summary(&merged), plots::all(&merged));
+    // As in the page of one run: curves say more than a long table.
+    let [first, second] = if plots::has_curve(&merged) { [figures, table] } else { [table, figures] };
     let body = [
-        masthead(runs, version),
+        masthead(runs, &merged),
         differences(runs),
         sections::objectives(&merged),
-        sections::summary(&merged),
+        first,
+        second,
         sections::failures(&merged),
         pairs(runs, &merged),
-        plots::all(&merged),
         seconds(runs),
         sections::notes(&merged),
         sections::validity(&merged),
@@ -140,7 +143,7 @@ fn labels<'a>(runs: &'a [(String, &Answers)]) -> Vec<&'a str> {
     labels
 }
 
-fn masthead(runs: &[(String, &Answers)], version: &str) -> String {
+fn masthead(runs: &[(String, &Answers)], merged: &Answers) -> String {
     let row = |(name, report): &(String, &Answers)| {
         let is_judged = report.verdict != Verdict::Valid || report.variants.iter().any(|of| of.trust().is_some());
         // Nothing was measured that could be doubted: that is no verdict.
@@ -149,17 +152,18 @@ fn masthead(runs: &[(String, &Answers)], version: &str) -> String {
         let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
         format!("<tr><th scope=\"row\">{}</th>{cells}</tr>\n", escape(name))
     };
+    let finding = compare::finding(merged).map_or(String::new(), |text| format!("<p class=\"finding\">{text}</p>\n"));
     let head: String = ["run", "experiment", "when", "seed", "version", "verdict"]
         .map(|name| format!("<th scope=\"col\">{name}</th>"))
         .concat();
     format!(
-        "<header>\n<p class=\"kicker\">Sojourn runs beside each other</p>\n<h1>{}</h1>\n<div class=\"scroll\">\
+        "<header>\n<p class=\"kicker\">Sojourn runs beside each other</p>\n<h1>{}</h1>\n{finding}<div class=\"scroll\">\
          <table class=\"plain\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n\
          <p class=\"facts\">{} \u{b7} sojourn {}</p>\n</header>\n",
         escape(&title(runs)),
         runs.iter().map(row).collect::<String>(),
         count(runs.len(), "run"),
-        escape(version),
+        escape(&merged.version),
     )
 }
 

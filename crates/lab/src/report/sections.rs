@@ -4,6 +4,7 @@ use super::html::{and_list, count, engine, escape};
 use super::{Answers, Engine, RUN, VariantAnswers, Verdict, compare, number, reasons, when};
 use crate::answer::{FAILURES, ObjectiveAnswer, Trust};
 use crate::compare::{Within, about_pairs, compared_setting, within_setting};
+use crate::variants::label;
 use sojourn_stats::Estimate;
 
 /// The classes of verdicts in the style sheet, by rank.
@@ -103,7 +104,8 @@ pub(super) fn objectives(report: &Answers) -> String {
             "good" => "\u{2713} met",
             "bad" => "\u{2717} missed",
             "warn" => "? undecided",
-            _ => "? unknown",
+            // As where that engine was not asked: it has no number.
+            _ => "\u{2013}",
         };
         (class, format!("{word}<br>{}", escape(&objective.measured)).trim_end_matches("<br>").to_owned())
     };
@@ -287,14 +289,13 @@ fn difference_cell(variant: &VariantAnswers) -> String {
 
 /// Why an engine has no answer, and what to know when reading one. Equal notes are said once.
 pub(super) fn notes(report: &Answers) -> String {
-    let mut said: Vec<(Engine, &str, Vec<String>)> = Vec::new();
-    for variant in &report.variants {
+    let mut said: Vec<(Engine, &str, Vec<usize>)> = Vec::new();
+    for (number, variant) in report.variants.iter().enumerate() {
         for answer in &variant.answers {
             for note in &answer.notes {
-                let label = escape(&variant.label);
                 match said.iter_mut().find(|(engine, text, _)| *engine == answer.engine && text == note) {
-                    Some((_, _, variants)) => variants.push(label),
-                    None => said.push((answer.engine, note, vec![label])),
+                    Some((_, _, variants)) => variants.push(number),
+                    None => said.push((answer.engine, note, vec![number])),
                 }
             }
         }
@@ -302,9 +303,7 @@ pub(super) fn notes(report: &Answers) -> String {
     if said.is_empty() {
         return String::new();
     }
-    /// More variants than this are counted.
-    const MOST_NAMED: usize = 6;
-    let mut groups: Vec<(Engine, Vec<String>, Vec<String>)> = Vec::new();
+    let mut groups: Vec<(Engine, Vec<usize>, Vec<String>)> = Vec::new();
     for (who, note, variants) in said {
         let note = format!("<dd>{}</dd>\n", escape(note));
         match groups.iter_mut().find(|(engine, of, _)| *engine == who && *of == variants) {
@@ -316,16 +315,48 @@ pub(super) fn notes(report: &Answers) -> String {
     let items: String = groups
         .iter()
         .map(|(who, variants, notes)| {
-            let scope = match variants.len() {
-                n if n == report.variants.len() && n > 1 => "every variant".to_owned(),
-                n if n > MOST_NAMED => format!("{}; {} more", variants[..MOST_NAMED].join("; "), n - MOST_NAMED),
-                _ => variants.join("; "),
-            };
+            let scope = scope(report, variants);
             let who = engine(*who);
             format!("<div><dt>{who} <span class=\"muted\">\u{b7} {scope}</span></dt>\n{}</div>\n", notes.concat())
         })
         .collect();
     format!("<section id=\"notes\">\n<h2>Notes</h2>\n<dl class=\"notes\">\n{items}</dl>\n</section>\n")
+}
+
+/// More variants or values than this are counted.
+const MOST_NAMED: usize = 3;
+
+/// Which of the variants these are, in as few words as say it: by the values of one setting that they alone have, else by
+/// their names.
+fn scope(report: &Answers, numbers: &[usize]) -> String {
+    if numbers.len() == report.variants.len() && numbers.len() > 1 {
+        return "every variant".to_owned();
+    }
+    if numbers.len() > 1
+        && let Some(values) = report.settings.iter().find_map(|key| values_of_these_alone(report, numbers, key))
+    {
+        return escape(&values);
+    }
+    let names: Vec<String> = numbers.iter().map(|number| escape(&report.variants[*number].label)).collect();
+    match names.len() {
+        all if all > MOST_NAMED => format!("{}; {} more", names[..MOST_NAMED].join("; "), all - MOST_NAMED),
+        _ => names.join("; "),
+    }
+}
+
+/// The values of a setting that these variants have and no other has; none where that does not tell them apart.
+fn values_of_these_alone(report: &Answers, numbers: &[usize], key: &str) -> Option<String> {
+    let mut values: Vec<&str> = Vec::new();
+    for number in numbers {
+        let value = report.variants[*number].setting(key)?;
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    let has_one = |variant: &&VariantAnswers| variant.setting(key).is_some_and(|value| values.contains(&value));
+    let is_told = values.len() <= MOST_NAMED && report.variants.iter().filter(has_one).count() == numbers.len();
+    let named: Vec<String> = values.iter().map(|value| label(std::iter::once((key, *value)))).collect();
+    is_told.then(|| named.join("; "))
 }
 
 /// What the live runs' verdicts rest on.

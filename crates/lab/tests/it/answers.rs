@@ -56,6 +56,21 @@ fn luck_meets_no_objective() {
     assert_eq!(answers.objectives[0].met, Some(true), "{:?}", answers.objectives);
 }
 
+/// A longer run has the fault no more often: it is not what is recommended where the interval leaves an objective open.
+#[test]
+fn over_a_fault_no_longer_run_is_recommended() {
+    let said = |text: &str| {
+        let answers = by_sim(text, &[]);
+        let judged = &answers.objectives[0];
+        assert!(judged.undecided, "{judged:?}");
+        judged.words().1
+    };
+    let fault = "\n[[fault]]\nat = \"2 s\"\nuntil = \"3 s\"\nserver = 1\nwhat = \"slow(0.9)\"\n";
+    assert!(said(TIMED_OUT).ends_with("more replications, or longer ones"), "{}", said(TIMED_OUT));
+    let over_a_fault = said(&format!("{TIMED_OUT}{fault}"));
+    assert!(over_a_fault.ends_with("have the fault more often, longer ones do not"), "{over_a_fault}");
+}
+
 /// Clients that give up after an exponential time, at a load of 1.2: a birth and death process, 12 /s against 10 /s and 5 /s
 /// for each that is there.
 #[test]

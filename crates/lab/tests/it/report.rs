@@ -452,3 +452,29 @@ fn a_live_run_gives_its_reasons_once() {
     report.reasons.push("interrupted".to_owned());
     assert!(render(&report).contains("INCOMPLETE</strong> interrupted. 1 of 6 live runs"));
 }
+
+/// Notes of many variants are said with what these have in common and no other has, not with all of their names.
+#[test]
+fn a_note_says_which_variants_it_is_of_in_few_words() {
+    let mut report = sample();
+    report.settings = vec!["policy".into(), "load".into()];
+    report.variants = ["random", "round-robin"]
+        .iter()
+        .flat_map(|policy| [1, 2, 3, 4, 5].map(|load| (*policy, format!("0.{load}"))))
+        .map(|(policy, load)| {
+            let mut answer = Answer::new(Engine::Sim);
+            answer.notes.push(format!("of {policy}"));
+            answer
+                .notes
+                .extend((load == "0.5" || (load == "0.4" && policy == "random")).then(|| "of three".to_owned()));
+            let settings = vec![("policy".to_owned(), policy.to_owned()), ("load".to_owned(), load.clone())];
+            VariantAnswers { label: format!("{policy}, load {load}"), settings, answers: vec![answer] }
+        })
+        .collect();
+    let html = render(&report);
+    let notes = &html[html.find("<section id=\"notes\">").unwrap()..];
+    let scope = |name: &str| format!("\u{b7} {name}</span></dt>");
+    assert!(notes.contains(&scope("random")) && notes.contains(&scope("round-robin")), "{notes}");
+    let three = "random, load 0.4; random, load 0.5; round-robin, load 0.5";
+    assert!(notes.contains(&scope(three)), "{notes}");
+}

@@ -174,6 +174,9 @@ fn a_mistake_in_a_variation_says_which() {
     assert!(message.contains("policy = rond-robin") && message.contains("round-robin"), "{message}");
     let message = variants(&format!("{FOUR_SERVERS}[vary]\npolicy = \"random\"\n"), &[]).unwrap_err();
     assert!(message.contains("needs a list"), "{message}");
+    // What was set by hand is not in the file.
+    let message = variants(&text, &["vary.servers=4"]).unwrap_err();
+    assert!(message.starts_with("--set vary.servers=4: ") && message.contains("needs a list"), "{message}");
 }
 
 /// Whatever is wrong with a variation, the line is that of the file where it is written.

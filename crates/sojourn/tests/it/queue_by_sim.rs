@@ -116,4 +116,13 @@ fn what_cannot_be_simulated_is_refused_in_a_line() {
     let heavy = ["--arrivals", "exponential(rate = 1.1 /s)", "--service", "exponential(mean = 1 s)", "--by", "sim"];
     let output = sojourn(&[&["queue", "M/M/1"], &heavy[..]].concat());
     assert!(stderr(&output).contains("is not below 1, so the queue never settles"), "{}", stderr(&output));
+    // With the largest rate that settles, as theory says it, of queues side by side too.
+    for (queue, largest) in
+        [("M/M/1", "stable below 1 /s (now 1.1 /s)"), ("M/M/2-JSQ", "stable below 2 /s (now 2.2 /s)")]
+    {
+        let rate = if queue == "M/M/1" { "exponential(rate = 1.1 /s)" } else { "exponential(rate = 2.2 /s)" };
+        let output =
+            sojourn(&["queue", queue, "--arrivals", rate, "--service", "exponential(mean = 1 s)", "--by", "sim"]);
+        assert!(output.status.code() == Some(2) && stderr(&output).contains(largest), "{}", stderr(&output));
+    }
 }

@@ -55,7 +55,7 @@ pub fn describe_capture(capture: &Capture) -> Description {
     facts.group("gaps between SYNs");
     let openings_s = capture.openings_s();
     facts.number("opening_rate", openings_s.len() as f64 / span_s, "1/s");
-    let arrivals = profiled(&openings_s, span_s.max(1e-9));
+    let arrivals = profiled(&openings_s, span_s.max(1e-9), 0.0);
     let gaps_s = capture.gaps_s();
     facts.number("gap_mean", mean(&gaps_s), "s");
     facts.number("gap_scv", scv(&gaps_s), "1");

@@ -36,6 +36,9 @@ const UTILIZATION: f64 = 0.6;
 const STEPS_LEAST: f64 = 20.0;
 /// Standard errors by which a dispersion is off by chance.
 const CHANCE: f64 = 3.0;
+/// Into so many parts the time is cut to see whether the requests vary as much in all of them.
+const REGIMES: usize = QUARTERS.len();
+const QUARTERS: [&str; 4] = ["first", "second", "third", "last"];
 /// So many gaps in a step, and long memory is looked for in the counts alone.
 const IN_A_STEP: f64 = 4.0;
 /// Gaps that vary less are all alike.
@@ -233,9 +236,7 @@ impl GapLaw {
     fn of_counts(counts: &[u64], step_s: f64) -> GapLaw {
         // The last step may be cut short.
         let counts = &counts[..counts.len().saturating_sub(1)];
-        let (steps, mean) = (counts.len() as f64, counts.iter().sum::<u64>() as f64 / counts.len().max(1) as f64);
-        let squares: f64 = counts.windows(2).map(|two| (two[0] as f64 - two[1] as f64).powi(2)).sum();
-        let dispersion = squares / (2.0 * (steps - 1.0).max(1.0)) / mean.max(f64::MIN_POSITIVE);
+        let (steps, dispersion) = (counts.len() as f64, dispersion(counts));
         let by_chance = CHANCE * (3.0 / steps.max(1.0)).sqrt();
         let step = quantity::format(digits(step_s), Dimension::Time);
         let (cv, found) = if steps < STEPS_LEAST {
@@ -263,10 +264,39 @@ impl GapLaw {
             _ => named("hyperexponential"),
         };
         let law = Law::parse(&text, Dimension::Time).expect("a law with a mean and a coefficient of variation");
-        let said =
-            format!("They are shorter than the log's steps of {step}, in which requests are put by chance: {found}.");
+        let regimes = regimes(counts).map_or(String::new(), |said| format!(" {said}"));
+        let said = format!(
+            "They are shorter than the log's steps of {step}, in which requests are put by chance: {found}.{regimes}"
+        );
         GapLaw { law, said }
     }
+}
+
+/// Variance over mean of counts, the variance as that of neighbours.
+fn dispersion(counts: &[u64]) -> f64 {
+    let mean = counts.iter().sum::<u64>() as f64 / counts.len().max(1) as f64;
+    let squares: f64 = counts.windows(2).map(|two| (two[0] as f64 - two[1] as f64).powi(2)).sum();
+    squares / (2.0 * (counts.len() as f64 - 1.0).max(1.0)) / mean.max(f64::MIN_POSITIVE)
+}
+
+/// That counts vary more at one time than at another, by more than chance: one law is then none of both.
+fn regimes(counts: &[u64]) -> Option<String> {
+    let length = counts.len() / REGIMES;
+    if (length as f64) < STEPS_LEAST {
+        return None;
+    }
+    let all: Vec<f64> = counts.chunks_exact(length).take(REGIMES).map(dispersion).collect();
+    let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = all.iter().copied().fold(0.0, f64::max);
+    let by_chance = CHANCE * (3.0 / length as f64).sqrt() * least.hypot(most);
+    (most - least > by_chance).then(|| {
+        let quarter = |value: f64| all.iter().position(|of| *of == value).map_or("", |at| QUARTERS[at]);
+        format!(
+            "It is not so all along: {least:.3} in the {} quarter of the time, {most:.3} in the {}; one law stands for both.",
+            quarter(least),
+            quarter(most)
+        )
+    })
 }
 
 fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
@@ -275,7 +305,7 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
         let found = instants_s.len();
         return Err(NoWorkload(format!("a workload is fitted to at least 100 arrivals, and there are {found}")));
     }
-    let profiled = profiled(&instants_s, span_s);
+    let profiled = profiled(&instants_s, span_s, finest_s);
     let memory = of_counts(&instants_s, span_s, &profiled, finest_s).pop();
     let Profiled { every_s, levels, gaps_s, .. } = profiled;
     let gap = Variable::of("gap", "Gaps", &gaps_s, Dimension::Time);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use sojourn_stats::{Dimension, Stream, quantity};
 
 use super::{
-    Description, Facts, Popularity, Rate, Variable, ascending, cache, counts, hurst, mean, profiled, rate, scv,
+    Description, Facts, Popularity, Rate, Variable, ascending, below, cache, counts, hurst, mean, profiled, rate, scv,
     servers, sessions,
 };
 use crate::recorded::log::{Entry, Log, Method};
@@ -52,7 +52,7 @@ pub fn describe(log: &Log) -> Description {
         facts.number("gap_scv", scv(&gaps), "1");
     }
     facts.number("dispersion_per_second", dispersion_per_second(&instants_s, span_s), "1");
-    let arrivals = profiled(&instants_s, span_s);
+    let arrivals = profiled(&instants_s, span_s, log.resolution_s());
     let (name, title) = if arrivals.levels.is_empty() {
         ("gap", "Gaps between requests")
     } else {
@@ -91,10 +91,19 @@ pub fn describe(log: &Log) -> Description {
         facts.group("response times (by the log)");
         let sorted = ascending(log.entries().iter().filter_map(Entry::response_s));
         facts.count("response_times", sorted.len() as u64);
-        facts.number("response_time_mean", mean(&sorted), "s");
-        facts.number("response_time_scv", scv(&sorted), "1");
-        facts.quantiles("response_time", &sorted, &[0.5, 0.9, 0.99, 0.999], "s");
-        facts.number("response_time_max", sorted.last().copied().unwrap_or(f64::NAN), "s");
+        let step_s = log.response_step_s();
+        match mean(&sorted) {
+            0.0 => facts.text("response_time_mean", below(step_s)),
+            mean_s => {
+                facts.number("response_time_mean", mean_s, "s");
+                facts.number("response_time_scv", scv(&sorted), "1");
+            }
+        }
+        facts.quantiles_by_clock("response_time", &sorted, &[0.5, 0.9, 0.99, 0.999], ("s", Some(step_s)));
+        match sorted.last().copied() {
+            Some(0.0) => facts.text("response_time_max", below(step_s)),
+            most => facts.number("response_time_max", most.unwrap_or(f64::NAN), "s"),
+        }
         response.tell(&mut facts);
     }
 

@@ -8,6 +8,8 @@ use super::{Facts, log_spaced};
 /// Points of the rank-frequency curve that are kept for a plot.
 const POINTS: usize = 300;
 
+/// Of fewer objects ranks make no law.
+const OBJECTS_LEAST: usize = 10;
 /// With a smaller exponent popularity is as good as even: no cache and no balance hangs on it.
 const ZIPF_LEAST: f64 = 0.1;
 /// Standard deviations of chi-squared that chance does not reach.
@@ -42,7 +44,7 @@ impl Popularity {
         Popularity {
             objects: objects as u64,
             requests,
-            zipf: zipf::fit(&counts),
+            zipf: zipf::fit(&counts).filter(|_| objects >= OBJECTS_LEAST),
             even: is_even(&counts, requests),
             ranks: log_spaced(objects, POINTS).into_iter().map(|place| (place as u64 + 1, counts[place])).collect(),
             once: counts.iter().filter(|count| **count == 1).count() as f64 / objects as f64,

@@ -1,7 +1,9 @@
 //! How many came when, and whether the rate changes by more than chance.
 //!
 //! [`profiled`] cuts the time into equal parts and asks whether their counts differ by more than a constant rate would
-//! make them (chi-squared over its degrees of freedom). If so the parts' levels are a profile, and the gaps are given in
+//! make them (chi-squared over its degrees of freedom), and by more than bursts that are shorter than a part do: how much these
+//! make is seen inside of the parts. Otherwise the same bursts would be written twice, as levels and in the law of the gaps.
+//! If so the parts' levels are a profile, and the gaps are given in
 //! the time in which the rate is 1, which is what a process shaped by [`crate::Profile`] draws from: a day's rise and fall
 //! is then in the profile, and the law of the gaps has what is left. Burstiness that lasts as long as a part goes into the
 //! profile as well: that is the price of not knowing it from the time of day.
@@ -19,9 +21,11 @@ const LEVELS_MOST: f64 = 48.0;
 const LEVELS_LEAST: usize = 4;
 /// Requests in a part on average; with fewer its level is noise.
 const PER_LEVEL_LEAST: f64 = 100.0;
-/// Counts that vary so many times as much as a constant Poisson rate's are a profile: chance, even of traffic twice as
-/// bursty as Poisson's, gives no such thing.
+/// Counts of parts that vary so many times as much as a constant Poisson rate's, or as those inside of their part where these vary
+/// more than Poisson's, are a profile: chance gives no such thing.
 const DISPERSION_LEAST: f64 = 5.0;
+/// Into so many a part is cut to see how much counts vary inside of it.
+const CUTS: usize = 10;
 
 /// Counts over time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -57,10 +61,14 @@ impl Rate {
     }
 }
 
-/// Arrivals at these instants (s from the start, in order) within `span_s`, as a profile and gaps.
-pub fn profiled(instants_s: &[f64], span_s: f64) -> Profiled {
+/// Arrivals at these instants (s from the start, in order), which are known to `finest_s`, within `span_s`, as a profile and gaps.
+pub fn profiled(instants_s: &[f64], span_s: f64, finest_s: f64) -> Profiled {
     let n = instants_s.len() as f64;
-    let every_s = length(span_s, LEVELS_MOST.min(n / PER_LEVEL_LEAST).max(1.0));
+    let most = LEVELS_MOST.min(n / PER_LEVEL_LEAST);
+    // Within a step of the clock instants are made up, so that a part has several.
+    let most = if finest_s > 0.0 { most.min(span_s / (CUTS as f64 * finest_s)) } else { most };
+    let every_s = length(span_s, most.max(1.0));
+    let within = dispersions_within(instants_s, span_s, every_s);
     let counts = counts(instants_s, span_s, every_s);
     // The last part may be cut short.
     let lengths_s: Vec<f64> =
@@ -69,7 +77,8 @@ pub fn profiled(instants_s: &[f64], span_s: f64) -> Profiled {
     let off: f64 = counts
         .iter()
         .zip(&lengths_s)
-        .map(|(count, length_s)| (*count as f64 - rate * length_s).powi(2) / (rate * length_s))
+        .zip(&within)
+        .map(|((count, length_s), within)| (*count as f64 - rate * length_s).powi(2) / (rate * length_s * within))
         .sum();
     let changes = counts.len() >= LEVELS_LEAST && off / (counts.len() - 1) as f64 > DISPERSION_LEAST;
     let with = |levels: Vec<f64>, instants_s: Vec<f64>| {
@@ -97,6 +106,18 @@ pub fn profiled(instants_s: &[f64], span_s: f64) -> Profiled {
     };
     let moved = instants_s.iter().map(at_level_1).collect();
     with(levels, moved)
+}
+
+/// Of each part of `every_s` the variance over mean of the counts in its [`CUTS`] cuts, about their own mean, or 1 where it is
+/// less. Bursts of one time say nothing of another, so that each part is judged by its own.
+fn dispersions_within(instants_s: &[f64], span_s: f64, every_s: f64) -> Vec<f64> {
+    let of_part = |part: &[u64]| {
+        let mean = part.iter().sum::<u64>() as f64 / part.len() as f64;
+        let squares: f64 = part.iter().map(|count| (*count as f64 - mean).powi(2)).sum();
+        let degrees = (part.len() as f64 - 1.0).max(1.0);
+        if mean > 0.0 { (squares / degrees / mean).max(1.0) } else { 1.0 }
+    };
+    counts(instants_s, span_s, every_s / CUTS as f64).chunks(CUTS).map(of_part).collect()
 }
 
 /// The shortest round length of which `span_s` has at most about `most`.

@@ -36,6 +36,9 @@ pub struct Served {
     pub periods: Vec<Period>,
     /// The same in sentences.
     pub words: Vec<String>,
+    /// How exactly the log says how long requests took (s): its 0 is something below.
+    #[serde(skip)]
+    step_s: f64,
 }
 
 /// What one server got.
@@ -161,6 +164,7 @@ pub(super) fn served(log: &Log) -> Option<Served> {
         period_s,
         periods,
         words: Vec::new(),
+        step_s: log.response_step_s(),
     };
     served.words = served.in_words(has_times);
     Some(served)

@@ -170,7 +170,7 @@ fn gaps_without_the_profile_are_those_of_the_process() {
             instants_s.push(at_s);
         }
     }
-    let parts = profiled(&instants_s, 24_000.0);
+    let parts = profiled(&instants_s, 24_000.0, 0.0);
     assert_eq!(parts.levels.len(), (24_000.0 / parts.every_s) as usize);
     let n = parts.gaps_s.len() as f64;
     let mean = parts.gaps_s.iter().sum::<f64>() / n;
@@ -236,6 +236,8 @@ fn gaps_shorter_than_the_logs_step_are_told_by_counts() {
             "{arrivals}: gaps that are made up have no law"
         );
         let fitted = fit::of_log(&log, "access.log").unwrap();
+        assert!(!fitted.contains("\nprofile = "), "bursts are in the law, and not in levels too: {fitted}");
+        assert!(!fitted.contains("It is not so all along"), "{fitted}");
         let written = Arrivals::parse(value(&fitted, "arrivals")).unwrap();
         let law = written.law().unwrap();
         assert!((law.mean() * 100.0 - 1.0).abs() < 0.03, "{arrivals}: {fitted}");
@@ -246,6 +248,29 @@ fn gaps_shorter_than_the_logs_step_are_told_by_counts() {
     assert_eq!(of("10 ms"), 0.0);
     let (even, bursty) = (of("erlang(k = 16, mean = 10 ms)"), of("hyperexponential(mean = 10 ms, cv = 3)"));
     assert!((even / 0.25 - 1.0).abs() < 0.4 && (bursty / 3.0 - 1.0).abs() < 0.25, "{even} {bursty}");
+}
+
+/// Even at first, bursty later: no law is both, and that is said.
+#[test]
+fn requests_that_vary_more_at_one_time_than_at_another_are_said_to() {
+    let mut stream = Stream::new(1, "fit", "regimes");
+    let bursty = Law::parse("hyperexponential(mean = 10 ms, cv = 3)", Dimension::Time).unwrap();
+    let (mut at_s, mut text) = (0.0, String::new());
+    while at_s < 400.0 {
+        text += &line(at_s as u32, "/", 5000);
+        at_s += if at_s < 200.0 { 0.01 } else { bursty.sample(&mut stream) };
+    }
+    let fitted = fit::of_log(&read(text).unwrap(), "access.log").unwrap().replace("\n# ", " ");
+    assert!(fitted.contains("It is not so all along: 0.000 in the "), "{fitted}");
+    assert!(fitted.contains("quarter of the time, ") && fitted.contains("one law stands for both"), "{fitted}");
+}
+
+/// Popularity has a law where there are ranks to have one.
+#[test]
+fn of_two_documents_there_is_no_law_of_ranks() {
+    let text: String = (0..4000).map(|n| line(n, if n % 3 == 0 { "/a" } else { "/b" }, 5000)).collect();
+    let described = describe(&read(text).unwrap());
+    assert!(described.facts.iter().all(|fact| fact.name != "zipf_exponent"), "{:?}", described.facts);
 }
 
 #[test]

@@ -176,3 +176,19 @@ fn an_exponential_law_is_kept_unless_it_is_rejected() {
     assert_eq!(names, ["Weibull", "Weibull"]);
     assert!(!verdict.contains("Stephens"), "{verdict}");
 }
+
+/// A clock of whole milliseconds writes 0 for what took less: no time is 0.
+#[test]
+fn a_time_below_the_clocks_step_is_said_to_be_below_it() {
+    let text: String = (0..2000).map(|n| haproxy(n * 100, "w/a", "0/0/0/0/0", 200)).collect();
+    let log = read(&text);
+    let step = Some((Value::Text("below 1 ms".into()), ""));
+    let table = served(&text).by_server();
+    let column = |name: &str| table.header.iter().position(|of| of == name).unwrap();
+    assert_eq!((&table.rows[0][column("response")], &table.rows[0][column("p99")]), (&step, &step));
+    let described = describe(&log);
+    let fact = |name: &str| described.facts.iter().find(|fact| fact.name == name).unwrap().value.to_string();
+    for name in ["response_time_mean", "response_time_p50", "response_time_p99", "response_time_max"] {
+        assert_eq!(fact(name), "below 1 ms", "{name}");
+    }
+}

@@ -88,6 +88,15 @@ impl Chart {
         Engine::ALL.into_iter().filter(has).collect()
     }
 
+    /// For each series, which others it lies on or under.
+    fn covers(&self, x: &Axis, y: &Axis) -> Vec<Cover> {
+        let place = |series: &Series| match series.mark {
+            Mark::Line => shown(series, x, y).collect(),
+            Mark::Dots | Mark::Band => Vec::new(),
+        };
+        covers(&self.series.iter().map(place).collect::<Vec<_>>())
+    }
+
     fn on(&self, canvas: &Canvas, width: f64) {
         let (right, bottom) = (width - RIGHT, TOP + width * ASPECT);
         let (x, y) = (axis(&self.x, LEFT, right), axis(&self.y, bottom, TOP));
@@ -98,8 +107,9 @@ impl Chart {
         }
         canvas.text(&self.y.title, (4.0, 10.0), Align::Left, TEXT - 1.0, Ink::Text);
         dots::x_axis(canvas, &x, TOP, bottom, if width < 400.0 { 4 } else { 7 }, self.x.label, &self.x.title);
+        let covers = self.covers(&x, &y);
         for (index, series) in self.series.iter().enumerate() {
-            draw(canvas, series, ink(index), &x, &y);
+            draw(canvas, series, (ink(index), covers[index].above), &x, &y);
         }
         self.beside.iter().for_each(|it| it.draw(canvas, &x, &y));
         self.tell(canvas, (&x, bottom));
@@ -110,7 +120,11 @@ impl Chart {
                 Mark::Line => canvas.path(&[(LEFT, at), (LEFT + 22.0, at)], ink(index), 1.0, 1.8),
                 Mark::Band => canvas.bar((LEFT, at - 5.0), (LEFT + 22.0, at + 5.0), ink(index), 0.25),
             }
-            canvas.text(&series.name, (LEFT + 30.0, at), Align::Left, TEXT - 0.5, Ink::Text);
+            let name = match covers[index].lowest {
+                Some(below) => format!("{} (lies on {})", series.name, self.series[below].name),
+                None => series.name.clone(),
+            };
+            canvas.text(&name, (LEFT + 30.0, at), Align::Left, TEXT - 0.5, Ink::Text);
         }
         for (index, engine) in self.engines().into_iter().enumerate() {
             let at = (LEFT + 11.0 + 90.0 * index as f64, bottom + BELOW + ROW * self.series.len() as f64);
@@ -197,15 +211,58 @@ fn axis(side: &Side, from: f64, to: f64) -> Axis {
     if side.log { Axis::log(low, high, from, to) } else { Axis::linear(low, high, from, to) }
 }
 
-fn draw(canvas: &Canvas, series: &Series, ink: Ink, x: &Axis, y: &Axis) {
-    let place = |point: &(f64, f64)| (x.at(point.0), y.at(point.1));
-    let shown = series.points.iter().filter(|(at, value)| x.shows(*at) && y.shows(*value));
+/// Lines whose points are nearer than this hide each other (pixels).
+const HIDDEN: f64 = 1.2;
+/// How much wider a line is for each that lies on it (pixels), so that both colours are seen.
+const WIDER: f64 = 2.6;
+
+/// Where a line stands among those that lie on each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cover {
+    /// The first of those that it lies on.
+    lowest: Option<usize>,
+    /// How many later ones lie on it.
+    above: usize,
+}
+
+impl Cover {
+    /// How wide a line of `width` pixels is drawn.
+    pub(super) fn widened(self, width: f64) -> f64 {
+        widened(width, self.above)
+    }
+}
+
+fn widened(width: f64, above: usize) -> f64 {
+    width + WIDER * above as f64
+}
+
+/// Which lines lie on each other, by their points on the canvas (pixels), in the order in which they are drawn.
+pub(super) fn covers(lines: &[Vec<(f64, f64)>]) -> Vec<Cover> {
+    let near =
+        |one: &(f64, f64), other: &(f64, f64)| (one.0 - other.0).abs() < HIDDEN && (one.1 - other.1).abs() < HIDDEN;
+    let is_on = |one: &[(f64, f64)], other: &[(f64, f64)]| {
+        one.len() > 1 && one.len() == other.len() && one.iter().zip(other).all(|(one, other)| near(one, other))
+    };
+    let cover = |index: usize| Cover {
+        lowest: (0..index).find(|below| is_on(&lines[index], &lines[*below])),
+        above: (index + 1..lines.len()).filter(|above| is_on(&lines[index], &lines[*above])).count(),
+    };
+    (0..lines.len()).map(cover).collect()
+}
+
+/// The points of a series that the axes show, on the canvas.
+fn shown<'a>(series: &'a Series, x: &'a Axis, y: &'a Axis) -> impl Iterator<Item = (f64, f64)> + 'a {
+    let within = series.points.iter().filter(|(at, value)| x.shows(*at) && y.shows(*value));
+    within.map(|(at, value)| (x.at(*at), y.at(*value)))
+}
+
+fn draw(canvas: &Canvas, series: &Series, (ink, above): (Ink, usize), x: &Axis, y: &Axis) {
     match series.mark {
-        Mark::Dots => shown.for_each(|point| canvas.dot(place(point), 1.7, ink)),
+        Mark::Dots => shown(series, x, y).for_each(|point| canvas.dot(point, 1.7, ink)),
         Mark::Line => {
-            let points: Vec<(f64, f64)> = shown.map(place).collect();
+            let points: Vec<(f64, f64)> = shown(series, x, y).collect();
             if points.len() > 1 {
-                canvas.path(&points, ink, 1.0, 1.7);
+                canvas.path(&points, ink, 1.0, widened(1.7, above));
             }
         }
         Mark::Band => {
@@ -256,5 +313,35 @@ mod tests {
         assert_eq!(text.matches("<polyline").count(), 2, "the line and the legend's");
         assert!(text.contains("<polygon") && text.contains("theory"), "{text}");
         assert!(text.contains("f-series-0") && text.contains("s-series-1") && text.contains("f-series-2"));
+    }
+
+    #[test]
+    fn lines_that_lie_on_each_other_are_both_seen_and_said_to() {
+        let line =
+            |name: &str, points: &[(f64, f64)]| Series { name: name.into(), mark: Mark::Line, points: points.to_vec() };
+        let side = |title: &str| Side {
+            title: title.into(),
+            log: false,
+            label: |value| format!("{value}"),
+            ends: (0.0, 100.0),
+        };
+        let chart = Chart {
+            id: "x".into(),
+            heading: "equal policies".into(),
+            caption: String::new(),
+            x: side("load"),
+            y: side("time"),
+            series: vec![
+                line("random", &[(10.0, 10.0), (90.0, 80.0)]),
+                line("round-robin", &[(10.0, 5.0), (90.0, 40.0)]),
+                line("shuffled", &[(10.0, 10.1), (90.0, 80.1)]),
+            ],
+            beside: Vec::new(),
+        };
+        let text = chart.alone();
+        assert!(text.contains("shuffled (lies on random)"), "{text}");
+        assert!(!text.contains("round-robin (lies"), "{text}");
+        let wide = format!("stroke-width=\"{}\"", widened(1.7, 1));
+        assert_eq!(text.matches(&wide).count(), 1, "only the line below is wider: {text}");
     }
 }

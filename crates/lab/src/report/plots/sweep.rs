@@ -6,7 +6,7 @@
 use sojourn_stats::{Dimension, Estimate, quantity};
 
 use super::canvas::{Align, Axis, Canvas, Ink, svg};
-use super::chart::{Beside, Chart, Mark, Series, Side};
+use super::chart::{Beside, Chart, Cover, Mark, Series, Side, covers};
 use super::curves::{BOTTOM, HEIGHT, LEFT, NEAR, RIGHT, TEXT, TOP, WIDTH};
 use super::{Figure, MOST_VARIANTS, apart, dots, estimates_table, figure_with, panel};
 use crate::compare::compared_setting;
@@ -222,7 +222,7 @@ fn panels(report: &Answers, sweeps: &[Sweep<'_>], title: &str, (metric, name): (
     let rest = rest + &undrawn(report, sweeps);
     let caption = format!(
         "{} (up, logarithmic) over <code>{}</code> (right), with intervals. Every panel has the same scale. Lines and \
-         circles are sim, diamonds theory, hollow where it is approximate.{rest}",
+         circles are sim, diamonds theory, hollow where it is approximate. A wide line has another on it.{rest}",
         capital(name),
         escape(title)
     );
@@ -302,14 +302,24 @@ fn draw(panel: &Panel<'_>, title: &str, (metric, name): (&str, &str), (x, y): &(
             canvas.text(&dots::round_time(tick), (LEFT - 6.0, at), Align::Right, TEXT - 1.0, Ink::Muted);
         }
         dots::x_axis(canvas, x, TOP, BOTTOM, 6, |value| format!("{value}"), title);
-        for ((sweep, ink), engine) in panel.curves.iter().flat_map(|curve| Engine::ALL.map(|engine| (curve, engine))) {
+        let places = |sweep: &Sweep<'_>, engine: Engine| -> Vec<(f64, f64)> {
+            let known = sweep.points.iter().filter_map(|(at, of)| Some((*at, known(of, engine, metric)?.1)));
+            known.map(|(at, value)| (x.at(at), y.at(value))).collect()
+        };
+        let covers = Engine::ALL
+            .map(|engine| covers(&panel.curves.iter().map(|(sweep, _)| places(sweep, engine)).collect::<Vec<_>>()));
+        let curves = panel.curves.iter().enumerate();
+        for ((curve, (sweep, ink)), (number, engine)) in
+            curves.flat_map(|curve| Engine::ALL.into_iter().enumerate().map(move |engine| (curve, engine)))
+        {
             let known = sweep.points.iter().filter_map(|(at, of)| Some((*at, known(of, engine, metric)?)));
             let known: Vec<(f64, (&Estimate, f64))> = known.collect();
-            let points: Vec<(f64, f64)> = known.iter().map(|(at, (_, value))| (x.at(*at), y.at(*value))).collect();
+            let points = places(sweep, engine);
             // Numbers of a formula are marks beside the curve that was simulated or measured, where there is one.
             let others = sweep.points.iter().filter(|(_, of)| known_by_another(of, engine, metric)).count();
             if points.len() > 1 && (engine != Engine::Theory || others == 0) {
-                canvas.path(&points, *ink, 1.0, 1.5);
+                let cover: Cover = covers[number][curve];
+                canvas.path(&points, *ink, 1.0, cover.widened(1.5));
             }
             for ((at, (estimate, value)), (left, top)) in known.iter().zip(&points) {
                 let hollow = matches!(estimate, Estimate::Approximate { .. } | Estimate::WithoutInterval { .. });

@@ -1,6 +1,6 @@
 //! What servers got, and what happened over time, as tables for a terminal and a page.
 
-use super::super::Value;
+use super::super::{Value, below};
 use super::{Period, Served, ServerLoad, TimesTaken};
 
 /// A table: its header, and what stands in its rows, with units; the first column is names.
@@ -22,7 +22,7 @@ impl Served {
             "server",
             "requests",
             "share",
-            "errors",
+            "server errors",
             "load",
             "load share",
             "at server",
@@ -39,10 +39,10 @@ impl Served {
                 count(one.errors),
                 number(one.load, "1"),
                 number(one.load_share, "1"),
-                number(one.at_server.map(|times| times.mean_s), "s"),
-                number(p99(one.at_server), "s"),
-                number(one.response.map(|times| times.mean_s), "s"),
-                number(p99(one.response), "s"),
+                self.time(one.at_server.map(|times| times.mean_s)),
+                self.time(p99(one.at_server)),
+                self.time(one.response.map(|times| times.mean_s)),
+                self.time(p99(one.response)),
                 number(one.queue_mean_s, "s"),
             ]
         };
@@ -51,7 +51,7 @@ impl Served {
 
     /// A row for each period, with the load of each of the first servers.
     pub fn over_time(&self) -> Listing {
-        let header = ["from", "requests", "rate", "errors", "response", "p99", "load"].map(str::to_owned);
+        let header = ["from", "requests", "rate", "server errors", "response", "p99", "load"].map(str::to_owned);
         let servers = self.periods.first().map_or(0, |first| first.load_by_server.len());
         let named = self.servers[..servers].iter().map(|one| format!("load of {}", one.server));
         let row = |one: &Period| {
@@ -60,13 +60,23 @@ impl Served {
                 count(one.requests),
                 number(Some(one.rate), "/s"),
                 count(one.errors),
-                number(one.response.map(|times| times.mean_s), "s"),
-                number(p99(one.response), "s"),
+                self.time(one.response.map(|times| times.mean_s)),
+                self.time(p99(one.response)),
                 number(one.load, "1"),
             ];
             first.into_iter().chain(one.load_by_server.iter().map(|load| number(Some(*load), "1"))).collect()
         };
         Listing::new(header.into_iter().chain(named).collect(), self.periods.iter().map(row).collect())
+    }
+}
+
+impl Served {
+    /// A time by the log's clock (s).
+    fn time(&self, time_s: Option<f64>) -> Cell {
+        match time_s {
+            Some(0.0) => text(&below(self.step_s)),
+            time_s => number(time_s, "s"),
+        }
     }
 }
 
