@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from sojourn import _laws, _sojourn
@@ -24,20 +25,41 @@ class Row(NamedTuple):
 
 
 class QueueAnswers:
-    """The numbers of one queue: ``answers["response_time_mean"]`` is the first engine's."""
+    """The numbers of one queue: ``answers["response_time_mean"]`` is the first engine's.
 
-    __slots__ = ("notes", "rows")
+    Percentiles and standard deviations of formulas can take milliseconds: they are computed when they are first looked at.
+    """
 
-    def __init__(self, rows: list[Row], notes: list[str]) -> None:
-        self.rows = rows
+    __slots__ = ("_notes", "_rest", "_rows")
+
+    def __init__(self, rows: list[Row], notes: list[str], rest: Callable[[], tuple[list[Row], list[str]]] | None = None) -> None:
+        self._rows = rows
+        self._notes = notes
+        # All rows and notes, where these are those of the means alone.
+        self._rest = rest
+
+    def _whole(self) -> None:
+        if self._rest is not None:
+            self._rows, self._notes = self._rest()
+            self._rest = None
+
+    @property
+    def rows(self) -> list[Row]:
         """Every number."""
-        self.notes = notes
+        self._whole()
+        return self._rows
+
+    @property
+    def notes(self) -> list[str]:
         """Assumptions, and what to beware of."""
+        self._whole()
+        return self._notes
 
     def __getitem__(self, metric: str) -> Row:
-        for row in self.rows:
-            if row.metric == metric:
-                return row
+        for rows in (self._rows, self.rows):
+            for row in rows:
+                if row.metric == metric:
+                    return row
         known = ", ".join(dict.fromkeys(row.metric for row in self.rows))
         raise InputError(f"there is no `{metric}`; there are {known}")
 
@@ -96,7 +118,8 @@ def queue(
     for engine in engines:
         if engine not in ("theory", "sim"):
             raise InputError(f"`{engine}` answers no queue: theory and sim do")
-    theory, sim = _sojourn.queue(
+    ask = functools.partial(
+        _ask,
         notation,
         None if arrivals is None else _laws.law(arrivals),
         None if service is None else _laws.law(service),
@@ -104,18 +127,25 @@ def queue(
         every,
         [f"{name}:{_laws.law(gaps)}:{_laws.law(work)}" for name, (gaps, work) in (classes or {}).items()],
         "theory" in engines,
-        _count("jobs", jobs) if "sim" in engines else None,
-        None if warm_up is None else _count("warm_up", warm_up),
-        seed,
-        predict,
+        jobs=_count("jobs", jobs) if "sim" in engines else None,
+        warm_up=None if warm_up is None else _count("warm_up", warm_up),
+        seed=seed,
+        predict=predict,
     )
+    if "sim" in engines:
+        return QueueAnswers(*ask(means_only=False))
+    return QueueAnswers(*ask(means_only=True), functools.partial(ask, means_only=False))
+
+
+def _ask(*question: Any, **control: Any) -> tuple[list[Row], list[str]]:
+    """The rows and notes of what was asked, engine by engine."""
     rows: list[Row] = []
     notes: list[str] = []
-    for engine, said in (("theory", theory), ("sim", sim)):
+    for engine, said in zip(("theory", "sim"), _sojourn.queue(*question, **control)):
         if said is not None:
             rows += [Row(engine, *row) for row in said[0]]
             notes += [f"{engine}: {note}" for note in said[1]]
-    return QueueAnswers(rows, notes)
+    return rows, notes
 
 
 def _count(name: str, value: float) -> int:

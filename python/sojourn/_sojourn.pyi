@@ -125,6 +125,7 @@ def queue(
     every: bool,
     classes: list[str],
     theory: bool,
+    means_only: bool,
     jobs: int | None,
     warm_up: int | None,
     seed: int,

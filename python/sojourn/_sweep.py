@@ -14,8 +14,9 @@ from typing import Any
 
 from sojourn import _policy, _sojourn
 from sojourn._answers import Answers
-from sojourn._errors import InputError, Interrupted, RunError, missing
+from sojourn._errors import InputError, Interrupted, RunError
 from sojourn._experiment import Experiment
+from sojourn._ray import cluster, result
 
 # Tasks on Ray at a time, for each core: enough that none waits, few enough that an interruption loses little.
 _AHEAD = 2
@@ -216,17 +217,7 @@ class _Worker:
 
 
 def _ray(inner: _sojourn.Sweep, todo: list[int], workers: int | None, job: _Job, line: _Line | None) -> None:
-    try:
-        import ray
-    except ImportError:
-        raise missing("ray", "ray", 'on="ray"') from None
-    started = not ray.is_initialized()
-    if started:
-        try:
-            ray.init(address="auto", log_to_driver=False)
-        except ConnectionError:
-            ray.init(include_dashboard=False, log_to_driver=False)
-    try:
+    with cluster() as ray:
         cores = int(ray.cluster_resources().get("CPU", 1))
         most = _AHEAD * (workers or max(1, cores))
         # System failures (a worker that is killed, a node that goes) are tried again; what a task raises is not.
@@ -240,17 +231,9 @@ def _ray(inner: _sojourn.Sweep, todo: list[int], workers: int | None, job: _Job,
                 running.append(task.remote(ours, shared, waiting.pop()))
             done, running = ray.wait(running, num_returns=1)
             for one in done:
-                try:
-                    inner.put(ray.get(one))
-                except ray.exceptions.RayTaskError as error:
-                    raise RunError(str(error.cause).splitlines()[0]) from error
-                except ray.exceptions.RayError as error:
-                    raise RunError(f"Ray: {str(error).splitlines()[0]}") from error
+                inner.put(result(ray, one))
             if line:
                 line.one_more()
-    finally:
-        if started:
-            ray.shutdown()
 
 
 def _on_node(ours: tuple[str, str], job: _Job, point: int) -> str:

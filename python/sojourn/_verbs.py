@@ -14,6 +14,7 @@ from sojourn._answers import Answers
 from sojourn._errors import InputError, Interrupted, missing
 from sojourn._experiment import Experiment, Show
 from sojourn._program import call
+from sojourn._ray import agents
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -175,7 +176,14 @@ def fgn(points: int, h: float, *, seed: int) -> numpy.typing.NDArray[numpy.float
     return numpy.frombuffer(_sojourn.fgn(points, h, seed), dtype=numpy.float64).copy()
 
 
-def load(url: str | Sequence[str], *, objective: str | Sequence[str] = (), **flags: Any) -> dict[str, Any]:
+def load(
+    url: str | Sequence[str],
+    *,
+    objective: str | Sequence[str] = (),
+    on: str | None = None,
+    nodes: int | None = None,
+    **flags: Any,
+) -> dict[str, Any]:
     """Puts load on a web server and measures it, by the program that the wheel ships (``docs/load.md``).
 
     The load comes from a process of its own, so that Python does not disturb it. It ends when this process does.
@@ -183,6 +191,9 @@ def load(url: str | Sequence[str], *, objective: str | Sequence[str] = (), **fla
     Args:
         url: one or several.
         objective: what must hold, such as ``"p99 < 50 ms"``.
+        on: None for a process of this machine; ``"ray"`` for one agent on each node of a Ray cluster, as by ``sojourn load --agents``:
+            they share the one plan and start at one agreed instant. A node that is lost ends the load, which is not tried again.
+        nodes: of how many nodes; none: of all that have a core.
         flags: those of ``sojourn load`` with ``_`` for ``-``: ``rate="200 /s"``, ``duration="10 s"``, ``connections=32``, ``spin=True``.
 
     Returns:
@@ -192,11 +203,24 @@ def load(url: str | Sequence[str], *, objective: str | Sequence[str] = (), **fla
         InputError: for flags and URLs that make no sense, and servers that one may not put load on.
         RunError: when it could not be measured.
         Interrupted: on Ctrl-C, within a second.
+        MissingError: on Ray, without Ray.
     """
+    if on not in (None, "ray"):
+        raise InputError(f"on={on!r}: None or \"ray\"")
+    if on is None and nodes is not None:
+        raise InputError("nodes is of Ray's: say on=\"ray\" with it")
     urls = [url] if isinstance(url, str) else list(url)
     objectives = [objective] if isinstance(objective, str) else list(objective)
     told = [word for one in objectives for word in ("--objective", one)]
-    out, _ = call(["load", *urls, *told, *_flags({_flag(name): value for name, value in flags.items()}), "--json"], ok=(0, 1))
+    words = ["load", *urls, *told, *_flags({_flag(name): value for name, value in flags.items()}), "--json"]
+    if on is None:
+        out, _ = call(words, ok=(0, 1))
+        return dict(json.loads(out))
+    both = [name for name in ("agents", "token_file", "processes") if flags.get(name) is not None]
+    if both:
+        raise InputError(f"{both[0]}: on=\"ray\" says already who puts the load on")
+    with agents(nodes, bool(flags.get("yes_i_may"))) as (addresses, secret):
+        out, _ = call([*words, "--agents", ",".join(addresses), "--token-file", secret], ok=(0, 1))
     return dict(json.loads(out))
 
 

@@ -61,7 +61,10 @@ pub(crate) fn attended<T: Send + 'static>(
             let of = Shown { variant, label: label.into(), engine: engine.name(), done, remark: remark.into() };
             *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(of);
         };
-        let done = catch_unwind(AssertUnwindSafe(|| work(&Progress::new(&flag, &tell))));
+        // Attached once, without the lock while it works: each call of a policy finds Python's state of this thread, whose making
+        // would cost more than the call.
+        let all = || Python::attach(|py| py.detach(|| work(&Progress::new(&flag, &tell))));
+        let done = catch_unwind(AssertUnwindSafe(all));
         // None waits for it where it was left behind.
         let _ = send.send(done);
     };

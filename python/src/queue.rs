@@ -16,9 +16,9 @@ type Row = (String, String, Option<f64>, Option<f64>, Option<f64>, Option<u64>, 
 /// Rows and notes of `theory` and of `sim`, none of one that was not asked.
 type Both = (Option<(Vec<Row>, Vec<String>)>, Option<(Vec<Row>, Vec<String>)>);
 
-/// Asks theory, and where `jobs` says how many, the simulation.
+/// Asks theory, of means alone where `means_only`, and where `jobs` says how many, the simulation.
 #[pyfunction]
-#[pyo3(signature = (notation, arrivals, service, sizes, every, classes, theory, jobs, warm_up, seed, predict))]
+#[pyo3(signature = (notation, arrivals, service, sizes, every, classes, theory, means_only, jobs, warm_up, seed, predict))]
 pub(crate) fn queue(
     py: Python<'_>,
     notation: &str,
@@ -28,6 +28,7 @@ pub(crate) fn queue(
     every: bool,
     classes: Vec<String>,
     theory: bool,
+    means_only: bool,
     jobs: Option<u64>,
     warm_up: Option<u64>,
     seed: u64,
@@ -38,6 +39,7 @@ pub(crate) fn queue(
         service,
         sizes,
         all: every,
+        means_only,
         classes,
         warm_up,
         seed,

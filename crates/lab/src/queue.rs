@@ -31,6 +31,8 @@ pub struct QueueSettings {
     pub sizes: Vec<String>,
     /// Also the mean wait by every approximation that is known.
     pub all: bool,
+    /// By formula only what is known at once: no percentiles and no standard deviation.
+    pub means_only: bool,
     /// Classes, the most urgent first: `NAME:ARRIVALS:SERVICE`.
     pub classes: Vec<String>,
     /// Jobs that the simulation draws.
@@ -58,6 +60,7 @@ impl QueueSettings {
             service: None,
             sizes: Vec::new(),
             all: false,
+            means_only: false,
             classes: Vec::new(),
             jobs: 1_000_000,
             trace: None,
@@ -104,7 +107,8 @@ impl QueueSettings {
                     quantity::parse(text.trim(), Dimension::Time).map_err(|e| wrong(format!("--size: {e}")))
                 });
                 let sizes_s = sizes_s.collect::<Result<Vec<f64>, SpecError>>()?;
-                queue.answer_to(&Question { gaps: &gaps, service: &service, sizes_s: &sizes_s, all: self.all })
+                let QueueSettings { all, means_only, .. } = *self;
+                queue.answer_to(&Question { gaps: &gaps, service: &service, sizes_s: &sizes_s, all, means_only })
             }
             _ => {
                 let classes = self.classes.iter().map(|text| class(text, queue)).collect::<Result<Vec<_>, _>>()?;

@@ -31,6 +31,8 @@ pub struct Question<'a> {
     pub sizes_s: &'a [f64],
     /// All approximations: whether each that is known of the mean wait is asked for, beside the answer.
     pub all: bool,
+    /// Means only: whether percentiles and standard deviation are left out, which can take milliseconds to compute.
+    pub means_only: bool,
 }
 
 /// Class of jobs with its priority: the first is the most urgent.
@@ -127,7 +129,7 @@ impl Queue {
     /// # Errors
     /// As [`Queue::answer_to`].
     pub fn answer(&self, gaps: &Law, service: &Law) -> Result<Answer, QueueError> {
-        self.answer_to(&Question { gaps, service, sizes_s: &[], all: false })
+        self.answer_to(&Question { gaps, service, sizes_s: &[], all: false, means_only: false })
     }
 
     /// Answer of theory to `question`.
@@ -161,7 +163,8 @@ impl Queue {
             return Ok(unlimited(gaps, question));
         }
         let law = Some(question.service.clone());
-        let station = Station::new(service, law, self.servers, self.discipline, self.capacity);
+        let mut station = Station::new(service, law, self.servers, self.discipline, self.capacity);
+        station.means_only = question.means_only;
         let arrivals = Gaps::all(gaps).with_law(question.gaps);
         let rate = arrivals.rate();
         if let Some(largest_rate) = station.largest_stable_rate()
@@ -171,7 +174,7 @@ impl Queue {
             return Err(QueueError::Unstable { utilisation, largest_rate, rate });
         }
         let heavy = service.scv.is_infinite() || arrivals.scv().is_infinite();
-        let mut answer = self.rows(&station, station.solve(&arrivals), question.sizes_s, heavy)?;
+        let mut answer = self.rows(&station, station.solve(&arrivals), question, heavy)?;
         let single = self.servers == 1 && self.capacity.is_none() && arrivals.is_poisson();
         let shares = matches!(self.discipline, Discipline::Fcfs | Discipline::Ps | Discipline::LimitedPs { .. });
         if single && shares && service.scv.is_finite() {
@@ -305,7 +308,13 @@ impl Queue {
     }
 
     /// The rows of an open queue; of a `heavy` tail what passes through may be all there is.
-    fn rows(&self, station: &Station, solution: Solution, sizes_s: &[f64], heavy: bool) -> Result<Answer, QueueError> {
+    fn rows(
+        &self,
+        station: &Station,
+        solution: Solution,
+        question: &Question,
+        heavy: bool,
+    ) -> Result<Answer, QueueError> {
         let Some(flow) = solution.flow else {
             let why = solution.times.err().unwrap_or_default();
             return Err(QueueError::Unsupported { queue: Box::new(self.clone()), why });
@@ -313,10 +322,10 @@ impl Queue {
         let mut answer = Answer::default();
         match solution.times {
             Ok(times) => {
-                push_times(&mut answer, &times, station.service.mean_s, sizes_s);
+                push_times(&mut answer, &times, station.service.mean_s, question);
                 answer.push("number_in_system_mean", "1", times.response_mean.times(flow.throughput));
                 answer.note(format!("formula: {}", times.formula));
-                if let Some(by_size) = times.by_size.filter(|_| !sizes_s.is_empty()) {
+                if let Some(by_size) = times.by_size.filter(|_| !question.sizes_s.is_empty()) {
                     answer.note(by_size.formula());
                 }
                 times.assumptions.into_iter().for_each(|line| answer.note(line));
@@ -370,11 +379,12 @@ impl Queue {
         answer.push("service_time_mean", "s", Value::exact(service.mean_s));
         let in_order = matches!(self.discipline, Discipline::Fcfs | Discipline::LimitedPs { .. })
             && places == station.usable_cores();
-        if in_order && service.is_exponential() {
+        let has_law = in_order && service.is_exponential();
+        if has_law && !question.means_only {
             let law = FiniteFcfs::of_population(population, room, away.mean_s, station.usable_cores(), service.mean_s);
             answer.push("response_time_std", "s", Value::exact(law.std_s()));
             push_percentiles(&mut answer, true, |p| law.quantile(p));
-        } else {
+        } else if !question.means_only {
             answer.note(NO_PERCENTILES);
         }
         answer.push("number_in_system_mean", "1", Value::exact(solved.number_mean));
@@ -440,12 +450,14 @@ fn unlimited(gaps: Moments, question: &Question) -> Answer {
     answer.push("response_time_mean", "s", Value::exact(law.mean()));
     answer.push("waiting_time_mean", "s", Value::exact(0.0));
     answer.push("service_time_mean", "s", Value::exact(law.mean()));
-    if law.variance().is_finite() {
-        answer.push("response_time_std", "s", Value::exact(law.variance().sqrt()));
-    }
-    match law.quantile(0.5) {
-        Ok(_) => push_percentiles(&mut answer, true, |p| law.quantile(p).expect("it has a median")),
-        Err(_) => answer.note(NO_PERCENTILES),
+    if !question.means_only {
+        if law.variance().is_finite() {
+            answer.push("response_time_std", "s", Value::exact(law.variance().sqrt()));
+        }
+        match law.quantile(0.5) {
+            Ok(_) => push_percentiles(&mut answer, true, |p| law.quantile(p).expect("it has a median")),
+            Err(_) => answer.note(NO_PERCENTILES),
+        }
     }
     for &size in question.sizes_s {
         answer.push(format!("response_time_mean_at_{size}s"), "s", Value::exact(size));
@@ -460,13 +472,28 @@ fn unlimited(gaps: Moments, question: &Question) -> Answer {
     answer
 }
 
-fn push_times(answer: &mut Answer, times: &Times, service_mean_s: f64, sizes_s: &[f64]) {
+fn push_times(answer: &mut Answer, times: &Times, service_mean_s: f64, question: &Question) {
     answer.push("response_time_mean", "s", times.response_mean);
     match times.waiting_mean {
         Some(waiting) => answer.push("waiting_time_mean", "s", waiting),
         None => answer.note("waiting_time_mean: no formula for the queue in front"),
     }
     answer.push("service_time_mean", "s", Value::exact(service_mean_s));
+    if !question.means_only {
+        push_spread(answer, times);
+    }
+    for &size in question.sizes_s {
+        match &times.by_size {
+            Some(by_size) => answer.push(format!("response_time_mean_at_{size}s"), "s", by_size.response_mean(size)),
+            None => answer.note(format!("response_time_mean_at_{size}s: no formula by size here; sim answers it")),
+        }
+    }
+    if let Some(delayed) = times.delay_probability {
+        answer.push("delay_probability", "1", delayed);
+    }
+}
+
+fn push_spread(answer: &mut Answer, times: &Times) {
     if let Some(std_s) = times.spread.as_ref().and_then(Spread::std_s) {
         answer.push("response_time_std", "s", Value::exact(std_s));
     }
@@ -476,15 +503,6 @@ fn push_times(answer: &mut Answer, times: &Times, service_mean_s: f64, sizes_s: 
             law.caveat().into_iter().for_each(|caveat| answer.note(caveat));
         }
         None => answer.note(NO_PERCENTILES),
-    }
-    for &size in sizes_s {
-        match &times.by_size {
-            Some(by_size) => answer.push(format!("response_time_mean_at_{size}s"), "s", by_size.response_mean(size)),
-            None => answer.note(format!("response_time_mean_at_{size}s: no formula by size here; sim answers it")),
-        }
-    }
-    if let Some(delayed) = times.delay_probability {
-        answer.push("delay_probability", "1", delayed);
     }
 }
 

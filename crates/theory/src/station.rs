@@ -32,6 +32,8 @@ pub(crate) struct Station {
     pub(crate) cores: u32,
     pub(crate) discipline: Discipline,
     pub(crate) capacity: Option<u32>,
+    /// Whether laws of times that take long to compute are left out.
+    pub(crate) means_only: bool,
 }
 
 /// What is known of a station in the steady state.
@@ -99,7 +101,7 @@ impl Station {
         capacity: Option<u32>,
     ) -> Station {
         let law = law.or_else(|| service.law());
-        Station { service, law, cores, discipline, capacity }
+        Station { service, law, cores, discipline, capacity, means_only: false }
     }
 
     /// Cores that can be busy at once: limited PS with fewer helpers than cores leaves the rest idle.

@@ -80,15 +80,11 @@ impl Arrivals {
                     let (sources, scaled) = Sources::parse(text, &call.arguments)?;
                     return Ok(Arrivals::new(text, scaled, Process::OnOff(sources)));
                 }
-                other => {
-                    if let Some(meant) = nearest(other, ["batches", "fgn", "on-off"]) {
-                        let fault = format!("unknown law `{other}`; did you mean `{meant}`?");
-                        return Err(WorkloadError::Invalid(fault));
-                    }
-                }
+                _ => {}
             }
         }
-        match Law::parse_shape(text, Dimension::Time, "utilization")? {
+        let shape = Law::parse_shape(text, Dimension::Time, "utilization");
+        match shape.map_err(|error| misspelt(text).unwrap_or(error.into()))? {
             Some((_, utilization)) if !(utilization > 0.0 && utilization.is_finite()) => {
                 Err(WorkloadError::Invalid(format!("`{text}`: the utilization must be above 0, such as 0.7 or 70%")))
             }
@@ -342,6 +338,13 @@ fn of_load(error: LawError) -> LawError {
         true => LawError(error.0.replacen(" (known: ", "; did you mean `utilization`? (known: utilization, ", 1)),
         false => error,
     }
+}
+
+/// What is wrong with a name that was probably meant to be that of arrivals which are no law of gaps.
+fn misspelt(text: &str) -> Option<WorkloadError> {
+    let name = Expression::parse(text).ok()??.name;
+    let meant = nearest(name, ["batches", "fgn", "on-off"])?;
+    Some(WorkloadError::Invalid(format!("unknown law `{name}`; did you mean `{meant}`?")))
 }
 
 fn batches(text: &str, arguments: &[Argument<'_>]) -> Result<Arrivals, WorkloadError> {

@@ -245,6 +245,9 @@ impl Station {
     /// M/G/1 under FCFS. Two moments make a law where they nearly are one: for a service that varies more than the
     /// exponential they are not.
     fn fcfs_law(&self, rate: f64, response_mean_s: f64) -> Option<ResponseLaw> {
+        if self.means_only {
+            return None;
+        }
         let tail = match &self.law {
             Some(law) => mg1_fcfs::response_time_law(rate, law)?,
             None if self.service.scv > 1.0 => return None,

@@ -15,7 +15,7 @@ use crate::{agree, printed};
 
 fn ask(queue: &str, gaps: &str, service: &str, sizes_s: &[f64]) -> Answer {
     let (gaps, service) = (law(gaps), law(service));
-    let question = Question { gaps: &gaps, service: &service, sizes_s, all: false };
+    let question = Question { gaps: &gaps, service: &service, sizes_s, all: false, means_only: false };
     Queue::parse(queue).unwrap().answer_to(&question).unwrap_or_else(|error| panic!("{queue}: {error}"))
 }
 

@@ -314,7 +314,7 @@ fn populations() {
 #[test]
 fn all_approximations_beside_the_answer() {
     let (gaps, service) = (law("1.25 s"), law("exponential(mean = 1 s)"));
-    let question = Question { gaps: &gaps, service: &service, sizes_s: &[2.0], all: true };
+    let question = Question { gaps: &gaps, service: &service, sizes_s: &[2.0], all: true, means_only: false };
     let answer = Queue::parse("D/M/1").unwrap().answer_to(&question).unwrap();
     for (name, wanted, exact) in [
         ("waiting_time_mean", "1.692731", true),
