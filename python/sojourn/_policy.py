@@ -362,7 +362,7 @@ def _wrap(own: _Own, function: Any, source: str, signature: Any, numba: Any) -> 
     try:
         return numba.cfunc(signature)(scope["wrapper"])
     except numba.core.errors.NumbaError as error:
-        # The first line only names Numba's step.
-        said = [line.strip() for line in str(error).splitlines() if line.strip()]
+        # The first line only names Numba's step. Where colours are installed it uses them.
+        said = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines() if line.strip()]
         why = next((line for line in said if not line.startswith("Failed in")), said[0])
         raise InputError(f"policy `{own.name}`: Numba cannot compile it: {why}") from error

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from sojourn import _laws, _sojourn
+from sojourn._columns import is_column, times
 from sojourn._errors import InputError
 
 
@@ -86,26 +87,29 @@ def queue(
     sizes: Iterable[Any] = (),
     classes: Mapping[str, tuple[Any, Any]] | None = None,
     every: bool = False,
-    by: Iterable[str] | str = ("theory",),
+    by: Iterable[str] | str | None = None,
     jobs: float = 1e6,
     warm_up: float | None = None,
     seed: int = 1,
     predict: str | None = None,
+    unit: str | None = None,
 ) -> QueueAnswers:
     """Answers a single queue in Kendall's notation, such as ``M/G/1-PS`` (``docs/queues.md``).
 
     Args:
         notation: ``A/S/c``, with room, population and discipline.
-        arrivals: law of the gaps: a text, a number (s) or a frozen ``scipy.stats`` distribution (s).
-        service: law of the service times.
+        arrivals: law of the gaps: a text, a number (s) or a frozen ``scipy.stats`` distribution (s). Or the gaps themselves, the time
+            before each job: an array, a list or a column of a data frame. The simulation then replays them.
+        service: law of the service times; with gaps the service time of each job, as many.
         sizes: also the mean response time of jobs that need this service: texts or numbers (s).
         classes: name -> (arrivals, service), the most urgent first, instead of arrivals and service.
         every: also the mean wait by every approximation that is known.
-        by: ``"theory"``, ``"sim"`` or both.
+        by: ``"theory"``, ``"sim"`` or both; none: theory of laws, the simulation of what is replayed.
         jobs: how many jobs the simulation draws.
-        warm_up: jobs at the start that are not counted; none: a tenth.
+        warm_up: jobs at the start that are not counted; none: a tenth of what is drawn, none of what is replayed.
         seed: of the jobs drawn.
         predict: ``"number"`` or ``"demands"``: also how wrong predictions of response times are that know these.
+        unit: what the numbers of arrays are in, such as ``"ms"``; none: seconds, or what they know themselves.
 
     Raises:
         InputError: what is wrong, or why there is no formula, in one line.
@@ -113,8 +117,20 @@ def queue(
     >>> answers = queue("M/M/1", arrivals="exponential(rate = 0.5 /s)", service="exponential(mean = 1 s)")
     >>> round(answers["utilization"].estimate, 9)
     0.5
+    >>> queue("G/G/1", arrivals=[2, 1, 1], service=[1, 2, 1], by="sim")["response_time_mean"].estimate
+    1.6666666666666667
     """
+    columns = None
+    if is_column(arrivals) or is_column(service):
+        columns = _columns(arrivals, service, unit)
+        arrivals = service = None
+    elif unit is not None:
+        raise InputError(f"unit = {unit!r} is of arrays of gaps and services; a law has its own")
+    if by is None:
+        by = "theory" if columns is None else "sim"
     engines = [by] if isinstance(by, str) else list(by)
+    if columns is not None and "theory" in engines:
+        raise InputError("formulas know laws, not arrays: ask by=\"sim\", or take the law that fits, by sojourn.fit")
     for engine in engines:
         if engine not in ("theory", "sim"):
             raise InputError(f"`{engine}` answers no queue: theory and sim do")
@@ -123,6 +139,7 @@ def queue(
         notation,
         None if arrivals is None else _laws.law(arrivals),
         None if service is None else _laws.law(service),
+        columns,
         [size if isinstance(size, str) else f"{size!r} s" for size in sizes],
         every,
         [f"{name}:{_laws.law(gaps)}:{_laws.law(work)}" for name, (gaps, work) in (classes or {}).items()],
@@ -135,6 +152,17 @@ def queue(
     if "sim" in engines:
         return QueueAnswers(*ask(means_only=False))
     return QueueAnswers(*ask(means_only=True), functools.partial(ask, means_only=False))
+
+
+def _columns(arrivals: Any, service: Any, unit: str | None) -> tuple[bytes, bytes, str]:
+    """Gaps and services, and their unit."""
+    if not (is_column(arrivals) and is_column(service)):
+        given, other = ("arrivals", "service") if is_column(arrivals) else ("service", "arrivals")
+        raise InputError(f"{given} is an array and {other} is not: what is replayed has the gap and the service of every job")
+    (gaps, of_gaps), (services, of_services) = times(arrivals, "arrivals", unit), times(service, "service", unit)
+    if of_gaps != of_services:
+        raise InputError(f"arrivals is in {of_gaps} and service in {of_services}: give both in one unit")
+    return gaps, services, of_gaps
 
 
 def _ask(*question: Any, **control: Any) -> tuple[list[Row], list[str]]:

@@ -100,7 +100,7 @@ class _Agent:
         node = os.uname().nodename
         if _sojourn.__version__ != version:
             raise RunError(f"node {node} has sojourn {_sojourn.__version__}, and the driver {version}: install the same wheel")
-        ip = ray.util.get_node_ip_address()
+        ip = ray.util.get_node_ip_address()  # type: ignore[no-untyped-call, unused-ignore]
         host = f"[{ip}]" if ":" in ip else ip
         command = [program(), "agent", "--child", "--listen", f"{host}:0", *(["--yes-i-may"] if yes_i_may else [])]
         self._process = subprocess.Popen(

@@ -121,6 +121,7 @@ def queue(
     notation: str,
     arrivals: str | None,
     service: str | None,
+    columns: tuple[bytes, bytes, str] | None,
     sizes: list[str],
     every: bool,
     classes: list[str],

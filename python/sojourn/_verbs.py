@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn import _laws, _policy, _sojourn
 from sojourn._answers import Answers
+from sojourn._columns import doubles
 from sojourn._errors import InputError, Interrupted, missing
 from sojourn._experiment import Experiment, Show
 from sojourn._program import call
@@ -136,7 +137,7 @@ def describe(data: Any, *, unit: str | None = None) -> dict[str, Any]:
             raise InputError("unit is of numbers; a file knows its own")
         found, warnings = _sojourn.describe_files(_paths(data))
     else:
-        found, warnings = _sojourn.describe_numbers(_doubles(data), unit), []
+        found, warnings = _sojourn.describe_numbers(doubles(data), unit), []
     return {**json.loads(found), "warnings": warnings}
 
 
@@ -151,7 +152,7 @@ def fit(data: Any, *, unit: str | None = None) -> str:
         if unit is not None:
             raise InputError("unit is of numbers; a file knows its own")
         return _sojourn.fit_files(_paths(data))
-    return _sojourn.fit_numbers(_doubles(data), unit)
+    return _sojourn.fit_numbers(doubles(data), unit)
 
 
 def hurst(series: Any) -> dict[str, Any]:
@@ -163,7 +164,7 @@ def hurst(series: Any) -> dict[str, Any]:
     >>> abs(found["whittle_fgn"]["h"] - 0.8) < 0.05
     True
     """
-    return dict(json.loads(_sojourn.hurst(_doubles(series))))
+    return dict(json.loads(_sojourn.hurst(doubles(series))))
 
 
 def fgn(points: int, h: float, *, seed: int) -> numpy.typing.NDArray[numpy.float64]:
@@ -267,30 +268,3 @@ def _paths(files: Any) -> list[str]:
     if isinstance(files, (str, os.PathLike)):
         return [os.fspath(files)]
     return [os.fspath(one) for one in files]
-
-
-def _doubles(series: Any) -> bytes:
-    """Numbers as the bytes of doubles."""
-    if hasattr(series, "to_numpy"):
-        series = series.to_numpy()
-    try:
-        import numpy
-    except ImportError:
-        from array import array
-
-        numbers = array("d", series)
-        wrong = next((at for at, one in enumerate(numbers) if one - one != 0), None)
-        if wrong is not None:
-            raise InputError(f"number {wrong} is {numbers[wrong]}: leave out what is missing or infinite") from None
-        return numbers.tobytes()
-    try:
-        values = numpy.ascontiguousarray(series, dtype=numpy.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"these are no numbers: {error}") from None
-    if values.ndim != 1:
-        raise InputError(f"a column of numbers has one dimension, not {values.ndim}")
-    finite = numpy.isfinite(values)
-    if not finite.all():
-        at = int(numpy.argmin(finite))
-        raise InputError(f"number {at} is {values[at]}: leave out what is missing or infinite")
-    return values.tobytes()

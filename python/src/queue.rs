@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use sojourn_lab::queue::QueueSettings;
+use pyo3::pybacked::PyBackedBytes;
+use sojourn_lab::queue::{Columns, QueueSettings};
 use sojourn_stats::Measure;
 
 use crate::attend::{Ended, attended};
@@ -16,14 +17,15 @@ type Row = (String, String, Option<f64>, Option<f64>, Option<f64>, Option<u64>, 
 /// Rows and notes of `theory` and of `sim`, none of one that was not asked.
 type Both = (Option<(Vec<Row>, Vec<String>)>, Option<(Vec<Row>, Vec<String>)>);
 
-/// Asks theory, of means alone where `means_only`, and where `jobs` says how many, the simulation.
+/// `columns`: gaps and services as the bytes of doubles, which stay where they are, and their unit. Asks theory, of means alone where `means_only`, and where `jobs` says how many, the simulation.
 #[pyfunction]
-#[pyo3(signature = (notation, arrivals, service, sizes, every, classes, theory, means_only, jobs, warm_up, seed, predict))]
+#[pyo3(signature = (notation, arrivals, service, columns, sizes, every, classes, theory, means_only, jobs, warm_up, seed, predict))]
 pub(crate) fn queue(
     py: Python<'_>,
     notation: &str,
     arrivals: Option<String>,
     service: Option<String>,
+    columns: Option<(PyBackedBytes, PyBackedBytes, String)>,
     sizes: Vec<String>,
     every: bool,
     classes: Vec<String>,
@@ -34,9 +36,11 @@ pub(crate) fn queue(
     seed: u64,
     predict: Option<String>,
 ) -> PyResult<Both> {
+    let columns = columns.map(|(gaps, demands, unit)| Columns::new(Arc::new(gaps), Arc::new(demands), &unit));
     let settings = QueueSettings {
         arrivals,
         service,
+        columns: columns.transpose().map_err(error::input)?,
         sizes,
         all: every,
         means_only,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import json
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import numpy
 import pandas
+import polars
 import pytest
 import sojourn
 from conftest import ROOT
@@ -75,6 +77,87 @@ def test_queues_that_make_no_sense() -> None:
         sojourn.queue("M/M/1", arrivals="exponential(rate = 0.5 /s)", service="exponential(mean = 1 s)")["waiting"]
     with pytest.raises(sojourn.InputError, match="jobs = 0.5"):
         sojourn.queue("M/M/1", arrivals="exponential(rate = 0.5 /s)", service="1 s", by="sim", jobs=0.5)
+
+
+def test_gaps_and_services_of_arrays_are_replayed(tmp_path: Path) -> None:
+    """Whatever they are in: the numbers are those of the same trace as a file."""
+    random = numpy.random.default_rng(1)
+    gaps, services = random.exponential(0.01, 20_000).round(6), random.gamma(2.0, 0.004, 20_000).round(6)
+    (tmp_path / "trace.csv").write_text("gap,demand\n" + "".join(f"{a},{b}\n" for a, b in zip(gaps, services)))
+    run = [sojourn.program(), "queue", "G/G/1-PS", "--trace", str(tmp_path / "trace.csv"), "--json"]
+    told = json.loads(subprocess.run(run, check=True, capture_output=True, text=True).stdout)
+    theirs = {row["metric"]: row["estimate"] for row in told}
+    asked = lambda a, b, **more: sojourn.queue("G/G/1-PS", arrivals=a, service=b, **more)  # noqa: E731
+    mine = asked(gaps, services)
+    assert {row.metric: row.estimate for row in mine} == theirs
+    assert theirs["response_time_mean"] > services.mean() and mine["response_time_mean"].engine == "sim"
+    frame = pandas.DataFrame({"gap": gaps, "service": services})
+    spans = frame.apply(lambda column: pandas.to_timedelta((column * 1e9).round().astype("int64"), unit="ns"))
+    for alike in (
+        asked(frame["gap"], frame["service"]),
+        asked(polars.Series(gaps), polars.Series(services)),
+        asked(list(gaps), tuple(services)),
+        asked(numpy.stack([gaps, gaps], axis=1)[:, 0], services),
+        asked(spans["gap"], spans["service"]),
+        asked((gaps * 1e6).round(), (services * 1e6).round(), unit="us"),
+    ):
+        assert alike.columns() == mine.columns()
+
+
+def test_arrays_that_make_no_sense() -> None:
+    good = numpy.ones(4)
+    asked = lambda a, b, **more: sojourn.queue("G/G/1", arrivals=a, service=b, **more)  # noqa: E731
+    wrong = [
+        ([1.0, float("nan"), 1.0, 1.0], good, {}, r"arrivals\[1\] is nan: leave out"),
+        (good, [1.0, 1.0, float("inf"), 1.0], {}, r"service\[2\] is inf: leave out"),
+        (pandas.Series([1.0, pandas.NA, 1.0, 1.0], dtype=object), good, {}, r"arrivals\[1\] is missing"),
+        (pandas.array([1.0, None, 1.0, 1.0], dtype="Float64"), good, {}, r"arrivals\[1\] is nan"),
+        (polars.Series([1.0, None, 1.0, 1.0]), good, {}, r"arrivals\[1\] is nan"),
+        (good, [1.0, -1.0, 1.0, 1.0], {}, r"service\[1\] is -1: a time is a number from 0 on"),
+        (good, numpy.ones(3), {}, "arrivals has 4 gaps and service 3 times"),
+        (good, "exponential(mean = 1 s)", {}, "arrivals is an array and service is not"),
+        (good, numpy.ones((2, 2)), {}, "one dimension, not 2"),
+        (good, ["a", "b", "c", "d"], {}, "these are no numbers"),
+        ([], [], {}, "a trace has gaps"),
+        (numpy.zeros(4), good, {}, "not all of them 0"),
+        (good, good, {"unit": "kB"}, "gaps and services are times"),
+        (good, good, {"unit": "parsecs"}, "unit: "),
+        (numpy.full(50, 1.7e9), numpy.ones(50), {}, "are they instants, or in another unit than s"),
+        (numpy.array(["2026-01-01"] * 4, dtype="datetime64[s]"), good, {}, r"arrivals\[0\] is an instant"),
+        (numpy.ones(4, dtype="timedelta64[ms]"), numpy.ones(4, dtype="timedelta64[ms]"), {"unit": "s"}, "knows its own unit"),
+        (numpy.ones(4, dtype="timedelta64[ms]"), good, {}, "arrivals is in ns and service in s"),
+        (good, good, {"by": "theory"}, "formulas know laws, not arrays"),
+    ]
+    for arrivals, service, more, says in wrong:
+        with pytest.raises(sojourn.InputError, match=says):
+            asked(arrivals, service, **more)
+    with pytest.raises(sojourn.InputError, match="is of arrays of gaps and services"):
+        sojourn.queue("M/M/1", arrivals="exponential(rate = 1 /s)", service="1 s", unit="ms")
+
+
+@pytest.mark.parametrize(
+    ("queue", "service"),
+    [
+        ("M/G/1-PS", "hyperexponential(mean = 1 s, cv = 2)"),
+        ("M/G/1", "lognormal(mean = 1 s, cv = 2)"),
+        ("M/D/1-LPS(3)", "1 s"),
+        ("M/M/3/9", "exponential(mean = 1 s)"),
+        ("M/G/inf", "uniform(low = 1 s, high = 2 s)"),
+        ("M/M/2//8", "exponential(mean = 1 s)"),
+    ],
+)
+def test_what_is_looked_at_late_is_what_there_was(queue: str, service: str) -> None:
+    """Percentiles and deviations are computed when they are looked at; each number is that of the program."""
+    run = [sojourn.program(), "queue", queue, "--arrivals", "exponential(rate = 0.6 /s)", "--service", service, "--json"]
+    told = json.loads(subprocess.run(run, check=True, capture_output=True, text=True).stdout)
+    theirs = {row["metric"]: row["estimate"] for row in told}
+    assert "response_time_p99" in theirs
+    asked = lambda: sojourn.queue(queue, arrivals="exponential(rate = 0.6 /s)", service=service)  # noqa: E731
+    for metric, estimate in theirs.items():
+        assert asked()[metric].estimate == estimate, metric
+    assert {row.metric: row.estimate for row in asked()} == theirs
+    eager = sojourn._sojourn.queue(queue, "exponential(rate = 0.6 /s)", service, None, [], False, [], True, False, None, None, 1, None)[0]
+    assert eager is not None and [note.removeprefix("theory: ") for note in asked().notes] == eager[1]
 
 
 def test_a_network(tmp_path: Path) -> None:

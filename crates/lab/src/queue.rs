@@ -2,6 +2,7 @@
 //!
 //! What is wrong with it is said in one line, with the name of the flag of `sojourn queue` that says the same.
 
+mod columns;
 mod shortest;
 mod simulate;
 
@@ -15,6 +16,7 @@ use sojourn_theory::Answer;
 use sojourn_theory::queue::{Class, Question, Queue, UNLIMITED};
 use sojourn_traffic::Arrivals;
 
+pub use self::columns::{Block, Columns};
 use self::shortest::Shortest;
 use crate::error::SpecError;
 
@@ -39,6 +41,8 @@ pub struct QueueSettings {
     pub jobs: u64,
     /// Play the gaps and demands of this file instead.
     pub trace: Option<PathBuf>,
+    /// Or play these.
+    pub columns: Option<Columns>,
     /// How many times faster the requests of the trace come.
     pub speed: f64,
     /// Jobs at the start that are not counted; none: a tenth of those drawn, none of a trace.
@@ -64,6 +68,7 @@ impl QueueSettings {
             classes: Vec::new(),
             jobs: 1_000_000,
             trace: None,
+            columns: None,
             speed: 1.0,
             warm_up: None,
             seed: 1,
@@ -79,7 +84,8 @@ impl QueueSettings {
     pub fn check(&self) -> Result<(), SpecError> {
         self.notation()?;
         let is_told = self.arrivals.is_some() && self.service.is_some();
-        if !is_told && self.classes.is_empty() && self.trace.is_none() {
+        let is_traced = self.trace.is_some() || self.columns.is_some();
+        if !is_told && self.classes.is_empty() && !is_traced {
             return Err(wrong(format!(
                 "{}: say how jobs come and how long they take, e.g. --arrivals 'exponential(rate = 0.8 /s)' --service \
                  'exponential(mean = 1 s)'",

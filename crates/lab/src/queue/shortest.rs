@@ -73,7 +73,7 @@ impl Shortest {
             ("--size", !settings.sizes.is_empty()),
             ("--all", settings.all),
             ("--predict", settings.predict.is_some()),
-            ("--trace", settings.trace.is_some()),
+            ("--trace", settings.trace.is_some() || settings.columns.is_some()),
             ("--warm-up (its end is found in the run itself)", settings.warm_up.is_some()),
         ];
         if let Some((option, _)) = more.iter().find(|(_, is_given)| *is_given) {

@@ -12,7 +12,7 @@ use sojourn_theory::formula::general::relaxation::relaxation_time_s;
 use sojourn_theory::queue::{Queue as Notation, UNLIMITED};
 use sojourn_traffic::{Arrivals, Open, Pairs, Plan, Sizes, Trace, Workload};
 
-use super::{QueueSettings, class_parts, never_settles, service_law, settled, wrong};
+use super::{Columns, QueueSettings, class_parts, never_settles, service_law, settled, wrong};
 use crate::error::SpecError;
 use crate::heavy::Work;
 
@@ -41,11 +41,15 @@ pub(super) fn read(settings: &QueueSettings, notation: &Notation) -> Result<Simu
         Some("demands") => Some(Knowledge::Demands),
         Some(other) => return Err(wrong(format!("--predict {other}: what it knows is `number` or `demands`"))),
     };
-    let jobs = match &settings.trace {
+    let source = match (&settings.trace, &settings.columns) {
+        (Some(path), _) => Some(Source::File(path.clone())),
+        (None, columns) => columns.clone().map(Source::Memory),
+    };
+    let jobs = match source {
         Some(_) if !(settings.speed > 0.0 && settings.speed.is_finite()) => {
             return Err(wrong(format!("--speed {}: a trace is played at a speed above 0, such as 2", settings.speed)));
         }
-        Some(path) => Jobs::Trace { path: path.clone(), speed: settings.speed },
+        Some(source) => Jobs::Trace { source, speed: settings.speed },
         None => Jobs::Drawn { classes: classes(settings, notation)?, jobs: settings.jobs },
     };
     let QueueSettings { seed, warm_up, .. } = *settings;
@@ -90,8 +94,14 @@ pub(super) struct Simulation {
 enum Jobs {
     /// So many jobs drawn from these classes, the first of which priorities serve first.
     Drawn { classes: Vec<Class>, jobs: u64 },
-    /// A file of gaps and demands, which come `speed` times as fast as they came.
-    Trace { path: PathBuf, speed: f64 },
+    /// Gaps and demands, which come `speed` times as fast as they came.
+    Trace { source: Source, speed: f64 },
+}
+
+/// Where a trace is.
+enum Source {
+    File(PathBuf),
+    Memory(Columns),
 }
 
 /// Jobs of a kind; the rate is settled.
@@ -118,10 +128,11 @@ pub(super) fn simulate(
             let all: f64 = classes.iter().map(rate).sum();
             (Some(*jobs), classes.iter().map(|class| rate(class) * class.service.mean()).sum::<f64>() / all)
         }
-        Jobs::Trace { path, .. } if simulation.predict == Some(Knowledge::Number) => {
+        Jobs::Trace { source: Source::File(path), .. } if simulation.predict == Some(Knowledge::Number) => {
             let moments = Trace::read(path).map_err(wrong)?.demand_moments();
             (None, moments.map_or(0.0, |(mean_s, _)| mean_s))
         }
+        Jobs::Trace { source: Source::Memory(columns), .. } => (None, columns.demand_mean_s()),
         Jobs::Trace { .. } => (None, 0.0),
     };
     let control = Control {
@@ -139,7 +150,7 @@ pub(super) fn simulate(
     };
     let mut report = match &simulation.jobs {
         Jobs::Drawn { classes, jobs } => drawn(simulation, classes, *jobs, &control)?,
-        Jobs::Trace { path, speed } => traced(simulation, path, *speed, &control)?,
+        Jobs::Trace { source, speed } => traced(simulation, source, *speed, &control)?,
     };
     if let Jobs::Drawn { classes, .. } = &simulation.jobs {
         work(&simulation.queue, classes).withhold(&mut report);
@@ -250,12 +261,7 @@ impl<P: Iterator<Item = Arrival>> Iterator for Merged<P> {
     }
 }
 
-fn traced(
-    simulation: &Simulation,
-    path: &std::path::Path,
-    speed: f64,
-    control: &Control<'_>,
-) -> Result<Report, SpecError> {
+fn traced(simulation: &Simulation, source: &Source, speed: f64, control: &Control<'_>) -> Result<Report, SpecError> {
     let mut happened = Span::ZERO;
     let (mut jobs, mut work_s) = (0u64, 0.0);
     let mut arrival = |(gap, demand): (Span, Span)| {
@@ -266,22 +272,25 @@ fn traced(
         Arrival { at: Time(at), demand, class: 0 }
     };
     let mut fault = None;
-    let report = match Pairs::open(path).map_err(wrong)? {
-        Some(pairs) => {
-            let good = pairs.map_while(|pair| pair.map_err(|error| fault = Some(error)).ok());
-            single::run(&simulation.queue, good.map(&mut arrival), control)
-        }
-        None => {
-            let trace = Trace::read(path).map_err(wrong)?;
-            let Some(demands) = trace.demands() else {
-                return Err(wrong(format!(
-                    "{}: a queue needs the demand of every request: two columns, `gap,demand`, or the records of a run",
-                    path.display()
-                )));
-            };
-            let pairs = trace.gaps().iter().copied().zip(demands.iter().copied());
-            single::run(&simulation.queue, pairs.map(&mut arrival), control)
-        }
+    let report = match source {
+        Source::Memory(columns) => single::run(&simulation.queue, columns.pairs().map(&mut arrival), control),
+        Source::File(path) => match Pairs::open(path).map_err(wrong)? {
+            Some(pairs) => {
+                let good = pairs.map_while(|pair| pair.map_err(|error| fault = Some(error)).ok());
+                single::run(&simulation.queue, good.map(&mut arrival), control)
+            }
+            None => {
+                let trace = Trace::read(path).map_err(wrong)?;
+                let Some(demands) = trace.demands() else {
+                    return Err(wrong(format!(
+                        "{}: a queue needs the demand of every request: two columns, `gap,demand`, or the records of a run",
+                        path.display()
+                    )));
+                };
+                let pairs = trace.gaps().iter().copied().zip(demands.iter().copied());
+                single::run(&simulation.queue, pairs.map(&mut arrival), control)
+            }
+        },
     };
     if let Some(fault) = fault {
         return Err(wrong(fault));
