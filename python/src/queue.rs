@@ -17,7 +17,8 @@ type Row = (String, String, Option<f64>, Option<f64>, Option<f64>, Option<u64>, 
 /// Rows and notes of `theory` and of `sim`, none of one that was not asked.
 type Both = (Option<(Vec<Row>, Vec<String>)>, Option<(Vec<Row>, Vec<String>)>);
 
-/// `columns`: gaps and services as the bytes of doubles, which stay where they are, and their unit. Asks theory, of means alone where `means_only`, and where `jobs` says how many, the simulation.
+/// Asks theory, of means alone where `means_only`, and where `jobs` says how many, the simulation. `columns`: gaps and
+/// services as the bytes of doubles, which stay where they are, and their unit.
 #[pyfunction]
 #[pyo3(signature = (notation, arrivals, service, columns, sizes, every, classes, theory, means_only, jobs, warm_up, seed, predict))]
 pub(crate) fn queue(

@@ -1,4 +1,5 @@
-//! Gaps and demands in memory: two columns of doubles that stand elsewhere, as an array of another language, and are read in place.
+//! Gaps and demands in memory: two columns of doubles that stand elsewhere, as arrays of another language, and are read
+//! in place.
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,8 +29,8 @@ impl Columns {
     /// The time before each job, and its work on one core, both in `unit`.
     ///
     /// # Errors
-    /// When there are no jobs or not as many gaps as demands, a number is missing, infinite or below 0, all gaps are 0, together
-    /// they are longer than any trace, or the unit is none of time: one line that says which.
+    /// When there are no jobs or not as many gaps as demands, a number is missing, infinite or below 0, all gaps are 0,
+    /// together they are longer than any trace, or the unit is none of time: one line that says which.
     pub fn new(gaps: Block, demands: Block, unit: &str) -> Result<Columns, SpecError> {
         let (unit_s, dimension) =
             quantity::parse_any(&format!("1 {unit}")).map_err(|error| wrong(format!("unit: {error}")))?;
