@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use sojourn_lab::{VariantAnswers, Verdict};
+use sojourn_lab::{Answer, Engine, VariantAnswers, Verdict};
 use sojourn_stats::{Estimate, Moments, measure};
 
 use crate::ReproduceError;
@@ -28,6 +28,9 @@ struct Variant {
     settings: Vec<(String, String)>,
     estimates: HashMap<String, Estimate>,
     replications: HashMap<String, Vec<Option<f64>>>,
+    /// Response times (s) and the share that took no longer; open connections and the share of the time with so many.
+    curve: Vec<(f64, f64)>,
+    connections: Vec<(u32, f64)>,
     is_suspect: bool,
 }
 
@@ -52,9 +55,11 @@ impl Answers {
             // The run is as good as its worst variant; the others are not doubted for it, unless it was interrupted.
             let is_suspect = is_interrupted || engine == "live" && of.is_suspect();
             let answer = of.answers.into_iter().find(|answer| answer.engine.name() == engine);
-            let (measures, replications) =
-                answer.map_or_else(Default::default, |answer| (answer.measures, answer.replications));
+            let answer = answer.unwrap_or_else(|| Answer::new(Engine::Sim));
+            let Answer { measures, replications, curve, connections, .. } = answer;
             Variant {
+                curve,
+                connections,
                 settings: of.settings,
                 estimates: measures.into_iter().map(|measure| (measure.metric, measure.estimate)).collect(),
                 replications: replications.into_iter().collect(),
@@ -104,6 +109,23 @@ impl Answers {
     /// Its value alone, which formulas have too.
     pub(crate) fn value(&self, wanted: &[(&str, &str)], metric: &str) -> Option<f64> {
         self.variant(wanted)?.estimates.get(metric)?.value()
+    }
+
+    /// The share of the requests of that variant that took no longer than `time_s`; none if it has no distribution.
+    pub(crate) fn share_within(&self, wanted: &[(&str, &str)], time_s: f64) -> Option<f64> {
+        let curve = &self.variant(wanted)?.curve;
+        let after = curve.partition_point(|(known, _)| *known <= time_s);
+        let ((from_s, low), (to_s, high)) = match (after.checked_sub(1), curve.get(after)) {
+            (None, first) => return first.map(|_| 0.0),
+            (Some(last), None) => return Some(curve[last].1),
+            (Some(before), Some(next)) => (curve[before], *next),
+        };
+        Some(low + (high - low) * (time_s - from_s) / (to_s - from_s))
+    }
+
+    /// Open connections at a server of that variant, and the share of the time that servers had so many.
+    pub(crate) fn connections(&self, wanted: &[(&str, &str)]) -> Option<&[(u32, f64)]> {
+        Some(&self.variant(wanted)?.connections)
     }
 
     /// The sum of `metric` over all variants that have it.
@@ -206,7 +228,14 @@ impl Answers {
             let estimates = values.iter().map(|(metric, value)| (metric.clone(), estimate(*value))).collect();
             let near = |value: f64| [0.9999, 1.0, 1.0001].map(|factor| Some(factor * value)).to_vec();
             let replications = values.into_iter().map(|(metric, value)| (metric, near(value))).collect();
-            Variant { settings, estimates, replications, is_suspect: false }
+            Variant {
+                settings,
+                estimates,
+                replications,
+                curve: vec![(1.0, 0.0), (5.0, 1.0)],
+                connections: vec![(100, 0.25), (150, 0.5), (200, 0.25)],
+                is_suspect: false,
+            }
         });
         let verdict = String::from("VALID");
         Answers { variants: variants.collect(), elapsed_s: 1.0, host: Vec::new(), verdict, reasons: Vec::new() }
@@ -233,7 +262,7 @@ pub(crate) fn sampled(value: f64) -> Estimate {
 
 #[cfg(test)]
 mod tests {
-    use sojourn_lab::{Answer, Engine, Trust};
+    use sojourn_lab::Trust;
     use sojourn_stats::Measure;
 
     use super::*;
@@ -271,6 +300,16 @@ mod tests {
         );
         assert_eq!(doubts(Verdict::Incomplete, Verdict::Incomplete, "live"), [true, true]);
         assert_eq!(doubts(Verdict::Valid, Verdict::Incomplete, "sim"), [true, true], "it was interrupted");
+    }
+
+    #[test]
+    fn a_share_is_read_off_between_the_points_of_a_distribution() {
+        let mut run = run_of(Verdict::Valid, Verdict::Valid);
+        run.variants[0].answers[0].curve = vec![(1.0, 0.0), (2.0, 0.5), (4.0, 1.0)];
+        let answers = Answers::by_engine(run, "sim");
+        let share = |users, time_s| answers.share_within(&[("users", users)], time_s);
+        assert_eq!([0.5, 1.5, 2.0, 3.0, 9.0].map(|time_s| share("1", time_s).unwrap()), [0.0, 0.25, 0.5, 0.75, 1.0]);
+        assert_eq!(share("2", 1.0), None, "it has none");
     }
 
     #[test]

@@ -4,25 +4,29 @@
 //! the intervals of Table 5.1 where it has the number. His other tables have no intervals, so there only his figures are
 //! compared. The price is that what he calls close together may be open by his own intervals.
 
+mod appendix_e;
 pub(crate) mod live;
 #[cfg(test)]
 mod made_up;
 mod published;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use minijinja::Value;
 
 use crate::ReproduceError;
+use crate::answers::Answers;
 use crate::page::{self, Cell, Page, Published, Runs};
 use crate::picture::percent;
+use appendix_e::AppendixE;
 use published::{Configuration, USERS};
 
 const TEMPLATE: &str = include_str!("../templates/zhang-2002.md");
 
 /// The experiments; their run folders are read.
-const EXPERIMENTS: [&str; 10] = [
+const EXPERIMENTS: [&str; 13] = [
     "1-one-server",
     "2-policies",
     "3-servers",
@@ -33,6 +37,9 @@ const EXPERIMENTS: [&str; 10] = [
     "8-balancer",
     "9-causes",
     "9-readings",
+    appendix_e::RUN,
+    "11-polling",
+    "12-decided",
 ];
 
 /// What `9-causes.toml` says of lost packets: the share of replies that wait, and how long (s).
@@ -51,6 +58,10 @@ fn of<'a>(runs: Runs, published: &Path) -> Result<Page<'a>, ReproduceError> {
     let files_per_s: f64 = appendix.iter().map(|name| runs[*name].sum("file_throughput")).sum();
     let names: Value = configurations.iter().map(|of| Value::from(of.name())).collect();
     let (all, of_runs) = (configurations.clone(), runs.clone());
+    let plots = Published::read(&published.join("latency-distributions.csv"))?;
+    let appendix_e = AppendixE::new(&plots, runs[appendix_e::RUN].clone()).map_err(|e| ReproduceError(e.to_string()))?;
+    let (his_e, our_e) = (Arc::new(appendix_e), runs["7-order"].clone());
+    let appendix_e = his_e.clone();
     let page = Page::new()
         .with("sim", runs)
         .with_published(published)?
@@ -60,6 +71,14 @@ fn of<'a>(runs: Runs, published: &Path) -> Result<Page<'a>, ReproduceError> {
         .given("TIMEOUT_S", TIMEOUT_S)
         .given("files_per_s", files_per_s)
         .given("nearest", Value::from_function(|readings: Vec<Value>| nearest(&readings)))
+        // The share of the objects of a policy that took a time of a band, as `4 to 6`: his in Appendix E, and ours.
+        .computed("his_times", &["policy"], move |band, wanted| his_e.his(band, &wanted[0].1))
+        .computed("our_times", &["pages", "waits", "policy"], move |band, wanted| {
+            let settings = [("workload.site", &*wanted[0].1), ("system.network.timeouts", &*wanted[1].1)];
+            appendix_e.ours(band, &settings, &wanted[2].1)
+        })
+        // Open connections of a server behind a gateway and the share of the time up to so many.
+        .given("ranked", Value::from_function(move |settings: BTreeMap<String, String>| ranked(&our_e, &settings)))
         // His number of a configuration with so many users, of all servers (`mean`) or of one.
         .computed("his", &["configuration", "users", "column"], move |metric, wanted| {
             let of = Configuration::named(&configurations, &wanted[0].1)?;
@@ -71,6 +90,19 @@ fn of<'a>(runs: Runs, published: &Path) -> Result<Page<'a>, ReproduceError> {
             Ok(Cell::measured(&of_runs[experiment], &settings, metric))
         });
     Ok(page)
+}
+
+/// Numbers of open connections of a server, and the share of the time with no more.
+fn ranked(run: &Answers, settings: &BTreeMap<String, String>) -> Vec<Vec<f64>> {
+    let gateway = [("face", "gateway")].into_iter();
+    let wanted: Vec<(&str, &str)> = settings.iter().map(|(key, value)| (key.as_str(), value.as_str())).chain(gateway).collect();
+    let mut sum = 0.0;
+    let cumulated = run.connections(&wanted).unwrap_or_default().iter().map(|(connections, share)| {
+        sum += share;
+        (f64::from(*connections), sum)
+    });
+    let (numbers, shares) = cumulated.unzip();
+    vec![numbers, shares]
 }
 
 /// Of each system the reading whose p90 is nearest to his, of rows of system, reading, and the adopted and the changed p90 over
