@@ -10,7 +10,6 @@ pub(crate) mod live;
 mod made_up;
 mod published;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -59,8 +58,9 @@ fn of<'a>(runs: Runs, published: &Path) -> Result<Page<'a>, ReproduceError> {
     let names: Value = configurations.iter().map(|of| Value::from(of.name())).collect();
     let (all, of_runs) = (configurations.clone(), runs.clone());
     let plots = Published::read(&published.join("latency-distributions.csv"))?;
-    let appendix_e = AppendixE::new(&plots, runs[appendix_e::RUN].clone()).map_err(|e| ReproduceError(e.to_string()))?;
-    let (his_e, our_e) = (Arc::new(appendix_e), runs["7-order"].clone());
+    let appendix_e =
+        AppendixE::new(&plots, runs[appendix_e::RUN].clone()).map_err(|e| ReproduceError(e.to_string()))?;
+    let (his_e, of_ranks) = (Arc::new(appendix_e), runs["7-order"].clone());
     let appendix_e = his_e.clone();
     let page = Page::new()
         .with("sim", runs)
@@ -78,7 +78,7 @@ fn of<'a>(runs: Runs, published: &Path) -> Result<Page<'a>, ReproduceError> {
             appendix_e.ours(band, &settings, &wanted[2].1)
         })
         // Open connections of a server behind a gateway and the share of the time up to so many.
-        .given("ranked", Value::from_function(move |settings: BTreeMap<String, String>| ranked(&our_e, &settings)))
+        .given("ranked", Value::from_function(move |settings: Value| ranked(&of_ranks, &settings)))
         // His number of a configuration with so many users, of all servers (`mean`) or of one.
         .computed("his", &["configuration", "users", "column"], move |metric, wanted| {
             let of = Configuration::named(&configurations, &wanted[0].1)?;
@@ -93,16 +93,18 @@ fn of<'a>(runs: Runs, published: &Path) -> Result<Page<'a>, ReproduceError> {
 }
 
 /// Numbers of open connections of a server, and the share of the time with no more.
-fn ranked(run: &Answers, settings: &BTreeMap<String, String>) -> Vec<Vec<f64>> {
-    let gateway = [("face", "gateway")].into_iter();
-    let wanted: Vec<(&str, &str)> = settings.iter().map(|(key, value)| (key.as_str(), value.as_str())).chain(gateway).collect();
+fn ranked(run: &Answers, settings: &Value) -> Result<Vec<Vec<f64>>, minijinja::Error> {
+    let of = |key: Value| Ok((key.to_string(), settings.get_item(&key)?.to_string()));
+    let settings = settings.try_iter()?.map(of).collect::<Result<Vec<(String, String)>, minijinja::Error>>()?;
+    let lent = settings.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    let wanted: Vec<(&str, &str)> = lent.chain([("face", "gateway")]).collect();
     let mut sum = 0.0;
     let cumulated = run.connections(&wanted).unwrap_or_default().iter().map(|(connections, share)| {
         sum += share;
         (f64::from(*connections), sum)
     });
     let (numbers, shares) = cumulated.unzip();
-    vec![numbers, shares]
+    Ok(vec![numbers, shares])
 }
 
 /// Of each system the reading whose p90 is nearest to his, of rows of system, reading, and the adopted and the changed p90 over

@@ -1,10 +1,11 @@
 //! What templates compute of cells, and compare.
 
 use minijinja::{Environment, Error, Value};
+use sojourn_stats::{Moments, measure};
 
 use super::cells::{Cell, wrong};
 use super::values::{Compared, both, cell, cells_of, compare, comparisons, each};
-use crate::answers::{less, over, relative_spread, spread};
+use crate::answers::{Replications, less, over, relative_spread, spread};
 use crate::number::{Number, between, known, quotient, scaled, slope};
 use crate::verdict::{at_least, below, inside, near, positive};
 
@@ -56,6 +57,17 @@ fn computing(environment: &mut Environment<'_>) {
         let near = all.iter().filter(|ratio| (low..=high).contains(&(*ratio - 1.0))).count();
         Ok(format!("{:.0}", 100.0 * near as f64 / all.len() as f64))
     });
+    // Of pairs that both have a value, the percentage whose second lies where one further run of the first would, 95 %.
+    environment.add_function("percent_in_one_run", |ours: Value, theirs: Value| -> Result<String, Error> {
+        let pairs = cells_of(&ours)?.into_iter().zip(cells_of(&theirs)?);
+        let is_inside = |(ours, theirs): (Cell, Cell)| {
+            let (low, high) = one_run(ours.replications()?)?;
+            Some((low..=high).contains(&theirs.value?))
+        };
+        let all: Vec<bool> = pairs.filter_map(is_inside).collect();
+        let inside = all.iter().filter(|is_inside| **is_inside).count();
+        Ok(if all.is_empty() { "-".into() } else { format!("{:.0}", 100.0 * inside as f64 / all.len() as f64) })
+    });
     environment.add_function("with_interval", |values: Value, low: Value, high: Value| -> Result<Value, Error> {
         let (low, high) = (cells_of(&low)?, cells_of(&high)?);
         let ends = low.iter().zip(&high).map(|(low, high)| Some((low.value?, high.value?)));
@@ -99,6 +111,14 @@ fn mean(of: &Value) -> Result<Value, Error> {
     Ok(cell(Cell::exact(all.map(|all| all.iter().sum::<f64>() / all.len() as f64))))
 }
 
+/// Where the value of one further run lies, 95 %: the mean of n, and their interval widened by the root of n + 1.
+fn one_run(runs: Replications<'_>) -> Option<(f64, f64)> {
+    let moments: Moments = runs.values.iter().copied().flatten().collect();
+    let (estimate, wider) = (measure::mean_of_samples(&moments), (moments.count() as f64 + 1.0).sqrt());
+    let (mean, (low, high)) = (estimate.value()?, estimate.interval()?);
+    Some((mean - (mean - low) * wider, mean + (high - mean) * wider))
+}
+
 /// The values that there are, from the smallest to the largest.
 fn sorted(of: &Value) -> Result<Vec<f64>, Error> {
     let mut all: Vec<f64> = cells_of(of)?.into_iter().filter_map(|of| of.value).collect();
@@ -126,4 +146,19 @@ fn comparing(environment: &mut Environment<'_>) {
     environment.add_filter("opposite", |of: Value| -> Result<Value, Error> {
         Ok(comparisons(&of)?.into_iter().map(|of| Value::from_object(Compared(!of))).collect())
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three runs of 1, 2 and 3: deviation 1, Student's quantile for two degrees of freedom 4.303, times the root of 1 + 1/3.
+    #[test]
+    fn one_further_run_lies_wider_than_the_mean() {
+        let values = [1.0, 2.0, 3.0].map(Some);
+        let (low, high) = one_run(Replications { values: &values, is_suspect: false }).unwrap();
+        let half = 4.302_653 * (4.0_f64 / 3.0).sqrt();
+        assert!((low - (2.0 - half)).abs() < 1e-4 && (high - (2.0 + half)).abs() < 1e-4, "{low} to {high}");
+        assert_eq!(one_run(Replications { values: &values[..1], is_suspect: false }), None, "one run has no deviation");
+    }
 }

@@ -20,6 +20,29 @@ pub(super) fn add(environment: &mut Environment<'_>, record: &Arc<Mutex<Record>>
         known.lock().expect("no thread has panicked").findings.extend(findings);
         Ok(text)
     });
+    // What a page begins with, of statements as `findings` takes them, and as `beside_his` does.
+    environment.add_function("found", |claims: Value| -> Result<String, Error> {
+        let findings = claims.try_iter()?.map(|claim| finding_of(&claim)).collect::<Result<Vec<_>, Error>>()?;
+        Ok(finding::summary(&findings))
+    });
+    environment.add_function("found_beside_his", |claims: Value| -> Result<String, Error> {
+        let of = |claim: Value| -> Result<(Verdict, String), Error> {
+            let holds =
+                |key: &str| Ok::<_, Error>(Verdict::of(&comparisons(&claim.get_attr(key)?.get_item_by_index(1)?)?));
+            let (his, ours) = (holds("his")?, holds("ours")?);
+            let beside = if his == ours { String::new() } else { format!("; in his own tables it {}", his.words()) };
+            Ok((ours, format!("- {}{beside}\n", optional(&claim, "claim")?)))
+        };
+        let all = claims.try_iter()?.map(of).collect::<Result<Vec<_>, Error>>()?;
+        let groups = [Verdict::Holds, Verdict::InPart, Verdict::Fails, Verdict::Undecidable, Verdict::Unjudged];
+        let group = |wanted: Verdict| -> String {
+            let lines: String = all.iter().filter(|of| of.0 == wanted).map(|of| of.1.as_str()).collect();
+            let words = wanted.words();
+            let heading = words[..1].to_uppercase() + &words[1..];
+            if lines.is_empty() { lines } else { format!("**{heading}:**\n\n{lines}\n") }
+        };
+        Ok(groups.map(group).concat())
+    });
     environment.add_filter("verdict", |holds: Value| -> Result<&'static str, Error> {
         Ok(Verdict::of(&comparisons(&holds)?).words())
     });

@@ -116,9 +116,8 @@ mod tests {
         for (policy, table) in [("rr", "D.32"), ("xsize", "D.35"), ("conn", "D.38"), ("rt", "D.41"), ("ran", "D.44")] {
             let rows = plots.rows.iter().filter(|row| row[place(&plots, "policy")] == policy);
             let objects: f64 = rows.map(|row| row[place(&plots, "objects")].parse::<f64>().unwrap()).sum();
-            let is_it = |row: &&Vec<String>| {
-                row[place(&tables, "table")] == table && row[place(&tables, "users")] == "640"
-            };
+            let is_it =
+                |row: &&Vec<String>| row[place(&tables, "table")] == table && row[place(&tables, "users")] == "640";
             let printed = &tables.rows.iter().find(is_it).unwrap()[place(&tables, "mean")];
             assert_eq!(&format!("{:.3}", objects / 600.0), printed, "{policy}");
         }
@@ -135,9 +134,8 @@ mod tests {
         let ours = |band| appendix.ours(band, &[], "conn").unwrap().value.unwrap();
         assert!((ours("0 to 4") - 0.75).abs() < 1e-12 && ours("6 to 8") == 0.0);
         // Furthest apart at 2 s: 0.25 of ours, and 4,591 of his 51,831 objects.
-        let due = appendix.plot("conn").unwrap().ends.iter().map(|(end, his)| {
-            ((end - 1.0) / 4.0).clamp(0.0, 1.0) - his
-        });
+        let due =
+            appendix.plot("conn").unwrap().ends.iter().map(|(end, his)| ((end - 1.0) / 4.0).clamp(0.0, 1.0) - his);
         assert!((ours("distance") - due.fold(0.0, |most: f64, apart| most.max(apart.abs()))).abs() < 1e-12);
         assert!(appendix.his("4", "conn").is_err() && appendix.his("0 to 4", "none").is_err());
     }
