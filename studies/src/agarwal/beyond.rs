@@ -208,8 +208,15 @@ const FRONT: &str = "system.tier.front node.policy";
 const FREE: &str = "free-capacity";
 
 /// The policies of front nodes where servers are loaded most.
-const FRONT_NODES: [(&str, &str); 3] =
-    [("free capacity (as read)", FREE), ("turns", "round-robin"), ("least connections", "least-connections")];
+const FRONT_NODES: [(&str, &str); 4] = [
+    ("free capacity (as read)", FREE),
+    ("turns", "round-robin"),
+    ("least connections", "least-connections"),
+    ("10: the busiest clients to the largest server with room", "busiest-to-largest"),
+];
+
+/// A front node that passes requests on while its servers have more than so many.
+const OVERFLOWS: Setting<'static> = ("system.tier.front node.limit", "{ connections = 8, return = 2 }");
 
 /// The policies of the DNS beside them.
 const BEFORE_FRONT_NODES: [(&str, &str); 4] = [WAYS[1], WAYS[4], WAYS[5], WAYS[6]];
@@ -221,6 +228,13 @@ fn front_nodes(runs: &Runs) -> String {
         let cell = |policy| interval(runs.of("4-loaded").number(&heaviest(policy, front), MEAN), 2);
         let _ = writeln!(text, "| {name} | {} |", BEFORE_FRONT_NODES.map(|(_, policy)| cell(policy)).join(" | "));
     }
+    let passed_on = |policy| [&heaviest(policy, FREE)[..], &[OVERFLOWS]].concat();
+    let of = |policy, metric: &str| runs.of("4-loaded").number(&passed_on(policy), metric);
+    let mean = BEFORE_FRONT_NODES.map(|(_, policy)| interval(of(policy, MEAN), 2));
+    let refused = BEFORE_FRONT_NODES.map(|(_, policy)| interval(scaled(of(policy, "error_ratio"), 100.0), 2));
+    let _ =
+        writeln!(text, "| 35: free capacity, and full servers' requests to another cluster | {} |", mean.join(" | "));
+    let _ = writeln!(text, "| of these refused, where that one is full too (%) | {} |", refused.join(" | "));
     text
 }
 
