@@ -3,16 +3,14 @@
 //! Near means within 15 %. The most requests per second of a set-up is a number that ten replications agree on, so it has no
 //! interval.
 
-use super::readings::{AS_READ, together};
+use super::readings::together;
 use super::search::{Cell, ethernet, meiko};
-use super::settings::{CROSSING_RATES, ETHERNET_RATES, NODES, UNIFORM_RATES, at, lent, sized};
+use super::settings::{CROSSING_RATES, ETHERNET_RATES, NODES, TOLERANCE, UNIFORM_RATES, at, lent, sized};
 use super::{LARGE, LOCALITY, MEAN, POLICY, ROTATION, SMALL, SWEB, SWEB_ON_ETHERNET, Study, workstations};
 use crate::finding::Finding;
 use crate::number::{Number, interval, known, quotient, range};
 use crate::verdict::{Comparison, at_least, below, inside, near, near_number};
 
-/// As near as a figure of theirs is looked for.
-pub(super) const TOLERANCE: f64 = 0.15;
 /// Rates of non-uniform sizes that are light, and those that are heavy ("rps >= 20"), as far as nothing is refused.
 const LIGHT: [u32; 3] = [5, 10, 15];
 const HEAVY: [u32; 6] = [20, 25, 30, 40, 60, 80];
@@ -31,13 +29,9 @@ fn ratio(study: &Study, run: &str, rate: u32, one: &'static str, other: &'static
     study.of(run).ratio(MEAN, &lent(&one), &lent(&other))
 }
 
-pub(super) fn most(study: &Study, cell: Cell) -> Option<Number> {
-    study.found.most(AS_READ.0, cell).and_then(|rate| known(f64::from(rate)))
-}
-
 fn maxima(study: &Study) -> Vec<Finding> {
     let printed = |key: &str| study.published.of(key);
-    let of = |cell: Cell| most(study, cell);
+    let of = |cell: Cell| study.most(cell);
     let shown = |number: Option<Number>| interval(number, 0);
     // At six nodes of the Meiko and at the workstations.
     let bursts = [SMALL, LARGE].into_iter().flat_map(|size| {

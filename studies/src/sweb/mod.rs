@@ -25,11 +25,12 @@ use std::fmt::Write;
 use std::path::Path;
 
 use self::measured::Measured;
-use self::search::Found;
+use self::readings::AS_READ;
+use self::search::{Cell, Found};
 use crate::ReproduceError;
 use crate::answers::Answers;
 use crate::finding;
-use crate::number::Number;
+use crate::number::{Number, known};
 use crate::verdict::LEGEND;
 
 /// The experiments, by the name of the run folder.
@@ -128,6 +129,11 @@ impl Study {
     fn of(&self, name: &str) -> &Answers {
         let place = RUNS.iter().position(|known| *known == name);
         &self.answers[place.expect("an experiment of the list")]
+    }
+
+    /// The most requests per second of a cell, as read.
+    fn most(&self, cell: Cell) -> Option<Number> {
+        self.found.most(AS_READ.0, cell).and_then(|rate| known(f64::from(rate)))
     }
 
     fn mean(&self, name: &str, settings: &[Setting<'_>]) -> Option<Number> {

@@ -2,6 +2,9 @@
 
 use super::{ARRIVALS, POLICY, SMALL, Setting};
 
+/// As near as a figure of theirs is looked for.
+pub(super) const TOLERANCE: f64 = 0.15;
+
 /// Numbers of nodes, as `nodes.toml` varies them.
 pub(super) const NODES: [&str; 6] = ["1", "2", "3", "4", "5", "6"];
 /// Requests per second of `non-uniform.toml`, of `burst.toml`, and of the experiments on the Ethernet.

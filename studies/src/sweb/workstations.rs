@@ -3,10 +3,9 @@
 
 use std::fmt::Write;
 
-use super::findings::{TOLERANCE, most};
 use super::readings::together;
 use super::search::{ethernet, workstation};
-use super::settings::{ALL_LARGE, ALL_SMALL, NODES};
+use super::settings::{ALL_LARGE, ALL_SMALL, NODES, TOLERANCE};
 use super::{ARRIVALS, LARGE, MEAN, SMALL, Setting, Study};
 use crate::finding::Finding;
 use crate::number::{Number, interval, known, quotient, scaled};
@@ -39,10 +38,10 @@ fn settings<'a>(size: &str, arrivals: &'a str, stations: &'a str) -> [Setting<'a
 pub(super) fn findings(study: &Study) -> Vec<Finding> {
     let printed = |key: &str| study.published.of(key);
     let all = |numbers: &[Option<Number>]| numbers.iter().map(|of| interval(*of, 2)).collect::<Vec<_>>().join(", ");
-    let alone = [LARGE, SMALL].map(|size| most(study, workstation(size, 120)));
+    let alone = [LARGE, SMALL].map(|size| study.most(workstation(size, 120)));
     let cells = [(SMALL, 30), (SMALL, 120), (LARGE, 30), (LARGE, 120)];
     let speed_ups = cells
-        .map(|(size, seconds)| quotient(most(study, ethernet(size, seconds)), most(study, workstation(size, seconds))));
+        .map(|(size, seconds)| quotient(study.most(ethernet(size, seconds)), study.most(workstation(size, seconds))));
     let from_two = STATIONS[2..].iter().map(|stations| ratio(study, SMALL, stations, "2")).collect::<Vec<_>>();
     let falls = STATIONS.windows(2).map(|pair| ratio(study, LARGE, pair[1], pair[0])).collect::<Vec<_>>();
     let dropped = number(study, LARGE, RATE, "1", "error_ratio");
