@@ -28,6 +28,9 @@ pub(super) fn text(runs: &Runs) -> String {
     text += &shares(runs.of("8-capacity"));
     text += "\nWith 157 ms, by what the front nodes go by; mean response times.\n\n";
     text += &front_nodes(runs);
+    text += "\nReading 35: a front node whose servers have all more than eight requests, until one has two, passes the request on to the \
+             cluster that was sent the fewest so, which serves or refuses it. Without losses; mean response times of what is served.\n\n";
+    text += &passed_on(runs);
     text += "\n## Resolvers that ignore the TTL\n\nLoaded servers (157 ms); half of the clients of each region are behind a \
              resolver, and clients honour the TTL of 60 s.\n\n";
     text += &resolvers(runs);
@@ -215,8 +218,9 @@ const FRONT_NODES: [(&str, &str); 4] = [
     ("10: the busiest clients to the largest server with room", "busiest-to-largest"),
 ];
 
-/// A front node that passes requests on while its servers have more than so many.
-const OVERFLOWS: Setting<'static> = ("system.tier.front node.limit", "{ connections = 8, return = 2 }");
+/// A front node that passes requests on while all its servers have more than so many; empty: it does not.
+const LIMIT: &str = "system.tier.front node.limit";
+const PASSES_ON: [(&str, &str); 2] = [("no", ""), ("yes", "{ connections = 8, return = 2 }")];
 
 /// The policies of the DNS beside them.
 const BEFORE_FRONT_NODES: [(&str, &str); 4] = [WAYS[1], WAYS[4], WAYS[5], WAYS[6]];
@@ -228,13 +232,20 @@ fn front_nodes(runs: &Runs) -> String {
         let cell = |policy| interval(runs.of("4-loaded").number(&heaviest(policy, front), MEAN), 2);
         let _ = writeln!(text, "| {name} | {} |", BEFORE_FRONT_NODES.map(|(_, policy)| cell(policy)).join(" | "));
     }
-    let passed_on = |policy| [&heaviest(policy, FREE)[..], &[OVERFLOWS]].concat();
-    let of = |policy, metric: &str| runs.of("4-loaded").number(&passed_on(policy), metric);
-    let mean = BEFORE_FRONT_NODES.map(|(_, policy)| interval(of(policy, MEAN), 2));
-    let refused = BEFORE_FRONT_NODES.map(|(_, policy)| interval(scaled(of(policy, "error_ratio"), 100.0), 2));
-    let _ =
-        writeln!(text, "| 35: free capacity, and full servers' requests to another cluster | {} |", mean.join(" | "));
-    let _ = writeln!(text, "| of these refused, where that one is full too (%) | {} |", refused.join(" | "));
+    text
+}
+
+/// Reading 35: what passing requests on to another cluster makes of it, without losses.
+fn passed_on(runs: &Runs) -> String {
+    let heads = BEFORE_FRONT_NODES.map(|(name, _)| format!("{name} (s) | refused (%)"));
+    let mut text = format!("| passed on | {} |\n|---|---|---|---|---|---|---|---|---|\n", heads.join(" | "));
+    for (name, limit) in PASSES_ON {
+        let cell = |policy: &str| {
+            let of = |metric: &str| runs.of("9-passed-on").number(&[(POLICY, policy), (LIMIT, limit)], metric);
+            format!("{} | {}", interval(of(MEAN), 2), interval(scaled(of("error_ratio"), 100.0), 2))
+        };
+        let _ = writeln!(text, "| {name} | {} |", BEFORE_FRONT_NODES.map(|(_, policy)| cell(policy)).join(" | "));
+    }
     text
 }
 
