@@ -31,7 +31,7 @@ const POLICY: &str = "system.tier.0.policy";
 const WINDOW: Option<&str> = Some(POLICY);
 const WINDOWS: [&str; 2] = ["round-trip(window = 5 s)", "round-trip(window = 240 s)"];
 
-const ARRANGEMENTS: [Arrangement; 13] = [
+const ARRANGEMENTS: [Arrangement; 15] = [
     Arrangement {
         file: "dns-over-front-nodes",
         name: "DNS over front nodes",
@@ -61,6 +61,12 @@ const ARRANGEMENTS: [Arrangement; 13] = [
         name: "distributed packet rewriting",
         held: TTL,
         needs: "changed kernels on all servers; no balancer",
+    },
+    Arrangement {
+        file: "server-redirection",
+        name: "redirection by servers",
+        held: TTL,
+        needs: "servers that hear each other's load; a second connection",
     },
     Arrangement {
         file: "address-hash",
@@ -97,6 +103,12 @@ const ARRANGEMENTS: [Arrangement; 13] = [
         name: "anycast resolver",
         held: TTL,
         needs: "a resolver in each region that sites push to; changed clients",
+    },
+    Arrangement {
+        file: "ip-anycast",
+        name: "IPv6 anycast",
+        held: None,
+        needs: "one address that all sites announce to routers; a site that is full stays the nearest",
     },
     Arrangement {
         file: "client-side-proxy",
