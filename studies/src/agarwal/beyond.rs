@@ -7,7 +7,7 @@ use super::findings::OUTAGES;
 use super::{MEAN, NEAREST, POLICIES, POLICY, Runs, Setting};
 use crate::answers::Answers;
 use crate::finding::{self, Finding};
-use crate::number::{Number, interval, scaled};
+use crate::number::{Number, interval, range, scaled};
 use crate::verdict::{below, positive};
 
 pub(super) fn text(runs: &Runs) -> String {
@@ -237,15 +237,22 @@ fn front_nodes(runs: &Runs) -> String {
 
 /// Reading 35: what passing requests on to another cluster makes of it, without losses.
 fn passed_on(runs: &Runs) -> String {
-    let heads = BEFORE_FRONT_NODES.map(|(name, _)| format!("{name} (s) | refused (%)"));
+    let heads = BEFORE_FRONT_NODES.map(|(name, _)| format!("{name} (s) | served (/s)"));
+    let mut refused = Vec::new();
     let mut text = format!("| passed on | {} |\n|---|---|---|---|---|---|---|---|---|\n", heads.join(" | "));
     for (name, limit) in PASSES_ON {
-        let cell = |policy: &str| {
-            let of = |metric: &str| runs.of("9-passed-on").number(&[(POLICY, policy), (LIMIT, limit)], metric);
-            format!("{} | {}", interval(of(MEAN), 2), interval(scaled(of("error_ratio"), 100.0), 2))
-        };
+        let of =
+            |policy: &str, metric: &str| runs.of("9-passed-on").number(&[(POLICY, policy), (LIMIT, limit)], metric);
+        let cell =
+            |policy: &str| format!("{} | {}", interval(of(policy, MEAN), 2), interval(of(policy, "throughput"), 1));
         let _ = writeln!(text, "| {name} | {} |", BEFORE_FRONT_NODES.map(|(_, policy)| cell(policy)).join(" | "));
+        refused.push(range(&BEFORE_FRONT_NODES.map(|(_, policy)| scaled(of(policy, "error_ratio"), 100.0))));
     }
+    let _ = writeln!(
+        text,
+        "\nA process of WebStone that is refused asks again at once: with passing on {} % of all attempts are refused, without {} %.",
+        refused[1], refused[0]
+    );
     text
 }
 
