@@ -20,11 +20,7 @@ pub(super) fn add(environment: &mut Environment<'_>, record: &Arc<Mutex<Record>>
         known.lock().expect("no thread has panicked").findings.extend(findings);
         Ok(text)
     });
-    // What a page begins with, of statements as `findings` takes them, and as `beside_his` does.
-    environment.add_function("found", |claims: Value| -> Result<String, Error> {
-        let findings = claims.try_iter()?.map(|claim| finding_of(&claim)).collect::<Result<Vec<_>, Error>>()?;
-        Ok(finding::summary(&findings))
-    });
+    // What a page begins with, of statements as `beside_his` takes them.
     environment.add_function("found_beside_his", |claims: Value| -> Result<String, Error> {
         let of = |claim: Value| -> Result<(Verdict, String), Error> {
             let holds =
