@@ -183,6 +183,8 @@ pub enum Code {
     NoBackend,
     /// The same, and of those that are up some are full.
     Full,
+    /// A circuit breaker is open, or the queue has no place ([`crate::Guards`]).
+    Breaker,
     /// None has room for what the client asks for, and room is needed ([`crate::Dispatcher::need_room`]).
     NoRoom,
 }
@@ -221,9 +223,10 @@ impl fmt::Display for Reason {
             Code::Own => write!(f, "its policy's own rule ({value})"),
             Code::NoBackend => write!(f, "no backend can take it"),
             Code::Full => write!(f, "no backend can take it, {value} are full"),
+            Code::Breaker => write!(f, "{value} are there already, and no more may be"),
             Code::NoRoom => write!(f, "no backend has room for {value:.4} requests/s"),
         }?;
-        let compares = !matches!(self.code, Code::Drawn | Code::NoBackend | Code::Full | Code::NoRoom);
+        let compares = !matches!(self.code, Code::Drawn | Code::NoBackend | Code::Full | Code::Breaker | Code::NoRoom);
         if compares && self.ties > 1 { write!(f, ", one of {} such", self.ties) } else { Ok(()) }
     }
 }

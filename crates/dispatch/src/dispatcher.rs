@@ -322,6 +322,24 @@ impl Dispatcher {
         Ok(())
     }
 
+    /// From now on this backend has this weight, which may be a part of one that its policy takes ([`Policy::weighs`]).
+    ///
+    /// # Panics
+    /// When the backend's number was never given.
+    pub fn set_weight(&mut self, backend: BackendId, weight: f64, now: Time) {
+        self.catch_up(now);
+        self.fresh = false;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.weight(backend, weight, now);
+        }
+        self.table.set_weight(backend, weight);
+    }
+
+    /// As [`Policy::weighs`].
+    pub fn weighs(&self) -> bool {
+        self.policy.weighs()
+    }
+
     fn may_limit(&self, most: u32) -> Result<(), DispatchError> {
         match self.table.is_counted() {
             true => Ok(()),

@@ -10,10 +10,12 @@
 //! | reports | [`News::Reported`], [`News::Empty`], [`News::Silent`] | down; aside where checks are answered |
 //! | by hand | [`News::Drained`] | drained |
 //! | alarms | [`News::Overloaded`] | aside |
+//! | ends of its requests, beside those of others | [`News::Ejected`], by [`guards`] | aside |
 //!
 //! Left is worse than down, that than drained, that than aside, and that than up. A backend that is *aside* keeps what it
 //! has and gets nothing new, unless no backend is up: then those that are aside are chosen all the same, since one that is
-//! overloaded or of which nothing is heard is better than none. What a source says stays until the source itself takes it
+//! overloaded or of which nothing is heard is better than none. Where outliers are ejected, that begins sooner, with too few
+//! up ([`crate::Ejection::panic`]). What a source says stays until the source itself takes it
 //! back: a check that is answered does not end a drain.
 //!
 //! **A backend that answers its checks and has ceased to report** is aside where its reports decide who is chosen: where the
@@ -47,6 +49,8 @@
 //! # Ok::<(), sojourn_dispatch::DispatchError>(())
 //! ```
 
+mod guarded;
+pub(crate) mod guards;
 mod health;
 mod settings;
 
@@ -55,7 +59,10 @@ use std::ops::{Deref, DerefMut};
 
 use sojourn_stats::Time;
 
-use crate::{BackendId, Catalogue, Command, DispatchError, Dispatcher, Event, Report, Signals, State};
+use crate::{
+    BackendId, Catalogue, Command, Decision, DispatchError, Dispatcher, Event, Limit, Report, Request, Signals, State,
+};
+use guards::{Guarded, Outliers, Scope};
 use health::Health;
 pub use health::{News, Standing};
 pub use settings::limit as written_limit;
@@ -73,11 +80,26 @@ pub struct Front {
     health: Vec<Health>,
     /// How many are in a row of failed requests, which the next request that is served ends.
     struck: u32,
-    /// How many are not up by themselves, and how many of these are aside.
+    /// How many are not up by themselves, and how many of these are aside, and have left.
     out: usize,
     aside: usize,
+    left: usize,
+    guards: Option<Box<Guarded>>,
+    /// What guards have changed, until the face asks.
+    changes: Vec<Change>,
     /// The face knows that the record has failed.
     has_failed: bool,
+}
+
+/// A request that has waited and goes on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Admitted {
+    /// What its face knows it by.
+    pub name: u64,
+    /// Since when it has waited.
+    pub since: Time,
+    /// Where to.
+    pub decision: Decision,
 }
 
 /// What news have changed of a backend.
@@ -107,7 +129,8 @@ impl Front {
     /// `name` names its random stream.
     ///
     /// # Errors
-    /// As [`Dispatcher::new`] and [`Dispatcher::limit`], and where no policy is named, or `fall` or `rise` is 0.
+    /// As [`Dispatcher::new`] and [`Dispatcher::limit`], and where no policy is named, a setting cannot be, or guards need what
+    /// this face does not see.
     pub fn new(
         settings: &FrontSettings,
         backends: &[(String, f64)],
@@ -121,10 +144,48 @@ impl Front {
         if let Some(limit) = settings.limit {
             dispatcher.limit(limit)?;
         }
+        let guards = Guarded::new(&settings.guards());
+        if guards.is_some() && !signals.contains(Signals::IN_FLIGHT | Signals::FIRST_BYTE) {
+            let what = "ejection, queue, breakers, concurrency and slow_start go by how replies end, which this face does \
+                        not see: leave them out";
+            return Err(DispatchError::Settings(what.into()));
+        }
+        if let Some(first) = guards.as_ref().and_then(|guards| guards.limiter.as_ref()).map(|limiter| limiter.first())
+            && settings.concurrency.as_ref().is_some_and(|of| of.of == Scope::Server)
+        {
+            dispatcher.limit(Limit::new(first, first - 1)?)?;
+        }
+        let has_limit = dispatcher.table().limit().is_some();
+        if settings.slow_start.is_some() && !(dispatcher.weighs() || has_limit) {
+            let what = format!("slow_start: policy `{policy}` reads no weights that grow, and no backend has a limit: leave it out");
+            return Err(DispatchError::Settings(what));
+        }
         let FrontSettings { fall, rise, heed_reports, .. } = *settings;
-        let health = Vec::new();
-        let (needs_room, has_failed) = (false, false);
-        Ok(Front { dispatcher, fall, rise, heed_reports, needs_room, health, struck: 0, out: 0, aside: 0, has_failed })
+        Ok(Front {
+            dispatcher,
+            fall,
+            rise,
+            heed_reports,
+            needs_room: false,
+            health: Vec::new(),
+            struck: 0,
+            out: 0,
+            aside: 0,
+            left: 0,
+            guards,
+            changes: Vec::new(),
+            has_failed: false,
+        })
+    }
+
+    /// As [`Dispatcher::choose`], within what guards allow: a request that may wait for a place is told so by
+    /// [`Action::Queue`], and is then to be told to [`Front::wait`].
+    #[inline]
+    pub fn choose(&mut self, request: &Request, tried: &[BackendId], now: Time) -> Decision {
+        match self.guards {
+            None => self.dispatcher.choose(request, tried, now),
+            Some(_) => self.choose_guarded(request, tried, now),
+        }
     }
 
     /// Takes news of a backend; says what they change of it. Others may change with it: those that are aside are chosen where
@@ -136,8 +197,21 @@ impl Front {
         if let News::Reported(report) = news {
             self.dispatcher.report(backend, report, now);
         }
+        if let (News::Left, Some(guards)) = (news, &mut self.guards) {
+            guards.outliers.iter_mut().for_each(|outliers| outliers.forget(backend));
+        }
         let (fall, rise) = (self.fall, self.rise);
-        self.change(backend, |health| health.take(news, fall, rise), now)
+        let is_left = news == News::Left;
+        self.change(
+            backend,
+            |health| {
+                health.take(news, fall, rise);
+                if is_left {
+                    health.take(News::Ejected(false), fall, rise);
+                }
+            },
+            now,
+        )
     }
 
     /// Takes a report of a backend: news, too.
@@ -160,6 +234,9 @@ impl Front {
     /// As [`Dispatcher::join`].
     pub fn join(&mut self, name: &str, weight: f64, now: Time) -> Result<BackendId, DispatchError> {
         let backend = self.dispatcher.join(name, weight, now)?;
+        if let Some(starts) = self.guards.as_mut().and_then(|guards| guards.starts.as_mut()) {
+            starts.weighs(backend, weight);
+        }
         self.change(backend, Health::join, now);
         // The dispatcher takes what joins for up.
         self.settle(backend, now);
@@ -179,7 +256,15 @@ impl Front {
                 self.change(backend, |health| health.take_over(other), now);
             }
             for _ in 0..before.table().in_flight(known) {
-                self.dispatcher.observe(Event::Inherited { backend }, now);
+                self.observe(Event::Inherited { backend }, now);
+            }
+            let outliers = |front: &'_ Front| front.guards.as_ref().is_some_and(|guards| guards.outliers.is_some());
+            if outliers(self) && outliers(before) {
+                let of = before.guards.as_ref().and_then(|guards| guards.outliers.as_ref()).expect("it has some");
+                let own = self.guards.as_mut().and_then(|guards| guards.outliers.as_mut()).expect("it has some");
+                if own.take_over(backend, of, known) {
+                    self.learn(backend, News::Ejected(true), now);
+                }
             }
             for _ in 0..before.table().connections(known) {
                 self.dispatcher.observe(Event::Opened { backend }, now);
@@ -201,21 +286,30 @@ impl Front {
             }
             _ => {}
         }
-        self.dispatcher.observe(event, now);
+        match self.guards {
+            None => self.dispatcher.observe(event, now),
+            Some(_) => self.observe_guarded(event, now),
+        }
     }
 
-    /// Does what is due by `now` and says what the face must do.
+    /// Does what is due by `now` and says what the face must do. What has waited for too long the face asks for:
+    /// [`Front::overdue`].
     ///
     /// # Panics
     /// As [`Dispatcher::poll`].
     pub fn due(&mut self, now: Time) -> Vec<Command> {
+        self.meet_guards(now);
         self.dispatcher.poll(now)
     }
 
     /// When [`Front::due`] is next due.
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
-        self.dispatcher.next_deadline()
+        let next = self.dispatcher.next_deadline();
+        match &self.guards {
+            None => next,
+            Some(guards) => Some(guards.due().min(next.unwrap_or(Time::NEVER))).filter(|due| *due < Time::NEVER),
+        }
     }
 
     /// As [`Dispatcher::need_room`]. Where room is needed, reports decide who is chosen.
@@ -298,14 +392,27 @@ impl Front {
         if was == is {
             return None;
         }
-        let count =
-            |standing: Standing| (usize::from(standing != Standing::Up), usize::from(standing == Standing::Aside));
-        let ((out, aside), (no_more_out, no_more_aside)) = (count(is), count(was));
-        self.out = self.out + out - no_more_out;
-        self.aside = self.aside + aside - no_more_aside;
+        let counts = [
+            (&mut self.out, [was, is].map(|standing| standing != Standing::Up)),
+            (&mut self.aside, [was, is].map(|standing| standing == Standing::Aside)),
+            (&mut self.left, [was, is].map(|standing| standing == Standing::Left)),
+        ];
+        for (count, [was, is]) in counts {
+            *count = *count + usize::from(is) - usize::from(was);
+        }
+        if self.guards.is_some() {
+            self.learned(backend, was, is, now);
+        }
         self.settle(backend, now);
         self.settle_aside(now);
         Some(Change { backend, was, is })
+    }
+
+    /// Whether so few are up that those that are aside are chosen too.
+    fn is_panic(&self) -> bool {
+        let all = self.dispatcher.table().len();
+        let share = self.guards.as_ref().and_then(|guards| guards.outliers.as_ref()).map_or(0.0, Outliers::panic);
+        self.out == all || ((all - self.out) as f64) < share * (all - self.left) as f64
     }
 
     /// Whether others are up now is a matter to those that are aside.
@@ -322,10 +429,9 @@ impl Front {
 
     /// Lets the dispatcher know whether a backend may be chosen, if it does not.
     fn settle(&mut self, backend: BackendId, now: Time) {
-        let none_is_up = self.out == self.dispatcher.table().len();
         let (state, event) = match self.standing(backend) {
             Standing::Up => (State::Up, Event::Joined { backend }),
-            Standing::Aside if none_is_up => (State::Up, Event::Joined { backend }),
+            Standing::Aside if self.is_panic() => (State::Up, Event::Joined { backend }),
             Standing::Aside | Standing::Drained => (State::Draining, Event::Draining { backend }),
             Standing::Down => (State::Down, Event::Down { backend }),
             Standing::Left => (State::Left, Event::Left { backend }),

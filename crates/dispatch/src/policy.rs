@@ -86,6 +86,12 @@ pub trait Policy: Send {
         false
     }
 
+    /// Whether a backend whose weight is a part of what it was gets about that part of the requests, also a part that is no whole
+    /// number: then a backend can start slowly ([`crate::SlowStart`]).
+    fn weighs(&self) -> bool {
+        false
+    }
+
     /// The backends that its parameters name. Where several backends are there from the beginning, the dispatcher refuses a name
     /// that none of them has; one that begins alone finds the others later.
     fn names(&self) -> &[String] {

@@ -131,6 +131,12 @@ enum Line<D> {
         backend: BackendId,
         limit: Option<Limit>,
     },
+    Weight {
+        now: Time,
+        backend: BackendId,
+        #[serde(with = "exact")]
+        weight: f64,
+    },
     NeedRoom {
         needs: bool,
     },
@@ -315,6 +321,11 @@ impl<W: Write> Recorder<W> {
     /// The limit of a backend was told.
     pub fn limit_of(&mut self, backend: BackendId, limit: Option<Limit>) {
         self.write(&Line::LimitOf { backend, limit });
+    }
+
+    /// The weight of a backend was told.
+    pub fn weight(&mut self, backend: BackendId, weight: f64, now: Time) {
+        self.write_at(now, &Line::Weight { now, backend, weight });
     }
 
     /// Whether room is needed was told.

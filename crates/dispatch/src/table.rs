@@ -465,6 +465,12 @@ impl Table {
         true
     }
 
+    pub(crate) fn set_weight(&mut self, id: BackendId, weight: f64) {
+        self.backends[id.0 as usize].weight = weight;
+        self.changed();
+        self.rekey(id);
+    }
+
     pub(crate) fn set_hardware(&mut self, id: BackendId, hardware: Hardware) {
         self.said[id.0 as usize].hardware = hardware;
     }

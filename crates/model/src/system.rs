@@ -153,6 +153,7 @@ impl System {
                 && tier.pools.is_empty()
                 && tier.reports.is_none()
                 && tier.limit.is_none()
+                && tier.guards.are_none()
         };
         self.tiers.len() <= 1
             && self.tiers.iter().all(is_plain)

@@ -1,10 +1,8 @@
 //! The balancer as a fabric sees it: the fronts of one seat of a tier, told what its face would see.
 
-use std::collections::VecDeque;
-
 use sojourn_dispatch::{
     Action, BackendId, Catalogue, ClientRules, Clients, Command, DispatchError, Event, Front, FrontSettings, Hardware,
-    Heed, Information, Limit, News, Origin, Report, Request, RoundTrip, Signals, Table, key,
+    Guards, Heed, Information, Limit, News, Origin, Queue, Report, Request, RoundTrip, Signals, Table, key,
 };
 use sojourn_model::system::{self as model, Face, Region, Tier, Told, server_name};
 use sojourn_stats::{Span, Stream, Time};
@@ -24,15 +22,17 @@ pub(crate) struct Balancer {
     deadline: Time,
     /// Which server each client's cookie names, where the policy reads cookies.
     cookies: Vec<Option<BackendId>>,
-    /// Targets of which something was heard that may have made room, where requests wait for that; none where they do not.
-    freed: Option<VecDeque<u32>>,
+    /// What was asked for last is to wait.
+    waits: bool,
 }
 
 /// Where a request is sent, and by which dispatcher.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice {
-    pub(crate) dispatcher: u32,
+    pub(crate) dispatcher: u16,
     pub(crate) server: u32,
+    /// Another target has failed at the request.
+    pub(crate) is_retry: bool,
 }
 
 /// What a policy is asked about.
@@ -144,6 +144,9 @@ impl Balancer {
     ) -> Result<Balancer, SimError> {
         let weight = |index: usize| tier.weights.get(index).copied().unwrap_or(1.0);
         let backends: Vec<_> = targets.enumerate().map(|(index, name)| (name, weight(index))).collect();
+        if tier.dispatchers > u16::MAX.into() {
+            return Err(SimError::Invalid(format!("{} dispatchers: at most {}", tier.dispatchers, u16::MAX)));
+        }
         let limit = tier.limit.map(|model::Limit { connections, returns }| Limit::new(connections, returns));
         // Nodes that redirect weigh the load of each, their own too, and hear no alarms: nor do those of `sojourn node`.
         let are_nodes = tier.face == Face::Redirect && tier.seats.iter().any(|seat| seat.host.is_some());
@@ -154,6 +157,8 @@ impl Balancer {
             heed_reports: if are_nodes { Heed::Never } else { Heed::IfRead },
             ..FrontSettings::new(tier.policy.as_str())
         };
+        let queue = tier.guards.queue.clone().or(tier.waits.then(Queue::default));
+        let settings = settings.guarded(Guards { queue, ..tier.guards.clone() });
         let front = |number| {
             Front::new(&settings, &backends, catalogue, signals, &format!("{seat}{}", dispatcher_name(number)))
         };
@@ -171,7 +176,7 @@ impl Balancer {
             }
         }
         let mut balancer = Balancer {
-            freed: tier.waits.then(VecDeque::new),
+            waits: false,
             requires: fronts[0].requires(),
             fronts,
             draws: Stream::new(seed, &format!("{seat}clients"), "dispatcher"),
@@ -197,31 +202,26 @@ impl Balancer {
     /// Chooses a target that is not among those `tried`; none where the policy does anything but forward.
     #[inline]
     pub(crate) fn choose(&mut self, asked: Asked, tried: &[BackendId], now: Time) -> Option<Choice> {
-        let Asked { client, class, object, size, origin, at_node } = asked;
         let dispatcher = if self.fronts.len() == 1 { 0 } else { self.draws.below(self.fronts.len()) };
-        let cookies = self.requires.contains(Signals::COOKIE);
-        let cookie = if cookies { self.cookies.get(client as usize).copied().flatten() } else { None };
-        let address = if self.requires.intersects(OF_CLIENTS) { client_key(client) } else { 0 };
-        let path = if self.requires.contains(Signals::PATH) { key(&path_of(object)) } else { 0 };
-        let size = self.requires.contains(Signals::SIZE).then_some(size);
-        let lease = self.lease;
-        let mut request =
-            Request { client: address, class, cookie, key: path, object, size, origin, lease, ..Request::default() };
-        if let Some(AtNode { here, hops, work, round_trip }) = at_node {
-            (request.here, request.hops) = (here.map(BackendId), hops);
-            (request.work, request.round_trip) = (Some(work), Some(round_trip));
-        }
+        let request = request(asked, self.requires, &self.cookies, self.lease);
         let decision = self.fronts[dispatcher].choose(&request, tried, now);
         self.heed(dispatcher);
+        self.waits = decision.action == Action::Queue;
         let (Action::Forward(backend) | Action::Answer(backend)) = decision.action else { return None };
-        if cookies {
+        self.set_cookie(asked.client, backend);
+        Some(Choice { dispatcher: dispatcher as u16, server: backend.0, is_retry: !tried.is_empty() })
+    }
+
+    /// A client has a cookie that names a backend, where the policy reads cookies.
+    #[inline]
+    fn set_cookie(&mut self, client: u32, backend: BackendId) {
+        if self.requires.contains(Signals::COOKIE) {
             let client = client as usize;
             if self.cookies.len() <= client {
                 self.cookies.resize(client + 1, None);
             }
             self.cookies[client] = Some(backend);
         }
-        Some(Choice { dispatcher: dispatcher as u32, server: backend.0 })
     }
 
     /// Asks for the cache line in which a target's requests are counted.
@@ -300,20 +300,59 @@ impl Balancer {
         self.tell(choice, Event::Cancelled { backend: BackendId(choice.server) }, now);
     }
 
-    /// The next target that may have room for one that waits.
-    pub(crate) fn next_freed(&mut self) -> Option<BackendId> {
-        let freed = self.freed.as_mut()?.pop_front()?;
-        Some(BackendId(freed))
+    /// Whether what was asked for last, and got no target, is to wait.
+    pub(crate) fn lets_wait(&self) -> bool {
+        self.waits
     }
 
-    /// Whether what finds all targets full waits.
-    pub(crate) fn lets_wait(&self) -> bool {
-        self.freed.is_some() && self.fronts[0].table().full() > 0
+    /// The request in this slot waits; its number in the queue.
+    pub(crate) fn wait(&mut self, slot: u32, now: Time) -> u64 {
+        let number = self.fronts[0].wait(slot.into(), now);
+        self.heed(0);
+        number
+    }
+
+    /// A request that another target had failed at has ended, or waits no more.
+    pub(crate) fn retry_ended(&mut self) {
+        self.fronts[0].retry_ended();
+    }
+
+    /// The one of this number waits no more; `is_retry` where another target had failed at it.
+    pub(crate) fn leave(&mut self, number: u64, is_retry: bool) {
+        self.fronts[0].leave(number);
+        if is_retry {
+            self.fronts[0].retry_ended();
+        }
+    }
+
+    /// The slot of the oldest that waits, if a target takes it now, since when it has waited, and where it goes.
+    #[inline]
+    pub(crate) fn let_in(&mut self, asked: impl Fn(u32) -> (Asked, bool), now: Time) -> Option<(u32, Time, Choice)> {
+        if self.fronts[0].waiting() == 0 {
+            return None;
+        }
+        let Balancer { fronts, requires, cookies, lease, .. } = self;
+        let of = |slot: u64| request(asked(slot as u32).0, *requires, cookies, *lease);
+        let admitted = fronts[0].let_in(of, now)?;
+        self.heed(0);
+        let slot = admitted.name as u32;
+        let (asked, is_retry) = asked(slot);
+        let backend = admitted.decision.forwarded_to().expect("it goes on");
+        self.set_cookie(asked.client, backend);
+        Some((slot, admitted.since, Choice { dispatcher: 0, server: backend.0, is_retry }))
+    }
+
+    /// The slot of the next one that has waited for too long, or for which no target will ever have room, or of any if all are
+    /// to go.
+    #[inline]
+    pub(crate) fn turn_away(&mut self, all: bool, now: Time) -> Option<u32> {
+        let front = &mut self.fronts[0];
+        let turned_away = front.overdue(now).or_else(|| if all { front.dismiss() } else { front.hopeless() })?;
+        Some(turned_away as u32)
     }
 
     /// News of a target.
     pub(crate) fn learn(&mut self, target: u32, news: News<'_>, now: Time) {
-        self.freed.iter_mut().for_each(|freed| freed.push_back(target));
         self.tell_all(|front| _ = front.learn(BackendId(target), news, now));
     }
 
@@ -397,12 +436,11 @@ impl Balancer {
 
     #[inline]
     fn tell(&mut self, choice: Choice, event: Event, now: Time) {
-        if let (Some(freed), Event::Completed { .. } | Event::Failed { .. } | Event::Cancelled { .. }) =
-            (&mut self.freed, &event)
-        {
-            freed.push_back(choice.server);
+        let front = &mut self.fronts[choice.dispatcher as usize];
+        if choice.is_retry && matches!(event, Event::Completed { .. } | Event::Failed { .. } | Event::Cancelled { .. }) {
+            front.retry_ended();
         }
-        self.fronts[choice.dispatcher as usize].observe(event, now);
+        front.observe(event, now);
         self.heed(choice.dispatcher as usize);
     }
 
@@ -418,6 +456,24 @@ impl Balancer {
         let deadlines = self.fronts.iter().filter_map(Front::deadline);
         self.deadline = deadlines.min().unwrap_or(Time::NEVER);
     }
+}
+
+/// What a policy that reads this is told of a request.
+#[inline]
+fn request(asked: Asked, requires: Signals, cookies: &[Option<BackendId>], lease: Option<Span>) -> Request {
+    let Asked { client, class, object, size, origin, at_node } = asked;
+    let has_cookies = requires.contains(Signals::COOKIE);
+    let cookie = if has_cookies { cookies.get(client as usize).copied().flatten() } else { None };
+    let address = if requires.intersects(OF_CLIENTS) { client_key(client) } else { 0 };
+    let path = if requires.contains(Signals::PATH) { key(&path_of(object)) } else { 0 };
+    let size = requires.contains(Signals::SIZE).then_some(size);
+    let mut request =
+        Request { client: address, class, cookie, key: path, object, size, origin, lease, ..Request::default() };
+    if let Some(AtNode { here, hops, work, round_trip }) = at_node {
+        (request.here, request.hops) = (here.map(BackendId), hops);
+        (request.work, request.round_trip) = (Some(work), Some(round_trip));
+    }
+    request
 }
 
 /// The name of dispatcher number `number` (from 0), which names its random stream: a live gateway's is the same.

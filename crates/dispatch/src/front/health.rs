@@ -26,6 +26,8 @@ pub enum News<'a> {
     Silent,
     /// It says that an overload has begun, or that its load is moderate.
     Overloaded(bool),
+    /// It is an outlier among the backends, or is not any more: see [`crate::Ejection`].
+    Ejected(bool),
     /// By hand: it is to end what it has and get nothing new, or is to be chosen again.
     Drained(bool),
     /// It has left for good.
@@ -37,7 +39,7 @@ pub enum News<'a> {
 pub enum Standing {
     /// It can be chosen.
     Up,
-    /// It is chosen only where none is up: it is overloaded, or answers its checks and has ceased to report.
+    /// It is chosen only where none is up: it is overloaded, or an outlier, or answers its checks and has ceased to report.
     Aside,
     /// It ends what it has, as was said by hand.
     Drained,
@@ -61,6 +63,8 @@ pub(super) struct Health {
     is_empty: bool,
     /// Of its alarms.
     is_overloaded: bool,
+    /// Of how its requests end.
+    is_ejected: bool,
     /// By hand.
     is_drained: bool,
     has_left: bool,
@@ -96,6 +100,7 @@ impl Health {
             News::Silent => self.is_silent = true,
             News::Empty => self.is_empty = true,
             News::Overloaded(is_overloaded) => self.is_overloaded = is_overloaded,
+            News::Ejected(is_ejected) => self.is_ejected = is_ejected,
             News::Drained(is_drained) => self.is_drained = is_drained,
             News::Left => self.has_left = true,
         }
@@ -109,6 +114,7 @@ impl Health {
             Health { is_silent: true, without_checks: true, .. } => Standing::Down,
             Health { is_drained: true, .. } => Standing::Drained,
             Health { is_silent: true, .. } | Health { is_overloaded: true, .. } if heeds => Standing::Aside,
+            Health { is_ejected: true, .. } => Standing::Aside,
             _ => Standing::Up,
         }
     }
@@ -128,10 +134,11 @@ impl Health {
         self.has_left = false;
     }
 
-    /// Takes over what its sources say to another decider. Whether it is drained or has left is for who makes the new one.
+    /// Takes over what its sources say to another decider. Whether it is drained or has left is for who makes the new one,
+    /// and whether it is an outlier for its guards.
     pub(super) fn take_over(&mut self, other: &Health) {
-        let Health { is_drained, has_left, without_checks, without_reports, .. } = *self;
-        *self = Health { is_drained, has_left, ..other.clone() };
+        let Health { is_drained, has_left, is_ejected, without_checks, without_reports, .. } = *self;
+        *self = Health { is_drained, has_left, is_ejected, ..other.clone() };
         self.watch(!without_checks, !without_reports);
     }
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sojourn_stats::Span;
 
+use super::guards::{Breakers, Concurrency, Ejection, Guards, Queue, SlowStart};
 use crate::{DispatchError, Information, Limit};
 
 /// How a decider decides. Flags have no defaults of their own: they fill in for what `Default` or a file says.
@@ -38,6 +39,26 @@ pub struct FrontSettings {
     /// Whether what backends report decides who is chosen, where their health is checked too: `if-read`, `always` or `never`
     #[cfg_attr(feature = "clap", arg(long, value_name = "WHEN"))]
     pub heed_reports: Heed,
+    /// What puts backends aside that are worse than the others.
+    #[cfg_attr(feature = "clap", arg(skip))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ejection: Option<Ejection>,
+    /// How requests wait where all backends are full; none: they are refused.
+    #[cfg_attr(feature = "clap", arg(skip))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
+    /// What is refused as too much.
+    #[cfg_attr(feature = "clap", arg(skip))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub breakers: Option<Breakers>,
+    /// How limits follow response times.
+    #[cfg_attr(feature = "clap", arg(skip))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<Concurrency>,
+    /// How a backend that comes back gets its share again.
+    #[cfg_attr(feature = "clap", arg(skip))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_start: Option<SlowStart>,
 }
 
 /// Whether a backend that is overloaded, or silent, is left out where others are up.
@@ -63,8 +84,20 @@ const HEEDS: [(Heed, &str); 3] = [(Heed::IfRead, "if-read"), (Heed::Always, "alw
 
 impl Default for FrontSettings {
     fn default() -> FrontSettings {
-        let (policy, poll, limit) = (None, None, None);
-        FrontSettings { policy, seed: 1, poll, limit, fall: FALL, rise: RISE, heed_reports: Heed::IfRead }
+        FrontSettings {
+            policy: None,
+            seed: 1,
+            poll: None,
+            limit: None,
+            fall: FALL,
+            rise: RISE,
+            heed_reports: Heed::IfRead,
+            ejection: None,
+            queue: None,
+            breakers: None,
+            concurrency: None,
+            slow_start: None,
+        }
     }
 }
 
@@ -72,6 +105,23 @@ impl FrontSettings {
     /// Those of a decider that follows `policy`, and has its own counts.
     pub fn new(policy: impl Into<String>) -> FrontSettings {
         FrontSettings { policy: Some(policy.into()), ..FrontSettings::default() }
+    }
+
+    /// The same with these guards.
+    pub fn guarded(self, guards: Guards) -> FrontSettings {
+        let Guards { ejection, queue, breakers, concurrency, slow_start } = guards;
+        FrontSettings { ejection, queue, breakers, concurrency, slow_start, ..self }
+    }
+
+    /// Its guards.
+    pub fn guards(&self) -> Guards {
+        Guards {
+            ejection: self.ejection.clone(),
+            queue: self.queue.clone(),
+            breakers: self.breakers,
+            concurrency: self.concurrency.clone(),
+            slow_start: self.slow_start.clone(),
+        }
     }
 
     /// The policy's text.
@@ -91,7 +141,7 @@ impl FrontSettings {
     /// What cannot be, whatever the backends are.
     ///
     /// # Errors
-    /// Where `fall` or `rise` is 0.
+    /// Where `fall` or `rise` is 0, or a guard cannot be.
     pub fn check(&self) -> Result<(), DispatchError> {
         for (count, what) in
             [(self.fall, "fall = 0: failures that take"), (self.rise, "rise = 0: answers that bring back")]
@@ -100,7 +150,8 @@ impl FrontSettings {
                 return Err(DispatchError::Settings(format!("{what} a backend are at least 1")));
             }
         }
-        Ok(())
+        let wrong = |(key, what)| DispatchError::Settings(format!("{key}: {what}"));
+        self.guards().check(self.limit.is_some()).map_err(wrong)
     }
 }
 

@@ -35,6 +35,10 @@ impl Policy for WeightedLeastConnections {
         self.ties
     }
 
+    fn weighs(&self) -> bool {
+        true
+    }
+
     fn listens(&self) -> bool {
         false
     }

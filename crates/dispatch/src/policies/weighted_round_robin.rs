@@ -43,6 +43,10 @@ impl Policy for WeightedRoundRobin {
         Signals::empty()
     }
 
+    fn weighs(&self) -> bool {
+        true
+    }
+
     fn listens(&self) -> bool {
         false
     }

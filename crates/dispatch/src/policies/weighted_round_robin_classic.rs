@@ -44,6 +44,10 @@ impl Policy for WeightedRoundRobinClassic {
         Signals::empty()
     }
 
+    fn weighs(&self) -> bool {
+        true
+    }
+
     fn listens(&self) -> bool {
         false
     }

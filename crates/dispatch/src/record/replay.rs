@@ -147,6 +147,10 @@ fn step(dispatcher: &mut Dispatcher, line: Line<Value>) -> Result<Option<(Time, 
         Line::Limit { limit } => dispatcher.limit(limit).map(|()| None).map_err(|error| error.to_string()),
         Line::LimitOf { backend, limit } => known(dispatcher, &[backend])
             .and_then(|()| dispatcher.limit_of(backend, limit).map(|()| None).map_err(|error| error.to_string())),
+        Line::Weight { now, backend, weight } => known(dispatcher, &[backend]).map(|()| {
+            dispatcher.set_weight(backend, weight, now);
+            None
+        }),
         Line::NeedRoom { needs } => {
             dispatcher.need_room(needs);
             Ok(None)

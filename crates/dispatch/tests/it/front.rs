@@ -50,7 +50,7 @@ static REPORT: Report = Report {
     extras: std::collections::BTreeMap::new(),
 };
 
-const STEPS: [(&str, Step); 14] = [
+const STEPS: [(&str, Step); 16] = [
     ("answered", Step::News(News::Answered)),
     ("failed", Step::News(News::Failed)),
     ("struck", Step::News(News::Struck)),
@@ -61,6 +61,8 @@ const STEPS: [(&str, Step); 14] = [
     ("silent", Step::News(News::Silent)),
     ("overloaded", Step::News(News::Overloaded(true))),
     ("moderate", Step::News(News::Overloaded(false))),
+    ("ejected", Step::News(News::Ejected(true))),
+    ("restored", Step::News(News::Ejected(false))),
     ("drained", Step::News(News::Drained(true))),
     ("undrained", Step::News(News::Drained(false))),
     ("left", Step::News(News::Left)),
@@ -110,22 +112,27 @@ fn state(standing: Standing) -> State {
 #[test]
 fn the_worst_source_counts_in_all_pairs_of_state_and_news() {
     let rows = [
-        //                     an f  st se rf rp em si ov mo dr un l  j
-        ("", 'u', "u  u  u  u  x  u  x  a  a  u  d  u  l  u"),
-        ("failed", 'u', "u  x  u  u  x  u  x  a  a  u  d  u  l  u"),
-        ("struck", 'u', "u  u  x  u  x  u  x  a  a  u  d  u  l  u"),
-        ("refused", 'x', "u  x  x  x  x  x  x  x  x  x  x  x  l  x"),
-        ("failed failed", 'x', "u  x  x  x  x  x  x  x  x  x  x  x  l  x"),
-        ("silent", 'a', "a  a  a  a  x  u  x  a  a  a  d  a  l  a"),
-        ("empty", 'x', "x  x  x  x  x  u  x  x  x  x  x  x  l  x"),
-        ("overloaded", 'a', "a  a  a  a  x  a  x  a  a  u  d  a  l  a"),
-        ("drained", 'd', "d  d  d  d  x  d  x  d  d  d  d  u  l  d"),
-        ("left", 'l', "l  l  l  l  l  l  l  l  l  l  l  l  l  u"),
-        ("refused drained", 'x', "d  x  x  x  x  x  x  x  x  x  x  x  l  x"),
-        ("refused silent", 'x', "a  x  x  x  x  x  x  x  x  x  x  x  l  x"),
-        ("silent overloaded", 'a', "a  a  a  a  x  a  x  a  a  a  d  a  l  a"),
-        ("silent drained", 'd', "d  d  d  d  x  d  x  d  d  d  d  a  l  d"),
-        ("left refused", 'l', "l  l  l  l  l  l  l  l  l  l  l  l  l  x"),
+        //                     an f  st se rf rp em si ov mo ej re dr un l  j
+        ("", 'u', "u  u  u  u  x  u  x  a  a  u  a  u  d  u  l  u"),
+        ("failed", 'u', "u  x  u  u  x  u  x  a  a  u  a  u  d  u  l  u"),
+        ("struck", 'u', "u  u  x  u  x  u  x  a  a  u  a  u  d  u  l  u"),
+        ("refused", 'x', "u  x  x  x  x  x  x  x  x  x  x  x  x  x  l  x"),
+        ("failed failed", 'x', "u  x  x  x  x  x  x  x  x  x  x  x  x  x  l  x"),
+        ("silent", 'a', "a  a  a  a  x  u  x  a  a  a  a  a  d  a  l  a"),
+        ("empty", 'x', "x  x  x  x  x  u  x  x  x  x  x  x  x  x  l  x"),
+        ("overloaded", 'a', "a  a  a  a  x  a  x  a  a  u  a  a  d  a  l  a"),
+        ("drained", 'd', "d  d  d  d  x  d  x  d  d  d  d  d  d  u  l  d"),
+        ("left", 'l', "l  l  l  l  l  l  l  l  l  l  l  l  l  l  l  u"),
+        ("refused drained", 'x', "d  x  x  x  x  x  x  x  x  x  x  x  x  x  l  x"),
+        ("refused silent", 'x', "a  x  x  x  x  x  x  x  x  x  x  x  x  x  l  x"),
+        ("silent overloaded", 'a', "a  a  a  a  x  a  x  a  a  a  a  a  d  a  l  a"),
+        ("silent drained", 'd', "d  d  d  d  x  d  x  d  d  d  d  d  d  a  l  d"),
+        ("left refused", 'l', "l  l  l  l  l  l  l  l  l  l  l  l  l  l  l  x"),
+        ("ejected", 'a', "a  a  a  a  x  a  x  a  a  a  a  u  d  a  l  a"),
+        ("ejected drained", 'd', "d  d  d  d  x  d  x  d  d  d  d  d  d  a  l  d"),
+        ("ejected refused", 'x', "a  x  x  x  x  x  x  x  x  x  x  x  x  x  l  x"),
+        ("ejected silent", 'a', "a  a  a  a  x  a  x  a  a  a  a  a  d  a  l  a"),
+        ("ejected left", 'l', "l  l  l  l  l  l  l  l  l  l  l  l  l  l  l  u"),
     ];
     for (before, is, after) in rows {
         for ((name, next), expected) in STEPS.iter().zip(after.split_whitespace()) {
@@ -163,6 +170,7 @@ fn a_source_that_a_backend_does_not_have_says_nothing() {
     assert_eq!(after(false, true, &[News::Silent, News::Answered]), Standing::Down);
     assert_eq!(after(false, true, &[News::Silent, News::Reported(&REPORT)]), Standing::Up);
     assert_eq!(after(true, false, &[News::Silent, News::Empty, News::Overloaded(true)]), Standing::Up);
+    assert_eq!(after(false, false, &[News::Ejected(true)]), Standing::Aside);
     // What it had said is forgotten with the source.
     let mut front = reading(2);
     front.learn(A, News::Refused, Time(1));
@@ -187,6 +195,9 @@ fn silence_and_overload_count_where_reports_are_read() {
         assert_eq!(after("round-robin", Heed::IfRead, false, news), Standing::Up);
         assert_eq!(after("round-robin", Heed::Always, false, news), Standing::Aside);
         assert_eq!(after("round-robin", Heed::IfRead, true, news), Standing::Aside);
+    }
+    for heed in [Heed::IfRead, Heed::Never] {
+        assert_eq!(after("round-robin", heed, false, News::Ejected(true)), Standing::Aside, "it is no report");
     }
     let mut front = front(FrontSettings::new("round-robin"), 2);
     front.learn(A, News::Silent, Time(1));
@@ -289,6 +300,7 @@ fn expected(heard: &[Vec<Step>], fall: u32, rise: u32) -> Vec<BackendId> {
         () if last(all, &[(news(News::Left), true), (Step::Join, false)]) => 4,
         () if is_down(all) || last(all, &[(news(News::Empty), true), (report, false)]) => 3,
         () if last(all, &[(news(News::Drained(true)), true), (news(News::Drained(false)), false)]) => 2,
+        () if last(all, &[(news(News::Ejected(true)), true), (news(News::Ejected(false)), false), (news(News::Left), false)]) => 1,
         () if last(all, &[(news(News::Overloaded(true)), true), (news(News::Overloaded(false)), false)]) => 1,
         () if last(all, &[(news(News::Silent), true), (report, false)]) => 1,
         () => 0,

@@ -14,6 +14,7 @@ mod drawn;
 mod explanations;
 mod failures;
 mod front;
+mod guards;
 mod holds;
 mod information;
 mod lard;

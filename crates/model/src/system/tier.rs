@@ -1,5 +1,6 @@
 //! Tiers: who decides where a request goes next, what it is told, and what passing it costs.
 
+use sojourn_dispatch::Guards;
 use sojourn_stats::Span;
 
 use crate::{Balancing, Mode};
@@ -50,6 +51,8 @@ pub struct Tier {
     pub limits: Vec<u32>,
     /// With all targets full requests wait at the decider, the oldest for the first target that has room. Else they are refused.
     pub waits: bool,
+    /// What guards its targets, and its clients, when something goes wrong.
+    pub guards: Guards,
     /// What becomes of a request that no target can take; none: it is refused.
     pub overflow: Option<Overflow>,
 }
@@ -252,6 +255,7 @@ impl Tier {
             limit: None,
             limits: Vec::new(),
             waits: false,
+            guards: Guards::default(),
             overflow: None,
         }
     }

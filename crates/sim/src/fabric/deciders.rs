@@ -1,11 +1,9 @@
 //! The deciders of a system's tiers, whatever the fabric is that asks them.
 
-use std::collections::VecDeque;
-
 use sojourn_dispatch::{BackendId, Catalogue, TtlRule};
 use sojourn_model::System;
 use sojourn_model::system::{self as model, Affinity, Face, Seat, Target, Tier};
-use sojourn_stats::{Span, Time};
+use sojourn_stats::Span;
 
 use crate::balancer::{Balancer, client_key, signals};
 use crate::control::SimError;
@@ -34,16 +32,6 @@ pub(super) struct Decider {
     pub(super) ttl_rule: TtlRule,
     /// The decider that stands for it where none of its targets can take a request; its targets are at other sites.
     pub(super) overflow: Option<u32>,
-    /// Requests that have found all targets full, the oldest first.
-    pub(super) waiting: VecDeque<Waiter>,
-}
-
-/// A request that waits at a decider; it is gone if its slot is of another generation by now.
-#[derive(Clone, Copy)]
-pub(super) struct Waiter {
-    pub(super) slot: u32,
-    pub(super) generation: u32,
-    pub(super) since: Time,
 }
 
 /// Where a request goes.
@@ -110,7 +98,6 @@ pub(super) fn deciders(
                 ttl: tier.ttl,
                 ttl_rule: rule(tier.ttl_rule),
                 overflow: None,
-                waiting: VecDeque::new(),
             });
         }
     }
@@ -138,7 +125,6 @@ pub(super) fn deciders(
             ttl: Span::ZERO,
             ttl_rule: TtlRule::Constant,
             overflow: None,
-            waiting: VecDeque::new(),
         });
     }
     Ok(deciders)

@@ -67,7 +67,7 @@ impl Direct {
                 None => return cx.deny(slot, Failure::Refused),
             }
         } else {
-            job.choice = Choice { dispatcher: 0, server: 0 };
+            job.choice = Choice { dispatcher: 0, server: 0, is_retry: false };
         }
         job.sent = cx.now;
         let server = job.choice.server as usize;

@@ -111,7 +111,7 @@ impl Routed {
         let parts = (&network, &stations, &servers);
         let information = Information::new(system, &mut balancers, parts, &regions, askers, seed);
         Ok(Routed {
-            has_waits: system.tiers.iter().any(|tier| tier.waits),
+            has_waits: system.tiers.iter().any(|tier| tier.waits || tier.guards.queue.is_some()),
             may_retry: system.rules.retries.is_some() || system.rules.hedge.is_some(),
             may_deny: !system.is_plain() || servers.all().iter().any(|server| server.capacity.is_some()),
             routes: Routes::default(),

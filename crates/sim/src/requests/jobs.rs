@@ -112,7 +112,7 @@ impl Jobs {
             ticket: Ticket::default(),
             number,
             client: request.client,
-            choice: Choice { dispatcher: 0, server: request.object },
+            choice: Choice { dispatcher: 0, server: request.object, is_retry: false },
             generation: 0,
             class: request.class,
             stage: Stage::Coming,

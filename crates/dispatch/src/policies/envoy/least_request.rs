@@ -65,6 +65,10 @@ impl Policy for LeastRequest {
         Ties::Drawn
     }
 
+    fn weighs(&self) -> bool {
+        true
+    }
+
     fn weights(&self) -> RangeInclusive<f64> {
         WEIGHTS
     }

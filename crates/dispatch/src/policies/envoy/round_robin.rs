@@ -27,6 +27,10 @@ impl Policy for RoundRobin {
         Signals::empty()
     }
 
+    fn weighs(&self) -> bool {
+        true
+    }
+
     fn weights(&self) -> RangeInclusive<f64> {
         WEIGHTS
     }

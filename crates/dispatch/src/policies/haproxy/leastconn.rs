@@ -28,6 +28,10 @@ impl Policy for LeastConn {
         Ties::Oldest
     }
 
+    fn weighs(&self) -> bool {
+        true
+    }
+
     fn weights(&self) -> RangeInclusive<f64> {
         WEIGHTS
     }

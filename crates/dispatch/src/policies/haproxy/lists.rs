@@ -88,6 +88,10 @@ impl Policy for LeastConnOfLists {
         Signals::IN_FLIGHT
     }
 
+    fn weighs(&self) -> bool {
+        true
+    }
+
     fn weights(&self) -> RangeInclusive<f64> {
         WEIGHTS
     }

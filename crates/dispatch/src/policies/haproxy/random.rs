@@ -43,6 +43,10 @@ impl Policy for Random {
         if self.draws > 1 { Signals::IN_FLIGHT } else { Signals::empty() }
     }
 
+    fn weighs(&self) -> bool {
+        true
+    }
+
     fn weights(&self) -> RangeInclusive<f64> {
         WEIGHTS
     }

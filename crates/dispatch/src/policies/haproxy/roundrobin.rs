@@ -75,6 +75,10 @@ impl Policy for RoundRobin {
         Signals::empty()
     }
 
+    fn weighs(&self) -> bool {
+        true
+    }
+
     fn weights(&self) -> RangeInclusive<f64> {
         WEIGHTS
     }
@@ -226,7 +230,7 @@ impl RoundRobin {
         let is_first = self.servers.is_empty();
         self.servers.resize(table.len(), Server::default());
         let weight = |id: u32| match table.up().binary_search(&BackendId(id)) {
-            Ok(_) => SCALE * table.weight(BackendId(id)) as i64,
+            Ok(_) => (SCALE as f64 * table.weight(BackendId(id))) as i64,
             Err(_) => 0,
         };
         for at in 0..table.len() as u32 {

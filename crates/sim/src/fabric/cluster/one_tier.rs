@@ -185,5 +185,5 @@ impl FirstByte {
 }
 
 fn choice(server: u32) -> Choice {
-    Choice { dispatcher: 0, server }
+    Choice { dispatcher: 0, server, is_retry: false }
 }

@@ -1,14 +1,12 @@
 //! The way of a request: from its client past deciders to its server, or to an end without a reply.
 
-use sojourn_dispatch::BackendId;
 use sojourn_model::system::Face;
 use sojourn_stats::{Span, Time};
 
 use super::Routed;
 use super::route::Leg;
 use crate::balancer::{Asked, AtNode, Choice};
-use crate::engine::Inside;
-use crate::fabric::deciders::{Decider, Next, Waiter};
+use crate::fabric::deciders::Next;
 use crate::requests::jobs::{Stage, Standing};
 use crate::requests::{Cx, What};
 
@@ -154,61 +152,49 @@ impl Routed {
         match chosen {
             Some((other, choice)) => self.forward(slot, other, choice, cx),
             None if self.balancers[number].balancer.lets_wait() => {
-                self.routes[slot].is_bound = false;
-                let generation = cx.jobs.slab[slot as usize].generation;
-                let waiter = Waiter { slot, generation, since: cx.now };
-                self.balancers[number].waiting.push_back(waiter);
+                let queued = self.balancers[number].balancer.wait(slot, cx.now);
+                let route = &mut self.routes[slot];
+                (route.is_bound, route.queued) = (false, Some((number, queued)));
             }
             None => self.deny(slot, cx),
         }
     }
 
     /// Each target that may have room by now takes the oldest of those that wait for one, as servers of HAProxy do
-    /// (`process_srv_queue` in its `src/queue.c`).
+    /// (`process_srv_queue` in its `src/queue.c`); what waits in vain, or for too long, is refused.
     pub(super) fn let_in(&mut self, cx: &mut Cx) {
         for number in 0..self.balancers.len() as u32 {
             if self.faults.decider_stands(number, cx.now).is_some() {
                 continue;
             }
-            let Decider { balancer, waiting, .. } = &mut self.balancers[number];
-            let (is_down, table) = (self.faults.is_decider_down(number), balancer.table());
-            if !waiting.is_empty() && (is_down || (table.full() == 0 && table.eligible().is_empty())) {
-                // Nothing will take them: it is down itself, or all targets are.
-                for Waiter { slot, generation, .. } in std::mem::take(waiting) {
-                    match cx.jobs.generation(slot) == generation {
-                        true if is_down => self.refused(slot, cx),
-                        true => self.deny(slot, cx),
-                        false => {}
-                    }
+            let is_down = self.faults.is_decider_down(number);
+            while let Some(slot) = self.balancers[number].balancer.turn_away(is_down, cx.now) {
+                self.routes[slot].queued = None;
+                if !self.routes[slot].tried.is_empty() {
+                    self.balancers[number].balancer.retry_ended();
+                }
+                match is_down {
+                    true => self.refused(slot, cx),
+                    false => self.deny(slot, cx),
                 }
             }
-            while let Some(target) = self.balancers[number].balancer.next_freed() {
-                if !self.balancers[number].waiting.is_empty() {
-                    self.let_in_at(number, target, cx);
-                }
+            loop {
+                let Routed { routes, balancers, .. } = self;
+                let asked = |slot: u32| (routes[slot].asked, !routes[slot].tried.is_empty());
+                let Some((slot, since, choice)) = balancers[number].balancer.let_in(asked, cx.now) else { break };
+                let route = &mut routes[slot];
+                route.queued = None;
+                route.waited += cx.now - since;
+                self.forward(slot, number, choice, cx);
             }
         }
     }
 
-    fn let_in_at(&mut self, number: u32, target: BackendId, cx: &mut Cx) {
-        // With all others passed over the policy is left no choice.
-        let all = 0..self.balancers[number].targets.len() as u32;
-        let others: Vec<BackendId> = all.map(BackendId).filter(|other| *other != target).collect();
-        loop {
-            let Decider { balancer, waiting, .. } = &mut self.balancers[number];
-            if !balancer.table().is_eligible(target) {
-                return;
-            }
-            let Some(Waiter { slot, generation, since }) = waiting.pop_front() else { return };
-            if cx.jobs.generation(slot) != generation {
-                continue;
-            }
-            let route = &mut self.routes[slot];
-            let Some(choice) = balancer.choose(route.asked, &others, cx.now) else {
-                return waiting.push_front(Waiter { slot, generation, since });
-            };
-            route.waited += cx.now - since;
-            self.forward(slot, number, choice, cx);
+    /// A request waits at no decider any more.
+    fn leave_queue(&mut self, slot: u32) {
+        let route = &mut self.routes[slot];
+        if let Some((decider, number)) = route.queued.take() {
+            self.balancers[decider].balancer.leave(number, !route.tried.is_empty());
         }
     }
 
@@ -253,6 +239,7 @@ impl Routed {
 
     /// A request goes away from where it is, wherever that is.
     pub(super) fn leave(&mut self, slot: u32, cx: &mut Cx) {
+        self.leave_queue(slot);
         match cx.jobs.slab[slot as usize].stage {
             Stage::Flowing => self.leave_medium(slot, cx),
             _ => self.leave_server(slot, cx),

@@ -48,6 +48,8 @@ pub(super) struct Route {
     pub(super) partner: Option<u32>,
     /// It will come to its server, or is there, whatever its client does.
     pub(super) is_bound: bool,
+    /// The decider at which it waits for a target with room, and its number in the queue there.
+    pub(super) queued: Option<(u32, u64)>,
     /// The demand of each attempt.
     pub(super) demand: Span,
     /// Targets of the innermost decider that have refused it.
@@ -113,13 +115,13 @@ impl Routes {
     }
 
     /// A request is on its way to `next`, as a decider has chosen.
-    pub(super) fn sends(&mut self, slot: u32, next: Next, dispatcher: u32, cx: &mut Cx) {
+    pub(super) fn sends(&mut self, slot: u32, next: Next, dispatcher: u16, cx: &mut Cx) {
         self[slot].next = Some(next);
         let job = &mut cx.jobs.slab[slot as usize];
         job.stage = Stage::Forwarded;
         job.sent = cx.now;
         if let Next::Server(server) = next {
-            job.choice = Choice { dispatcher, server };
+            job.choice = Choice { dispatcher, server, is_retry: false };
             cx.tally.sent(job.planned, server as usize);
         }
     }
