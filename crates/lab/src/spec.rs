@@ -9,6 +9,7 @@ mod client;
 mod decider;
 mod fault;
 mod findings;
+mod guards;
 mod limit;
 mod network;
 mod path;

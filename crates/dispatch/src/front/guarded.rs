@@ -30,6 +30,11 @@ impl Front {
         self.room().leave(number);
     }
 
+    /// Whether requests may wait.
+    pub fn has_queue(&self) -> bool {
+        self.guards.as_ref().is_some_and(|guards| guards.room.is_some())
+    }
+
     /// How many wait.
     #[inline]
     pub fn waiting(&self) -> u32 {

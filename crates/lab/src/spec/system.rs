@@ -257,7 +257,8 @@ impl Reader<'_> {
                 self.tier((tier.get_ref(), settings.as_ref()), &names[index], &own, raw.len(), &system.regions)?;
             let mut read = Tier { seats: own, pools, ..read };
             let RawTier { limit, overflow, .. } = tier.get_ref();
-            self.limits((limit.as_ref(), overflow.as_ref()), &mut read, &system.sites)?;
+            self.limits((limit.as_ref(), overflow.as_ref()), tier.get_ref().queue.is_some(), &mut read, &system.sites)?;
+            self.guard(tier.get_ref(), &mut read)?;
             if let Some(settings) = &settings {
                 self.settle(tier.get_ref(), settings, &mut read)?;
             }
@@ -294,6 +295,11 @@ impl Reader<'_> {
             ("program", span(&tier.program)),
             ("settings", span(&tier.settings)),
             ("overflow", span(&tier.overflow)),
+            ("ejection", span(&tier.ejection)),
+            ("queue", span(&tier.queue)),
+            ("breakers", span(&tier.breakers)),
+            ("concurrency", span(&tier.concurrency)),
+            ("slow_start", span(&tier.slow_start)),
             ("pool", tier.pool.first().map(Spanned::span)),
             ("weights", span(&targets.weights)),
         ];

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, de};
 use sojourn_dispatch::capacity::{self, Rule};
-use sojourn_dispatch::{DispatchError, Dispatcher};
+use sojourn_dispatch::{Breakers, Concurrency, DispatchError, Dispatcher, Ejection, Queue, SlowStart};
 use sojourn_model::system::{
     Affinity, Attachment, Face, Held, Probes, Region, Reports, Seat, Tier, Told, TtlRule, server_name,
 };
@@ -52,6 +52,11 @@ pub(super) struct RawTier {
     pub(super) held: Option<Text>,
     pub(super) limit: Option<Spanned<RawLimit>>,
     pub(super) overflow: Option<Spanned<RawOverflow>>,
+    pub(super) ejection: Option<Spanned<Ejection>>,
+    pub(super) queue: Option<Spanned<Queue>>,
+    pub(super) breakers: Option<Spanned<Breakers>>,
+    pub(super) concurrency: Option<Spanned<Concurrency>>,
+    pub(super) slow_start: Option<Spanned<SlowStart>>,
     #[serde(default)]
     pub(super) pool: Vec<Spanned<RawPool>>,
 }

@@ -341,6 +341,13 @@ impl<F: Face> Settings for InFront<F> {
             let what = format!("{:?}: a cookie's name is letters, digits, `-`, `_` and `.`", self.cookie);
             return Err(Wrong::new("cookie", what));
         }
+        let guards = self.decider.guards();
+        if self.face.redirect().is_some() && !guards.are_none() {
+            let what = "a redirector sees no replies: leave out ejection, queue, breakers, concurrency and slow_start";
+            return Err(Wrong::new("decider", what));
+        }
+        let of_guard = |(key, what): (&str, String)| Wrong::new(format!("decider.{key}"), what);
+        guards.check(self.decider.limit.is_some()).map_err(of_guard)?;
         if self.threads > 1 && !self.shared {
             let several = format!(
                 "with {} deciders, who count apart: one thread, or one decider for all (--shared)",
@@ -348,6 +355,9 @@ impl<F: Face> Settings for InFront<F> {
             );
             for (key, is_given) in [
                 ("decider.limit", self.decider.limit.is_some()),
+                ("decider.queue", self.decider.queue.is_some()),
+                ("decider.breakers", self.decider.breakers.is_some()),
+                ("decider.concurrency", self.decider.concurrency.is_some()),
                 ("reports.listen", self.reports.listen.is_some()),
                 ("upstream.to", !self.upstream.to.is_empty()),
                 ("face.orca", !self.face.forward().orca.is_empty()),

@@ -38,10 +38,10 @@ pub(super) const ROWS: &[Row] = &[
     row(
         None,
         Request,
-        "limits that differ from target to target, or of which requests wait, of our own gateway",
+        "limits that differ from target to target, of our own gateway",
         Yes,
         Instead("write `program = \"haproxy\"` where a rule of HAProxy decides"),
-        |of| !of.live.has_own_limits && of.any_tier(|tier| tier.waits || !tier.limits.is_empty()),
+        |of| !of.live.has_own_limits && of.any_tier(|tier| !tier.limits.is_empty()),
     ),
     row(None, Any, "reports but those to a packet switch, a DNS or nodes that redirect", Yes, No, |of| {
         let hears = |tier: &Tier| matches!(tier.face, Face::Switch | Face::Dns) || is_on_servers(tier);

@@ -361,7 +361,7 @@ fn samples() -> Vec<Sample> {
             of.system.tiers = vec![Tier { seats: vec![over(1)], ..front }, second];
         }),
         ("overflow of a face that is no switch", plain, |of| of.first().overflow = Some(Overflow { limit: None })),
-        ("limits that differ from target to target", plain, |of| of.first().waits = true),
+        ("limits that differ from target to target", plain, |of| of.first().limits = vec![2, 3]),
         ("reports but those to a packet switch", plain, |of| of.first().reports = Some(reports())),
         ("reports with a `cost`", switches, |of| of.last().reports = Some(Reports { lossy: true, ..reports() })),
         ("probes but those that a DNS orders", plain, |of| {

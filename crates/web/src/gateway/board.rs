@@ -17,6 +17,7 @@ use sojourn_report::upstream::Upstream;
 use sojourn_stats::{Span, Time};
 
 use super::counts::{Counts, Facts, PerBackend};
+use super::queue::Waiting;
 use super::version::Version;
 
 /// How long the rate of a client counts: daemons tell it every 64 s unless told otherwise, and one report may be lost.
@@ -40,7 +41,9 @@ fn sources(config: &GatewaySettings) -> (bool, bool) {
 
 /// A front, and the alarm for its deadlines.
 pub(super) struct Decider {
-    front: Front,
+    pub(super) front: Front,
+    /// Requests that wait for a backend with room.
+    pub(super) waiting: Waiting,
     alarm: Alarm,
     /// When the alarm rings next.
     armed: Time,
@@ -86,7 +89,8 @@ impl Decider {
     pub(super) fn new(config: &GatewaySettings, front: Front) -> Result<Decider, ServeError> {
         let alarm = Alarm::new().map_err(ServeError::system("cannot make a timer"))?;
         let users = if config.shared { config.threads } else { 1 };
-        let decider = Decider { front, alarm, armed: Time::NEVER, facts: Arc::default(), unsaid: None, users };
+        let (waiting, facts) = (Waiting::default(), Arc::default());
+        let decider = Decider { front, waiting, alarm, armed: Time::NEVER, facts, unsaid: None, users };
         decider.publish_facts();
         Ok(decider)
     }
@@ -102,6 +106,7 @@ impl Decider {
             }
             // All backends have the numbers that they had.
             self.front.clients().remembered(now).iter().for_each(|client| front.recall(client, now));
+            self.waiting.move_to(&mut front, now);
             let unsaid = std::mem::replace(&mut self.front, front).finish_record();
             self.unsaid = self.unsaid.take().or(unsaid);
         }
@@ -152,7 +157,19 @@ impl Decider {
         Arc::clone(&self.facts)
     }
 
-    fn arm(&mut self) {
+    /// What has happened may let requests go on that wait, and guards may have changed something: that is given.
+    fn settle(&mut self, now: Time) -> Vec<Change> {
+        self.waiting.go_on(&mut self.front, now);
+        let mut changes = Vec::new();
+        while let Some(change) = self.front.take_change() {
+            self.publish_standing(change.backend, change.is);
+            changes.push(change);
+        }
+        self.arm();
+        changes
+    }
+
+    pub(super) fn arm(&mut self) {
         if let Some(next) = self.front.deadline()
             && next < self.armed
         {
@@ -167,7 +184,6 @@ impl Decider {
             return None;
         }
         let change = learn(&mut self.front);
-        self.arm();
         if let Some(Change { backend, is, .. }) = change {
             self.publish_standing(backend, is);
         }
@@ -224,38 +240,40 @@ impl Board {
     }
 
     pub(super) fn choose(&self, request: &Request, tried: &[BackendId]) -> Choice {
-        self.with(|decider, now| {
+        let (choice, changes) = self.with(|decider, now| {
             let front = &mut decider.front;
             let explanation = self.explain.then(|| front.explain(request, tried, now));
             let candidates = explanation.map(|explanation| explanation.in_words(front.table()));
             let decision = front.choose(request, tried, now);
-            decider.arm();
-            Choice { decision, candidates, now }
-        })
+            (Choice { decision, candidates, now }, decider.settle(now))
+        });
+        self.say_all(changes);
+        choice
     }
 
     /// Tells the dispatcher what happened now, and answers when that was.
     #[inline]
     pub(super) fn tell(&self, event: impl FnOnce(Time) -> Event) -> Time {
-        self.with(|decider, now| {
-            if decider.users > 0 {
-                decider.front.observe(event(now), now);
-                decider.arm();
+        let (now, changes) = self.with(|decider, now| {
+            if decider.users == 0 {
+                return (now, Vec::new());
             }
-            now
-        })
+            decider.front.observe(event(now), now);
+            (now, decider.settle(now))
+        });
+        self.say_all(changes);
+        now
     }
 
     /// Takes a report of a backend.
     pub(super) fn report(&self, backend: BackendId, report: &Report) {
-        self.with(|decider, now| decider.learn(|front| front.report(backend, report, now)));
+        self.learn_by(|front, now| front.report(backend, report, now), "by its report");
     }
 
     /// Takes what came in reports, or that none comes.
     pub(super) fn take(&self, told: &[Told]) {
         for told in told {
-            let change = self.with(|decider, now| decider.learn(|front| told.learn(front, now)));
-            self.say(change, told.why());
+            self.learn_by(|front, now| told.learn(front, now), told.why());
         }
         self.upstream.iter().for_each(|upstream| upstream.hear(told));
     }
@@ -266,12 +284,13 @@ impl Board {
 
     /// What the dispatcher wants done now.
     pub(super) fn due(&self) -> Vec<Command> {
-        self.with(|decider, now| {
+        let (commands, changes) = self.with(|decider, now| {
             decider.armed = Time::NEVER;
             let commands = decider.front.due(now);
-            decider.arm();
-            commands
-        })
+            (commands, decider.settle(now))
+        });
+        self.say_all(changes);
+        commands
     }
 
     /// No program listens at the backend.
@@ -281,8 +300,22 @@ impl Board {
 
     /// Learns of a backend what a probe or a request has met there, and `why` it may be out by that.
     pub(super) fn learn(&self, backend: BackendId, news: News<'_>, why: &str) {
-        let change = self.with(|decider, now| decider.learn(|front| front.learn(backend, news, now)));
+        self.learn_by(|front, now| front.learn(backend, news, now), why);
+    }
+
+    fn learn_by(&self, learn: impl FnOnce(&mut Front, Time) -> Option<Change>, why: &str) {
+        let (change, changes) = self.with(|decider, now| {
+            let change = decider.learn(|front| learn(front, now));
+            (change, decider.settle(now))
+        });
         self.say(change, why);
+        self.say_all(changes);
+    }
+
+    /// Says what guards have changed.
+    #[inline]
+    fn say_all(&self, changes: Vec<Change>) {
+        changes.into_iter().for_each(|change| self.say(Some(change), "its requests fail, or take longer than others'"));
     }
 
     /// Says what has changed, and why.
@@ -300,6 +333,20 @@ impl Board {
     pub(super) fn not_probed(&self, backend: BackendId, why: &str) {
         let name = self.name(backend);
         self.events.emit(&json!({"event": "probe_not_made", "backend": name, "why": why, "thread": self.thread}));
+    }
+
+    /// Acts on the decider's queue.
+    pub(super) fn at_queue<R>(&self, act: impl FnOnce(&mut Front, &mut Waiting, Time) -> R) -> R {
+        self.with(|decider, now| {
+            let done = act(&mut decider.front, &mut decider.waiting, now);
+            decider.arm();
+            done
+        })
+    }
+
+    /// An attempt has ended that was made after another one had failed.
+    pub(super) fn retry_ended(&self) {
+        self.with(|decider, _| decider.front.retry_ended());
     }
 
     /// Looks at what is known of the backends.

@@ -29,8 +29,10 @@ pub struct GatewayCounts {
     pub failed: u64,
     /// Requests that no backend got: none was up (503), or the request was wrong or had been here before.
     pub refused: u64,
-    /// Those of them that found every backend that is up full (`limit`).
+    /// Those of them that found every backend that is up full (`limit`), waited there in vain (`queue`), or met an open breaker.
     pub over_limit: u64,
+    /// Requests that waited for a backend with room.
+    pub waited: u64,
     /// Attempts whose client went away first, or broke its upload.
     pub cancelled: u64,
     /// Connections that had to wait because as many as may be open were open.
@@ -107,6 +109,7 @@ pub(super) struct Counts {
     pub(super) failed: Count,
     pub(super) refused: Count,
     pub(super) over_limit: Count,
+    pub(super) waited: Count,
     pub(super) records_failed: Count,
     /// By number; a reload adds some.
     backends: Mutex<Vec<Arc<PerBackend>>>,
@@ -223,6 +226,7 @@ pub(super) fn total(threads: &[Arc<Counts>], deciders: &[Arc<Facts>], held: u64)
         failed: sum(|counts| &counts.failed),
         refused: sum(|counts| &counts.refused),
         over_limit: sum(|counts| &counts.over_limit),
+        waited: sum(|counts| &counts.waited),
         cancelled: backends.iter().map(|backend| backend.cancelled).sum(),
         held,
         records_failed: sum(|counts| &counts.records_failed),

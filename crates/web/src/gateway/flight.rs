@@ -8,6 +8,7 @@ use sojourn_part::clock;
 use sojourn_stats::{Span, Time};
 
 use super::counts::Count;
+use super::proxy::Retrying;
 use super::upload::{Stage, Upload};
 use super::worker::Worker;
 
@@ -26,6 +27,7 @@ pub(super) struct Flight {
     patience: Span,
     upload: Option<Rc<Upload>>,
     over: bool,
+    _retrying: Option<Retrying>,
 }
 
 /// Why an attempt failed.
@@ -48,7 +50,12 @@ pub(super) enum Failure {
 }
 
 impl Flight {
-    pub(super) fn begin(worker: &Rc<Worker>, backend: BackendId, chosen: Time) -> Flight {
+    pub(super) fn begin(
+        worker: &Rc<Worker>,
+        backend: BackendId,
+        chosen: Time,
+        _retrying: Option<Retrying>,
+    ) -> Flight {
         let count = worker.board.count(backend);
         count.requests.add(1);
         count.in_flight.add(1);
@@ -56,7 +63,8 @@ impl Flight {
         let deadline = worker.deadlines.insert(Time::NEVER);
         let patience = worker.version().settings.timeouts.reply;
         let worker = Rc::clone(worker);
-        Flight { worker, backend, chosen, sent: chosen, bytes: 0, deadline, patience, upload: None, over: false }
+        let (upload, over) = (None, false);
+        Flight { worker, backend, chosen, sent: chosen, bytes: 0, deadline, patience, upload, over, _retrying }
     }
 
     pub(super) fn worker(&self) -> &Rc<Worker> {

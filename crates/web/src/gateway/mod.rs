@@ -27,6 +27,7 @@ mod polling;
 #[cfg(test)]
 mod proof;
 mod proxy;
+mod queue;
 mod redirect;
 mod refusal;
 mod reload;
@@ -319,6 +320,7 @@ fn key_of_error(error: &DispatchError) -> &'static str {
         DispatchError::Backend(_) => "backend",
         DispatchError::Limit(_) => "decider.limit",
         DispatchError::Information(_) => "decider.poll",
+        DispatchError::Settings(_) => "decider",
         _ => "decider.policy",
     }
 }

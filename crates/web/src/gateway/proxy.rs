@@ -18,6 +18,7 @@ use sojourn_report::orca;
 use super::flight::{Failure, Flight};
 use super::id::GatewayId;
 use super::link::Link;
+use super::queue;
 use super::refusal::{refusal, rejection};
 use super::reply::{Reply, Upstream};
 use super::reporting;
@@ -50,6 +51,15 @@ pub(crate) struct Unserved {
     pub(crate) is_unreachable: bool,
 }
 
+/// An attempt after another one has failed; the decider counts those that go on.
+pub(super) struct Retrying(Rc<Worker>);
+
+impl Drop for Retrying {
+    fn drop(&mut self) {
+        self.0.board.retry_ended();
+    }
+}
+
 /// Forwards one request, of which the policy is told this.
 pub(super) async fn forward(
     worker: Rc<Worker>,
@@ -70,12 +80,18 @@ pub(super) async fn forward(
     let mut tried: Vec<BackendId> = Vec::new();
     let mut failure = None;
     loop {
-        let choice = board.choose(&asked, &tried);
+        let mut choice = board.choose(&asked, &tried);
+        let is_sent = matches!(choice.decision.action, Action::Forward(_) | Action::Queue);
+        let retrying = (is_sent && !tried.is_empty()).then(|| Retrying(Rc::clone(&worker)));
+        if choice.decision.action == Action::Queue {
+            board.counts.waited.add(1);
+            choice = queue::wait(board, &asked, choice).await;
+        }
         let Action::Forward(backend) = choice.decision.action else {
             let reply = refusal(&worker, &choice.decision, failure);
             return Err(Box::new(Unserved { reply, body: message.left(), is_unreachable: false }));
         };
-        let mut flight = Flight::begin(&worker, backend, choice.now);
+        let mut flight = Flight::begin(&worker, backend, choice.now, retrying);
         if failure.is_some() {
             board.counts.retried.add(1);
         }

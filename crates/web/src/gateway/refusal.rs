@@ -19,16 +19,19 @@ pub(super) fn refusal(worker: &Worker, decision: &Decision, failure: Option<(Bac
     let Some((backend, failure)) = failure else {
         counts.refused.add(1);
         let (down, all) = worker.board.down();
-        let is_full = decision.reason.code == Code::Full;
+        let (is_full, is_open) = (decision.reason.code == Code::Full, decision.reason.code == Code::Breaker);
         let words = match decision.action {
             Action::Refuse if is_full => {
                 format!("no backend can take this request: {} of {all} are full", decision.reason.value)
+            }
+            Action::Refuse if is_open => {
+                format!("no backend can take this request: {} are there already, and no more may be", decision.reason.value)
             }
             Action::Refuse => format!("no backend can take this request: {down} of {all} are down"),
             _ => "the policy asks for something that a gateway cannot do".into(),
         };
         let mut reply = text(StatusCode::SERVICE_UNAVAILABLE, words);
-        if is_full {
+        if is_full || is_open {
             counts.over_limit.add(1);
             reply.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(SOON));
         }

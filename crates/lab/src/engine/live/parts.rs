@@ -9,7 +9,7 @@ use std::path::{self, PathBuf};
 
 use serde_json::Value;
 use sojourn_bed::Ground;
-use sojourn_dispatch::FrontSettings;
+use sojourn_dispatch::{FrontSettings, Guards, Queue};
 use sojourn_load::Rotation;
 use sojourn_model::System;
 use sojourn_model::system::{Face, Host, Target, Tier, Trouble};
@@ -301,6 +301,8 @@ impl Walk<'_> {
             limit: tier.limit.map(switch::as_decided).transpose()?,
             ..FrontSettings::new(tier.policy.as_str())
         };
+        let queue = tier.guards.queue.clone().or(tier.waits.then(Queue::default));
+        let decider = decider.guarded(Guards { queue, ..tier.guards.clone() });
         Ok(InFront {
             decider,
             client_header: Some(CLIENT_HEADER.into()),

@@ -39,6 +39,10 @@ pub(super) fn front(settings: &SwitchSettings) -> Result<(), Wrong> {
             return wrong(key, "it is a whole number of at least 1".into());
         }
     }
+    if !decider.guards().are_none() {
+        let what = "a switch sees no replies: leave out ejection, queue, breakers, concurrency and slow_start";
+        return wrong("decider", what.into());
+    }
     if decider.poll.is_some() {
         return wrong("decider.poll", "a switch counts connections, and asks servers for nothing".into());
     }
