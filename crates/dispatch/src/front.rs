@@ -157,7 +157,9 @@ impl Front {
         }
         let has_limit = dispatcher.table().limit().is_some();
         if settings.slow_start.is_some() && !(dispatcher.weighs() || has_limit) {
-            let what = format!("slow_start: policy `{policy}` reads no weights that grow, and no backend has a limit: leave it out");
+            let what = format!(
+                "slow_start: policy `{policy}` reads no weights that grow, and no backend has a limit: leave it out"
+            );
             return Err(DispatchError::Settings(what));
         }
         let FrontSettings { fall, rise, heed_reports, .. } = *settings;

@@ -473,6 +473,7 @@ impl Reader<'_> {
         let program = raw.program.as_ref().map(|program| self.program(program)).transpose()?;
         let ran = workload.ran.as_ref().map(|text| text.get_ref().clone());
         let mut workload = self.workload(workload, seed)?;
+        self.burst(&mut workload, &system)?;
         if let Some(program) = &program {
             self.with_files(&mut workload, program)?;
         }

@@ -1,8 +1,8 @@
 //! The balancer as a fabric sees it: the fronts of one seat of a tier, told what its face would see.
 
 use sojourn_dispatch::{
-    Action, BackendId, Catalogue, ClientRules, Clients, Command, DispatchError, Event, Front, FrontSettings, Hardware,
-    Guards, Heed, Information, Limit, News, Origin, Queue, Report, Request, RoundTrip, Signals, Table, key,
+    Action, BackendId, Catalogue, ClientRules, Clients, Command, DispatchError, Event, Front, FrontSettings, Guards,
+    Hardware, Heed, Information, Limit, News, Origin, Queue, Report, Request, RoundTrip, Signals, Table, key,
 };
 use sojourn_model::system::{self as model, Face, Region, Tier, Told, server_name};
 use sojourn_stats::{Span, Stream, Time};
@@ -437,7 +437,8 @@ impl Balancer {
     #[inline]
     fn tell(&mut self, choice: Choice, event: Event, now: Time) {
         let front = &mut self.fronts[choice.dispatcher as usize];
-        if choice.is_retry && matches!(event, Event::Completed { .. } | Event::Failed { .. } | Event::Cancelled { .. }) {
+        if choice.is_retry && matches!(event, Event::Completed { .. } | Event::Failed { .. } | Event::Cancelled { .. })
+        {
             front.retry_ended();
         }
         front.observe(event, now);

@@ -300,7 +300,13 @@ fn expected(heard: &[Vec<Step>], fall: u32, rise: u32) -> Vec<BackendId> {
         () if last(all, &[(news(News::Left), true), (Step::Join, false)]) => 4,
         () if is_down(all) || last(all, &[(news(News::Empty), true), (report, false)]) => 3,
         () if last(all, &[(news(News::Drained(true)), true), (news(News::Drained(false)), false)]) => 2,
-        () if last(all, &[(news(News::Ejected(true)), true), (news(News::Ejected(false)), false), (news(News::Left), false)]) => 1,
+        () if last(
+            all,
+            &[(news(News::Ejected(true)), true), (news(News::Ejected(false)), false), (news(News::Left), false)],
+        ) =>
+        {
+            1
+        }
         () if last(all, &[(news(News::Overloaded(true)), true), (news(News::Overloaded(false)), false)]) => 1,
         () if last(all, &[(news(News::Silent), true), (report, false)]) => 1,
         () => 0,

@@ -2,8 +2,8 @@
 
 use sojourn_dispatch::record::{Detail, replay};
 use sojourn_dispatch::{
-    Action, BackendId, Breakers, Catalogue, Code, Concurrency, Ejection, Event, Front, FrontSettings, Guards, LimitRule,
-    News, Queue, Scope, Signals, SlowStart, Standing, StartRule,
+    Action, BackendId, Breakers, Catalogue, Code, Concurrency, Ejection, Event, Front, FrontSettings, Guards,
+    LimitRule, News, Queue, Scope, Signals, SlowStart, Standing, StartRule,
 };
 use sojourn_stats::{Span, Stream, Time};
 
@@ -218,7 +218,8 @@ fn a_limit_grows_by_one_and_shrinks_by_a_tenth() {
 /// Values of `Gradient2Limit` of Netflix's concurrency-limits, played apart.
 #[test]
 fn a_limit_follows_the_gradient_of_response_times() {
-    let mut front = front("round-robin", 1, limiting(Concurrency { by: LimitRule::Gradient, ..Concurrency::default() }));
+    let mut front =
+        front("round-robin", 1, limiting(Concurrency { by: LimitRule::Gradient, ..Concurrency::default() }));
     let a = BackendId(0);
     (0..200).for_each(|_| front.observe(Event::Inherited { backend: a }, at(0)));
     let mut end = |took: Span| {
@@ -232,9 +233,9 @@ fn a_limit_follows_the_gradient_of_response_times() {
         .map(&mut end)
         .collect();
     let expected = [
-        20, 21, 22, 23, 24, 24, 25, 26, 27, 28, 28, 29, 30, 31, 32, 32, 33, 34, 35, 36, 36, 37, 38, 39, 40, 40, 41, 42, 43,
-        44, 40, 37, 34, 31, 29, 27, 25, 23, 21, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20,
-        20, 20, 20, 21, 22, 23, 24, 24, 25, 26, 27, 28, 28, 29, 30, 31, 32, 32, 33, 34, 35, 36,
+        20, 21, 22, 23, 24, 24, 25, 26, 27, 28, 28, 29, 30, 31, 32, 32, 33, 34, 35, 36, 36, 37, 38, 39, 40, 40, 41, 42,
+        43, 44, 40, 37, 34, 31, 29, 27, 25, 23, 21, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20,
+        20, 20, 20, 20, 20, 21, 22, 23, 24, 24, 25, 26, 27, 28, 28, 29, 30, 31, 32, 32, 33, 34, 35, 36,
     ];
     assert_eq!(seen, expected);
 }
@@ -287,15 +288,10 @@ fn shares_of_a_start_are_those_of_the_products() {
     let shares = |rule: SlowStart| [0, 1, 6, 15, 30, 59, 60].map(|at| rule.share(Span(at * SECOND)));
     let close = |seen: [f64; 7], due: [f64; 7]| seen.iter().zip(due).all(|(seen, due)| (seen - due).abs() < 1e-9);
     assert!(close(shares(rule(StartRule::Envoy, 1.0)), [0.1, 0.1, 0.1, 0.25, 0.5, 59.0 / 60.0, 1.0]));
-    assert!(close(shares(rule(StartRule::Envoy, 2.0)), [
-        1.0 / 60f64.sqrt(),
-        1.0 / 60f64.sqrt(),
-        0.1f64.sqrt(),
-        0.5,
-        0.5f64.sqrt(),
-        (59.0 / 60.0f64).sqrt(),
-        1.0
-    ]));
+    assert!(close(
+        shares(rule(StartRule::Envoy, 2.0)),
+        [1.0 / 60f64.sqrt(), 1.0 / 60f64.sqrt(), 0.1f64.sqrt(), 0.5, 0.5f64.sqrt(), (59.0 / 60.0f64).sqrt(), 1.0]
+    ));
     // HAProxy counts weights in sixteenths.
     let sixteenths = [1.0, 1.0, 2.0, 5.0, 9.0, 16.0, 16.0].map(|share| share / 16.0);
     assert!(close(shares(rule(StartRule::Haproxy, 1.0)), sixteenths));
@@ -371,7 +367,8 @@ fn policies_that_weigh_give_a_part_of_a_weight_a_part() {
         let Ok(mut front) = front else { continue };
         if !front.weighs() {
             let guards = Guards { slow_start: Some(SlowStart::default()), ..Guards::default() };
-            let wrong = Front::new(&settings.guarded(guards), &equal(10), &Catalogue::default(), Signals::GATEWAY, "front");
+            let wrong =
+                Front::new(&settings.guarded(guards), &equal(10), &Catalogue::default(), Signals::GATEWAY, "front");
             assert!(wrong.unwrap_err().to_string().contains("reads no weights that grow"), "{policy}");
             continue;
         }
@@ -426,10 +423,13 @@ fn what_finds_all_full_waits_in_the_order_in_which_it_comes() {
     for backend in [b, a] {
         front.observe(Event::Completed { backend, status: 200, bytes: 0, latency: MS }, at(2));
     }
-    let admitted = front.let_in(|name| {
-        assert_eq!(name, 13);
-        REQUEST
-    }, at(2));
+    let admitted = front.let_in(
+        |name| {
+            assert_eq!(name, 13);
+            REQUEST
+        },
+        at(2),
+    );
     let admitted = admitted.unwrap();
     assert_eq!((admitted.name, admitted.since, admitted.decision.forwarded_to()), (13, at(1), Some(b)));
     assert_eq!((front.let_in(|_| REQUEST, at(2)), front.waiting(), front.deadline()), (None, 0, None));
@@ -483,7 +483,13 @@ fn breakers_count_requests_and_retries() {
 fn a_record_of_a_guarded_front_replays() {
     let record = Shared::default();
     let guards = Guards {
-        ejection: Some(Ejection { consecutive: 2, max_share: 0.5, min_requests: 5, min_servers: 2, ..Ejection::default() }),
+        ejection: Some(Ejection {
+            consecutive: 2,
+            max_share: 0.5,
+            min_requests: 5,
+            min_servers: 2,
+            ..Ejection::default()
+        }),
         queue: Some(Queue { most: 3, wait: Some(Span(2 * SECOND)) }),
         breakers: Some(Breakers { requests: 12, retries: 2 }),
         concurrency: Some(Concurrency { first: 2, least: 1, most: 6, ..Concurrency::default() }),

@@ -3,7 +3,8 @@
 use serde::{Deserialize, de};
 use sojourn_model::System;
 use sojourn_model::system::{Fault, Subject, Trouble};
-use sojourn_stats::Time;
+use sojourn_stats::{Dimension, Span, Time, quantity};
+use sojourn_traffic::{Profile, Workload};
 use toml::Spanned;
 
 use super::{Reader, Run, SpecError, Text, unknown};
@@ -19,6 +20,7 @@ pub(super) struct RawFault {
     resolver: Option<Text>,
     path: Option<Text>,
     share: Option<Spanned<f64>>,
+    servers: Option<Text>,
     what: Text,
 }
 
@@ -49,7 +51,8 @@ impl<'de> Deserialize<'de> for ServerNumber {
     }
 }
 
-const KINDS: [&str; 8] = ["down", "frozen", "slow", "errors", "cut", "loss", "drained", "restarted"];
+const KINDS: [&str; 10] =
+    ["down", "frozen", "slow", "errors", "cut", "loss", "drained", "restarted", "rolling-restart", "burst"];
 
 impl Reader<'_> {
     /// The faults, none of which overlaps another one of the same part.
@@ -60,8 +63,7 @@ impl Reader<'_> {
         run: &Run,
     ) -> Result<Vec<Fault>, SpecError> {
         let mut faults: Vec<Fault> = Vec::with_capacity(raw.len());
-        for fault in raw {
-            let read = self.fault(fault, system)?;
+        for (fault, read) in self.each_fault(raw, system)? {
             if let Some(end) = run.duration.filter(|end| read.at >= Time::ZERO + *end) {
                 let message =
                     format!("it begins after the run of {end} has ended: make the run longer, or begin earlier");
@@ -79,6 +81,68 @@ impl Reader<'_> {
         Ok(faults)
     }
 
+    /// All that is written; servers that are restarted one after another have a fault each.
+    fn each_fault<'r>(
+        &self,
+        raw: &'r [Spanned<RawFault>],
+        system: &System,
+    ) -> Result<Vec<(&'r Spanned<RawFault>, Fault)>, SpecError> {
+        let mut all = Vec::with_capacity(raw.len());
+        for fault in raw {
+            match rolling(fault.get_ref().what.get_ref()) {
+                Some(each) => all.extend(self.rolling(fault, each, system)?.into_iter().map(|read| (fault, read))),
+                None => all.push((fault, self.fault(fault, system)?)),
+            }
+        }
+        Ok(all)
+    }
+
+    /// Servers that are restarted one after another: each ends what it has and is away for a while, the next one from when it is
+    /// back.
+    fn rolling(&self, raw: &Spanned<RawFault>, each: &str, system: &System) -> Result<Vec<Fault>, SpecError> {
+        let RawFault { at, until, what, .. } = raw.get_ref();
+        let each = quantity::parse(each, Dimension::Time).ok().filter(|each_s| *each_s > 0.0).map(Span::from_secs_f64);
+        let each = each.ok_or_else(|| {
+            self.at(what, "what", "say how long each server is away, e.g. `rolling-restart(10 s)`")
+        })?;
+        if let Some(until) = until {
+            return Err(self.at(until, "until", "it ends when the last server is back: leave it out"));
+        }
+        let at = Time::ZERO + self.span(at, "at")?;
+        let subject = self.subject(raw, system)?;
+        let is_of_many = matches!(subject, Subject::Site(_)) || subject == Subject::Share(1.0);
+        if !is_of_many {
+            let right = "servers are restarted one after another: all of them, servers = \"100 %\", or those of a `site`";
+            return Err(self.at(what, "what", right));
+        }
+        let all = Fault { at, until: None, subject, trouble: Trouble::Drained };
+        let mut hosts = all.hosts(0, system, 0);
+        hosts.sort_unstable();
+        let one = |(place, host): (u64, usize)| {
+            let at = at + each * place;
+            Fault { at, until: Some(at + each), subject: Subject::Host(host), trouble: Trouble::Drained }
+        };
+        Ok((0..).zip(hosts).map(one).collect())
+    }
+
+    /// Lets bursts of requests come.
+    pub(super) fn burst(&self, workload: &mut Workload, system: &System) -> Result<(), SpecError> {
+        for fault in &system.faults {
+            let (Trouble::Burst(factor), Some(until)) = (fault.trouble, fault.until) else { continue };
+            let Workload::Open(open) = &mut *workload else {
+                let right = "a burst is of requests that come by themselves: a workload of kind `open`";
+                return Err(self.at_key("what", right));
+            };
+            let times = (Span(fault.at.0), Span(until.0));
+            let Some(profile) = Profile::with_burst(open.arrivals.profile(), factor, times) else {
+                let right = "the `profile` begins again, and so would a burst: leave one of the two out";
+                return Err(self.at_key("what", right));
+            };
+            open.arrivals = open.arrivals.clone().with_profile(profile);
+        }
+        Ok(())
+    }
+
     fn fault(&self, raw: &Spanned<RawFault>, system: &System) -> Result<Fault, SpecError> {
         let fault = raw.get_ref();
         let at = Time::ZERO + self.span(&fault.at, "at")?;
@@ -89,7 +153,11 @@ impl Reader<'_> {
             },
             None => None,
         };
-        let (subject, trouble) = (self.subject(raw, system)?, self.trouble(&fault.what)?);
+        let trouble = self.trouble(&fault.what)?;
+        if let Trouble::Burst(_) = trouble {
+            return self.of_requests(raw, Fault { at, until, subject: Subject::Requests, trouble });
+        }
+        let subject = self.subject(raw, system)?;
         let fits = match subject {
             Subject::Path(..) => matches!(trouble, Trouble::Cut | Trouble::Loss(_) | Trouble::Slow(_)),
             Subject::Resolver(_) => {
@@ -119,12 +187,33 @@ impl Reader<'_> {
         Ok(Fault { at, until, subject, trouble })
     }
 
+    /// What happens to what clients ask for.
+    fn of_requests(&self, raw: &Spanned<RawFault>, fault: Fault) -> Result<Fault, SpecError> {
+        let RawFault { server, site, tier, resolver, path, share, servers, what, .. } = raw.get_ref();
+        let has_part = server.is_some() || share.is_some();
+        if has_part || [site, tier, resolver, path, servers].into_iter().any(Option::is_some) {
+            return Err(self.at(what, "what", "a burst is of all requests: leave out what it happens to"));
+        }
+        if fault.until.is_none() {
+            let right = "a burst has an end: add `until`; a rate that stays is `profile` under [workload]";
+            return Err(self.at(what, "what", right));
+        }
+        Ok(fault)
+    }
+
     fn subject(&self, raw: &Spanned<RawFault>, system: &System) -> Result<Subject, SpecError> {
-        let RawFault { server, site, tier, resolver, path, share, .. } = raw.get_ref();
-        let given =
-            [server.is_some(), site.is_some(), tier.is_some(), resolver.is_some(), path.is_some(), share.is_some()];
+        let RawFault { server, site, tier, resolver, path, share, servers, .. } = raw.get_ref();
+        let given = [
+            server.is_some(),
+            site.is_some(),
+            tier.is_some(),
+            resolver.is_some(),
+            path.is_some(),
+            share.is_some(),
+            servers.is_some(),
+        ];
         if given.iter().filter(|is| **is).count() != 1 {
-            let right = "say once what it happens to: server = 2, site, tier, resolver, path, or share = 0.1";
+            let right = "say once what it happens to: server = 2, site, tier, resolver, path, servers = \"20 %\", or share = 0.1";
             return Err(self.at(raw, "fault", right));
         }
         let named = |text: &Text, key: &str, known: Vec<&str>| {
@@ -158,6 +247,13 @@ impl Reader<'_> {
                 self.at(text, "path", &format!("two regions as in \"europe..asia\"; known: {}", known.join(", ")))
             })?;
             return Ok(Subject::Path(a.min(b), a.max(b)));
+        }
+        if let Some(text) = servers {
+            let part = text.get_ref().trim().strip_suffix('%').and_then(|part| part.trim().parse::<f64>().ok());
+            return match part {
+                Some(part) if part > 0.0 && part <= 100.0 => Ok(Subject::Share(part / 100.0)),
+                _ => Err(self.at(text, "servers", "a share of the servers, above 0 and at most 100 %, e.g. \"20 %\"")),
+            };
         }
         let share = share.as_ref().expect("one is given");
         match *share.get_ref() {
@@ -201,12 +297,22 @@ impl Reader<'_> {
             ("cut", true) => Ok(Trouble::Cut),
             ("drained", true) => Ok(Trouble::Drained),
             ("restarted", true) => Ok(Trouble::Restarted),
+            ("burst", _) => match number() {
+                Some(factor) if factor.is_finite() && factor > 0.0 => Ok(Trouble::Burst(factor)),
+                _ => Err(self.at(text, "what", "`burst` needs how many times as many requests come, e.g. `burst(3)`")),
+            },
             ("slow", _) => share().map(Trouble::Slow),
             ("errors", _) => share().map(Trouble::Errors),
             ("loss", _) => share().map(Trouble::Loss),
             _ => Err(self.at(text, "what", &unknown("fault", written, &KINDS))),
         }
     }
+}
+
+/// How long each server is away, of those that are restarted one after another.
+fn rolling(what: &str) -> Option<&str> {
+    let rest = what.trim().strip_prefix("rolling-restart")?;
+    Some(rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(""))
 }
 
 /// Whether a part of the system is in both; which servers a share has is drawn, so that it may have any.

@@ -60,9 +60,14 @@ impl Reader<'_> {
             return wrong(first, "only a gateway sees how replies end; leave it out");
         }
         if raw.program.is_some() {
-            return wrong(first, "our own gateway has this, not the product that `program` names: leave one of the two out");
+            return wrong(
+                first,
+                "our own gateway has this, not the product that `program` names: leave one of the two out",
+            );
         }
-        for (key, _) in places.iter().filter(|(key, place)| place.is_some() && !matches!(*key, "ejection" | "slow_start")) {
+        for (key, _) in
+            places.iter().filter(|(key, place)| place.is_some() && !matches!(*key, "ejection" | "slow_start"))
+        {
             if tier.dispatchers > 1 {
                 return wrong(key, "each of several dispatchers counts its own requests: use 1, or leave it out");
             }

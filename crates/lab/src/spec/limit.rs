@@ -56,7 +56,11 @@ impl Reader<'_> {
         if let Some(limit) = limit {
             self.check_limit(limit, tier)?;
             if let Some(full) = limit.get_ref().full.as_ref().filter(|full| has_queue && full.get_ref() == "refused") {
-                return Err(self.at(full, "full", "this tier has a `queue`, in which requests wait: leave one of the two out"));
+                return Err(self.at(
+                    full,
+                    "full",
+                    "this tier has a `queue`, in which requests wait: leave one of the two out",
+                ));
             }
             tier.waits = self.waits(limit.get_ref(), tier)? || has_queue;
             self.limit_of_tier(limit.get_ref(), tier)?;

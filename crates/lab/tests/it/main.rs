@@ -4,6 +4,7 @@ mod answers;
 mod ask;
 mod compare;
 mod experiments;
+mod guards;
 mod happened;
 mod heavy;
 mod limits;

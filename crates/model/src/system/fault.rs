@@ -32,6 +32,8 @@ pub enum Subject {
     Path(usize, usize),
     /// This share of the hosts.
     Share(f64),
+    /// What clients ask for.
+    Requests,
 }
 
 /// What happens to it.
@@ -53,6 +55,8 @@ pub enum Trouble {
     Drained,
     /// It ends and is started again.
     Restarted,
+    /// So many times as many requests come; the workload has them.
+    Burst(f64),
 }
 
 impl Fault {
@@ -69,7 +73,7 @@ impl Fault {
                 let mut draws = Stream::new(seed, &format!("fault {number}"), "servers");
                 (0..count).map(|_| left.swap_remove(draws.below(left.len()))).collect()
             }
-            Subject::Tier(_) | Subject::Resolver(_) | Subject::Path(..) => Vec::new(),
+            Subject::Tier(_) | Subject::Resolver(_) | Subject::Path(..) | Subject::Requests => Vec::new(),
         }
     }
 }
@@ -86,6 +90,7 @@ impl Trouble {
             Trouble::Loss(_) => "loss",
             Trouble::Drained => "drained",
             Trouble::Restarted => "restarted",
+            Trouble::Burst(_) => "burst",
         }
     }
 }

@@ -27,7 +27,7 @@ pub(super) const ROWS: &[Row] = &[
         of.system.paths.is_empty() && any(of, is_of_links)
     }),
     row(None, Any, "faults of real servers but `cut` and `loss`", Yes, No, |of| {
-        of.live.is_program && any(of, |fault| !is_of_links(fault))
+        of.live.is_program && any(of, |fault| !is_of_links(fault) && fault.subject != Subject::Requests)
     }),
     row(None, Any, "resolvers that break", Yes, No, |of| {
         any(of, |fault| matches!(fault.subject, Subject::Resolver(_)))
@@ -58,6 +58,9 @@ fn face_of(fault: &Fault, of: &Combination<'_>) -> Option<Face> {
 
 fn is_simulated(fault: &Fault, of: &Combination<'_>) -> bool {
     let system = of.system;
+    if let (Trouble::Burst(_), Subject::Requests) = (fault.trouble, fault.subject) {
+        return true;
+    }
     let is_of_servers = matches!(fault.subject, Subject::Host(_) | Subject::Site(_) | Subject::Share(_));
     let has_one_resource = |host: &usize| system.hosts[*host].server.machine.is_none();
     match (fault.trouble, fault.subject) {

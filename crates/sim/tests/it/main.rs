@@ -15,6 +15,7 @@ mod exact;
 mod faces;
 mod faults;
 mod files;
+mod guards;
 mod instants;
 mod links;
 mod long_memory;

@@ -87,6 +87,30 @@ impl Profile {
         Profile { text: text.into(), pieces, period: span_s.map(|span_s| Period { span_s, integral_s }) }
     }
 
+    /// The same with a level so many times as high from one instant to another; none where it begins again, since then that would.
+    /// Without a profile the level is 1.
+    pub fn with_burst(profile: Option<&Profile>, factor: f64, (from, until): (Span, Span)) -> Option<Profile> {
+        let flat = Profile::of("", &[(0.0, 1.0, 1.0)], None);
+        let profile = profile.unwrap_or(&flat);
+        if profile.period.is_some() {
+            return None;
+        }
+        let (from_s, until_s) = (from.as_secs_f64(), until.as_secs_f64());
+        let mut begins: Vec<f64> = profile.pieces.iter().map(|piece| piece.from_s).chain([from_s, until_s]).collect();
+        begins.sort_by(f64::total_cmp);
+        begins.dedup();
+        let corner = |(place, &begin): (usize, &f64)| {
+            let times = if (from_s..until_s).contains(&begin) { factor } else { 1.0 };
+            let piece = profile.piece_at(begin);
+            let level = |at_s: f64| times * (piece.level + piece.slope * (at_s - piece.from_s));
+            (begin, level(begin), level(begins.get(place + 1).copied().unwrap_or(begin)))
+        };
+        let corners: Vec<Corner> = begins.iter().enumerate().map(corner).collect();
+        let burst = format!("burst({factor}) from {from} to {until}");
+        let text = if profile.text.is_empty() { burst } else { format!("{}, {burst}", profile.text) };
+        Some(Profile::of(&text, &corners, None))
+    }
+
     /// The text that was read.
     pub fn text(&self) -> &str {
         &self.text

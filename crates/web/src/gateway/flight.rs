@@ -50,12 +50,7 @@ pub(super) enum Failure {
 }
 
 impl Flight {
-    pub(super) fn begin(
-        worker: &Rc<Worker>,
-        backend: BackendId,
-        chosen: Time,
-        _retrying: Option<Retrying>,
-    ) -> Flight {
+    pub(super) fn begin(worker: &Rc<Worker>, backend: BackendId, chosen: Time, _retrying: Option<Retrying>) -> Flight {
         let count = worker.board.count(backend);
         count.requests.add(1);
         count.in_flight.add(1);

@@ -25,7 +25,10 @@ pub(super) fn refusal(worker: &Worker, decision: &Decision, failure: Option<(Bac
                 format!("no backend can take this request: {} of {all} are full", decision.reason.value)
             }
             Action::Refuse if is_open => {
-                format!("no backend can take this request: {} are there already, and no more may be", decision.reason.value)
+                format!(
+                    "no backend can take this request: {} are there already, and no more may be",
+                    decision.reason.value
+                )
             }
             Action::Refuse => format!("no backend can take this request: {down} of {all} are down"),
             _ => "the policy asks for something that a gateway cannot do".into(),

@@ -100,7 +100,9 @@ impl Concurrency {
             () if least == 0 => Err("least = 0: at least 1, or nothing would ever be served".into()),
             () if !(least..=most).contains(&first) => Err(format!("first = {first}: from {least} to {most}")),
             () if self.timeout == Span::ZERO => Err("timeout: it takes some time, e.g. `5 s`".into()),
-            () if !(is_share(backoff) && backoff < 1.0) => Err(format!("backoff = {backoff}: between 0 and 1, e.g. 0.9")),
+            () if !(is_share(backoff) && backoff < 1.0) => {
+                Err(format!("backoff = {backoff}: between 0 and 1, e.g. 0.9"))
+            }
             () if !(tolerance.is_finite() && tolerance >= 1.0) => {
                 Err(format!("tolerance = {tolerance}: at least 1, e.g. 1.5"))
             }

@@ -7,6 +7,7 @@
 //! | `frozen` | SIGSTOP, and at the end SIGCONT |
 //! | `slow`, `errors` | the node is told so |
 //! | `cut`, `loss` | the links of the bed are told so |
+//! | `burst` | nothing: the plan has the requests |
 //!
 //! An instant is that at which the thing was done: another process listens only when it is ready. The twin gets these
 //! instants. What a planned fault causes, failed requests for one, is outcome and no reason to doubt the run. The price: a
@@ -128,6 +129,8 @@ impl Breaker<'_> {
         let fault = self.system.faults[number];
         let (which, ground) = ((number, begins), self.ground);
         match fault.trouble {
+            // The plan has the requests.
+            Trouble::Burst(_) => {}
             Trouble::Cut => self.each_way(&fault, |links, one, other| links.cut(one, other, begins)),
             Trouble::Loss(share) => {
                 let law = if begins { reach::loss_each_way(share) } else { LossLaw::default() };

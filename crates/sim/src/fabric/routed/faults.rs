@@ -11,6 +11,7 @@
 //! | a server, site or tier is frozen | it stands still: what is in it and what comes waits, and goes on with it |
 //! | a server or site has errors | it answers a share of the requests with an error, at once and without work |
 //! | a path, server or site is cut | what sets out meanwhile is lost: see `cuts` |
+//! | a burst of requests comes | nothing here: the workload has them |
 //! | a path loses more | transfers over it take longer: see `transfers` |
 //!
 //! Gateways, switches and redirects look at the health of their targets every second; a gateway that is refused knows at
@@ -134,7 +135,7 @@ fn deciders(fault: &Fault, system: &System) -> Vec<u32> {
         Subject::Tier(of) => of == tier,
         Subject::Site(site) => seat.site == Some(site),
         Subject::Host(host) => seat.host == Some(host),
-        Subject::Share(_) | Subject::Resolver(_) | Subject::Path(..) => false,
+        Subject::Share(_) | Subject::Resolver(_) | Subject::Path(..) | Subject::Requests => false,
     };
     let are_in: Vec<bool> = seats.map(is_in).collect();
     // What stands for a decider that overflows is where that one is.
@@ -266,6 +267,8 @@ impl Routed {
         let Change { begins, trouble, ref hosts, is_momentary, .. } = change;
         let (Faults { slowness, errors, .. }, servers) = (&mut self.faults, self.servers.all().len());
         match trouble {
+            // The workload has them.
+            Trouble::Burst(_) => return,
             Trouble::Slow(speed) => return set(slowness, servers, hosts, 1.0, if begins { 1.0 / speed } else { 1.0 }),
             Trouble::Errors(share) => return set(errors, servers, hosts, 0.0, if begins { share } else { 0.0 }),
             Trouble::Frozen => hosts.iter().for_each(|host| self.stations.stand_still(*host as usize, begins, cx.now)),

@@ -5,6 +5,7 @@ mod faces;
 mod failures;
 mod forwards;
 mod framing;
+mod guards;
 mod health;
 mod limits;
 mod policies;

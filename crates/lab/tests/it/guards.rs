@@ -1,0 +1,145 @@
+//! Guards of a tier, and faults of many servers and of the traffic, as a file writes them.
+
+use std::path::Path;
+
+use sojourn_dispatch::{Breakers, Concurrency, Ejection, Queue, Scope, SlowStart, StartRule};
+use sojourn_lab::Experiment;
+use sojourn_lab::spec::{Question, SystemQuestion};
+use sojourn_model::system::{Fault, Subject, Trouble};
+use sojourn_stats::{Span, Time};
+use sojourn_traffic::Workload;
+
+/// Of the tier, in line 9 and behind, and of the end.
+fn text(tier: &str, end: &str) -> String {
+    format!(
+        "name = \"x\"\n[workload]\nkind = \"open\"\narrivals = \"exponential(rate = 10 /s)\"\n[[system.tier]]\n\
+         face = \"gateway\"\npolicy = \"weighted-least-connections\"\ntargets = {{ servers = 5 }}\n{tier}\n[system.server]\n\
+         discipline = \"ps\"\ndemand = \"1 ms\"\n[run]\nby = [\"sim\"]\nduration = \"100 s\"\n{end}"
+    )
+}
+
+fn all(text: String) -> Result<Vec<SystemQuestion>, String> {
+    let variants = Experiment::new(Path::new("x.toml"), text, &[]).and_then(|source| source.variants());
+    let of = |question| match question {
+        Question::System(asked) => *asked,
+        Question::Network(_) => unreachable!("it is a system"),
+    };
+    let variants = variants.map_err(|error| error.to_string())?;
+    Ok(variants.into_iter().map(|variant| of(variant.experiment.question)).collect())
+}
+
+fn read(tier: &str, end: &str) -> Result<SystemQuestion, String> {
+    all(text(tier, end)).map(|mut all| all.remove(0))
+}
+
+#[test]
+fn guards_are_read_in_the_words_of_the_gateway() {
+    let lines = "ejection = { consecutive = 3, max_share = 0.5 }\nlimit = { connections = 4 }\nqueue = { wait = \"2 s\" }\n\
+                 breakers = { requests = 50 }\nconcurrency = { of = \"tier\", least = 5 }\n\
+                 slow_start = { over = \"20 s\", by = \"haproxy\" }";
+    let tier = read(lines, "").unwrap().system.tiers.remove(0);
+    let guards = &tier.guards;
+    assert_eq!(guards.ejection, Some(Ejection { consecutive: 3, max_share: 0.5, ..Ejection::default() }));
+    assert_eq!(guards.queue, Some(Queue { most: 0, wait: Some(Span(2_000_000_000)) }));
+    assert_eq!(guards.breakers, Some(Breakers { requests: 50, retries: 3 }));
+    assert_eq!(guards.concurrency, Some(Concurrency { of: Scope::Tier, least: 5, ..Concurrency::default() }));
+    let slow = SlowStart { over: Span(20_000_000_000), by: StartRule::Haproxy, ..SlowStart::default() };
+    assert_eq!(guards.slow_start, Some(slow));
+    let limit = tier.limit.unwrap();
+    assert_eq!((tier.waits, limit.connections, limit.returns), (true, 4, 3), "where requests wait, one less is enough");
+}
+
+#[test]
+fn mistakes_about_guards_are_told_where_they_are() {
+    for (lines, place, right) in [
+        ("ejection = { max_share = 2.0 }", "x.toml:9: ejection: ", "max_share = 2"),
+        ("ejection = { consecutiv = 2 }", "x.toml:9", "unknown field `consecutiv`"),
+        ("ejection = {}\nqueue = {}", "x.toml:10: queue: ", "nothing is ever full"),
+        ("limit = { connections = 2, full = \"refused\" }\nqueue = {}", "x.toml:9: full: ", "in which requests wait"),
+        ("limit = { connections = 2 }\nconcurrency = {}", "x.toml:10: concurrency: ", "leave `limit` out"),
+        ("breakers = {}\ndispatchers = 2", "x.toml:9: breakers: ", "counts its own requests"),
+        ("slow_start = { over = \"5 ms\" }", "x.toml:9: slow_start: ", "at least 1 s"),
+    ] {
+        let message = read(lines, "").map(drop).expect_err(lines);
+        assert!(message.lines().count() == 1 && message.contains(place) && message.contains(right), "{message}");
+    }
+    let other = |from: &str, to: &str| all(text("ejection = {}\nslow_start = {}", "").replace(from, to)).map(drop).unwrap_err();
+    let of_policy = other("\"weighted-least-connections\"", "\"round-robin\"");
+    assert!(of_policy.contains("x.toml:10: slow_start: policy `round-robin` reads no weights that grow"), "{of_policy}");
+    let of_face = other("face = \"gateway\"", "face = \"redirect\"");
+    assert!(of_face.contains("x.toml:9: ejection: only a gateway sees how replies end"), "{of_face}");
+}
+
+#[test]
+fn vary_reaches_each_key_of_guards_and_faults() {
+    let vary = "[vary]\n\"system.tier.0.ejection.success_rate\" = [1.9, 3.0]\n\"fault.0.what\" = [\"slow(0.5)\", \"errors(0.2)\"]\n\
+                \"fault.0.servers\" = [\"20 %\", \"40 %\"]\n\"fault.0.at\" = [\"10 s\", \"20 s\"]\n";
+    let fault = "[[fault]]\nat = \"1 s\"\nuntil = \"50 s\"\nservers = \"20 %\"\nwhat = \"down\"\n";
+    let all = all(text("ejection = {}", &format!("{fault}{vary}"))).unwrap();
+    assert_eq!(all.len(), 16);
+    let count = |of: &dyn Fn(&SystemQuestion) -> bool| all.iter().filter(|asked| of(asked)).count();
+    assert_eq!(count(&|asked| asked.system.tiers[0].guards.ejection.as_ref().unwrap().success_rate == 3.0), 8);
+    assert_eq!(count(&|asked| asked.system.faults[0].trouble == Trouble::Errors(0.2)), 8);
+    assert_eq!(count(&|asked| asked.system.faults[0].subject == Subject::Share(0.4)), 8);
+    assert_eq!(count(&|asked| asked.system.faults[0].at == Time(20_000_000_000)), 8);
+}
+
+fn at(seconds: u64) -> Time {
+    Time(seconds * 1_000_000_000)
+}
+
+#[test]
+fn servers_are_restarted_one_after_another() {
+    let lines = "[[fault]]\nat = \"10 s\"\nservers = \"100 %\"\nwhat = \"rolling-restart(5 s)\"\n";
+    let faults = read("", lines).unwrap().system.faults;
+    let due = |host: usize| {
+        let from = 10 + 5 * host as u64;
+        Fault { at: at(from), until: Some(at(from + 5)), subject: Subject::Host(host), trouble: Trouble::Drained }
+    };
+    assert_eq!(faults, (0..5).map(due).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_burst_multiplies_the_rate_for_a_while() {
+    let burst = "[[fault]]\nat = \"10 s\"\nuntil = \"20 s\"\nwhat = \"burst(3)\"\n";
+    let asked = read("", burst).unwrap();
+    let fault = Fault { at: at(10), until: Some(at(20)), subject: Subject::Requests, trouble: Trouble::Burst(3.0) };
+    assert_eq!(asked.system.faults, [fault]);
+    let levels = |asked: &SystemQuestion| {
+        let Workload::Open(open) = &asked.workload else { panic!("it is open") };
+        let profile = open.arrivals.profile().expect("it has one");
+        [5.0, 9.999, 10.0, 19.999, 20.0, 90.0].map(|at_s| profile.level(at_s))
+    };
+    assert_eq!(levels(&asked), [1.0, 1.0, 3.0, 3.0, 1.0, 1.0]);
+    // Over a ramp, the slope is steeper too.
+    let ramp = text("", burst).replace("kind = \"open\"", "kind = \"open\"\nprofile = \"ramp(from = 0, to = 1, over = 20 s)\"");
+    let seen = levels(&all(ramp).unwrap().remove(0));
+    let near = |seen: f64, due: f64| (seen - due).abs() < 0.001;
+    assert!(near(seen[0], 0.25) && near(seen[2], 1.5) && near(seen[3], 3.0) && near(seen[4], 1.0), "{seen:?}");
+}
+
+#[test]
+fn mistakes_about_faults_of_many_are_told() {
+    let open = "[[fault]]\nat = \"10 s\"\n";
+    for (lines, right) in [
+        ("servers = \"0 %\"\nwhat = \"down\"", "servers: a share of the servers"),
+        ("servers = \"2\"\nwhat = \"down\"", "servers: a share of the servers"),
+        ("servers = \"20 %\"\nshare = 0.2\nwhat = \"down\"", "say once what it happens to"),
+        ("servers = \"100 %\"\nwhat = \"rolling-restart\"", "what: say how long each server is away"),
+        ("servers = \"20 %\"\nwhat = \"rolling-restart(5 s)\"", "all of them, servers = \"100 %\""),
+        ("servers = \"100 %\"\nuntil = \"20 s\"\nwhat = \"rolling-restart(5 s)\"", "until: it ends when the last"),
+        ("servers = \"100 %\"\nwhat = \"rolling-restart(30 s)\"", "it begins after the run of 100 s has ended"),
+        ("what = \"burst(3)\"", "what: a burst has an end"),
+        ("until = \"20 s\"\nservers = \"20 %\"\nwhat = \"burst(3)\"", "what: a burst is of all requests"),
+        ("until = \"20 s\"\nwhat = \"burst(0)\"", "how many times as many"),
+        ("until = \"20 s\"\nwhat = \"bursts(2)\"", "did you mean `burst`?"),
+    ] {
+        let message = read("", &format!("{open}{lines}\n")).map(drop).expect_err(lines);
+        assert!(message.lines().count() == 1 && message.starts_with("x.toml:") && message.contains(right), "{message}");
+    }
+    let again = text("", &format!("{open}until = \"20 s\"\nwhat = \"burst(3)\"\n"));
+    let daily = again.replace("kind = \"open\"", "kind = \"open\"\nprofile = \"daily(0 h: 1, 12 h: 2)\"");
+    assert!(all(daily).map(drop).unwrap_err().contains("what: the `profile` begins again"));
+    let closed = again.replace("kind = \"open\"\narrivals = \"exponential(rate = 10 /s)\"", "kind = \"closed\"\nusers = 5\nthink = \"1 s\"");
+    assert!(all(closed).map(drop).unwrap_err().contains("what: a burst is of requests that come by themselves"));
+}
