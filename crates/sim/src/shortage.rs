@@ -56,7 +56,9 @@ fn spans(system: &System, seed: u64, stable: f64) -> Vec<(Time, Option<Time>, f6
             let part = match fault.trouble {
                 Trouble::Down | Trouble::Frozen | Trouble::Drained => 0.0,
                 Trouble::Slow(part) => part,
-                Trouble::Errors(_) | Trouble::Cut | Trouble::Loss(_) | Trouble::Restarted | Trouble::Burst(_) => continue,
+                Trouble::Errors(_) | Trouble::Cut | Trouble::Loss(_) | Trouble::Restarted | Trouble::Burst(_) => {
+                    continue;
+                }
             };
             fault.hosts(number, system, seed).into_iter().for_each(|host| parts[host] = parts[host].min(part));
         }

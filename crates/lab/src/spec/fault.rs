@@ -102,9 +102,8 @@ impl Reader<'_> {
     fn rolling(&self, raw: &Spanned<RawFault>, each: &str, system: &System) -> Result<Vec<Fault>, SpecError> {
         let RawFault { at, until, what, .. } = raw.get_ref();
         let each = quantity::parse(each, Dimension::Time).ok().filter(|each_s| *each_s > 0.0).map(Span::from_secs_f64);
-        let each = each.ok_or_else(|| {
-            self.at(what, "what", "say how long each server is away, e.g. `rolling-restart(10 s)`")
-        })?;
+        let each = each
+            .ok_or_else(|| self.at(what, "what", "say how long each server is away, e.g. `rolling-restart(10 s)`"))?;
         if let Some(until) = until {
             return Err(self.at(until, "until", "it ends when the last server is back: leave it out"));
         }
@@ -112,7 +111,8 @@ impl Reader<'_> {
         let subject = self.subject(raw, system)?;
         let is_of_many = matches!(subject, Subject::Site(_)) || subject == Subject::Share(1.0);
         if !is_of_many {
-            let right = "servers are restarted one after another: all of them, servers = \"100 %\", or those of a `site`";
+            let right =
+                "servers are restarted one after another: all of them, servers = \"100 %\", or those of a `site`";
             return Err(self.at(what, "what", right));
         }
         let all = Fault { at, until: None, subject, trouble: Trouble::Drained };

@@ -63,16 +63,21 @@ fn mistakes_about_guards_are_told_where_they_are() {
         let message = read(lines, "").map(drop).expect_err(lines);
         assert!(message.lines().count() == 1 && message.contains(place) && message.contains(right), "{message}");
     }
-    let other = |from: &str, to: &str| all(text("ejection = {}\nslow_start = {}", "").replace(from, to)).map(drop).unwrap_err();
+    let other =
+        |from: &str, to: &str| all(text("ejection = {}\nslow_start = {}", "").replace(from, to)).map(drop).unwrap_err();
     let of_policy = other("\"weighted-least-connections\"", "\"round-robin\"");
-    assert!(of_policy.contains("x.toml:10: slow_start: policy `round-robin` reads no weights that grow"), "{of_policy}");
+    assert!(
+        of_policy.contains("x.toml:10: slow_start: policy `round-robin` reads no weights that grow"),
+        "{of_policy}"
+    );
     let of_face = other("face = \"gateway\"", "face = \"redirect\"");
     assert!(of_face.contains("x.toml:9: ejection: only a gateway sees how replies end"), "{of_face}");
 }
 
 #[test]
 fn vary_reaches_each_key_of_guards_and_faults() {
-    let vary = "[vary]\n\"system.tier.0.ejection.success_rate\" = [1.9, 3.0]\n\"fault.0.what\" = [\"slow(0.5)\", \"errors(0.2)\"]\n\
+    let vary = "[vary]\n\"system.tier.0.ejection.success_rate\" = [1.9, 3.0]\n\
+                \"fault.0.what\" = [\"slow(0.5)\", \"errors(0.2)\"]\n\
                 \"fault.0.servers\" = [\"20 %\", \"40 %\"]\n\"fault.0.at\" = [\"10 s\", \"20 s\"]\n";
     let fault = "[[fault]]\nat = \"1 s\"\nuntil = \"50 s\"\nservers = \"20 %\"\nwhat = \"down\"\n";
     let all = all(text("ejection = {}", &format!("{fault}{vary}"))).unwrap();
@@ -112,7 +117,8 @@ fn a_burst_multiplies_the_rate_for_a_while() {
     };
     assert_eq!(levels(&asked), [1.0, 1.0, 3.0, 3.0, 1.0, 1.0]);
     // Over a ramp, the slope is steeper too.
-    let ramp = text("", burst).replace("kind = \"open\"", "kind = \"open\"\nprofile = \"ramp(from = 0, to = 1, over = 20 s)\"");
+    let ramp = text("", burst)
+        .replace("kind = \"open\"", "kind = \"open\"\nprofile = \"ramp(from = 0, to = 1, over = 20 s)\"");
     let seen = levels(&all(ramp).unwrap().remove(0));
     let near = |seen: f64, due: f64| (seen - due).abs() < 0.001;
     assert!(near(seen[0], 0.25) && near(seen[2], 1.5) && near(seen[3], 3.0) && near(seen[4], 1.0), "{seen:?}");
@@ -140,6 +146,7 @@ fn mistakes_about_faults_of_many_are_told() {
     let again = text("", &format!("{open}until = \"20 s\"\nwhat = \"burst(3)\"\n"));
     let daily = again.replace("kind = \"open\"", "kind = \"open\"\nprofile = \"daily(0 h: 1, 12 h: 2)\"");
     assert!(all(daily).map(drop).unwrap_err().contains("what: the `profile` begins again"));
-    let closed = again.replace("kind = \"open\"\narrivals = \"exponential(rate = 10 /s)\"", "kind = \"closed\"\nusers = 5\nthink = \"1 s\"");
+    let open = "kind = \"open\"\narrivals = \"exponential(rate = 10 /s)\"";
+    let closed = again.replace(open, "kind = \"closed\"\nusers = 5\nthink = \"1 s\"");
     assert!(all(closed).map(drop).unwrap_err().contains("what: a burst is of requests that come by themselves"));
 }

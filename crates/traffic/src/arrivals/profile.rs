@@ -87,7 +87,7 @@ impl Profile {
         Profile { text: text.into(), pieces, period: span_s.map(|span_s| Period { span_s, integral_s }) }
     }
 
-    /// The same with a level so many times as high from one instant to another; none where it begins again, since then that would.
+    /// The same with a level so many times as high from one instant to another; none where it begins again, as that would too.
     /// Without a profile the level is 1.
     pub fn with_burst(profile: Option<&Profile>, factor: f64, (from, until): (Span, Span)) -> Option<Profile> {
         let flat = Profile::of("", &[(0.0, 1.0, 1.0)], None);

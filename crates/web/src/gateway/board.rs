@@ -17,8 +17,8 @@ use sojourn_report::upstream::Upstream;
 use sojourn_stats::{Span, Time};
 
 use super::counts::{Counts, Facts, PerBackend};
-use super::queue::Waiting;
 use super::version::Version;
+use super::waiting::Waiting;
 
 /// How long the rate of a client counts: daemons tell it every 64 s unless told otherwise, and one report may be lost.
 const RATES_EXPIRE: Span = Span(130_000_000_000);

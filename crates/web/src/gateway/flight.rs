@@ -8,7 +8,6 @@ use sojourn_part::clock;
 use sojourn_stats::{Span, Time};
 
 use super::counts::Count;
-use super::proxy::Retrying;
 use super::upload::{Stage, Upload};
 use super::worker::Worker;
 
@@ -28,6 +27,21 @@ pub(super) struct Flight {
     upload: Option<Rc<Upload>>,
     over: bool,
     _retrying: Option<Retrying>,
+}
+
+/// An attempt after another one has failed; the decider counts those that go on.
+pub(super) struct Retrying(Rc<Worker>);
+
+impl Retrying {
+    pub(super) fn new(worker: &Rc<Worker>) -> Retrying {
+        Retrying(Rc::clone(worker))
+    }
+}
+
+impl Drop for Retrying {
+    fn drop(&mut self) {
+        self.0.board.retry_ended();
+    }
 }
 
 /// Why an attempt failed.

@@ -35,6 +35,7 @@ mod reply;
 mod reporting;
 mod upload;
 mod version;
+mod waiting;
 mod worker;
 
 use std::net::SocketAddr;

@@ -15,7 +15,7 @@ use sojourn_part::headers;
 use sojourn_part::listen::Interim;
 use sojourn_report::orca;
 
-use super::flight::{Failure, Flight};
+use super::flight::{Failure, Flight, Retrying};
 use super::id::GatewayId;
 use super::link::Link;
 use super::queue;
@@ -51,15 +51,6 @@ pub(crate) struct Unserved {
     pub(crate) is_unreachable: bool,
 }
 
-/// An attempt after another one has failed; the decider counts those that go on.
-pub(super) struct Retrying(Rc<Worker>);
-
-impl Drop for Retrying {
-    fn drop(&mut self) {
-        self.0.board.retry_ended();
-    }
-}
-
 /// Forwards one request, of which the policy is told this.
 pub(super) async fn forward(
     worker: Rc<Worker>,
@@ -82,7 +73,7 @@ pub(super) async fn forward(
     loop {
         let mut choice = board.choose(&asked, &tried);
         let is_sent = matches!(choice.decision.action, Action::Forward(_) | Action::Queue);
-        let retrying = (is_sent && !tried.is_empty()).then(|| Retrying(Rc::clone(&worker)));
+        let retrying = (is_sent && !tried.is_empty()).then(|| Retrying::new(&worker));
         if choice.decision.action == Action::Queue {
             board.counts.waited.add(1);
             choice = queue::wait(board, &asked, choice).await;

@@ -3,8 +3,12 @@
 //! | rule | with each end |
 //! |---|---|
 //! | `aimd` | one more, if at least half of the limit is in use; after a failure or a response above `timeout`, times `backoff` |
-//! | `gradient` | (1 - `smoothing`) L + `smoothing` (g L + `headroom`), g = `tolerance` times the long mean over the last response, from 0.5 to 1; unless less than half is in use |
-//! | `vegas` | with q = ceil(L (1 - shortest / last)): L + 6 log L where q is at most log L, + log L where it is below 3 log L, - log L where it is above 6 log L or the request failed |
+//! | `gradient` | (1 - `smoothing`) L + `smoothing` (g L + `headroom`), unless less than half is in use |
+//! | `vegas` | L + 6 log L, L + log L, or L - log L, by the queue q that response times betray |
+//!
+//! Of `gradient`, g is `tolerance` times the long mean over the last response, from 0.5 to 1. Of `vegas`, q is
+//! ceil(L (1 - shortest / last)): the first where it is at most log L, the second where it is below 3 log L, the third
+//! where it is above 6 log L or the request failed.
 //!
 //! They are those of Netflix's concurrency-limits (`AIMDLimit`, `Gradient2Limit`, `VegasLimit`), with its defaults: 20 at first,
 //! from 20 to 200 (Vegas: from 1 to 1000). log is the decimal logarithm, at least 1. The long mean is an exponential average

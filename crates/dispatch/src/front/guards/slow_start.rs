@@ -3,7 +3,7 @@
 //! | rule | share of weight t after it came back, of a time w | who starts slowly |
 //! |---|---|---|
 //! | `envoy` | max(`least`, (max(t, 1 s) / w)^(1 / `aggression`)) | all that come back, also those that were aside |
-//! | `haproxy` | (floor(16 t / w) + 1) / 16; of the limit floor(100 t / w) hundredths, at least 1 request | those that were down |
+//! | `haproxy` | (floor(16 t / w) + 1) / 16; of the limit floor(100 t / w) %, at least 1 request | those that were down |
 //!
 //! Envoy's is `applySlowStartFactor` in its `load_balancer_impl.cc`; HAProxy's are `server_recalc_eweight` and
 //! `srv_dynamic_maxconn` in its `server.c` and `queue.c`. The share moves twenty times within the time, as HAProxy's does, and
