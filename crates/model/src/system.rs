@@ -15,6 +15,7 @@ mod fault;
 mod path;
 mod tier;
 
+use sojourn_dispatch::Guards;
 use sojourn_stats::Law;
 
 pub use client::{Abandoned, Backoff, Budget, Clients, Hedge, Resolver, Resolves, Retries, Rules, TtlUse};
@@ -172,7 +173,13 @@ impl System {
         let has_hosts =
             |tier: &&Tier| tier.seats.iter().flat_map(|seat| &seat.targets).any(|of| matches!(of, Target::Host(_)));
         let mut in_front = self.tiers.iter().filter(has_hosts).peekable();
-        let refuses = |tier: &Tier| tier.limit.is_some() && !tier.waits && !tier.limits.contains(&0);
+        let refuses = |tier: &Tier| {
+            let Guards { queue, breakers, concurrency, .. } = &tier.guards;
+            let has_end = queue.as_ref().is_some_and(|queue| queue.most > 0 || queue.wait.is_some());
+            let is_limited = (tier.limit.is_some() && !tier.limits.contains(&0)) || concurrency.is_some();
+            let breaks = breakers.is_some_and(|breakers| breakers.requests > 0);
+            breaks || (is_limited && (has_end || !tier.waits))
+        };
         in_front.peek().is_some() && in_front.all(refuses)
     }
 

@@ -53,7 +53,7 @@ fn guards_are_read_in_the_words_of_the_gateway() {
 fn mistakes_about_guards_are_told_where_they_are() {
     for (lines, place, right) in [
         ("ejection = { max_share = 2.0 }", "x.toml:9: ejection: ", "max_share = 2"),
-        ("ejection = { consecutiv = 2 }", "x.toml:9", "unknown field `consecutiv`"),
+        ("ejection = { consecutiv = 2 }", "x.toml:9", "unknown key `consecutiv`; did you mean `consecutive`?"),
         ("ejection = {}\nqueue = {}", "x.toml:10: queue: ", "nothing is ever full"),
         ("limit = { connections = 2, full = \"refused\" }\nqueue = {}", "x.toml:9: full: ", "in which requests wait"),
         ("limit = { connections = 2 }\nconcurrency = {}", "x.toml:10: concurrency: ", "leave `limit` out"),
@@ -138,7 +138,7 @@ fn mistakes_about_faults_of_many_are_told() {
         ("what = \"burst(3)\"", "what: a burst has an end"),
         ("until = \"20 s\"\nservers = \"20 %\"\nwhat = \"burst(3)\"", "what: a burst is of all requests"),
         ("until = \"20 s\"\nwhat = \"burst(0)\"", "how many times as many"),
-        ("until = \"20 s\"\nwhat = \"bursts(2)\"", "did you mean `burst`?"),
+        ("until = \"20 s\"\nwhat = \"bursts(2)\"", "rolling-restart, burst"),
     ] {
         let message = read("", &format!("{open}{lines}\n")).map(drop).expect_err(lines);
         assert!(message.lines().count() == 1 && message.starts_with("x.toml:") && message.contains(right), "{message}");

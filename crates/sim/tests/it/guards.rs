@@ -88,19 +88,19 @@ fn two_of_ten_that_fail_are_put_aside_and_three_are_not() {
     let near = |seen: f64, due: f64| assert!((seen - due).abs() < 0.004, "{seen} instead of {due}");
     near(half_failing(2, Guards::default()), 0.1);
     near(half_failing(3, by(1.0, 0, 1.9)), 0.15);
-    // At first they fail for a scan of 10 s in 40 s, then in 70 s and so on.
-    let seen = half_failing(2, by(1.0, 0, 1.9));
-    assert!(seen < 0.015, "{seen}");
-    // Of two only one may be aside by default.
-    let seen = half_failing(2, by(0.1, 0, 1.9));
-    assert!((0.05..0.065).contains(&seen), "{seen}");
+    // They are in their place from 120 to 130 s, 160 to 170 s and so on: each scan takes one ejection off their number before it
+    // puts them aside again.
+    near(half_failing(2, by(1.0, 0, 1.9)), 0.1 * 70.0 / 300.0);
+    // By default only one of ten may be aside: they take turns, and the other one is one of nine.
+    near(half_failing(2, by(0.1, 0, 1.9)), 0.5 / 9.0);
     // Five failures in a row find them all.
     let seen = half_failing(3, by(1.0, 5, 0.0));
     assert!(seen < 0.01, "{seen}");
 }
 
-/// Twenty at most at two servers of five cores, to which as many as hundred would come: the limit falls where responses take
-/// longer than 20 ms, which is with ten inside, so that most are refused and the others are served in time.
+/// Three times as much comes to two servers of five cores as they can do. The limit of all falls where responses take longer than
+/// 15 ms, half as long again as alone: what is not refused is served in time. The teeth of the saw cost a third of what the
+/// servers could do.
 #[test]
 fn a_limit_of_all_keeps_response_times_where_they_should_be() {
     let server = "discipline = \"ps\"\ncores = 5\ndemand = \"10 ms\"";
@@ -112,7 +112,7 @@ fn a_limit_of_all_keeps_response_times_where_they_should_be() {
     scenario.tier().guards.concurrency = Some(rule);
     let kept = run_plan(&scenario, 1, SECOND * 30, SECOND).unwrap();
     let (mean, served) = (value(&kept, "response_time_mean"), value(&kept, "throughput"));
-    assert!(mean < 0.020 && served > 800.0, "{mean} s, {served} /s of 1000");
+    assert!(mean < 0.016 && served > 600.0, "{mean} s, {served} /s of 1000");
 }
 
 /// linkerd's of 2016: 11 servers, 167 ms with a deviation of 5 ms; 1000 requests a second for 60 s; from 15 s on one server
@@ -144,8 +144,9 @@ fn a_server_that_is_slow_for_half_a_minute_costs_what_linkerd_measured() {
 fn ten_servers_of_four_speeds_answer_as_those_of_tower() {
     let percentiles = |policy: &str| {
         let server = |speed: u32| {
-            let text =
-                format!("discipline = \"ps\"\ncores = 50\nspeed = {speed}\ndemand = \"uniform(min = 0 s, max = 1 s)\"");
+            let text = format!(
+                "discipline = \"ps\"\ncores = 50\nspeed = {speed}\ndemand = \"uniform(low = 0 s, high = 1 s)\""
+            );
             Server::from_toml(&text).unwrap()
         };
         let mut scenario = cluster("exponential(rate = 1 /s)", policy, 10, EXPONENTIAL);

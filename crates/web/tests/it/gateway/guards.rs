@@ -50,8 +50,7 @@ fn what_finds_all_full_waits_and_is_served() {
         let gateway = Gateway::start(queued(&held, None, threads), Events::nowhere()).expect("a gateway");
         let mut clients: Vec<Client> = (0..3).map(|_| Client::new(gateway.address())).collect();
         clients.iter_mut().for_each(|client| client.send(SLOW));
-        until("two wait", || gateway.counts().waited == 2);
-        assert_eq!(held.inside.load(Ordering::SeqCst), 1);
+        until("two wait", || gateway.counts().waited == 2 && held.inside.load(Ordering::SeqCst) == 1);
         let refused = get(gateway.address(), "/");
         assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")), "two places are all");
         assert!(refused.text().contains("2 are there already"), "{}", refused.text());
