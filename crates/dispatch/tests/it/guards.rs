@@ -589,3 +589,18 @@ fn guards_are_plain_data_and_what_cannot_be_is_told() {
     let error = wrong(r#"{"ejection":{}}"#, Signals::IN_FLIGHT);
     assert!(error.contains("go by how replies end, which this face does not see"), "{error}");
 }
+
+/// A client may leave in the same instant in which it has waited for too long.
+#[test]
+fn what_leaves_when_it_is_overdue_is_told_once() {
+    let mut front = limited("round-robin", 1, waiting(0, Some(2)), Some("1,0"));
+    fill(&mut front, at(0));
+    let [first, second] = [5, 6].map(|name| front.wait(name, at(0)));
+    assert_eq!(front.deadline(), Some(at(2)));
+    front.due(at(2));
+    assert_eq!((front.waiting(), front.deadline()), (0, None));
+    front.leave(first);
+    assert_eq!([front.overdue(at(2)), front.overdue(at(2))], [Some(6), None]);
+    front.leave(second);
+    assert_eq!(front.waiting(), 0);
+}

@@ -68,8 +68,8 @@ pub(in super::super) struct WaitingRoom {
     first: u64,
     waiting: u32,
     pub(in super::super) freed: VecDeque<BackendId>,
-    /// Those that have waited for too long, until their face asks.
-    late: VecDeque<u64>,
+    /// Those that have waited for too long, until their face asks: numbers and names.
+    late: VecDeque<(u64, u64)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -104,14 +104,14 @@ impl WaitingRoom {
         while self.due() <= now
             && let Some((name, _)) = self.oldest()
         {
+            self.late.push_back((self.first, name));
             self.pop();
-            self.late.push_back(name);
         }
     }
 
     /// The next one that has waited for too long.
     pub(in super::super) fn next_late(&mut self) -> Option<u64> {
-        self.late.pop_front()
+        self.late.pop_front().map(|(_, name)| name)
     }
 
     /// A server may have room: something has ended there, or it is something else than before.
@@ -134,6 +134,7 @@ impl WaitingRoom {
         let place = number.checked_sub(self.first).map(|place| place as usize);
         let waiter = place.and_then(|place| self.waiters.get_mut(place)).and_then(Option::take);
         self.waiting -= u32::from(waiter.is_some());
+        self.late.retain(|(late, _)| *late != number);
         self.tidy();
     }
 
