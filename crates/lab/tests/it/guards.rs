@@ -70,7 +70,8 @@ fn mistakes_about_guards_are_told_where_they_are() {
         of_policy.contains("x.toml:10: slow_start: policy `round-robin` reads no weights that grow"),
         "{of_policy}"
     );
-    let of_face = other("face = \"gateway\"", "face = \"redirect\"");
+    let gateway = "face = \"gateway\"\npolicy = \"weighted-least-connections\"";
+    let of_face = other(gateway, "face = \"redirect\"\npolicy = \"random\"");
     assert!(of_face.contains("x.toml:9: ejection: only a gateway sees how replies end"), "{of_face}");
 }
 
