@@ -101,7 +101,7 @@ impl Desk {
     fn flight(&self) -> Flight {
         let choice = self.board().choose(&Request::default(), &[]);
         let backend = choice.decision.chosen().expect("some backend is up");
-        Flight::begin(&self.workers[0], backend, choice.now)
+        Flight::begin(&self.workers[0], backend, choice.now, None)
     }
 
     /// Ends all threads.
@@ -437,8 +437,11 @@ fn threads_share_a_dispatcher_and_its_record() {
         worker.board.choose(&Request::default(), tried).decision.chosen().expect("some backend is up")
     };
     assert_eq!([choose(first, &[]), choose(second, &[]), choose(first, &[C])], [A, B, A]);
-    let flights =
-        [Flight::begin(first, A, Time(0)), Flight::begin(second, B, Time(0)), Flight::begin(first, A, Time(0))];
+    let flights = [
+        Flight::begin(first, A, Time(0), None),
+        Flight::begin(second, B, Time(0), None),
+        Flight::begin(first, A, Time(0), None),
+    ];
     assert_eq!([first, second].map(|worker| worker.board.in_flight_of_all()), [3, 3]);
     second.board.publish();
     assert_eq!([A, B, C].map(|backend| desk.facts.seen()[backend.0 as usize].in_flight.now()), [2, 1, 0]);
