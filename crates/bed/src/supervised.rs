@@ -24,6 +24,12 @@ struct Lines {
     early: Option<Vec<Value>>,
 }
 
+/// Stops this process where it stands, until its parent lets it go on; returns then.
+pub fn stand_still() {
+    // It fails for no signal that exists.
+    let _ = nix::sys::signal::raise(nix::sys::signal::Signal::SIGSTOP);
+}
+
 impl Events {
     /// Events written to `output`, each line at once.
     pub fn to(output: impl Write + Send + 'static) -> Events {

@@ -104,6 +104,7 @@ pub mod whole;
 mod wire;
 
 pub use error::LoadError;
+pub use generator::attempts::Attempts;
 pub use generator::awake::Awake;
 pub use generator::clock::realtime_ns;
 pub use generator::load::Load;

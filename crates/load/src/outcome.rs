@@ -103,8 +103,8 @@ impl Outcome {
     }
 }
 
-/// Requests by what became of them: `planned` is the sum of all others but `retried`, `not_processed`, `queued` and
-/// `redirected`.
+/// Requests by what became of them: `planned` is the sum of all others but `retried`, `tried_again`, `not_processed`, `queued`
+/// and `redirected`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Requests whose time came.
@@ -151,6 +151,9 @@ pub struct Counts {
     pub unfinished: u64,
     /// Requests sent once more because their kept-alive connection had been closed by the server meanwhile.
     pub retried: u64,
+    /// Attempts after the first of their requests, where clients ask more than once: retries and hedges.
+    #[serde(default)]
+    pub tried_again: u64,
     /// Requests sent again because the server said that it had not processed them: it sent GOAWAY or REFUSED_STREAM.
     #[serde(default)]
     pub not_processed: u64,
@@ -309,6 +312,7 @@ impl Counts {
         self.abandoned += other.abandoned;
         self.unfinished += other.unfinished;
         self.retried += other.retried;
+        self.tried_again += other.tried_again;
         self.not_processed += other.not_processed;
         self.queued += other.queued;
         self.redirected += other.redirected;

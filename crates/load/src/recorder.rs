@@ -42,7 +42,7 @@ pub(crate) struct Window {
 
 /// A tenth of a second of the run.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-#[serde(from = "[u64; 9]", into = "[u64; 9]")]
+#[serde(from = "[u64; 10]", into = "[u64; 10]")]
 pub(crate) struct Slice {
     pub(crate) planned: u64,
     pub(crate) begun: u64,
@@ -56,21 +56,24 @@ pub(crate) struct Slice {
     /// Of those planned in it, how many failed or were unfinished, and how many their clients gave up.
     pub(crate) wrong: u64,
     pub(crate) abandoned: u64,
+    /// Attempts after the first of their requests that were begun in it.
+    pub(crate) again: u64,
 }
 
 /// Length of a [`Slice`].
 pub(crate) const SLICE: Span = Span(100_000_000);
 
-impl From<[u64; 9]> for Slice {
-    fn from([planned, begun, ok, failed, response_sum_ns, bytes, objects, wrong, abandoned]: [u64; 9]) -> Slice {
-        Slice { planned, begun, ok, failed, response_sum_ns, bytes, objects, wrong, abandoned }
+impl From<[u64; 10]> for Slice {
+    fn from(of: [u64; 10]) -> Slice {
+        let [planned, begun, ok, failed, response_sum_ns, bytes, objects, wrong, abandoned, again] = of;
+        Slice { planned, begun, ok, failed, response_sum_ns, bytes, objects, wrong, abandoned, again }
     }
 }
 
-impl From<Slice> for [u64; 9] {
-    fn from(slice: Slice) -> [u64; 9] {
-        let Slice { planned, begun, ok, failed, response_sum_ns, bytes, objects, wrong, abandoned } = slice;
-        [planned, begun, ok, failed, response_sum_ns, bytes, objects, wrong, abandoned]
+impl From<Slice> for [u64; 10] {
+    fn from(slice: Slice) -> [u64; 10] {
+        let Slice { planned, begun, ok, failed, response_sum_ns, bytes, objects, wrong, abandoned, again } = slice;
+        [planned, begun, ok, failed, response_sum_ns, bytes, objects, wrong, abandoned, again]
     }
 }
 
@@ -122,6 +125,8 @@ pub(crate) struct Keep {
     pub(crate) objects: bool,
     /// What has happened since a watcher last looked.
     pub(crate) watched: bool,
+    /// Clients may ask for a request more than once.
+    pub(crate) again: bool,
 }
 
 /// One thread's recorder.
@@ -157,6 +162,8 @@ pub(crate) struct Recorder {
     pub(crate) passes: Option<PassTally>,
     /// Whether any client had a patience: without one none gives up.
     pub(crate) may_leave: bool,
+    /// Whether clients may ask for a request more than once.
+    pub(crate) may_try_again: bool,
     /// Bytes of reply bodies.
     pub(crate) bytes: u64,
     /// Requests in the generator's hands after the warm-up, integrated over the time its loop saw (ns x requests), for
@@ -195,6 +202,7 @@ impl Recorder {
             objects: keep.objects.then(|| Tally::new(division, keep.records.is_some())),
             passes: None,
             may_leave: false,
+            may_try_again: keep.again,
             bytes: 0,
             area_ns: 0,
             inside_sum_ns: 0,
@@ -237,6 +245,9 @@ impl Recorder {
     /// The generator acts on `job` at `begun`; `free` when nothing but itself kept it from acting earlier.
     #[inline]
     pub(crate) fn begun(&mut self, job: &Job, begun: Time, free: bool) {
+        if job.attempt > 0 {
+            return self.tried_again(job, begun);
+        }
         self.slice(begun).begun += 1;
         if free {
             let late = begun.saturating_since(job.planned);
@@ -255,6 +266,15 @@ impl Recorder {
             emitted.push(job.k, job.planned, begun);
         }
         self.begun_in_time += u64::from(!matches!(self.division.windowing, Windowing::Until(end) if begun > end));
+    }
+
+    /// A further attempt of `job` is made.
+    fn tried_again(&mut self, job: &Job, begun: Time) {
+        self.slice(begun).again += 1;
+        self.whole.tried_again += 1;
+        if let Some(window) = self.window(job) {
+            window.counts.tried_again += 1;
+        }
     }
 
     /// A redirect is followed.
@@ -358,6 +378,7 @@ impl Recorder {
                 backend,
                 endpoint: job.endpoint as u16,
                 hops: exchange.map_or(0, |exchange| exchange.hops.min(u32::from(u8::MAX)) as u8),
+                attempts: if exchange.is_some() { job.attempt.saturating_add(1) } else { job.attempt },
                 planned: job.planned,
                 demand: job.request.demand,
                 begun: exchange.map(|exchange| exchange.begun),
@@ -471,8 +492,10 @@ impl Recorder {
             slice.objects += more.objects;
             slice.wrong += more.wrong;
             slice.abandoned += more.abandoned;
+            slice.again += more.again;
         }
         self.may_leave |= other.may_leave;
+        self.may_try_again |= other.may_try_again;
         if let (Some(emitted), Some(more)) = (&mut self.emitted, other.emitted) {
             emitted.absorb(more);
         }

@@ -41,7 +41,8 @@ pub struct Report {
     /// `p99.9` (from the planned instant to the last byte, good replies only), `response_time_from_sent_mean` (what many
     /// load generators call latency), `throughput` (good replies per second), `error_ratio` (failed and
     /// unfinished of planned), `abandoned_ratio`, `lateness_p50` and `lateness_p99` (the generator's own: from planned
-    /// until it acted, requests that had to wait for a connection aside).
+    /// until it acted, requests that had to wait for a connection aside). Where clients ask more than once, `attempts_ratio`
+    /// (attempts of planned, the first of each among them).
     ///
     /// Of good replies also the steps that were gone: `resolve_time`, `connect_time`, `tls_time` (requests that opened
     /// a connection) and `first_byte_time` (from sent), each with `_mean`, `_p90` and `_p99`. Replies that were
@@ -148,6 +149,9 @@ pub struct Second {
     pub planned: u64,
     /// Requests begun in it.
     pub begun: u64,
+    /// Attempts after the first of their requests that were begun in it.
+    #[serde(default)]
+    pub again: u64,
     /// Good replies that came in it.
     pub ok: u64,
     /// Requests that failed or were given up in it.
@@ -380,6 +384,7 @@ fn seconds(slices: &[Slice], intervals: &[Interval]) -> Vec<Second> {
         for slice in ten {
             second.planned += slice.planned;
             second.begun += slice.begun;
+            second.again += slice.again;
             second.ok += slice.ok;
             second.failed += slice.failed;
             sum_s += slice.response_sum_ns as f64 * 1e-9;
@@ -486,6 +491,13 @@ fn measures(
         false => never(measured.planned),
     };
     measures.push(Measure::new("abandoned_ratio", "1", abandoned));
+    if all.may_try_again {
+        let attempts = per_window(|window| {
+            let Counts { planned, tried_again, .. } = window.counts;
+            ((planned + tried_again) as f64, planned as f64)
+        });
+        measures.push(Measure::new("attempts_ratio", "1", ratio(&attempts, measured.planned)));
+    }
     measures.extend(lateness(all));
     measures
 }

@@ -11,7 +11,7 @@ pub(crate) mod url_list;
 
 use std::io::Write;
 
-use sojourn_stats::Span;
+use sojourn_stats::{Span, Time};
 use sojourn_traffic::Request;
 
 use crate::error::LoadError;
@@ -173,6 +173,8 @@ pub(crate) struct Renderer {
     weights: Vec<f64>,
     /// The whole request, where all are the same, by endpoint.
     constant: Option<Vec<Vec<u8>>>,
+    /// What `CLOCK_REALTIME` says (ns since 1970) at the run's time zero.
+    started_at_ns: u64,
 }
 
 impl Renderer {
@@ -247,6 +249,7 @@ impl Renderer {
             own,
             weights,
             constant: None,
+            started_at_ns: 0,
         };
         let fixed = match &renderer.targets {
             Targets::Fixed(_) => true,
@@ -262,6 +265,11 @@ impl Renderer {
             renderer.constant = Some(whole);
         }
         Ok(renderer)
+    }
+
+    /// Its run's time zero is at `started_at_ns` (ns since 1970).
+    pub(crate) fn starts_at(&mut self, started_at_ns: u64) {
+        self.started_at_ns = started_at_ns;
     }
 
     /// The bytes of every request to this endpoint, where they are all the same.
@@ -389,6 +397,9 @@ impl Renderer {
         }
         if self.planned && self.targets == Targets::Work {
             each("x-sojourn-demand", digits.format(job.request.demand.0).as_bytes());
+        }
+        if self.planned && job.until != Time::NEVER {
+            each("x-sojourn-deadline", digits.format(self.started_at_ns + job.until.0).as_bytes());
         }
         if let Some(class) = self.classes.get(usize::from(job.request.class)).filter(|_| self.planned) {
             each("x-sojourn-class", class.as_bytes());

@@ -14,6 +14,7 @@ mod client;
 mod fault;
 mod path;
 mod tier;
+mod words;
 
 use sojourn_dispatch::Guards;
 use sojourn_stats::Law;

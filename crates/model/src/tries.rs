@@ -282,6 +282,11 @@ impl HedgeAfter {
     }
 }
 
+/// How many replies must have come before a quantile is looked up that hedges go by.
+pub(crate) fn replies_needed(p: f64) -> u64 {
+    ((BEYOND / (1.0 - p)).ceil() as u64).next_multiple_of(STALE)
+}
+
 fn forget(times: &mut VecDeque<Time>, now: Time) {
     while times.front().is_some_and(|at| now - *at >= WINDOW) {
         times.pop_front();

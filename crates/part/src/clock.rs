@@ -22,6 +22,11 @@ pub fn wall() -> u64 {
     nanoseconds(clock_gettime(ClockId::CLOCK_REALTIME).expect("Linux has a clock"))
 }
 
+/// The instant of wall time (ns since 1970) as the two clocks stand now; zero before the first look at this clock.
+pub fn of_wall(unix_ns: u64) -> Time {
+    Time((now().0 + unix_ns).saturating_sub(wall()))
+}
+
 /// How long it is until a multiple of `every` by the wall clock: the next one, unless less than half a period is left.
 pub fn until_multiple(every: Span) -> Span {
     until_multiple_at(wall(), every)

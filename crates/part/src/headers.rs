@@ -12,6 +12,9 @@ use crate::ServeError;
 pub const BACKEND: HeaderName = HeaderName::from_static("x-sojourn-backend");
 /// On a request for `/work`: its demand in nanoseconds on a server of speed 1.
 pub const DEMAND: HeaderName = HeaderName::from_static("x-sojourn-demand");
+/// When the client gives the request up (ns since 1970): an instant and no time left, so that what waits unread runs out too. The
+/// price: clocks of different machines must agree.
+pub const DEADLINE: HeaderName = HeaderName::from_static("x-sojourn-deadline");
 /// On a request: the name of its class.
 pub const CLASS: HeaderName = HeaderName::from_static("x-sojourn-class");
 /// On a request: the client that asks, where the gateway is told to trust it.

@@ -580,6 +580,7 @@ pub fn facts(report: &sojourn_load::Report) -> Vec<(String, String)> {
     let more = [
         ("abandoned", counts.abandoned),
         ("unfinished", counts.unfinished),
+        ("tried again, hedges among them", counts.tried_again),
         ("sent again", counts.retried),
         ("sent again, since the server had not processed them", counts.not_processed),
         ("redirected", counts.redirected),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, de};
 use sojourn_model::system::{Abandoned, Backoff, Budget, Hedge, Region, Resolver, Resolves, Retries, Rules, TtlUse};
-use sojourn_stats::{Dimension, Law, Span, quantity};
+use sojourn_stats::{Dimension, Span, quantity};
 use toml::Spanned;
 
 use super::workload::RawWorkload;
@@ -207,49 +207,16 @@ impl Reader<'_> {
         Ok(Retries { at_most: *at_most.get_ref(), backoff, budget })
     }
 
-    /// `50 ms`, a law, or `full-jitter(25 ms, 250 ms)`.
     fn backoff(&self, text: &Text) -> Result<Backoff, SpecError> {
-        let written = text.get_ref().trim();
-        let Some(inside) = written.strip_prefix("full-jitter") else {
-            return match quantity::parse(written, Dimension::Time) {
-                Ok(seconds) if seconds >= 0.0 => Ok(Backoff::Law(Law::constant(seconds))),
-                _ => self.times(text, "backoff").map(Backoff::Law),
-            };
-        };
-        let wrong = || {
-            let right =
-                "full-jitter(25 ms, 250 ms): the longest wait before the first retry, which doubles, and before any";
-            self.at(text, "backoff", right)
-        };
-        let inside = inside.trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).ok_or_else(wrong)?;
-        let (base, most) = inside.split_once(',').ok_or_else(wrong)?;
-        let span = |text: &str| quantity::parse(text, Dimension::Time).ok().map(Span::from_secs_f64);
-        match (span(base), span(most)) {
-            (Some(base), Some(most)) if base > Span::ZERO && most >= base => Ok(Backoff::FullJitter { base, most }),
-            _ => Err(wrong()),
-        }
+        Backoff::parse(text.get_ref()).map_err(|right| self.at(text, "backoff", &right))
     }
 
-    /// A share of the requests, or a bucket of tokens.
     fn budget(&self, raw: &Spanned<RawBudget>) -> Result<Budget, SpecError> {
-        let wrong = || {
-            let right = "retries per request are above 0 and at most 1, e.g. \"10 %\", or \"token-bucket(10 %, 10)\" for a \
-                         bucket that holds 10; leave it out for no limit";
-            self.at(raw, "budget", right)
+        let read = match raw.get_ref() {
+            RawBudget::Number(number) => Budget::parse(&number.to_string()),
+            RawBudget::Text(text) => Budget::parse(text),
         };
-        let share = |share: f64| if share > 0.0 && share <= 1.0 { Ok(share) } else { Err(wrong()) };
-        let read = |text: &str| quantity::parse(text, Dimension::Number).map_err(|_| wrong()).and_then(share);
-        let text = match raw.get_ref() {
-            RawBudget::Number(number) => return share(*number).map(Budget::Share),
-            RawBudget::Text(text) => text.trim(),
-        };
-        let Some(inside) = text.strip_prefix("token-bucket") else { return read(text).map(Budget::Share) };
-        let inside = inside.trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).ok_or_else(wrong)?;
-        let (per_request, most) = inside.split_once(',').ok_or_else(wrong)?;
-        match most.trim().parse::<u32>() {
-            Ok(most) if most > 0 => Ok(Budget::Tokens { per_request: read(per_request)?, most }),
-            _ => Err(wrong()),
-        }
+        read.map_err(|right| self.at(raw, "budget", &right))
     }
 
     /// The numbers of the classes that are asked for over TLS.
@@ -269,16 +236,6 @@ impl Reader<'_> {
     }
 
     fn hedge(&self, text: &Text) -> Result<Hedge, SpecError> {
-        let written = text.get_ref().trim();
-        if let Some(percent) = written.strip_prefix('p').and_then(|digits| digits.parse::<f64>().ok()) {
-            return match percent {
-                percent if percent > 0.0 && percent < 100.0 => Ok(Hedge::Quantile(percent / 100.0)),
-                _ => Err(self.at(text, "hedge", "a percentile is between 0 and 100, e.g. `p95`")),
-            };
-        }
-        match quantity::parse(written, Dimension::Time) {
-            Ok(seconds) if seconds >= 0.0 => Ok(Hedge::After(Span::from_secs_f64(seconds))),
-            _ => Err(self.at(text, "hedge", &unknown("hedge", written, &["p95", "50 ms"]))),
-        }
+        Hedge::parse(text.get_ref()).map_err(|right| self.at(text, "hedge", &right))
     }
 }

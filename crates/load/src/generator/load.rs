@@ -6,6 +6,7 @@ use sojourn_stats::{Law, Span};
 use sojourn_traffic::Http;
 
 use crate::error::LoadError;
+use crate::generator::attempts::Attempts;
 use crate::recorder::records::RecordFile;
 use crate::report::limits::Limits;
 use crate::request::endpoint::Endpoint;
@@ -92,6 +93,9 @@ pub struct Load {
     pub pacing: Pacing,
     /// A request without a whole reply this long after it began has failed.
     pub timeout: Span,
+    /// Clients that ask for a request more than once, or tell the server until when they wait. An attempt's own time-out is then
+    /// theirs, and `timeout` at least as long. None: each request is asked for once. Not where users browse or follow scenarios.
+    pub attempts: Option<Attempts>,
     /// Requests planned before this are sent, but left out of the samples; a file counts with its object.
     pub warm_up: Span,
     /// When no more requests are planned.
@@ -170,6 +174,7 @@ impl Load {
             threads: 1,
             pacing: Pacing::Timer,
             timeout: Span(10_000_000_000),
+            attempts: None,
             warm_up: Span::ZERO,
             stop: Stop::After(Span(10_000_000_000)),
             grace: Span(10_000_000_000),
@@ -217,6 +222,14 @@ impl Load {
         }
         if self.timeout == Span::ZERO {
             return invalid("timeout: longer than 0, e.g. `10 s`");
+        }
+        if let Some(attempts) = &self.attempts {
+            if matches!(self.schedule, Schedule::Sessions { .. } | Schedule::Scenarios { .. }) {
+                return invalid("attempts: users who browse or follow scenarios ask for each request once");
+            }
+            if attempts.has_hedge() && self.http == Version::Http2 && !matches!(self.schedule, Schedule::Open(_)) {
+                return invalid("attempts: over HTTP/2 only requests of a plan are hedged, not those of users");
+            }
         }
         match self.stop {
             Stop::After(end) if end <= self.warm_up => {

@@ -9,6 +9,7 @@ use sojourn_stats::{Span, Time};
 use sojourn_traffic::Http;
 
 use crate::error::LoadError;
+use crate::generator::attempts::Attempts;
 use crate::generator::clock::Clock;
 use crate::generator::host::{Cores, allow_files, files_left, machine};
 use crate::generator::load::{AS_NEEDED, Load};
@@ -80,7 +81,7 @@ pub fn run_share(
         version,
         seed: load.seed,
     };
-    let renderer = Renderer::new(asked, &load.endpoints)?;
+    let mut renderer = Renderer::new(asked, &load.endpoints)?;
     // A thread has an epoll, a timer and a socket to its name server.
     let others = load.threads as u64 * 3;
     let connections_max = match load.connections_max {
@@ -98,7 +99,10 @@ pub fn run_share(
         }
         Schedule::Saturate { connections, .. } => u64::from(*connections),
     };
-    let connections = connections.div_ceil(u64::from(load.share.of));
+    // A user's second attempt has a connection of its own.
+    let has_hedge = load.attempts.as_ref().is_some_and(Attempts::has_hedge);
+    let each = if has_hedge && !matches!(load.schedule, Schedule::Open(_)) { 2 } else { 1 };
+    let connections = each * connections.div_ceil(u64::from(load.share.of));
     allow_files(connections + others).map_err(|limit| LoadError::Files { connections, limit })?;
     let names = Arc::new(Names::new(load.resolver, load.timeout));
     let secured = load.redirects > 0 || load.endpoints.iter().any(|endpoint| endpoint.scheme == Scheme::Https);
@@ -145,6 +149,7 @@ pub fn run_share(
         None => Clock::starting_in(run_up(&shares, load.open_ahead, probed)),
         Some(at_ns) => Clock::starting_at(at_ns).map_err(|late| LoadError::Late { late })?,
     };
+    renderer.starts_at(clock.started_at_ns());
     let setting = Setting {
         endpoints: &load.endpoints,
         by_class: ByClass::new(&load.secure, &load.endpoints)?,
@@ -166,6 +171,7 @@ pub fn run_share(
         persistent: version != Version::Http10,
         pacing: load.pacing,
         timeout: load.timeout,
+        attempts: load.attempts.as_ref(),
         grace: load.grace,
         clock,
         cancel,
@@ -184,6 +190,7 @@ pub fn run_share(
             records: load.keep_records.then_some(jobs),
             objects: browsing,
             watched: load.watched,
+            again: load.attempts.is_some(),
         };
         let recorder = Recorder::new(Division { warm_up: Time(load.warm_up.0), windowing }, keep, sink);
         let recorder = recorder.with_steps(steps.clone());

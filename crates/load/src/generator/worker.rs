@@ -18,9 +18,10 @@ mod passes;
 mod redirect;
 mod replies;
 mod returning;
+mod trying;
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -33,6 +34,7 @@ use sojourn_stats::{Span, Time};
 
 use rustls::ClientConfig;
 
+use crate::generator::attempts::Attempts;
 use crate::generator::clock::Clock;
 use crate::generator::host::{thread_cpu, thread_waited};
 use crate::outcome::Outcome;
@@ -50,6 +52,7 @@ use crate::wire::resolve::{Names, Resolver};
 use crate::wire::tls::Tls;
 
 use self::http2::Streams;
+use self::trying::{Alarm, Trying};
 
 const TIMER: u64 = u64::MAX;
 const RESOLVER: u64 = u64::MAX - 1;
@@ -107,6 +110,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) persistent: bool,
     pub(crate) pacing: Pacing,
     pub(crate) timeout: Span,
+    /// Where clients ask for a request more than once.
+    pub(crate) attempts: Option<&'a Attempts>,
     pub(crate) grace: Span,
     pub(crate) clock: Clock,
     pub(crate) cancel: &'a AtomicBool,
@@ -203,6 +208,9 @@ struct Worker<'a> {
     waiting: VecDeque<Job>,
     /// Ends of patience with the request's number and place; entries of requests that are over are passed over.
     patience: BinaryHeap<Reverse<(Time, u64, u32)>>,
+    /// Requests that are not over and what is due of them, where clients ask more than once.
+    trying: BTreeMap<u64, Trying>,
+    alarms: BinaryHeap<Reverse<(Time, u64, Alarm)>>,
     active: usize,
     cookies: HashMap<u32, Vec<u8>>,
     buffer: Box<[u8]>,
@@ -250,6 +258,8 @@ impl<'a> Worker<'a> {
             vacant,
             waiting: VecDeque::new(),
             patience: BinaryHeap::new(),
+            trying: BTreeMap::new(),
+            alarms: BinaryHeap::new(),
             active: 0,
             cookies: HashMap::new(),
             buffer: vec![0; BUFFER].into_boxed_slice(),
@@ -276,6 +286,7 @@ impl<'a> Worker<'a> {
             let now = clock.now();
             self.release(now);
             self.give_up(now);
+            self.ring(now);
             if now >= self.sweep_at {
                 self.sweep(now);
             }
@@ -305,6 +316,10 @@ impl<'a> Worker<'a> {
     #[inline]
     fn release(&mut self, now: Time) {
         while let Some(job) = self.waiting.front().copied() {
+            if !self.is_wanted(&job) {
+                self.waiting.pop_front();
+                continue;
+            }
             let Some(place) = self.place(&job) else { break };
             self.waiting.pop_front();
             self.begin(place, Job { place, ..job }, now, false);
@@ -329,6 +344,7 @@ impl<'a> Worker<'a> {
                 self.recorder.over(&job, None, Outcome::Missed, now, ReplyFacts::default());
                 continue;
             }
+            let job = self.tried_first(job, now);
             let place = if job.place == ANYWHERE { self.place(&job) } else { Some(job.place) };
             match place {
                 Some(place) => self.begin(place, Job { place, ..job }, now, true),
@@ -399,6 +415,7 @@ impl<'a> Worker<'a> {
         let connection = &mut self.connections[place as usize];
         assert!(connection.exchange.is_none(), "a connection carries one request at a time");
         connection.exchange = Some(Exchange::new(job, now));
+        self.is_at(&job, place);
         self.fill(place);
         let connection = &mut self.connections[place as usize];
         if self.streams.is_some() {
@@ -638,7 +655,10 @@ impl<'a> Worker<'a> {
             return false;
         }
         let cut_at = *self.cut_at.get_or_insert(now + self.setting.grace);
-        let idle = self.active == 0 && self.waiting.is_empty() && self.source.objects_under_way() == 0;
+        let idle = self.active == 0
+            && self.waiting.is_empty()
+            && self.trying.is_empty()
+            && self.source.objects_under_way() == 0;
         idle || now >= cut_at
     }
 
@@ -647,7 +667,7 @@ impl<'a> Worker<'a> {
         let patience = self.patience.peek().map_or(Time::NEVER, |&Reverse((at, _, _))| at);
         // Once exhausted, the end of the plan is in the past for good: it is not an event any more.
         let source = self.source.next_at(self.cut_at.is_some());
-        let due = source.min(patience);
+        let due = source.min(patience).min(self.next_alarm());
         if due <= now {
             return EpollTimeout::ZERO;
         }
@@ -674,6 +694,7 @@ impl<'a> Worker<'a> {
 
     /// Counts what is still under way as unfinished.
     fn cut_off(&mut self, now: Time) {
+        self.cut_tries_off(now);
         for connection in &mut self.connections {
             if let Some(exchange) = connection.exchange.take() {
                 self.recorder.over(&exchange.job, Some(&exchange), Outcome::Unfinished, now, ReplyFacts::default());

@@ -123,12 +123,45 @@ pub struct LoadSettings {
     /// Clients give up after this time
     #[cfg_attr(feature = "clap", arg(long, value_name = "LAW", help_heading = "Requests"))]
     pub patience: Option<String>,
-    /// A request without a whole reply after this time has failed
+    /// A request without a whole reply after this time has failed; with --retries or --hedge each attempt
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "TIME", default_value = "10 s", allow_hyphen_values = true, help_heading = "Requests")
     )]
     pub timeout: String,
+    /// A request has failed after this time, all attempts together, from when it was planned
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Requests")
+    )]
+    #[serde(default)]
+    pub deadline: Option<String>,
+    /// What failed is asked for again, at most so often: time-outs, broken and refused connections, 5xx, 408, 425 and 429,
+    /// whatever the method
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", help_heading = "Requests"))]
+    #[serde(default)]
+    pub retries: Option<u32>,
+    /// Time before a retry: '50 ms', a law, or 'full-jitter(25 ms, 250 ms)' [default: at once]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "TIME", requires = "retries", allow_hyphen_values = true, help_heading = "Requests")
+    )]
+    #[serde(default)]
+    pub backoff: Option<String>,
+    /// Retries and hedges per request, of all clients of this process: '10 %' of the last 10 s, or 'token-bucket(10 %, 10)'
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "SHARE", allow_hyphen_values = true, help_heading = "Requests")
+    )]
+    #[serde(default)]
+    pub retry_budget: Option<String>,
+    /// Ask a second time beside the first after this time, or after a percentile of the response times so far: '50 ms', p95
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Requests")
+    )]
+    #[serde(default)]
+    pub hedge: Option<String>,
 
     /// Connections: how many are kept busy [default: 32], or with --rate, --arrivals or --trace how many there may be at
     /// most [default: as many as needed; over HTTP/2 32]
@@ -221,6 +254,9 @@ pub struct LoadSettings {
 }
 
 impl LoadSettings {
+    /// How long a request may take where nothing is said.
+    pub(super) const TIMEOUT: &str = "10 s";
+
     /// The files that a run with these settings reads or writes.
     pub fn files(&self) -> Vec<&Path> {
         [&self.site, &self.trace, &self.sessions_file, &self.urls, &self.body_file, &self.ca, &self.record]

@@ -16,7 +16,7 @@ use crate::wire::exchange::Exchange;
 /// A warm-up of 1 s, then twenty windows of a second each.
 fn recorder() -> Recorder {
     let division = Division { warm_up: at(1000), windowing: Windowing::Until(at(21_000)) };
-    let keep = Keep { emitted: true, records: Some(8), objects: false, watched: true };
+    let keep = Keep { emitted: true, records: Some(8), objects: false, watched: true, again: true };
     Recorder::new(division, keep, None)
 }
 
@@ -102,7 +102,7 @@ fn of(times: &Histogram) -> (u64, f64) {
     (times.count(), (times.mean().unwrap_or(0.0) * times.count() as f64 * 1e-6).round())
 }
 
-fn slice(recorder: &Recorder, ms: u64) -> [u64; 9] {
+fn slice(recorder: &Recorder, ms: u64) -> [u64; 10] {
     recorder.slices[(ms / 100) as usize].into()
 }
 
@@ -141,18 +141,24 @@ fn a_thread_counts_each_request_where_it_belongs() {
 fn a_tenth_of_a_second_has_what_happened_in_it() {
     let all = first();
     // Planned, begun, good, failed, sum of the response times (ns), bytes, objects, wrong and given up of those planned.
-    assert_eq!(slice(&all, 500), [1, 1, 0, 0, 0, 0, 0, 0, 0]);
-    assert_eq!(slice(&all, 700), [0, 0, 1, 0, 200_000_000, 10, 0, 0, 0]);
-    assert_eq!((slice(&all, 1500), slice(&all, 1600)), ([1, 0, 0, 0, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0, 0, 0, 0]));
-    assert_eq!(slice(&all, 1750), [0, 0, 1, 0, 250_000_000, 100, 0, 0, 0]);
-    assert_eq!((slice(&all, 2500), slice(&all, 2600)), ([1, 1, 0, 0, 0, 0, 0, 1, 0], [0, 0, 0, 1, 0, 7, 0, 0, 0]));
-    assert_eq!(<[u64; 9]>::from(Slice::from([1, 2, 3, 4, 5, 6, 7, 8, 9])), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    assert_eq!(slice(&all, 500), [1, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(slice(&all, 700), [0, 0, 1, 0, 200_000_000, 10, 0, 0, 0, 0]);
+    assert_eq!(
+        (slice(&all, 1500), slice(&all, 1600)),
+        ([1, 0, 0, 0, 0, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0, 0, 0, 0, 0])
+    );
+    assert_eq!(slice(&all, 1750), [0, 0, 1, 0, 250_000_000, 100, 0, 0, 0, 0]);
+    assert_eq!(
+        (slice(&all, 2500), slice(&all, 2600)),
+        ([1, 1, 0, 0, 0, 0, 0, 1, 0, 0], [0, 0, 0, 1, 0, 7, 0, 0, 0, 0])
+    );
+    assert_eq!(<[u64; 10]>::from(Slice::from([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     let mut gave_up = recorder();
     assert!(!gave_up.may_leave && !all.may_leave);
     let patience = Span(300_000_000);
     let leaves = Job { request: Request { patience, ..job(8, 1200).request }, ..job(8, 1200) };
     pass(&mut gave_up, leaves, 300, Outcome::Abandoned, reply(0, 0, b""));
-    assert_eq!(slice(&gave_up, 1200), [1, 1, 0, 0, 0, 0, 0, 0, 1]);
+    assert_eq!(slice(&gave_up, 1200), [1, 1, 0, 0, 0, 0, 0, 0, 1, 0]);
     let both = Recorder::merged(vec![all, gave_up]);
     assert!(both.may_leave);
     assert_eq!((slice(&both, 1200)[8], slice(&both, 2500)[7]), (1, 1));
@@ -203,16 +209,16 @@ fn two_threads_are_one_in_either_order() {
         assert_eq!((all.slices.len(), slice(&all, 1750)[2]), (213, 1));
         assert_eq!(
             (slice(&all, 3500), slice(&all, 3600)),
-            ([1, 1, 1, 0, 150_000_000, 20, 0, 0, 0], [0, 0, 1, 0, 100_000_000, 50, 0, 0, 0])
+            ([1, 1, 1, 0, 150_000_000, 20, 0, 0, 0, 0], [0, 0, 1, 0, 100_000_000, 50, 0, 0, 0, 0])
         );
-        assert_eq!(slice(&all, 4600), [0, 0, 0, 1, 0, 0, 0, 0, 0]);
+        assert_eq!(slice(&all, 4600), [0, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
     }
 }
 
 #[test]
 fn what_both_threads_did_in_a_tenth_of_a_second_is_added() {
     let all = Recorder::merged(vec![first(), first()]);
-    assert_eq!(slice(&all, 700), [0, 0, 2, 0, 400_000_000, 20, 0, 0, 0]);
+    assert_eq!(slice(&all, 700), [0, 0, 2, 0, 400_000_000, 20, 0, 0, 0, 0]);
     assert_eq!((slice(&all, 2500)[..2].to_vec(), slice(&all, 2600)[3]), (vec![2, 2], 2));
     assert_eq!((of(&all.steps[3].0[0]), of(&all.refusals.0[1])), ((2, 100.0), (2, 200.0)));
 }
@@ -254,7 +260,7 @@ fn whole_objects_are_counted_when_they_are_over() {
         all
     };
     let all = Recorder::merged(vec![browsing(), browsing()]);
-    assert_eq!((slice(&all, 2300), slice(&all, 2250)), ([0, 0, 2, 0, 600_000_000, 20, 2, 0, 0], [0; 9]));
+    assert_eq!((slice(&all, 2300), slice(&all, 2250)), ([0, 0, 2, 0, 600_000_000, 20, 2, 0, 0, 0], [0; 10]));
     let seconds = all.intervals.all();
     let mut response = Histogram::new();
     seconds.iter().for_each(|second| response.merge_sparse(&second.response));

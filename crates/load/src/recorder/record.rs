@@ -26,6 +26,9 @@ pub struct Record {
     /// Redirects that it followed; 255 stands for more too.
     #[serde(default)]
     pub hops: u8,
+    /// How often it was asked for, retries and hedges among them; 0 where it never was.
+    #[serde(default)]
+    pub attempts: u32,
     /// When it should have been sent: of an embedded file, when its connection was free and its OFF time over.
     pub planned: Time,
     /// Service demand as planned; 0 where none was.

@@ -10,7 +10,7 @@
 //! Columns, in CSV and Parquet alike: `k`, `client`, `class`, `outcome`, `status`, `backend`, then the instants
 //! `planned_ns`, `begun_ns`, `resolved_ns`, `connected_ns`, `secured_ns`, `sent_ns`, `first_byte_ns`, `done_ns` since the
 //! run's start (empty where there was none), `demand_ns` as planned (0 where none was), `bytes` of the reply's body, the
-//! `endpoint` that the request was dealt to (from 0) and the `hops` of its redirects.
+//! `endpoint` that the request was dealt to (from 0), the `hops` of its redirects and its `attempts`.
 
 mod csv;
 #[cfg(feature = "parquet")]
@@ -80,7 +80,7 @@ struct Column {
 }
 
 /// The columns before `outcome`, between it and `backend`, and after that.
-const COLUMNS: ([Column; 3], [Column; 1], [Column; 12]) = (
+const COLUMNS: ([Column; 3], [Column; 1], [Column; 13]) = (
     [
         Column { name: "k", required: true, of: |record| Some(record.k) },
         Column { name: "client", required: true, of: |record| Some(record.client.into()) },
@@ -100,6 +100,7 @@ const COLUMNS: ([Column; 3], [Column; 1], [Column; 12]) = (
         Column { name: "bytes", required: true, of: |record| Some(record.bytes) },
         Column { name: "endpoint", required: true, of: |record| Some(record.endpoint.into()) },
         Column { name: "hops", required: true, of: |record| Some(record.hops.into()) },
+        Column { name: "attempts", required: true, of: |record| Some(record.attempts.into()) },
     ],
 );
 

@@ -21,13 +21,17 @@ pub(crate) struct Job {
     pub(crate) endpoint: u32,
     /// Which of several targets it asks for.
     pub(crate) target: u32,
+    /// Which attempt at its request it is, from 0.
+    pub(crate) attempt: u32,
+    /// When this attempt is given up, which the server is told; [`Time::NEVER`] where nothing says so.
+    pub(crate) until: Time,
 }
 
 impl Job {
     /// A request that has not been dealt to an endpoint yet.
     #[inline]
     pub(crate) fn new(k: u64, place: u32, planned: Time, counts_at: Time, request: Request) -> Job {
-        Job { k, place, planned, counts_at, request, endpoint: 0, target: 0 }
+        Job { k, place, planned, counts_at, request, endpoint: 0, target: 0, attempt: 0, until: Time::NEVER }
     }
 }
 

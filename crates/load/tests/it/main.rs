@@ -1,6 +1,7 @@
 //! The load generator against small raw TCP servers on free ports of the loopback interface.
 
 mod agents;
+mod attempts;
 mod clients;
 mod coverage;
 mod emitted;

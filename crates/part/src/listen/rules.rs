@@ -73,6 +73,8 @@ pub struct Rules {
     pub handshake_timeout: Span,
     /// Requests at once on a connection of HTTP/2.
     pub streams: u32,
+    /// Whether a request goes on although its client has closed the connection, which is then not looked at (HTTP/1).
+    pub serves_abandoned: bool,
     /// How long requests in flight may take once told to stop.
     pub grace: Span,
 }
@@ -91,6 +93,7 @@ impl Rules {
             patience: HEAD_TIMEOUT,
             handshake_timeout: HANDSHAKE_TIMEOUT,
             streams: STREAMS,
+            serves_abandoned: false,
             grace: Span(1_000_000_000),
         }
     }
@@ -104,6 +107,7 @@ impl Rules {
     pub(super) fn http1(&self, timer: HeadTimer) -> http1::Builder {
         let mut http = http1::Builder::new();
         http.keep_alive(self.keep_alive > Span::ZERO).timer(timer).header_read_timeout(self.idle());
+        http.half_close(self.serves_abandoned);
         http.max_buf_size(self.head_size.unwrap_or(0).max(BUFFER));
         if let Some(most) = self.head_size {
             http.max_header_size(most);

@@ -52,6 +52,10 @@ pub struct NodeSettings {
     #[arg(long, value_name = "TOML")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// What becomes of a request whose client has left: `cancelled`, or `served` to its end, as by a server that does not learn of
+    /// it (HTTP/1)
+    #[arg(long, value_name = "WORD")]
+    pub abandoned: Abandoned,
     /// Answer /bytes/N and /work, which cost processor time and bandwidth [default: unless it serves a site and has no --model]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,6 +99,29 @@ pub struct NodeSettings {
     #[command(flatten, next_help_heading = "Cluster")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Section<ClusterSettings>,
+}
+
+/// What becomes of a request whose client has left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Abandoned {
+    /// The node learns of it, and drops the request.
+    #[default]
+    Cancelled,
+    /// It does not, and does the work for nothing. Over HTTP/2 it learns of it all the same.
+    Served,
+}
+
+impl std::str::FromStr for Abandoned {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Abandoned, String> {
+        match text {
+            "cancelled" => Ok(Abandoned::Cancelled),
+            "served" => Ok(Abandoned::Served),
+            other => Err(sojourn_stats::unknown("word", other, ["cancelled", "served"])),
+        }
+    }
 }
 
 /// Where numbers are told to Prometheus.
@@ -141,6 +168,7 @@ impl Default for NodeSettings {
             seed: 1,
             classes: ["static", "dynamic", "secure"].map(Into::into).into(),
             model: None,
+            abandoned: Abandoned::default(),
             test_paths: None,
             grace: None,
             learn: None,

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use sojourn_model::{FileCache, Resource, Server, Station};
 use sojourn_part::settings::node::NodeSettings;
 use sojourn_part::{ServeError, clock};
-use sojourn_stats::{Span, Stream};
+use sojourn_stats::{Span, Stream, Time};
 
 use super::DEMAND_MAX;
 use super::processor::{Processor, Totals};
@@ -38,6 +38,8 @@ pub(super) struct Wanted<'a> {
     pub(super) object: Option<u32>,
     /// Bytes of the reply.
     pub(super) size: u64,
+    /// When its client gives it up; [`Time::NEVER`] where that is not known.
+    pub(super) deadline: Time,
 }
 
 /// What a request took, all resources together.
@@ -51,6 +53,8 @@ pub(super) struct Served {
 pub(super) enum NotServed {
     /// There is no place for it.
     Full,
+    /// It is dropped, and gets no answer.
+    Dropped,
     /// The model makes it longer than anything may be.
     TooLong(Span),
     /// The node that owns its file does not give it.
@@ -169,7 +173,9 @@ impl Emulation {
             return Err(NotServed::TooLong(service));
         }
         let class = self.class_of(wanted.class);
-        let departure = self.stations[number].admit(class, service).ok_or(NotServed::Full)?.await;
+        let is_full = if self.server.drops_overflow { NotServed::Dropped } else { NotServed::Full };
+        let admitted = self.stations[number].admit(class, service, wanted.deadline).ok_or(is_full)?;
+        let departure = admitted.await.ok_or(NotServed::Dropped)?;
         served.waited += departure.started.saturating_since(departure.arrived);
         served.stayed += departure.at.saturating_since(departure.arrived);
         Ok(())

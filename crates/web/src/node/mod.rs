@@ -139,6 +139,18 @@ pub struct Node {
     threads: Threads,
 }
 
+/// What makes the emulated server of a node stand still.
+pub struct Standing(Vec<Arc<Processor>>);
+
+impl Standing {
+    /// Its clock stands still while `body` runs; what is in it goes on where it was.
+    pub fn during(&self, body: impl FnOnce()) {
+        self.0.iter().for_each(|station| station.stand_still());
+        body();
+        self.0.iter().for_each(|station| station.go_on());
+    }
+}
+
 /// What a thread of a node listens to.
 #[derive(Default)]
 struct Doors {
@@ -267,6 +279,11 @@ impl Node {
     /// What can be made to ail it.
     pub fn ailment(&self) -> Arc<Ailment> {
         Arc::clone(self.running.handler.get().ailment())
+    }
+
+    /// What makes its emulated server stand still.
+    pub fn standing(&self) -> Standing {
+        Standing(self.running.handler.get().stations().to_vec())
     }
 
     /// Reads its settings anew, where they are from a file, and an oracle's table, and takes them.

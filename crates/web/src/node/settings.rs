@@ -106,6 +106,7 @@ pub(super) fn rules(settings: &NodeSettings) -> Result<Rules, Wrong> {
         patience: limits.send_timeout,
         handshake_timeout: limits.handshake_timeout,
         streams: limits.streams,
+        serves_abandoned: settings.abandoned == Abandoned::Served,
         grace: grace(settings),
     })
 }

@@ -3,8 +3,8 @@
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::header::HeaderValue;
-use sojourn_part::headers;
-use sojourn_stats::{Dimension, Span, quantity};
+use sojourn_part::{clock, headers};
+use sojourn_stats::{Dimension, Span, Time, quantity};
 
 use super::emulation::Wanted;
 use super::files::percent_decoded;
@@ -18,6 +18,8 @@ pub(super) struct Asked {
     pub(super) size: u64,
     pub(super) object: Option<u32>,
     class: String,
+    /// When its client gives it up.
+    pub(super) deadline: Time,
 }
 
 impl Asked {
@@ -26,7 +28,8 @@ impl Asked {
         let path = request.uri().path();
         let object = path.strip_prefix("/work/").or_else(|| path.strip_prefix(STORED));
         let object = object.and_then(|object| object.parse().ok());
-        let mut asked = Asked { demand: None, rounds: None, size: 0, object, class: String::new() };
+        let mut asked =
+            Asked { demand: None, rounds: None, size: 0, object, class: String::new(), deadline: Time::NEVER };
         for pair in request.uri().query().unwrap_or("").split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             let whole = || value.parse::<u64>().map_err(|_| format!("{key}={value}: not a whole number"));
@@ -44,6 +47,11 @@ impl Asked {
             let wrong = || format!("{}: {value:?} is not a whole number of nanoseconds", headers::DEMAND.as_str());
             asked.demand = Some(Span(ns.ok_or_else(wrong)?));
         }
+        if let Some(value) = request.headers().get(headers::DEADLINE) {
+            let ns = value.to_str().ok().and_then(|ns| ns.trim().parse().ok());
+            let wrong = || format!("{}: {value:?} is not a whole number of nanoseconds", headers::DEADLINE.as_str());
+            asked.deadline = clock::of_wall(ns.ok_or_else(wrong)?);
+        }
         if let Some(demand) = asked.demand.filter(|demand| *demand > DEMAND_MAX) {
             return Err(format!("a demand of {demand:.3} is too long: at most {DEMAND_MAX} are served"));
         }
@@ -58,7 +66,13 @@ impl Asked {
 
     /// What an emulated server is asked.
     pub(super) fn wanted(&self) -> Wanted<'_> {
-        Wanted { demand: self.demand, class: &self.class, object: self.object, size: self.size }
+        Wanted {
+            demand: self.demand,
+            class: &self.class,
+            object: self.object,
+            size: self.size,
+            deadline: self.deadline,
+        }
     }
 }
 

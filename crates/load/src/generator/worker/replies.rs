@@ -143,18 +143,21 @@ impl Worker<'_> {
             }
         }
         let connection = &self.connections[place as usize];
-        let job = connection.exchange.as_ref().expect("only an exchange completes").job;
+        let (job, status) =
+            (connection.exchange.as_ref().expect("only an exchange completes").job, connection.reply.status);
         let late = job.request.patience != Span::FOREVER && now > job.planned + job.request.patience;
-        let outcome = match connection.reply.status {
+        let outcome = match status {
             _ if late => Outcome::Abandoned,
             _ if astray => Outcome::Redirects,
+            _ if now > job.until => Outcome::Timeout,
             status => self.judged(place, Outcome::of_status(status)),
         };
+        let over = self.over_with(job, outcome, status, now.min(job.until));
         let connection = &mut self.connections[place as usize];
         let exchange = connection.exchange.take().expect("only an exchange completes");
         let reply = &connection.reply;
         let facts = ReplyFacts { status: reply.status, bytes: reply.bytes, backend: &reply.backend };
-        let settlement = self.recorder.over(&job, Some(&exchange), outcome, now, facts);
+        let settled = over.map(|job| (job, self.recorder.over(&job, Some(&exchange), outcome, now, facts)));
         if !reply.cookie.is_empty() {
             let cookie = self.cookies.entry(job.request.client).or_default();
             cookie.clear();
@@ -174,7 +177,9 @@ impl Worker<'_> {
         } else {
             self.close(place, if self.setting.persistent { Why::Server } else { Why::Done });
         }
-        self.settle(&job, now, settlement);
+        if let Some((job, settlement)) = settled {
+            self.settle(&job, now, settlement);
+        }
         // A saturating loop sends together when all that came has been read: the server wakes up for many at once, which is
         // a few per cent more requests/s for some microseconds of lateness.
         if !self.setting.saturated {
@@ -184,6 +189,17 @@ impl Worker<'_> {
 
     /// The request of `place` has failed; its connection is closed.
     pub(super) fn fail(&mut self, place: u32, outcome: Outcome) {
+        let now = self.setting.clock.now();
+        self.fail_at(place, outcome, now);
+    }
+
+    /// The same of what was due to fail at `at`, and is noticed now.
+    pub(super) fn fail_at(&mut self, place: u32, outcome: Outcome, at: Time) {
+        let connection = &self.connections[place as usize];
+        let (job, status) =
+            (connection.exchange.as_ref().expect("only an exchange fails").job, connection.reply.status);
+        let Some(job) = self.over_with(job, outcome, status, at) else { return self.drop_attempt(place) };
+        self.connections[place as usize].exchange.iter_mut().for_each(|exchange| exchange.job = job);
         let now = self.setting.clock.now();
         let (job, settlement) = self.withdraw(place, outcome, now);
         self.settle(&job, now, settlement);

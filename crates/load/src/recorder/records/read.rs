@@ -117,6 +117,8 @@ impl Reading {
             },
             endpoint: small("endpoint")?.min(u32::from(u16::MAX)) as u16,
             hops: small("hops")?.min(u32::from(u8::MAX)) as u8,
+            // Files of before have no such column: whatever began was asked for once.
+            attempts: row.number("attempts")?.map_or(1, |attempts| attempts.min(u64::from(u32::MAX)) as u32),
             planned: Time(needed("planned_ns")?),
             demand: Span(row.number("demand_ns")?.unwrap_or(0)),
             begun: time("begun_ns")?,

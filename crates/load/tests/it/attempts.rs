@@ -1,0 +1,186 @@
+//! Clients that ask more than once: every attempt on the wire, and still one outcome for each request.
+
+use std::time::Duration;
+
+use sojourn_load::{Attempts, Counts, Load, Report, Stop, Targets, realtime_ns};
+use sojourn_model::system::{Backoff, Budget, Hedge, Retries, Rules};
+use sojourn_stats::{Law, Span};
+
+use crate::run::{MS, open, run, saturate, steady};
+use crate::server::{Act, Asked, Server, ok, reply};
+
+fn retries(at_most: u32, budget: Option<Budget>) -> Rules {
+    Rules { retries: Some(Retries { at_most, backoff: None, budget }), ..Rules::default() }
+}
+
+/// So many requests, 20 ms apart, by clients with these rules, with every one recorded.
+fn ask(server: &Server, count: u64, rules: &Rules) -> Report {
+    run(of(server, count, rules))
+}
+
+fn of(server: &Server, count: u64, rules: &Rules) -> Load {
+    let mut load = open(server.address, steady(count, Span(20 * MS)));
+    (load.attempts, load.keep_records) = (Some(Attempts::new(rules, 1)), true);
+    load
+}
+
+/// The longest and shortest response time of the good replies.
+fn times(report: &Report) -> (Span, Span) {
+    let records = report.records.as_ref().unwrap();
+    let times = || records.iter().map(|record| record.done - record.planned);
+    (times().min().unwrap(), times().max().unwrap())
+}
+
+fn busy() -> Vec<Act> {
+    vec![reply("503 Busy", "", "no")]
+}
+
+#[test]
+fn what_failed_is_tried_again_and_stays_one_request() {
+    // Two of three fail, in one way or another.
+    let server = Server::start(|asked: &Asked| match asked.number % 3 {
+        0 => busy(),
+        1 => vec![Act::Send(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhe".to_vec()), Act::Close],
+        _ => vec![ok("x")],
+    });
+    let report = ask(&server, 10, &retries(3, None));
+    assert_eq!(report.counts, Counts { planned: 10, ok: 10, tried_again: 20, ..Counts::default() });
+    assert!(report.records.as_ref().unwrap().iter().all(|record| record.attempts == 3), "{:?}", report.records);
+    assert_eq!(report.value("attempts_ratio"), Some(3.0));
+    assert_eq!(report.seconds.iter().map(|second| second.again).sum::<u64>(), 20);
+    assert_eq!(report.response.count(), 10);
+}
+
+#[test]
+fn retries_end_and_the_last_failure_is_told() {
+    let server = Server::start(|_| busy());
+    let report = ask(&server, 5, &retries(2, None));
+    assert_eq!(report.counts, Counts { planned: 5, server_error: 5, tried_again: 10, ..Counts::default() });
+    assert_eq!(server.heads().len(), 15);
+    // What would fail again is not tried again; what is only too early or too much is.
+    let server = Server::start(|asked: &Asked| match asked.number % 2 {
+        0 => vec![reply("404 Not Found", "", "no")],
+        _ => vec![reply("429 Too Many", "", "no")],
+    });
+    let report = ask(&server, 1, &retries(2, None));
+    assert_eq!(report.counts, Counts { planned: 1, client_error: 1, ..Counts::default() });
+    let report = ask(&server, 1, &retries(2, None));
+    assert_eq!(report.counts, Counts { planned: 1, client_error: 1, tried_again: 1, ..Counts::default() });
+}
+
+/// A time-out is of an attempt, and a response time counts from the planned instant over all of them.
+#[test]
+fn each_attempt_has_its_time_out() {
+    let server =
+        Server::start(
+            |asked: &Asked| if asked.on_connection == 0 && asked.number < 5 { vec![Act::Hang] } else { vec![ok("x")] },
+        );
+    let backoff = Some(Backoff::Law(Law::constant(0.03)));
+    let rules = Rules {
+        timeout: Some(Span(50 * MS)),
+        retries: Some(Retries { at_most: 5, backoff, budget: None }),
+        ..Rules::default()
+    };
+    let report = ask(&server, 1, &rules);
+    assert_eq!(report.counts, Counts { planned: 1, ok: 1, tried_again: 5, ..Counts::default() });
+    let (least, most) = times(&report);
+    // Five time-outs and five waits, to the instants at which they were due.
+    assert!(least >= Span(400 * MS) && most < Span(440 * MS), "{least} to {most}");
+    assert_eq!(report.connections.lost, 5, "what is given up is closed");
+}
+
+#[test]
+fn all_attempts_together_end_at_the_deadline_which_the_server_is_told() {
+    let server = Server::start(|_| vec![Act::Hang]);
+    let rules = Rules { timeout: Some(Span(40 * MS)), deadline: Some(Span(100 * MS)), ..retries(9, None) };
+    let before = realtime_ns();
+    let report = ask(&server, 1, &rules);
+    assert_eq!(report.counts, Counts { planned: 1, timeout: 1, tried_again: 2, ..Counts::default() });
+    let (least, most) = times(&report);
+    assert!(least >= Span(100 * MS) && most < Span(140 * MS), "{least} to {most}");
+    let told = |head: &String| {
+        let value = head.lines().find_map(|line| line.strip_prefix("x-sojourn-deadline: ")).expect("it is told");
+        value.parse::<u64>().unwrap()
+    };
+    let told: Vec<u64> = server.heads().iter().map(told).collect();
+    assert_eq!(
+        (told[1] - told[0], told[2] - told[0]),
+        (40 * MS, 60 * MS),
+        "the end of each attempt, of the last the deadline"
+    );
+    assert_eq!(told[0], report.started_at_ns + 40 * MS);
+    assert!(told[0] > before);
+}
+
+#[test]
+fn a_budget_is_one_of_all_clients() {
+    let server = Server::start(|_| busy());
+    let budget = Budget::Tokens { per_request: 0.1, most: 10 };
+    let report = ask(&server, 40, &retries(3, Some(budget)));
+    assert_eq!(report.counts, Counts { planned: 40, server_error: 40, tried_again: 4, ..Counts::default() });
+    // Over the threads too, and over the loads that share it.
+    let attempts = Attempts::new(&retries(3, Some(budget)), 1);
+    let mut again = 0;
+    for threads in [1, 2, 2] {
+        let load = of(&server, 15, &Rules::default());
+        let report = run(Load { threads, attempts: Some(attempts.clone()), ..load });
+        again += report.counts.tried_again;
+    }
+    assert_eq!(again, 4, "of 45 requests");
+}
+
+/// A second request is sent beside a slow first one; the other is given up when one has a reply.
+#[test]
+fn a_hedge_beside_a_slow_request() {
+    let slow = |asked: &Asked| if asked.number % 2 == 0 { vec![Act::Hang] } else { vec![ok("x")] };
+    let rules = Rules { hedge: Some(Hedge::After(Span(30 * MS))), ..Rules::default() };
+    let server = Server::start(|asked: &Asked| if asked.number == 0 { vec![Act::Hang] } else { vec![ok("x")] });
+    let report = ask(&server, 3, &Rules { timeout: Some(Span(500 * MS)), ..rules.clone() });
+    assert_eq!(report.counts, Counts { planned: 3, ok: 3, tried_again: 1, ..Counts::default() });
+    let (_, most) = times(&report);
+    assert!(most >= Span(30 * MS) && most < Span(400 * MS), "{most}");
+    // Of users too, who have a connection more for it.
+    let server = Server::start(slow);
+    let load = Load { attempts: Some(Attempts::new(&rules, 1)), ..saturate(server.address, 1, 4) };
+    let report = run(load);
+    assert_eq!(report.counts, Counts { planned: 4, ok: 4, tried_again: 4, ..Counts::default() });
+    assert_eq!(report.connections.lost, 4);
+}
+
+/// With one connection attempts wait for it, and some are over before they have it.
+#[test]
+fn attempts_wait_for_a_connection() {
+    let server = Server::start(|_| vec![Act::Hang]);
+    let rules = Rules { timeout: Some(Span(100 * MS)), ..retries(1, None) };
+    let report = run(Load { connections_max: 1, ..of(&server, 6, &rules) });
+    let Counts { planned, timeout, queued, .. } = report.counts;
+    assert_eq!((planned, timeout), (6, 6), "{:?}", report.counts);
+    assert!(queued > 0);
+    assert!(report.records.unwrap().iter().all(|record| record.attempts <= 2));
+}
+
+#[test]
+fn what_waits_at_the_end_is_unfinished_once() {
+    let server = Server::start(|_| busy());
+    let backoff = Some(Backoff::Law(Law::constant(30.0)));
+    let rules = Rules { retries: Some(Retries { at_most: 3, backoff, budget: None }), ..Rules::default() };
+    let mut load = of(&server, 4, &rules);
+    (load.stop, load.grace) = (Stop::After(Span(100 * MS)), Span(50 * MS));
+    let report = run(load);
+    assert_eq!(report.counts, Counts { planned: 4, unfinished: 4, ..Counts::default() });
+}
+
+/// A reply that is there before its time-out was noticed, and after it was due, has come too late.
+#[test]
+fn a_late_reply_is_none() {
+    let server = Server::start(|_| vec![Act::Stall(Duration::from_millis(60)), ok("x")]);
+    let rules = Rules { timeout: Some(Span(50 * MS)), ..Rules::default() };
+    let report = ask(&server, 3, &rules);
+    assert_eq!((report.counts.timeout, report.counts.ok), (3, 0));
+    assert_eq!(server.heads().len(), 3);
+    let load = Load {
+        targets: Targets::Fixed("/".into()),
+        ..of(&server, 1, &Rules { timeout: Some(Span(400 * MS)), ..rules })
+    };
+    assert_eq!(run(load).counts.ok, 1);
+}
