@@ -203,6 +203,12 @@ impl Child {
         enough(&self.shared.wait(timeout, |state| state.ended.is_some() || enough(&state.events)).events)
     }
 
+    /// Waits at most so long until it stands still, stopped by a signal; whether it does.
+    pub fn stands_still(&self, timeout: Duration) -> bool {
+        let stands = |state: &State| state.pauses.last().is_some_and(|pause| pause.until.is_none());
+        stands(&self.shared.wait(timeout, |state| state.ended.is_some() || stands(state)))
+    }
+
     /// When it did not run because it had been stopped.
     pub fn pauses(&self) -> Vec<Pause> {
         self.shared.lock().pauses.clone()

@@ -322,6 +322,8 @@ struct SecondRow {
     lateness_p99_s: Option<f64>,
     #[serde(default)]
     lateness_mean_s: Option<f64>,
+    #[serde(default)]
+    again: u64,
 }
 
 fn seconds_to_csv(answers: &Answers) -> io::Result<Vec<u8>> {
@@ -344,6 +346,7 @@ fn seconds_to_csv(answers: &Answers) -> io::Result<Vec<u8>> {
                 response_time_p99_s: of.response_time_p99_s,
                 lateness_p99_s: of.lateness_p99_s,
                 lateness_mean_s: of.lateness_mean_s,
+                again: of.again,
             })?;
         }
     }
@@ -364,6 +367,7 @@ fn seconds_from_csv(text: &str, answers: &mut Answers) -> Result<(), String> {
             response_time_p99_s: row.response_time_p99_s,
             lateness_p99_s: row.lateness_p99_s,
             lateness_mean_s: row.lateness_mean_s,
+            again: row.again,
         });
     }
     Ok(())

@@ -30,11 +30,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::Value;
 use sojourn_bed::{Ground, Host as Place, Loopback, Namespaces, clock};
 use sojourn_dispatch::Catalogue;
-use sojourn_load::{Allowed, Load, Pacing, Resolves, Schedule, Stop, Targets, Url, Version};
-use sojourn_model::system::{Host, Tier, server_name};
+use sojourn_load::{Allowed, Attempts, Load, Pacing, Resolves, Schedule, Stop, Targets, Url, Version};
+use sojourn_model::system::{Abandoned, Host, Tier, server_name};
 use sojourn_part::program::{self as serve, Running};
-use sojourn_part::settings::Section;
 use sojourn_part::settings::node::{LogSettings, NodeSettings};
+use sojourn_part::settings::{self, Section};
 use sojourn_sim::capability::{self, Combination};
 use sojourn_stats::{Estimate, Measure, Span, Time, measure};
 use sojourn_traffic::{Closed, Http, Open, Plan, Script, Site, Sizes, Visitor, Workload};
@@ -115,12 +115,14 @@ pub(super) fn answer(
     let path = if in_bed { None } else { Some(path::measure(experiment, asked, &servers, conditions)?) };
     let mut system = Parts::start(experiment, asked, servers, ground, conditions)?;
     let mut loads = Vec::new();
+    // One budget is of all clients, wherever they are.
+    let attempts = faults::attempts(&asked.system).then(|| Attempts::new(&asked.system.rules, experiment.seed));
     if in_bed {
         for (index, host) in bed::client_hosts(ground, &asked.system)? {
-            loads.push((Some(host), load(experiment, asked, &system.entrances, Some(index))?));
+            loads.push((Some(host), load(experiment, asked, &system.entrances, Some(index), &attempts)?));
         }
     } else {
-        loads.push((None, load(experiment, asked, &system.entrances, None)?));
+        loads.push((None, load(experiment, asked, &system.entrances, None, &attempts)?));
     }
     nodes::meet(&asked.system, &system.servers)?;
     let waited_before = run_queue::waited(&system, ground);
@@ -354,6 +356,10 @@ fn start_nodes(
             seed: experiment.seed,
             classes: asked.workload.classes().into_iter().map(Into::into).collect(),
             grace: parts::grace(&asked.system),
+            abandoned: match system.rules.abandoned {
+                Abandoned::Cancelled => settings::node::Abandoned::Cancelled,
+                Abandoned::Served => settings::node::Abandoned::Served,
+            },
             log: Section(switch::access_log(&asked.system, index).map(LogSettings::new)),
             ..NodeSettings::new(&host.name)
         };
@@ -382,7 +388,13 @@ fn probe_targets(asked: &SystemQuestion) -> Targets {
 }
 
 /// The load of the clients of one host, by its number among those of clients, or of all.
-fn load(experiment: &Spec, asked: &SystemQuestion, entrances: &Entrances, host: Option<usize>) -> Result<Load, String> {
+fn load(
+    experiment: &Spec,
+    asked: &SystemQuestion,
+    entrances: &Entrances,
+    host: Option<usize>,
+    attempts: &Option<Attempts>,
+) -> Result<Load, String> {
     let live = &experiment.run.live;
     let ClientHosts { homes, .. } = ClientHosts::of(&asked.system);
     let is_here = move |client: u32| host.is_none() || homes.get(client as usize).copied().or(Some(0)) == host;
@@ -416,6 +428,7 @@ fn load(experiment: &Spec, asked: &SystemQuestion, entrances: &Entrances, host: 
         http: if live.one_request_per_connection { Version::Http10 } else { Version::Http11 },
         warm_up: live.warm_up,
         timeout,
+        attempts: attempts.clone(),
         stop: Stop::After(live.duration),
         // Whatever a server may still answer, it has the time to, and clients have theirs.
         grace: live.timeout.max(grace(&asked.workload)),

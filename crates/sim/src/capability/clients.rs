@@ -32,14 +32,15 @@ pub(super) const ROWS: &[Row] = &[
         let goes_on = rules.abandoned == Abandoned::Served;
         (rules.retries.is_some() || rules.hedge.is_some() || goes_on) && is_impatient
     }),
-    row(None, Request, "clients that hedge ([client])", Yes, No, |of| of.system.rules.hedge.is_some()),
-    row(None, Request, "time-outs in all ([client] `deadline`)", Yes, No, |of| of.system.rules.deadline.is_some()),
-    row(None, Request, "work that goes on when its client has left (`abandoned = \"served\"`)", Yes, No, |of| {
-        of.system.rules.abandoned == Abandoned::Served
-    }),
+    row(
+        None,
+        Request,
+        "work that goes on in a real server when its client has left (`abandoned = \"served\"`)",
+        Yes,
+        No,
+        |of| of.live.is_program && of.system.rules.abandoned == Abandoned::Served,
+    ),
     row(None, Browse, "users who browse at servers that drop requests without an answer", No, No, drops),
-    row(None, Request, "servers that drop requests without an answer", Yes, No, drops),
-    row(None, Request, "clients that retry ([client])", Yes, No, |of| of.system.rules.retries.is_some()),
     row(
         None,
         Request,

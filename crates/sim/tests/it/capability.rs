@@ -166,7 +166,6 @@ type Sample = (&'static str, fn() -> Case, fn(&mut Case));
 /// For each row a system that has nothing else that is missing.
 fn samples() -> Vec<Sample> {
     vec![
-        ("clients that hedge ([client])", plain, |of| of.system.rules.hedge = Some(Hedge::Quantile(0.95))),
         ("clients that hedge ([client]) and choose", plain, |of| {
             of.system.rules.hedge = Some(Hedge::After(Span(SECOND)));
             of.first().face = Face::Client;
@@ -175,9 +174,10 @@ fn samples() -> Vec<Sample> {
             of.system.rules.abandoned = Abandoned::Served;
             of.system.transport = Some(Transport { stack: TcpStack::LINUX_6, one_request_per_connection: true });
         }),
-        ("work that goes on when", plain, |of| of.system.rules.abandoned = Abandoned::Served),
-        ("time-outs in all", plain, |of| of.system.rules.deadline = Some(Span(SECOND))),
-        ("servers that drop", plain, |of| of.system.hosts[0].server = dropping()),
+        ("work that goes on in a real server", plain, |of| {
+            of.system.rules.abandoned = Abandoned::Served;
+            of.live.is_program = true;
+        }),
         ("users who browse at servers that drop", browse, |of| of.system.hosts[0].server = dropping()),
         ("users who browse and wait only so long", browse, |of| of.system.rules.timeout = Some(Span(SECOND))),
         ("clients that retry, hedge or leave work", plain, |of| {
@@ -185,7 +185,6 @@ fn samples() -> Vec<Sample> {
             of.workload = Workload::Open(Open { patience: Some(Law::constant(1.0)), ..open });
             of.system.rules.retries = Some(retries());
         }),
-        ("clients that retry ([client])", plain, |of| of.system.rules.retries = Some(retries())),
         ("clients that fail over", plain, |of| of.system.rules.fails_over = true),
         ("polls by clients", plain, |of| {
             of.first().face = Face::Client;
@@ -446,6 +445,15 @@ fn what_is_had_is_not_refused() {
         }
     }
     assert_eq!(browse_two().check(Engine::Sim), Ok(()));
+    let mut clients = plain();
+    let hedge = Some(Hedge::Quantile(0.95));
+    let (timeout, deadline) = (Some(Span(SECOND)), Some(Span(2 * SECOND)));
+    let (retries, abandoned) = (Some(retries()), Abandoned::Served);
+    clients.system.rules = Rules { timeout, deadline, retries, hedge, abandoned, ..Rules::default() };
+    clients.system.hosts[0].server = dropping();
+    for engine in [Engine::Sim, Engine::Live] {
+        assert_eq!(clients.check(engine), Ok(()), "clients that ask more than once: {engine:?}");
+    }
 }
 
 /// The page of limits shows the table as it is.

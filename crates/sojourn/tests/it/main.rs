@@ -29,6 +29,7 @@ mod importing;
 mod imports;
 mod inputs;
 mod live_faults;
+mod live_storms;
 mod load;
 mod loadd;
 mod mutants;

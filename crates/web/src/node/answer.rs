@@ -38,6 +38,9 @@ use crate::gateway::Forwarder;
 use crate::redirection::leave_body;
 use crate::target;
 
+/// So long after its deadline the client of a request that was dropped is gone.
+const AFTER_DEADLINE: Span = Span(1_000_000_000);
+
 /// Load is averaged over the last one to two of these.
 const LOAD_WINDOW: Span = Span(1_000_000_000);
 
@@ -451,7 +454,10 @@ impl Handler {
         }
         let wanted = asked.wanted();
         let service = self.ailment.of(emulation.server.service_time(emulation.work_of(&wanted)));
-        emulation.serve(&wanted, service, fetched).await.map_err(not_served)
+        match emulation.serve(&wanted, service, fetched).await {
+            Err(NotServed::Dropped) => Err(silence(asked.deadline).await),
+            served => served.map_err(not_served),
+        }
     }
 
     /// A file of the emulated disk, for the node that has asked.
@@ -546,6 +552,16 @@ impl Future for Answer {
     }
 }
 
+/// No answer, for as long as the client waits: a connection that it has closed meanwhile is then let go.
+async fn silence(deadline: Time) -> Reply {
+    if deadline == Time::NEVER {
+        return std::future::pending().await;
+    }
+    let left = deadline.saturating_since(clock::now()) + AFTER_DEADLINE;
+    tokio::time::sleep(left.as_std()).await;
+    last(not_served(NotServed::Dropped))
+}
+
 /// The answer to a request that cannot be meant so.
 fn wrong(why: String) -> Reply {
     text(StatusCode::BAD_REQUEST, format!("{why}\n"))
@@ -553,7 +569,7 @@ fn wrong(why: String) -> Reply {
 
 fn not_served(why: NotServed) -> Reply {
     match why {
-        NotServed::Full => text(StatusCode::SERVICE_UNAVAILABLE, "the server is full\n"),
+        NotServed::Full | NotServed::Dropped => text(StatusCode::SERVICE_UNAVAILABLE, "the server is full\n"),
         NotServed::NotFetched(why) => text(StatusCode::BAD_GATEWAY, format!("the node that owns the file {why}\n")),
         NotServed::TooLong(service) => {
             let words = format!("the model makes this a service of {service:.3}; at most {DEMAND_MAX} are served\n");

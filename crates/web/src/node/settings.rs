@@ -2,7 +2,7 @@
 
 use sojourn_part::listen::Rules;
 use sojourn_part::settings::Wrong;
-use sojourn_part::settings::node::NodeSettings;
+use sojourn_part::settings::node::{Abandoned, NodeSettings};
 use sojourn_part::{clock, descriptors};
 use sojourn_stats::Span;
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `down`, `restarted` | the process is killed, and a packet switch's rules with it; at the end another one listens there |
 //! | `drained` | the process is told to stop, and ends what it has; at the end another one listens there; a switch goes on |
-//! | `frozen` | SIGSTOP, and at the end SIGCONT |
+//! | `frozen` | SIGSTOP, and at the end SIGCONT; a node stops its emulated server and then itself, so that what is in it goes on where it was |
 //! | `slow`, `errors` | the node is told so |
 //! | `cut`, `loss` | the links of the bed are told so |
 //! | `burst` | nothing: the plan has the requests |
@@ -41,15 +41,22 @@ pub(super) fn check(asked: &SystemQuestion, duration: Span) -> Result<(), String
             "a fault begins at {at}, after the live run of {duration} has ended: make `live.duration` longer, or begin earlier"
         ));
     }
-    match asked.is_modelled && (!system.faults.is_empty() || system.rules.timeout.is_some()) {
+    match asked.is_modelled && (!system.faults.is_empty() || attempts(system)) {
         true => sojourn_sim::check(system, &asked.workload).map_err(|e| format!("the twin of a live run: {e}")),
         false => Ok(()),
     }
 }
 
+/// Whether clients wait only so long, or ask more than once.
+pub(super) fn attempts(system: &System) -> bool {
+    let rules = &system.rules;
+    rules.timeout.is_some() || rules.deadline.is_some() || rules.retries.is_some() || rules.hedge.is_some()
+}
+
 /// The limits of a run: requests that fail by a planned fault or a set time-out are no reason for doubt.
 pub(super) fn limits(asked: &SystemQuestion, limits: Limits) -> Limits {
-    let expects_errors = !asked.system.faults.is_empty() || asked.system.rules.timeout.is_some();
+    let rules = &asked.system.rules;
+    let expects_errors = !asked.system.faults.is_empty() || rules.timeout.is_some() || rules.deadline.is_some();
     match expects_errors && limits.errors == Limits::default().errors {
         true => Limits { errors: 1.0, ..limits },
         false => limits,
@@ -147,10 +154,9 @@ impl Breaker<'_> {
             }
             Trouble::Frozen => self.each_part(which, |part| {
                 if begins {
-                    part.freeze()
-                } else {
-                    part.thaw()
+                    return part.freeze();
                 }
+                part.thaw();
                 Ok(())
             })?,
             Trouble::Slow(speed) => {

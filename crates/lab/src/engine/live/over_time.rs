@@ -3,16 +3,21 @@
 use sojourn_load::{Outcome, Record, Report};
 use sojourn_model::system::{Fault, server_name};
 use sojourn_sim::{Failure, OutcomesOverTime};
-use sojourn_stats::{Measure, Time};
+use sojourn_stats::{Measure, Span, Time};
 use sojourn_traffic::Workload;
 
 use super::super::over_time::{by_site, interval};
 use crate::answer::{Flow, MetricOverTime};
 use crate::spec::{Spec, SystemQuestion};
 
+/// Of what the load counts attempts by.
+const SECOND: u64 = 1_000_000_000;
+
 /// Whether records are kept for it.
 pub(super) fn is_kept(asked: &SystemQuestion) -> bool {
-    !asked.system.faults.is_empty() && !matches!(asked.workload, Workload::Sessions(_))
+    // The length of the run does not decide whether.
+    let is_told = interval(&asked.system, Some(Span(1))).is_some();
+    is_told && !matches!(asked.workload, Workload::Sessions(_))
 }
 
 /// Outcomes over time, and what comes of them, where these faults happened.
@@ -29,6 +34,9 @@ pub(super) fn outcomes(
     };
     let spans = faults.iter().map(|fault| (fault.at, fault.until.unwrap_or(Time::NEVER))).collect();
     let mut over_time = OutcomesOverTime::new(every, spans, Time::ZERO + live.duration);
+    for (second, of) in (0..).zip(&report.seconds) {
+        (0..of.again).for_each(|_| over_time.again(Time(second * SECOND)));
+    }
     let mut records: Vec<&Record> = records.iter().collect();
     records.sort_by_key(|record| record.done);
     for record in records {

@@ -21,6 +21,9 @@ use super::incidents::{self, Incident};
 /// A child that is not ready by then never will be.
 const READY: Duration = Duration::from_secs(20);
 
+/// Within that a node that is told to stand still does, or it is made to.
+const STANDS: Duration = Duration::from_secs(1);
+
 /// `sojourn VERB ARGUMENTS` on a host of its own.
 pub(super) struct Part {
     pub(super) name: String,
@@ -200,10 +203,17 @@ impl Part {
         if self.has_rules { self.say(&json!({"drained": false})) } else { self.revive(ground) }
     }
 
-    /// Stops it where it stands.
-    pub(super) fn freeze(&mut self) {
+    /// Stops it where it stands. A node does so itself, and its emulated server with it.
+    pub(super) fn freeze(&mut self) -> Result<(), String> {
         self.frozen.push((clock::since_boot(), Time::NEVER));
+        if self.order.get(1).is_some_and(|verb| verb == "node") {
+            self.say(&json!({"frozen": true}))?;
+            if self.child.as_ref().is_some_and(|child| child.stands_still(STANDS)) {
+                return Ok(());
+            }
+        }
         self.child.iter().for_each(Child::freeze);
+        Ok(())
     }
 
     /// Lets it go on.
