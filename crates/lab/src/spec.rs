@@ -260,6 +260,7 @@ impl Spec {
         let mut experiment =
             Spec { name: raw.name, description: raw.description, seed: raw.seed, question, run, objectives };
         experiment.settle(&reader)?;
+        experiment.check_hedge(&reader, raw.client.as_ref().and_then(|client| client.hedge.as_ref()))?;
         Ok(experiment)
     }
 
@@ -269,6 +270,25 @@ impl Spec {
             Question::System(asked) => Some(asked),
             Question::Network(_) => None,
         }
+    }
+
+    /// Refuses to hedge by a percentile that is not known before a run is over.
+    fn check_hedge(&self, reader: &Reader, written: Option<&Text>) -> Result<(), SpecError> {
+        let (Some(written), Some(asked)) = (written, self.system()) else { return Ok(()) };
+        let (Workload::Open(open), Some(hedge)) = (&asked.workload, asked.system.rules.hedge) else { return Ok(()) };
+        let of = |engine, span: Option<Span>| span.filter(|_| self.run.by.contains(&engine));
+        let lengths = [of(Engine::Sim, self.run.duration), of(Engine::Live, Some(self.run.live.duration))];
+        let shortest = lengths.into_iter().flatten().min();
+        let (Some(rate), Some(length)) = (open.arrivals.rate(), shortest) else { return Ok(()) };
+        let (needed, planned) = (hedge.replies_needed(), (rate * length.as_secs_f64()) as u64);
+        if needed <= planned {
+            return Ok(());
+        }
+        let right = format!(
+            "`{}` is known after {needed} replies, and a run of {length} has {planned} requests: give a time, or run longer",
+            written.get_ref()
+        );
+        Err(reader.at(written, "hedge", &right))
     }
 
     /// Settles an arrival rate that was given as utilisation.

@@ -105,6 +105,7 @@ pub mod network;
 mod numeric;
 pub mod queue;
 mod station;
+pub mod storm;
 pub mod system;
 
 pub use answer::{Answer, Unanswered};

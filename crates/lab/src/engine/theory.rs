@@ -1,5 +1,7 @@
 //! Theory's answer: the asked's system, as far as formulas describe it.
 
+mod storm;
+
 use sojourn_model::Server;
 use sojourn_model::system::Face;
 use sojourn_stats::Law;
@@ -27,6 +29,12 @@ fn unanswered(why: String) -> Answer {
 fn of_system(asked: &SystemQuestion) -> Answer {
     if let Some(answer) = of_shared_files(asked) {
         return answer;
+    }
+    if let Some(storm) = storm::question(asked) {
+        return match storm.and_then(|storm| sojourn_theory::storm::answer(&storm).map_err(|why| why.to_string())) {
+            Ok(known) => Answer { measures: known.measures, notes: known.notes, ..Answer::new(Engine::Theory) },
+            Err(why) => unanswered(why),
+        };
     }
     if !asked.system.is_plain() {
         return unanswered(

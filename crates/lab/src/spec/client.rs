@@ -14,7 +14,7 @@ pub(super) struct RawClient {
     timeout: Option<Text>,
     deadline: Option<Text>,
     retries: Option<Spanned<RawRetries>>,
-    hedge: Option<Text>,
+    pub(super) hedge: Option<Text>,
     abandoned: Option<Text>,
     pub(super) fails_over: Option<Spanned<bool>>,
 }

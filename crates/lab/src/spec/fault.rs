@@ -69,6 +69,14 @@ impl Reader<'_> {
                     format!("it begins after the run of {end} has ended: make the run longer, or begin earlier");
                 return Err(self.at(&fault.get_ref().at, "at", &message));
             }
+            let runs_until = run.duration.map(|end| Time::ZERO + end);
+            if let (Some(until), Some(end), Some(text)) = (read.until, runs_until, &fault.get_ref().until)
+                && until > end
+            {
+                let right =
+                    format!("the run of {} has ended by then: make it longer, or leave `until` out", Span(end.0));
+                return Err(self.at(text, "until", &right));
+            }
             let ends = |fault: &Fault| fault.until.unwrap_or(Time::NEVER);
             let overlaps = |other: &Fault| {
                 share_a_part(other.subject, read.subject, system) && other.at < ends(&read) && read.at < ends(other)

@@ -73,10 +73,9 @@ fn a_storm_outlives_its_cause_live() {
 /// With a budget of 10 % it has passed by then, and so it has where the server drops what would be too late.
 #[test]
 fn a_budget_or_deadlines_end_it_live() {
-    for (name, budget, drops) in [
-        ("budget", ", budget = \"token-bucket(10 %, 10)\"", ""),
-        ("too-late", "", "\ndrops = \"too-late\""),
-    ] {
+    for (name, budget, drops) in
+        [("budget", ", budget = \"token-bucket(10 %, 10)\"", ""), ("too-late", "", "\ndrops = \"too-late\"")]
+    {
         let (told, _) = last_seconds(name, budget, drops);
         for [goodput, attempts, failed] in told {
             assert!(goodput > 31.5 && attempts < 42.0 && failed < 3.5, "{name}: {told:?}");

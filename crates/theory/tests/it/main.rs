@@ -19,6 +19,7 @@ mod phase_lps;
 mod published;
 mod renewal;
 mod single_server;
+mod storm;
 mod system;
 mod tails;
 mod tcp;

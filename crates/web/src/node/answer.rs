@@ -198,6 +198,7 @@ impl Handler {
             served: totals.served,
             denied: totals.denied,
             cancelled: totals.cancelled,
+            dropped: totals.dropped,
             busy_s: totals.busy.as_secs_f64(),
             demand_s: totals.demand.as_secs_f64(),
             elapsed_s: now.saturating_since(self.started).as_secs_f64(),

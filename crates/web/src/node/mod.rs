@@ -104,6 +104,8 @@ pub struct NodeCounts {
     pub denied: u64,
     /// Emulated services whose client went away first.
     pub cancelled: u64,
+    /// Emulated services that its discipline dropped, without an answer.
+    pub dropped: u64,
     /// Core time that the emulated processor has worked (s).
     pub busy_s: f64,
     /// Core time that the finished services asked for (s).

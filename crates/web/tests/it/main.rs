@@ -8,6 +8,7 @@ mod limits;
 mod loadd;
 #[path = "../../../part/tests/it/mutated.rs"]
 mod mutated;
+mod node_abandoned;
 mod node_files;
 mod node_limits;
 mod node_reload;

@@ -41,6 +41,13 @@ pub(super) fn check(asked: &SystemQuestion, duration: Span) -> Result<(), String
             "a fault begins at {at}, after the live run of {duration} has ended: make `live.duration` longer, or begin earlier"
         ));
     }
+    if let Some(long) = system.faults.iter().find(|fault| fault.until.is_some_and(|end| end > Time::ZERO + duration)) {
+        let (until, from) = (Span(long.until.unwrap_or_default().0), Span(long.at.0));
+        return Err(format!(
+            "a fault from {from} to {until} goes on after the live run of {duration} has ended: make `live.duration` longer, end it \
+             earlier, or leave `until` out"
+        ));
+    }
     match asked.is_modelled && (!system.faults.is_empty() || attempts(system)) {
         true => sojourn_sim::check(system, &asked.workload).map_err(|e| format!("the twin of a live run: {e}")),
         false => Ok(()),
