@@ -394,5 +394,7 @@ impl Shared {
             // It changed again in between, which the next look takes.
             _ => {}
         }
+        drop(state);
+        self.changed.notify_all();
     }
 }

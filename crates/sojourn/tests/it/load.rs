@@ -229,3 +229,35 @@ fn a_run_tells_its_numbers_while_it_goes_on() {
     kill(Pid::from_raw(run.id() as i32), Signal::SIGINT).unwrap();
     assert_eq!(run.wait().unwrap().code(), Some(130));
 }
+
+/// Clients that ask again: what they came to is told, and what cannot be meant is refused in one line before anything is sent.
+#[test]
+fn clients_that_ask_again() {
+    let node = node("200 ms");
+    let url = format!("http://127.0.0.1:{}/work", node.port());
+    let load = ["load", &url, "--rate", "10 /s", "--requests", "5"];
+    let (_, told) = json(&[&load[..], &["--timeout", "50 ms", "--retries", "2", "--backoff", "10 ms"]].concat());
+    let counts = &told["counts"];
+    assert_eq!((counts["timeout"].as_u64(), counts["tried_again"].as_u64()), (Some(5), Some(10)), "{counts}");
+    for (flags, expected) in [
+        (&["--retries", "0"][..], "--retries 0: at least 1"),
+        (&["--retries", "2", "--timeout", "0 s"], "--timeout: longer than 0"),
+        (&["--deadline", "0 s"], "--deadline: longer than 0"),
+        (&["--deadline", "1 s", "--timeout", "2 s"], "--deadline: the time in all is not shorter than --timeout, 2 s"),
+        (
+            &["--retries", "2", "--retry-budget", "150 %"],
+            "--retry-budget: retries per request are above 0 and at most 1",
+        ),
+        (&["--retry-budget", "10 %"], "--retry-budget: it limits --retries and --hedge"),
+        (&["--retries", "2", "--backoff", "full-jitter(25 ms)"], "--backoff: full-jitter(25 ms, 250 ms)"),
+        (&["--hedge", "p100"], "--hedge: a percentile is between 0 and 100"),
+        (&["--hedge", "p99"], "--hedge: p99 is known after 512 replies, and this run has 5 requests"),
+        (&["--hedge", "2 s", "--timeout", "1 s"], "--hedge: no attempt is under way so long: it is given up after 1 s"),
+        (&["--retries", "2", "--patience", "1 s"], "--patience: clients that ask more than once have a --deadline"),
+    ] {
+        let output = sojourn(&[&load[..], flags].concat());
+        let said = stderr(&output);
+        assert!(output.status.code() == Some(2) && said.contains(expected), "{flags:?}: {said}");
+        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+    }
+}

@@ -57,11 +57,12 @@ fn the_fluid_has_the_states_of_the_event_loop() {
     assert!(after_s > 270.0 && after_s < 570.0, "{after_s}");
 }
 
-/// Within a step of 50 ms but for the lowest rate, at which three or four requests come in a second: .95, .65, .50, .45, .40 s.
+/// Within a step of 50 ms of .65, .50, .45 and .40 s; of .95 s at the lowest rate, at which three requests come in such a pause and
+/// are no fluid, within three.
 #[test]
 fn the_shortest_fatal_pause_of_the_fluid() {
     for (rate, fatal_s, within_s) in
-        [(3.0, 0.95, 0.1), (5.0, 0.65, 0.051), (7.0, 0.5, 0.051), (8.0, 0.45, 0.051), (9.0, 0.4, 0.051)]
+        [(3.0, 0.95, 0.151), (5.0, 0.65, 0.051), (7.0, 0.5, 0.051), (8.0, 0.45, 0.051), (9.0, 0.4, 0.051)]
     {
         let is_fatal = |step: &u32| recovers(&storm(rate), f64::from(*step) * 0.05).is_none();
         let found_s = f64::from((1..40).find(is_fatal).unwrap()) * 0.05;
