@@ -192,7 +192,8 @@ impl Order {
         {
             let (needed, asked) = (hedge.replies_needed(), self.settings.hedge.as_deref().unwrap_or_default());
             return Err(invalid(format!(
-                "--hedge: {asked} is known after {needed} replies, and this run has {planned} requests: give a time, or run longer"
+                "--hedge: {asked} is known after {needed} replies, and this run has {planned} requests: give a time, or run \
+                 longer"
             )));
         }
         let retries = match retries {

@@ -1,14 +1,14 @@
 //! Clients that give up and ask again at one server: whether a second stable state exists, and how long a recovery takes.
 //!
 //! Such a system may have two states at the same load. In the good one nearly all attempts are in time. In the other one the
-//! server is busy with attempts that their clients have given up, each of which comes again: it can stay so although what set it
-//! off is long over (Bronson et al., Metastable Failures in Distributed Systems, HotOS 2021).
+//! server is busy with attempts that their clients have given up, each of which comes again: it can stay so although what
+//! set it off is long over (Bronson et al., Metastable Failures in Distributed Systems, HotOS 2021).
 //!
-//! Two models, both approximate. [`states`] finds the states where arrivals are Poisson and service is exponential: the rate of
-//! attempts is a fixed point of how many are in time at that rate. The price: retries are taken to come as a Poisson stream that
-//! forgets what it comes from. (A Markov chain over queue and retries, as in Huang et al., arXiv 2510.03551, has the way between
-//! the states besides.) [`fluid`] follows the means through one standstill of the server, whatever the laws are. The price: it knows
-//! no chance, so that it is the nearer the more services fit into a time-out.
+//! Two models, both approximate. [`states`] finds the states where arrivals are Poisson and service is exponential: the rate
+//! of attempts is a fixed point of how many are in time at that rate. The price: retries are taken to come as a Poisson
+//! stream that forgets what it comes from. (A Markov chain over queue and retries, as in Huang et al., arXiv 2510.03551, has
+//! the way between the states besides.) [`fluid`] follows the means through one standstill of the server, whatever the laws
+//! are. The price: it knows no chance, so that it is the nearer the more services fit into a time-out.
 
 pub mod fluid;
 pub mod states;
@@ -60,9 +60,9 @@ impl Storm {
 
 /// Answer of theory about such clients.
 ///
-/// Rows: without a standstill, where laws are exponential, of the state with the fewest attempts `attempts_ratio`, `throughput` (good
-/// replies), `error_ratio` and `utilization`; with a standstill `recovery_time`, where it recovers. The notes say which further
-/// state there is, and what is not known.
+/// Rows: without a standstill, where laws are exponential, of the state with the fewest attempts `attempts_ratio`,
+/// `throughput` (good replies) and `error_ratio`; with a standstill `recovery_time`, where it recovers. The notes say which
+/// further state there is, and what is not known.
 ///
 /// # Errors
 /// [`Unanswered`] where there is no model of it.
@@ -97,13 +97,17 @@ fn steady(storm: &Storm) -> Result<Answer, Unanswered> {
     answer.push("attempts_ratio", "1", Value::approximate(good.attempts / storm.rate));
     answer.push("throughput", "1/s", Value::approximate(good.goodput));
     answer.push("error_ratio", "1", Value::approximate(1.0 - good.goodput / storm.rate));
-    answer.push("utilization", "1", Value::approximate(good.utilization));
     answer.push("share_1", "1", Value::exact(1.0));
-    answer.note("formula: M/M/1 with a time-out, its attempts a fixed point, approximate: retries are taken to come as a Poisson stream");
-    answer.note("response_time_mean: no formula for clients that try again");
+    answer.note(
+        "formula: M/M/1 with a time-out, its attempts a fixed point, approximate: retries are taken to \
+            come as a Poisson stream",
+    );
+    answer.note("a retry is taken to bring other work than its request: really the long ones come again, so that there are more");
+    answer.note("response_time_mean, utilization: no formula for clients that try again");
     answer.note(match found.last().filter(|_| found.len() > 1) {
         Some(bad) => format!(
-            "a second stable state: after a disturbance {} attempts a second may come for ever, with {} good replies; the numbers are \
+            "a second stable state: after a disturbance {} attempts a second may come for ever, with {} good \
+            replies; the numbers are \
              those of the state without it",
             brief(bad.attempts),
             brief(bad.goodput)
@@ -117,7 +121,8 @@ fn steady(storm: &Storm) -> Result<Answer, Unanswered> {
 /// What comes of a standstill, by means alone.
 fn recovery(storm: &Storm, standstill_s: f64) -> Result<Answer, Unanswered> {
     if !storm.work_goes_on {
-        let why = "no formula for a standstill where servers drop what was given up (`abandoned = \"cancelled\"`): sim answers this";
+        let why = "no formula for a standstill where servers drop what was given up (`abandoned = \"cancelled\"`): \
+            sim answers this";
         return Err(Unanswered(why.into()));
     }
     let mut answer = Answer::default();

@@ -17,7 +17,8 @@ use crate::{Gateway, Node};
 /// Runs a node until it is told to stop, with as many file descriptors as the system allows. `input` is the standard
 /// input, or none where its end means nothing (a service manager that connects it to `/dev/null`). Over it a node is told
 /// what ails it, as JSON: `{"speed": 0.2}`, `{"errors": 0.3}`; 1 and 0 are none. Told `{"frozen": true}` it says `frozen` and
-/// stops itself (SIGSTOP): the emulated server then goes on where it stood, as if no time had passed, once it gets SIGCONT. Where its settings are from a file, `given`
+/// stops itself (SIGSTOP): the emulated server then goes on where it stood, as if no time had passed, once it gets SIGCONT.
+/// Where its settings are from a file, `given`
 /// reads that anew on SIGHUP, and its oracle's table; where it writes a log, it opens that anew on SIGUSR1. A run waits for its
 /// children, and has asked all that it wants to know before it stops them: a child of one gives requests in flight a second,
 /// unless settings say otherwise.

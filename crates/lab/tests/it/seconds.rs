@@ -12,6 +12,7 @@ fn seconds() -> Vec<Second> {
     let plain = |number: u64| Second {
         planned: 100 + number,
         begun: 100 + number,
+        again: 2 * number,
         ok: 100 + number,
         failed: 0,
         inside: number,

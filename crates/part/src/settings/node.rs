@@ -52,8 +52,8 @@ pub struct NodeSettings {
     #[arg(long, value_name = "TOML")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What becomes of a request whose client has left: `cancelled`, or `served` to its end, as by a server that does not learn of
-    /// it (HTTP/1)
+    /// What becomes of a request whose client has left: `cancelled`, or `served` to its end, as by a server that
+    /// does not learn of it (HTTP/1)
     #[arg(long, value_name = "WORD")]
     pub abandoned: Abandoned,
     /// Answer /bytes/N and /work, which cost processor time and bandwidth [default: unless it serves a site and has no --model]

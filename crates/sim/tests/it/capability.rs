@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sojourn_model::system::{
     Abandoned, Affinity, Clients, Directions, Face, Fault, Hedge, Limit, Overflow, Path, Paths, Pool, Probes, Region,
-    Reports, Resolver, Resolves, Retries, Seat, Site, Subject, Target, Tier, Told, Transport, Trouble, TtlUse,
+    Reports, Resolver, Resolves, Retries, Rules, Seat, Site, Subject, Target, Tier, Told, Transport, Trouble, TtlUse,
 };
 use sojourn_model::{CopyRules, Mode, Server, System, TcpStack};
 use sojourn_sim::capability::{Combination, Engine, Has, Live, check, markdown, rows};

@@ -1,7 +1,7 @@
 //! A retry storm over real sockets: the same dead and alive states as the simulator has, in a run that is five times as quick.
 //!
-//! What is random is only how late this machine is: a time-out of 100 ms, and attempts that come to three times what the server can
-//! do, or stay below it, leave room for much of that.
+//! What is random is only how late this machine is: a time-out of 100 ms, and attempts that come to three times what the
+//! server can do, or stay below it, leave room for much of that.
 
 use std::fs;
 

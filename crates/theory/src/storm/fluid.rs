@@ -1,8 +1,8 @@
 //! The means of a system through one standstill of its server: a delay equation, followed in small steps.
 //!
-//! Requests flow in at the rate, and each attempt brings the mean work of a service. An attempt is in time if all work in front of it
-//! and its own is done within the time-out. What is not in time flows in again one time-out and one back-off later, as often as it
-//! may and as the budget has. The work of attempts that were given up is done all the same.
+//! Requests flow in at the rate, and each attempt brings the mean work of a service. An attempt is in time if all work in
+//! front of it and its own is done within the time-out. What is not in time flows in again one time-out and one back-off
+//! later, as often as it may and as the budget has. The work of attempts that were given up is done all the same.
 
 use std::collections::VecDeque;
 

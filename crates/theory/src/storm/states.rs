@@ -1,11 +1,11 @@
 //! The stable states of M/M/1 whose clients give up after a fixed time and ask again.
 //!
-//! At `a` attempts per second a share p(a) of them is not in time. Of a server that works on for who has left that is the tail of
-//! M/M/1's response time, e^{-(mu - a) T}, and all of them where a >= mu. Of a server that drops what was given up, the work that
-//! an attempt finds is that of a dam of capacity T: density P0 a e^{-(mu - a) x} below T (level crossings; Gavish and Schweitzer,
-//! The Markovian Queue with Bounded Waiting Time, Management Science 23(12), 1977). Either is exact for Poisson attempts. A request
-//! is asked for (1 - p^{k+1}) / (1 - p) times, within the budget, so that the states are fixed points of `a`. Those at which more
-//! attempts than that bring fewer are stable.
+//! At `a` attempts per second a share p(a) of them is not in time. Of a server that works on for who has left that is the
+//! tail of M/M/1's response time, e^{-(mu - a) T}, and all of them where a >= mu. Of a server that drops what was given up,
+//! the work that an attempt finds is that of a dam of capacity T: density P0 a e^{-(mu - a) x} below T (level crossings;
+//! Gavish and Schweitzer, The Markovian Queue with Bounded Waiting Time, Management Science 23(12), 1977). Either is exact
+//! for Poisson attempts. A request is asked for (1 - p^{k+1}) / (1 - p) times, within the budget, so that the states are
+//! fixed points of `a`. Those at which more attempts than that bring fewer are stable.
 
 use super::Storm;
 

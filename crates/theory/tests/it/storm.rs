@@ -4,8 +4,8 @@ use sojourn_model::system::Budget;
 use sojourn_theory::storm::fluid::{Outcome, after};
 use sojourn_theory::storm::{Storm, answer, states};
 
-/// One server of 0.1 s, a time-out just below 0.5 s, three retries each 50 ms after a time-out, and one pause: the cells are those
-/// of `crates/sim/tests/it/storms.rs`.
+/// One server of 0.1 s, a time-out just below 0.5 s, three retries each 50 ms after a time-out, and one pause: the cells
+/// are those of `crates/sim/tests/it/storms.rs`.
 fn storm(rate: f64) -> Storm {
     Storm {
         rate,
@@ -57,8 +57,8 @@ fn the_fluid_has_the_states_of_the_event_loop() {
     assert!(after_s > 270.0 && after_s < 570.0, "{after_s}");
 }
 
-/// Within a step of 50 ms of .65, .50, .45 and .40 s; of .95 s at the lowest rate, at which three requests come in such a pause and
-/// are no fluid, within three.
+/// Within a step of 50 ms of .65, .50, .45 and .40 s; of .95 s at the lowest rate, at which three requests come in such a
+/// pause and are no fluid, within three.
 #[test]
 fn the_shortest_fatal_pause_of_the_fluid() {
     for (rate, fatal_s, within_s) in

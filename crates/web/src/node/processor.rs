@@ -61,7 +61,8 @@ enum Slot {
     Dropped,
 }
 
-/// A job on the processor; ready with its departure, or with none where the processor drops it. Dropping it before gives the job up.
+/// A job on the processor; ready with its departure, or with none where the processor drops it. Dropping it before gives the
+/// job up.
 pub(crate) struct Service {
     processor: Arc<Processor>,
     slot: usize,

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `down`, `restarted` | the process is killed, and a packet switch's rules with it; at the end another one listens there |
 //! | `drained` | the process is told to stop, and ends what it has; at the end another one listens there; a switch goes on |
-//! | `frozen` | SIGSTOP, and at the end SIGCONT; a node stops its emulated server and then itself, so that what is in it goes on where it was |
+//! | `frozen` | SIGSTOP, and at the end SIGCONT; a node stops its emulated server first, which goes on where it was |
 //! | `slow`, `errors` | the node is told so |
 //! | `cut`, `loss` | the links of the bed are told so |
 //! | `burst` | nothing: the plan has the requests |
@@ -44,8 +44,8 @@ pub(super) fn check(asked: &SystemQuestion, duration: Span) -> Result<(), String
     if let Some(long) = system.faults.iter().find(|fault| fault.until.is_some_and(|end| end > Time::ZERO + duration)) {
         let (until, from) = (Span(long.until.unwrap_or_default().0), Span(long.at.0));
         return Err(format!(
-            "a fault from {from} to {until} goes on after the live run of {duration} has ended: make `live.duration` longer, end it \
-             earlier, or leave `until` out"
+            "a fault from {from} to {until} goes on after the live run of {duration} has ended: make `live.duration` longer, \
+             end it earlier, or leave `until` out"
         ));
     }
     match asked.is_modelled && (!system.faults.is_empty() || attempts(system)) {
