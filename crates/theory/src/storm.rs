@@ -6,8 +6,8 @@
 //!
 //! Two models, both approximate. [`states`] finds the states where arrivals are Poisson and service is exponential: the rate
 //! of attempts is a fixed point of how many are in time at that rate. The price: retries are taken to come as a Poisson
-//! stream that forgets what it comes from. (A Markov chain over queue and retries, as in Huang et al., arXiv 2510.03551, has
-//! the way between the states besides.) [`fluid`] follows the means through one standstill of the server, whatever the laws
+//! stream that forgets what it comes from. (A Markov chain over queue and retries, arXiv 2510.03551, has the way between
+//! the states besides.) [`fluid`] follows the means through one standstill of the server, whatever the laws
 //! are. The price: it knows no chance, so that it is the nearer the more services fit into a time-out.
 
 pub mod fluid;
