@@ -41,7 +41,7 @@ python-test: python
 	@cd python/tests && ../../$(BUILT)/test/bin/pytest
 
 python-nightly: python-test ## What takes longer of the Python package: sweeps on two Ray nodes of this machine, and the notebooks.
-	@$(BUILT)/test/bin/pip -q install ray==2.60.0 jupytext nbclient ipykernel
+	@$(BUILT)/test/bin/pip -q install ray==2.60.0 jupytext nbclient ipykernel ipywidgets
 	@cd python/tests && ../../$(BUILT)/test/bin/pytest test_ray.py test_notebooks.py
 
 lint: ## Formatting and lints; the compiler's warnings count.

@@ -39,20 +39,23 @@ assert all(abs(mean * (1 - load) - 1) < 1e-9 for load, mean in zip(loads, means(
 
 # %% [markdown]
 # With more variable service first come first served gets worse (Pollaczek and Khinchine), and sharing does not: only the mean of the service
-# counts. Move the slider in a notebook with ipywidgets: `interact(show, cv=(1.0, 5.0))`.
+# counts. Move the slider.
 
 
 # %%
-def show(cv=3.0):
+from ipywidgets import interact
+
+
+@interact(cv=(1.0, 5.0, 0.5), busiest=(0.5, 0.95, 0.05))
+def show(cv=3.0, busiest=0.9):
+    loads = [busiest * step / 12 for step in range(1, 13)]
     figure, ax = plt.subplots()
     ax.plot(loads, means("", cv, loads), label="first come first served")
     ax.plot(loads, means("-PS", cv, loads), label="processor sharing")
     ax.set(xlabel="utilisation", ylabel="mean response time (s)", ylim=(0, 30), title=f"coefficient of variation {cv}")
     ax.legend()
-    return figure
+    plt.show()
 
-
-show(3.0)
 
 # %% [markdown]
 # Who pays? Under sharing a job's mean time is in proportion to its size.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import platform
@@ -9,8 +10,9 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from sojourn import _policy, _sojourn
 from sojourn._answers import Answers
@@ -31,14 +33,18 @@ def sweep(
     workers: int | None = None,
     store: str | os.PathLike[str] | None = None,
     precision: str | float | None = None,
+    budget: float | None = None,
+    independent: Iterable[str] | str = (),
     seed: int | None = None,
     progress: bool = False,
 ) -> Answers:
     """Asks every combination of the grid by itself, and keeps what is finished.
 
     Points that fail do not end a sweep: they are rows with ``method`` "failed", and ``note`` says why. All points have the same seed,
-    so that they are compared under common random numbers. Rows are in the order of the grid, and the same bytes on one process, on
-    several, and on Ray, resumed or not.
+    so that they are compared under common random numbers. Each has the rows ``response_time_mean_difference`` (s) and
+    ``response_time_mean_ratio`` against the first policy of the grid where all else is equal (against the first value of another setting, where
+    no policy varies), replication by replication: their intervals are much narrower than those of the two numbers. Rows are in the order of
+    the grid, and the same bytes on one process, on several, and on Ray, resumed or not.
 
     Args:
         experiment: an experiment, or its file; what it varies belongs to the grid.
@@ -51,6 +57,10 @@ def sweep(
             interruption or a crash; one at a time may have it. Points are known by all that their answers hang on: version, seed,
             engines, the experiment's text and the files that it names, and the code of your own policies.
         precision: as :meth:`Experiment.ask` takes it.
+        budget: requests that all points together may simulate, such as ``1e9``, instead of a precision for each. It is spent in three rounds:
+            a quarter evenly, then a quarter and a half to those whose intervals are widest, which are simulated anew, for longer. What is
+            assigned hangs on whole finished rounds alone, which the store keeps.
+        independent: settings along which points shall not have common random numbers; they are then not compared.
         seed: likewise.
         progress: True shows a line on standard error.
 
@@ -75,18 +85,33 @@ def sweep(
     # As a worker reads it: messages are then the same wherever a point is asked.
     asked = Experiment.from_text(asked.text, asked._inner.file)
     by = [word.strip() for one in ([engines] if isinstance(engines, str) else engines) for word in one.split(",")]
-    inner = _sojourn.Sweep(asked._inner, by, _policy.registered(), _policy.code(asked.text), None if store is None else os.fspath(store))
-    todo = inner.missing()
-    line = _Line(len(inner), len(inner) - len(todo)) if progress else None
+    if on not in (None, "processes", "ray"):
+        raise InputError(f"on={on!r}: None, \"processes\" or \"ray\"")
+    if budget is not None and precision is not None:
+        raise InputError("budget and precision: one of both says how long points are simulated")
+    if budget is not None and not 1 <= budget < 1e18:
+        raise InputError(f"budget = {budget}: it is a number of requests, such as 1e8")
+    axes = [independent] if isinstance(independent, str) else list(independent)
+    job = _job(asked, by, axes)
+    inner = _sojourn.Sweep(
+        asked._inner,
+        by,
+        _policy.registered(),
+        job.code,
+        None if store is None else os.fspath(store),
+        axes,
+        None if budget is None else int(budget),
+    )
+    line = _Line() if progress else None
     try:
+        rounds = _rounds(inner, line)
         if on is None:
-            _here(inner, todo, line)
+            for point in (point for todo in rounds for point in todo):
+                _keep(inner, inner.ask(*point, None), line)
         elif on == "processes":
-            _processes(inner, todo, workers or os.cpu_count() or 1, _job(asked, by), line)
-        elif on == "ray":
-            _ray(inner, todo, workers, _job(asked, by), line)
+            _processes(inner, rounds, workers or os.cpu_count() or 1, job, line)
         else:
-            raise InputError(f"on={on!r}: None, \"processes\" or \"ray\"")
+            _ray(inner, rounds, workers, job, line)
     except KeyboardInterrupt:
         inner.close()
         raise Interrupted(Answers(inner.answers())) from None
@@ -97,56 +122,74 @@ def sweep(
     return Answers(inner.answers())
 
 
-def _here(inner: _sojourn.Sweep, todo: list[int], line: _Line | None) -> None:
-    for point in todo:
-        inner.put(inner.ask(point, None))
+# A point's number, and how many requests it is to simulate, where its experiment does not say.
+_Point = tuple[int, "int | None"]
+
+
+def _rounds(inner: _sojourn.Sweep, line: _Line | None) -> Iterator[list[_Point]]:
+    """What is to be asked, round by round: the next one hangs on the records of all before."""
+    while todo := inner.due():
         if line:
-            line.one_more()
+            line.begin(len(inner), todo)
+        yield todo
 
 
-# What a worker needs: the experiment's text and file, the engines, the code of policies, your own policies as they pickle, and where
-# Python looks for modules.
-_Job = tuple[str, str, list[str], str, bytes, list[str]]
+def _keep(inner: _sojourn.Sweep, record: str, line: _Line | None) -> None:
+    inner.put(record)
+    if line:
+        line.one_more()
 
 
-def _job(experiment: Experiment, by: list[str]) -> _Job:
+class _Job(NamedTuple):
+    """What a worker needs."""
+
+    text: str
+    file: str
+    by: list[str]
+    independent: list[str]
+    # Of your own policies: their code, and themselves as they pickle.
+    code: str
+    policies: bytes
+    # Where Python looks for modules.
+    path: list[str]
+
+
+def _job(experiment: Experiment, by: list[str], independent: list[str]) -> _Job:
     text = experiment.text
-    return (text, experiment._inner.file, by, _policy.code(text), _policy.packed(text), list(sys.path))
+    return _Job(text, experiment._inner.file, by, independent, _policy.code(text), _policy.packed(text), list(sys.path))
 
 
-def work(job: _Job, point: int) -> str:
+def work(job: _Job, number: int, requests: int | None) -> str:
     """The record of a point, made on one thread; for processes of their own."""
-    text, file, by, code, policies, path = job
-    sys.path += [folder for folder in path if folder not in sys.path]
-    _policy.unpack(policies)
-    experiment = Experiment.from_text(text, file)
-    inner = _sojourn.Sweep(experiment._inner, by, _policy.registered(), code, None)
-    return inner.ask(point, 1)
+    sys.path += [folder for folder in job.path if folder not in sys.path]
+    _policy.unpack(job.policies)
+    experiment = Experiment.from_text(job.text, job.file)
+    inner = _sojourn.Sweep(experiment._inner, job.by, _policy.registered(), job.code, None, job.independent, None)
+    return inner.ask(number, requests, 1)
 
 
-def _processes(inner: _sojourn.Sweep, todo: list[int], workers: int, job: _Job, line: _Line | None) -> None:
+def _processes(inner: _sojourn.Sweep, rounds: Iterator[list[_Point]], workers: int, job: _Job, line: _Line | None) -> None:
     """Each worker is `python -m sojourn._worker`, which takes numbers of points and gives records, a line each, and ends with its
     standard input. So a script needs no guard, and nothing outlives this process. One that is lost is replaced."""
-    points: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+    points: queue.SimpleQueue[_Point | None] = queue.SimpleQueue()
     records: queue.SimpleQueue[str | Exception] = queue.SimpleQueue()
-    for point in todo:
-        points.put(point)
     packed = pickle.dumps(job)
-    pool = [_Worker(packed) for _ in range(max(1, min(workers, len(todo))))]
-    for _ in pool:
-        points.put(None)
-    threads = [threading.Thread(target=worker.serve, args=(points, records), daemon=True) for worker in pool]
+    pool: list[_Worker] = []
     try:
-        for thread in threads:
-            thread.start()
-        for _ in todo:
-            record = _next(records)
-            if isinstance(record, Exception):
-                raise record
-            inner.put(record)
-            if line:
-                line.one_more()
+        for todo in rounds:
+            for point in todo:
+                points.put(point)
+            while len(pool) < min(max(1, workers), len(todo)):
+                pool.append(_Worker(packed))
+                threading.Thread(target=pool[-1].serve, args=(points, records), daemon=True).start()
+            for _ in todo:
+                record = _next(records)
+                if isinstance(record, Exception):
+                    raise record
+                _keep(inner, record, line)
     finally:
+        for _ in pool:
+            points.put(None)
         for worker in pool:
             worker.end()
 
@@ -171,7 +214,7 @@ class _Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._is_over = False
 
-    def serve(self, points: queue.SimpleQueue[int | None], records: queue.SimpleQueue[str | Exception]) -> None:
+    def serve(self, points: queue.SimpleQueue[_Point | None], records: queue.SimpleQueue[str | Exception]) -> None:
         while (point := points.get()) is not None and not self._is_over:
             try:
                 records.put(self._ask(point))
@@ -179,12 +222,12 @@ class _Worker:
                 records.put(error)
                 return
 
-    def _ask(self, point: int) -> str:
+    def _ask(self, point: _Point) -> str:
         for _ in range(self.TRIES):
             process = self._process or self._start()
             assert process.stdin is not None and process.stdout is not None
             try:
-                process.stdin.write(b"%d\n" % point)
+                process.stdin.write(b"%d %d\n" % (point[0], point[1] or 0))
                 process.stdin.flush()
                 said = process.stdout.readline().decode()
             except (BrokenPipeError, ValueError):
@@ -198,7 +241,7 @@ class _Worker:
             self._process = None
             if self._is_over:
                 break
-        raise RunError(f"point {point}: the process that asked it was lost {self.TRIES} times: was there memory enough?")
+        raise RunError(f"point {point[0]}: the process that asked it was lost {self.TRIES} times: was there memory enough?")
 
     def _start(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "sojourn._worker"]
@@ -216,48 +259,83 @@ class _Worker:
             self._process.kill()
 
 
-def _ray(inner: _sojourn.Sweep, todo: list[int], workers: int | None, job: _Job, line: _Line | None) -> None:
+def _ray(inner: _sojourn.Sweep, rounds: Iterator[list[_Point]], workers: int | None, job: _Job, line: _Line | None) -> None:
     with cluster() as ray:
         cores = int(ray.cluster_resources().get("CPU", 1))
         most = _AHEAD * (workers or max(1, cores))
         # System failures (a worker that is killed, a node that goes) are tried again; what a task raises is not.
         task = ray.remote(num_cpus=1, max_retries=3)(_on_node)
-        ours = (_sojourn.__version__, _machine())
+        ours = machine()
         shared = ray.put(job)
-        waiting = list(reversed(todo))
-        running: list[Any] = []
-        while waiting or running:
-            while waiting and len(running) < most:
-                running.append(task.remote(ours, shared, waiting.pop()))
-            done, running = ray.wait(running, num_returns=1)
-            for one in done:
-                inner.put(result(ray, one))
-            if line:
-                line.one_more()
+        for todo in rounds:
+            waiting = list(reversed(todo))
+            running: list[Any] = []
+            while waiting or running:
+                while waiting and len(running) < most:
+                    running.append(task.remote(ours, shared, *waiting.pop()))
+                done, running = ray.wait(running, num_returns=1)
+                for one in done:
+                    _keep(inner, result(ray, one), line)
 
 
-def _on_node(ours: tuple[str, str], job: _Job, point: int) -> str:
-    theirs = (_sojourn.__version__, _machine())
+def _on_node(ours: Machine, job: _Job, number: int, requests: int | None) -> str:
+    theirs = machine()
     if theirs != ours:
-        node = os.uname().nodename
-        raise RunError(f"node {node} has sojourn {theirs[0]} on {theirs[1]}, and the driver {ours[0]} on {ours[1]}: they must be alike")
-    return work(job, point)
+        raise RunError(f"node {os.uname().nodename} {unlike(theirs, ours)}, and the driver {unlike(ours, theirs)}: they must be alike")
+    return work(job, number, requests)
 
 
-def _machine() -> str:
-    """What numbers may hang on: the kind of processor and the C library."""
-    return f"{platform.machine()} with {' '.join(platform.libc_ver())}"
+class Machine(NamedTuple):
+    """What numbers may hang on, to the last bit."""
+
+    version: str
+    kind: str
+    libc: str
+    # By which of these the C library chooses among its own logarithms and exponentials. (Our loops give the same bytes on all.)
+    features: tuple[str, ...]
+
+
+def machine() -> Machine:
+    """This one."""
+    flags: set[str] = set()
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        flags = set(next((line.partition(":")[2] for line in lines if line.startswith("flags")), "").split())
+    features = tuple(name for name in ("avx2", "fma", "fma4") if name in flags)
+    return Machine(_sojourn.__version__, platform.machine(), " ".join(platform.libc_ver()), features)
+
+
+def unlike(one: Machine, other: Machine) -> str:
+    """What tells it from the other, in words."""
+    words = []
+    if one.version != other.version:
+        words.append(f"sojourn {one.version}")
+    if one.kind != other.kind:
+        words.append(f"processor {one.kind}")
+    if one.libc != other.libc:
+        words.append(one.libc)
+    if one.features != other.features:
+        words.append("a processor with " + (", ".join(name for name in one.features if name not in other.features) or "less"))
+    return "has " + ", ".join(words)
 
 
 class _Line:
     """How many points are finished, on one line of standard error."""
 
-    def __init__(self, points: int, known: int) -> None:
-        self._points, self._done = points, known
-        self._show()
+    def __init__(self) -> None:
+        self._points = self._done = self._round = 0
 
-    def _show(self) -> None:
-        sys.stderr.write(f"\r{self._done} of {self._points} points")
+    def begin(self, points: int, todo: list[_Point]) -> None:
+        """A round in which these are asked."""
+        self._round += 1
+        is_first = all(requests is None for _, requests in todo)
+        self._points = points if is_first else len(todo)
+        self._done = self._points - len(todo)
+        self._show("" if is_first else f"round {self._round}: ")
+
+    def _show(self, before: str | None = None) -> None:
+        self._before = before if before is not None else self._before
+        sys.stderr.write(f"\r{self._before}{self._done} of {self._points} points ")
         sys.stderr.flush()
 
     def one_more(self) -> None:
@@ -267,4 +345,3 @@ class _Line:
     def end(self) -> None:
         sys.stderr.write("\n")
         sys.stderr.flush()
-

@@ -225,17 +225,18 @@ def load(
     return dict(json.loads(out))
 
 
-def calibrate(url: str, **flags: Any) -> dict[str, Any]:
-    """Measures a real server into a server model (``docs/guides/measure-a-server.md``), by the program that the wheel ships.
+def calibrate(url: str | None = None, **flags: Any) -> dict[str, Any]:
+    """Measures a real server into a server model (``docs/guides/measure-a-server.md``), or fits one to a log, by the program that the wheel
+    ships.
 
     Args:
-        url: ``http://HOST:PORT/PATH``, with ``{x}`` or ``{size}`` in it where the work depends on it.
+        url: ``http://HOST:PORT/PATH``, with ``{x}`` or ``{size}`` in it where the work depends on it; none with ``log="access.log"``.
         flags: those of ``sojourn calibrate`` with ``_`` for ``-``: ``x=[10000, 40000]``, ``time="1 min"``.
 
     Returns:
         What ``sojourn calibrate --json`` prints; ``model`` is the text of the server model.
     """
-    out, _ = call(["calibrate", url, *_flags({_flag(name): value for name, value in flags.items()}), "--json"], ok=(0, 1))
+    out, _ = call(["calibrate", *([url] if url else []), *_flags({_flag(name): value for name, value in flags.items()}), "--json"], ok=(0, 1))
     return dict(json.loads(out))
 
 

@@ -1,6 +1,6 @@
 """A process that asks points of a sweep: `python -m sojourn._worker`, which `sojourn.sweep(on="processes")` starts.
 
-Standard input has the job, then numbers of points, a line each; standard output gets a record for each, or `!` and what went wrong.
+Standard input has the job, then numbers of points and of their requests (0: their own affair), a line each; standard output gets a record for each, or `!` and what went wrong.
 It ends with its standard input, also in the middle of a point: then nothing is left that would read a record.
 """
 
@@ -33,7 +33,8 @@ def main() -> None:
     threading.Thread(target=read, name="input", daemon=True).start()
     while True:
         try:
-            said = work(job, int(lines.get()))
+            number, requests = lines.get().split()
+            said = work(job, int(number), int(requests) or None)
         except Exception as error:
             said = "!" + " ".join(f"{type(error).__name__}: {error}".split())
         out.write(said + "\n")

@@ -19,6 +19,7 @@ pub(crate) struct Sweep {
     experiment: sojourn_lab::Experiment,
     policies: Vec<Registered>,
     code: String,
+    independent: Vec<String>,
     points: Points,
     /// None once it is closed, so that another sweep may have it.
     store: Mutex<Option<Store>>,
@@ -28,7 +29,8 @@ pub(crate) struct Sweep {
 
 #[pymethods]
 impl Sweep {
-    /// `code`: what else the answers hang on; `store`: a file, else what is known ends with this.
+    /// `code`: what else the answers hang on; `store`: a file, else what is known ends with this; `independent`: axes with
+    /// random numbers of their own; `budget`: requests that all points together may simulate.
     #[new]
     fn new(
         experiment: &Experiment,
@@ -36,35 +38,45 @@ impl Sweep {
         policies: Vec<Registered>,
         code: String,
         store: Option<&str>,
+        independent: Vec<String>,
+        budget: Option<u64>,
     ) -> PyResult<Sweep> {
         let by = Engine::parse_list(&engines.join(",")).map_err(error::input)?;
         let experiment = experiment.0.clone();
         let points = Points::new(&experiment, &by, &code).map_err(error::input)?;
+        let points = points.independent(&independent).map_err(error::input)?;
+        let points = match budget {
+            Some(budget) => points.within_budget(budget).map_err(error::input)?,
+            None => points,
+        };
         let store = store.map_or_else(|| Ok(Store::memory()), |path| Store::open(Path::new(path)));
         let store = Mutex::new(Some(store.map_err(error::input)?));
-        Ok(Sweep { experiment, policies, code, points, store, answers: Mutex::default() })
+        Ok(Sweep { experiment, policies, code, independent, points, store, answers: Mutex::default() })
     }
 
     fn __len__(&self) -> usize {
         self.points.points().len()
     }
 
-    /// The numbers of the points of which nothing is known.
-    fn missing(&self) -> PyResult<Vec<usize>> {
-        let (store, all) = (self.store(), self.points.points());
-        let known = store.as_ref().ok_or_else(closed)?.records();
-        Ok((0..all.len()).filter(|number| !known.contains_key(&all[*number].key)).collect())
+    /// What is to be asked now: numbers of points, and how many requests each is to simulate, where that is not the experiment's
+    /// own affair. Once all of it is known there may be more.
+    fn due(&self) -> PyResult<Vec<(usize, Option<u64>)>> {
+        let store = self.store();
+        let due = self.points.due(store.as_ref().ok_or_else(closed)?.records());
+        Ok(due.into_iter().map(|(number, point)| (number, point.requests)).collect())
     }
 
-    /// The record of the point of this number, as text.
-    fn ask(&self, py: Python<'_>, number: usize, threads: Option<usize>) -> PyResult<String> {
+    /// The record of the point of this number with so many requests, as text.
+    #[pyo3(signature = (number, requests, threads))]
+    fn ask(&self, py: Python<'_>, number: usize, requests: Option<u64>, threads: Option<usize>) -> PyResult<String> {
         let trouble = Trouble::new(None);
         let known = catalogue(&self.policies, &trouble)?;
         let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
         let experiment = self.experiment.clone().with_policies(&known).on_threads(threads);
         let points = Points::new(&experiment, self.points.by(), &self.code).map_err(error::input)?;
+        let points = points.independent(&self.independent).map_err(error::input)?;
         let by = self.points.by().to_vec();
-        let Some(point) = points.points().get(number).cloned() else {
+        let Some(point) = points.point(number, requests) else {
             return Err(error::input(format!("there is no point {number}: there are {}", points.points().len())));
         };
         let ended = attended(py, None, &trouble, move |progress| point.ask(&by, progress))?;

@@ -61,6 +61,8 @@ def test_the_same_bytes_on_two_nodes_with_a_worker_killed(
     lines = (tmp_path / "points.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "points.jsonl").write_text("".join(lines[:4]))
     assert sojourn.sweep(asked, GRID, on="ray", store=tmp_path / "points.jsonl").columns() == here
+    budget = {"engines": "sim", "budget": 8e6}
+    assert sojourn.sweep(asked, GRID, on="ray", **budget).columns() == sojourn.sweep(asked, GRID, **budget).columns()
 
 
 def test_what_fails_on_a_node_is_told(cluster: object, four: sojourn.Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,9 +75,16 @@ def test_what_fails_on_a_node_is_told(cluster: object, four: sojourn.Experiment,
         sojourn.sweep(four, {"policy": ["wrong"]}, engines="sim", on="ray")
     from sojourn import _sweep
 
-    monkeypatch.setattr(_sweep, "_machine", lambda: "another machine")
-    with pytest.raises(sojourn.RunError, match="they must be alike"):
-        sojourn.sweep(four, {"utilization": [0.5]}, on="ray")
+    here = _sweep.machine()
+    # The driver's, which the nodes' are compared with.
+    for other, says in (
+        (here._replace(features=(*here.features, "avx9")), "has a processor with less, and the driver has a processor with avx9"),
+        (here._replace(libc="musl 1.2"), "and the driver has musl 1.2: they must be alike"),
+        (here._replace(version="0.0.1"), f"has sojourn {here.version}, and the driver has sojourn 0.0.1"),
+    ):
+        monkeypatch.setattr(_sweep, "machine", lambda other=other: other)
+        with pytest.raises(sojourn.RunError, match=f"node {os.uname().nodename} .*{says}"):
+            sojourn.sweep(four, {"utilization": [0.5]}, on="ray")
 
 
 @pytest.fixture

@@ -26,12 +26,103 @@ def test_rows_are_those_of_ask_and_failed_points_are_rows(short: sojourn.Experim
     answers = sojourn.sweep(short, GRID)
     columns = answers.columns()
     asked = short.vary(utilization=[0.5, 0.7], policy=GRID["policy"]).ask(["theory", "sim"]).columns()
-    known = [at for at, method in enumerate(columns["method"]) if method != "failed"]
+    differences = ("response_time_mean_difference", "response_time_mean_ratio")
+    rows = enumerate(zip(columns["method"], columns["metric"]))
+    known = [at for at, (method, metric) in rows if method != "failed" and metric not in differences]
     assert {name: [column[at] for at in known] for name, column in columns.items()} == asked
     failed = [row for row in answers.rows() if row["method"] == "failed"]
     assert [(row["utilization"], row["policy"]) for row in failed] == [(1.5, "random"), (1.5, "least-connections")]
     assert all("utilization" in row["note"] and row["metric"] is None for row in failed)
     assert answers.verdict == "VALID" and len(answers.to_polars()) == len(answers)
+
+
+def test_policies_are_compared_pair_by_pair(short: sojourn.Experiment) -> None:
+    answers = sojourn.sweep(short, GRID, engines="sim")
+    for load in (0.5, 0.7):
+        less = answers.get("response_time_mean_difference", utilization=load, policy="least-connections")
+        means = [answers.get("response_time_mean", utilization=load, policy=policy) for policy in GRID["policy"]]
+        # Of a pair of runs as of their means, but for rounding and for replications that are not as long.
+        assert less.estimate == pytest.approx(means[1].estimate - means[0].estimate, rel=0.05)
+        assert less.low < less.estimate < less.high < 0, "to the shortest queue is faster"
+        assert less.high - less.low < (means[0].high - means[0].low) + (means[1].high - means[1].low)
+        ratio = answers.get("response_time_mean_ratio", utilization=load, policy="least-connections")
+        assert 0 < ratio.low < ratio.estimate < ratio.high < 1
+    apart = sojourn.sweep(short, GRID, engines="sim", independent="policy")
+    assert "response_time_mean_difference" not in apart.columns()["metric"]
+    with pytest.raises(sojourn.InputError, match="`polcy` does not vary"):
+        sojourn.sweep(short, GRID, independent=["polcy"])
+
+
+def test_a_budget_is_spent_alike_everywhere_and_resumed(four: sojourn.Experiment, tmp_path: Path) -> None:
+    grid = {"utilization": [0.3, 0.9], "policy": ["random", "least-connections"]}
+    store = tmp_path / "points.jsonl"
+    asked = {"engines": "sim", "budget": 4e6}
+    answers = sojourn.sweep(four, grid, store=store, **asked)
+    here = answers.columns()
+    assert answers.verdict == "VALID"
+    lines = store.read_text().splitlines(keepends=True)
+    assert len(lines) > 4, "some points were asked again"
+    samples = {load: answers.to_polars().filter(metric="response_time_mean", utilization=load)["samples"].max() for load in (0.3, 0.9)}
+    assert samples[0.9] > 2 * samples[0.3], "most goes to where the interval is widest"
+    for kept in (0, 2, 5):
+        store.write_text("".join(lines[:kept]))
+        assert sojourn.sweep(four, grid, on="processes", workers=2, store=store, **asked).columns() == here
+        assert sorted(store.read_text().splitlines()) == sorted(line.strip() for line in lines)
+    wrong = [
+        ({"precision": 0.02}, "budget and precision: one of both"),
+        ({"budget": 2}, "2 requests for 4 points"),
+        ({"budget": 0}, "budget = 0: it is a number of requests"),
+        ({"engines": "theory"}, "nothing is simulated"),
+    ]
+    for more, says in wrong:
+        with pytest.raises(sojourn.InputError, match=says):
+            sojourn.sweep(four, grid, **{**asked, **more})
+
+
+def test_objectives_are_judged_at_every_point(short: sojourn.Experiment) -> None:
+    asked = sojourn.Experiment.from_text(short.text + '\n[objective]\nmean = "< 25 ms"\n')
+    answers = sojourn.sweep(asked, {"utilization": [0.5, 0.7]})
+    # 20 ms and 33.3 ms, by formula and by simulation.
+    assert [(variant, met) for _, variant, _, met, _ in answers.objectives] == [
+        ("utilization 0.5", True), ("utilization 0.5", True), ("utilization 0.7", False), ("utilization 0.7", False)
+    ]
+
+
+def test_a_full_disk_under_the_store_is_told_and_taken_up(short: sojourn.Experiment, tmp_path: Path) -> None:
+    """A limit on how long a file may be stands for the disk: the write fails in the middle of a line."""
+    store = tmp_path / "points.jsonl"
+    script = f"""
+import resource, signal, sojourn
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+try:
+    sojourn.sweep(sojourn.Experiment.from_text({short.text!r}), {GRID!r}, store={str(store)!r})
+except sojourn.RunError as error:
+    print(error)
+"""
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert "cannot write" in said.stdout and "points.jsonl" in said.stdout, said
+    known = store.read_text().count("\n")
+    assert 0 < known < 6 and store.stat().st_size == 5000, "the last line is torn"
+    assert sojourn.sweep(short, GRID, store=store).columns() == sojourn.sweep(short, GRID).columns()
+    assert store.read_text().count("\n") == 6
+
+
+def test_a_fork_after_import_can_sweep(short: sojourn.Experiment) -> None:
+    """What was used before a fork does not stop the child: threads are made when they are needed."""
+    script = f"""
+import multiprocessing, sojourn
+short = sojourn.Experiment.from_text({short.text!r})
+def means(_):
+    return sojourn.sweep(short, {{"utilization": [0.5, 0.7]}}, on="processes", workers=2).columns()["estimate"]
+if __name__ == "__main__":
+    here = means(0)
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.map(means, [1, 2], chunksize=1) == [here, here]
+    print("alike")
+"""
+    said = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=120)
+    assert said.stdout == "alike\n", said.stderr
 
 
 def test_the_same_on_processes_and_resumed(short: sojourn.Experiment, tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ use crate::spec::Engine;
 /// The columns behind the varied settings.
 pub const COLUMNS: [&str; 7] = ["engine", "metric", "unit", "estimate", "ci_low", "ci_high", "samples"];
 
-/// The only metrics that can be negative: the bias of predictions.
-const SIGNED: [&str; 1] = ["prediction_error_mean"];
+/// The only metrics that can be negative: the bias of predictions, and differences.
+const SIGNED: [&str; 2] = ["prediction_error_mean", "response_time_mean_difference"];
 
 impl Answers {
     /// The rows as JSON objects: the same names as the columns, numbers as numbers, and `method` where theory says it.

@@ -2,7 +2,8 @@
 //!
 //! [`run`](crate::run()) refuses an experiment one of whose variants is wrong, and forgets all when it is interrupted: right for
 //! ten variants, wrong for a thousand. Here a point that fails is an answer too, which says why. All points have the experiment's
-//! seed, so that they are compared under common random numbers.
+//! seed, so that they are compared under common random numbers, with the differences as rows ([`pairs`]); axes that are named
+//! independent have seeds of their own. With a budget the points are asked in [`rounds`].
 //!
 //! A point's key is the SHA-256 of all that its answers hang on: version, engines, the text of its experiment, and what is in
 //! the files which that text names. Its [`Record`] has the rows as text whose numbers read back to the same bits, and answers
@@ -43,16 +44,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+mod key;
+mod pairs;
+mod rounds;
+mod store;
 
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-use sojourn_stats::input;
+use std::collections::BTreeMap;
+use std::io;
 
-use crate::answer::{Answers, VariantAnswers, Verdict};
+use sojourn_stats::Stream;
+
+use self::key::key;
+use self::rounds::Run;
+pub use self::store::{Record, Store};
+use crate::answer::{Answers, ObjectiveAnswer, VariantAnswers, Verdict};
 use crate::folder::SCHEMA;
 use crate::outcome;
 use crate::run::{Progress, RunError};
@@ -63,8 +68,13 @@ use crate::variants::{Experiment, label};
 pub struct Sweep {
     experiment: Experiment,
     by: Vec<Engine>,
+    beside: String,
     columns: Vec<String>,
     points: Vec<Point>,
+    /// Axes along which points do not share their seed.
+    independent: Vec<String>,
+    /// Requests that all points together may simulate.
+    budget: Option<u64>,
 }
 
 /// One combination of the varied settings.
@@ -74,24 +84,18 @@ pub struct Point {
     pub key: String,
     /// The settings and their values, in the order of the columns.
     pub settings: Vec<(String, String)>,
+    /// How many requests it is to simulate; none: what its experiment says.
+    pub requests: Option<u64>,
     /// It by itself, or why there is no such experiment.
     experiment: Result<Experiment, String>,
 }
 
-/// What is known of a finished point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
-    /// [`Point::key`].
-    pub key: String,
-    /// Why it has no answers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failed: Option<String>,
-    /// What engines say besides, each with its name.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<(Engine, String)>,
-    /// Its rows as `outcomes.csv` has them; empty where it failed.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub rows: String,
+/// What the records of a sweep come to.
+struct Known<'a> {
+    /// Of each point the record of the last round that has one.
+    latest: Vec<Option<&'a Record>>,
+    /// What the present round lacks, with the number of the point.
+    due: Vec<(usize, Point)>,
 }
 
 impl Sweep {
@@ -109,10 +113,65 @@ impl Sweep {
         let (columns, combinations) = experiment.combinations()?;
         let point = |(settings, alone): (Vec<(String, String)>, Result<Experiment, SpecError>)| {
             let key = key(alone.as_ref().ok().unwrap_or(experiment), &settings, by, beside);
-            Point { key, settings, experiment: alone.map_err(|error| error.to_string()) }
+            Point { key, settings, requests: None, experiment: alone.map_err(|error| error.to_string()) }
         };
         let points = combinations.into_iter().map(point).collect();
-        Ok(Sweep { experiment: experiment.clone(), by: by.to_vec(), columns, points })
+        Ok(Sweep {
+            experiment: experiment.clone(),
+            by: by.to_vec(),
+            beside: beside.to_owned(),
+            columns,
+            points,
+            independent: Vec::new(),
+            budget: None,
+        })
+    }
+
+    /// The same with other random numbers for each value of these settings, which are compared no more.
+    ///
+    /// # Errors
+    /// When one of them does not vary.
+    pub fn independent(mut self, axes: &[String]) -> Result<Sweep, SpecError> {
+        if let Some(unknown) = axes.iter().find(|axis| !self.columns.contains(axis)) {
+            let columns = self.columns.join(", ");
+            return Err(SpecError(format!("independent: `{unknown}` does not vary; what does is {columns}")));
+        }
+        if axes.is_empty() {
+            return Ok(self);
+        }
+        let own = |point: &Point| {
+            let named = point.settings.iter().filter(|(key, _)| axes.contains(key));
+            let name: Vec<String> = named.map(|(key, value)| format!("{key} = {value}")).collect();
+            let alone = point.experiment.clone()?;
+            // A whole number that a file can have.
+            let seed = Stream::new(alone.seed(), "independent", &name.join(", ")).below(1 << 52);
+            alone.set("seed", &seed.to_string()).map_err(|error| error.to_string())
+        };
+        self.points = self.points.iter().map(|point| self.again(point, own(point), None)).collect();
+        self.independent = axes.to_vec();
+        Ok(self)
+    }
+
+    /// The same within a budget of simulated requests for all points together, spent in rounds.
+    ///
+    /// # Errors
+    /// Where nothing is simulated, or the experiment says how long a replication is, which leaves nothing to assign.
+    pub fn within_budget(mut self, requests: u64) -> Result<Sweep, SpecError> {
+        let wrong = |why: &str| Err(SpecError(format!("{}: budget: {why}", self.experiment.file.display())));
+        if !self.by.contains(&Engine::Sim) {
+            return wrong("it is of simulated requests, and nothing is simulated: ask sim");
+        }
+        if self.experiment.has("run", "duration") {
+            return wrong("`duration` says how long each replication is: leave one of both out");
+        }
+        if requests < self.points.len() as u64 {
+            return wrong(&format!(
+                "{requests} requests for {} points: give at least some thousands each",
+                self.points.len()
+            ));
+        }
+        self.budget = Some(requests);
+        Ok(self)
     }
 
     /// The points, in the order of the grid.
@@ -125,28 +184,88 @@ impl Sweep {
         &self.by
     }
 
+    /// The point of this number with so many requests to simulate.
+    pub fn point(&self, number: usize, requests: Option<u64>) -> Option<Point> {
+        let point = self.points.get(number)?;
+        let Some(count) = requests else { return Some(point.clone()) };
+        let longer = |alone: Experiment| {
+            let alone = alone.set("run.max_jobs", &count.to_string())?;
+            alone.set("run.precision", "none")
+        };
+        let experiment = point.experiment.clone().and_then(|alone| longer(alone).map_err(|error| error.to_string()));
+        Some(self.again(point, experiment, requests))
+    }
+
+    fn again(&self, point: &Point, experiment: Result<Experiment, String>, requests: Option<u64>) -> Point {
+        let settings = point.settings.clone();
+        let key = key(experiment.as_ref().ok().unwrap_or(&self.experiment), &settings, &self.by, &self.beside);
+        Point { key, settings, requests, experiment }
+    }
+
+    /// What is to be asked now, with the numbers of the points: those without a record; with a budget those of the present round,
+    /// after which the next one is due. Empty at the end.
+    pub fn due(&self, records: &BTreeMap<String, Record>) -> Vec<(usize, Point)> {
+        self.known(records).due
+    }
+
+    fn known<'a>(&self, records: &'a BTreeMap<String, Record>) -> Known<'a> {
+        let mut known = Known { latest: vec![None; self.points.len()], due: Vec::new() };
+        let Some(budget) = self.budget else {
+            known.take(records, self.points.iter().cloned().enumerate());
+            return known;
+        };
+        let mut runs: Vec<Option<Run>> = vec![None; self.points.len()];
+        let mut assigned = vec![Some(rounds::first(budget, self.points.len())); self.points.len()];
+        let mut spent = 0.0;
+        for share in rounds::SHARES.into_iter().skip(1).chain([0.0]) {
+            let asked = assigned.iter().enumerate();
+            let asked: Vec<(usize, Point)> = asked
+                .filter_map(|(number, requests)| Some((number, self.point(number, Some((*requests)?))?)))
+                .collect();
+            known.take(records, asked.iter().cloned());
+            if !known.due.is_empty() {
+                break;
+            }
+            for (number, point) in asked {
+                let requests = point.requests.unwrap_or_default();
+                let answered = known.latest[number].map(Record::answers).unwrap_or_default();
+                let simulated = answered.answer(Engine::Sim).map_or(&[][..], |answer| &answer.measures);
+                spent += if simulated.is_empty() { 0.0 } else { requests as f64 };
+                runs[number] = point.experiment.is_ok().then(|| Run { requests, width: rounds::width(simulated) });
+            }
+            assigned = rounds::next(&runs, (budget as f64 * share - spent).max(0.0));
+        }
+        known
+    }
+
     /// The answers of all points of which there is a record, in the order of the grid.
     pub fn answers(&self, records: &BTreeMap<String, Record>) -> Answers {
-        let of = |point: &Point| {
-            let record = records.get(&point.key)?;
+        let Known { latest, due } = self.known(records);
+        let known = self.points.iter().zip(latest).filter_map(|(point, record)| Some((point, record?)));
+        let mut variants = Vec::new();
+        let mut objectives: Vec<ObjectiveAnswer> = Vec::new();
+        for (number, (point, record)) in known.enumerate() {
             let label = label(point.settings.iter().map(|(key, value)| (&**key, &**value)));
-            let mut variant = VariantAnswers { label: label.clone(), ..VariantAnswers::default() };
-            if record.failed.is_none() {
-                let mut alone = Answers { variants: vec![variant], ..Answers::default() };
-                outcome::from_csv(&record.rows, &mut alone).expect("a record was read before it was taken");
-                variant = alone.variants.swap_remove(0);
-            }
+            let mut variant = record.answers();
             record.notes.iter().for_each(|(engine, note)| variant.answer_mut(*engine).notes.push(note.clone()));
             if let (Some(why), Some(first)) = (&record.failed, self.by.first()) {
                 variant.answer_mut(*first).notes.push(why.clone());
             }
+            if !record.replications.is_empty() {
+                let values = record.replications.iter().map(|text| text.parse().ok()).collect();
+                variant.answer_mut(Engine::Sim).replications = vec![(pairs::METRIC.into(), values)];
+            }
             variant.answers.iter_mut().for_each(|answer| answer.variant.clone_from(&label));
-            Some(VariantAnswers { settings: point.settings.clone(), ..variant })
+            objectives.extend(record.objectives.iter().map(|of| ObjectiveAnswer { variant: number, ..of.clone() }));
+            variants.push(VariantAnswers { label, settings: point.settings.clone(), ..variant });
+        }
+        let (answered, all) = (variants.len(), self.points.len());
+        let reasons = match (due.is_empty(), answered == all) {
+            (true, _) => Vec::new(),
+            (false, true) => vec![format!("the budget is not spent: {} points are due in this round", due.len())],
+            (false, false) => vec![format!("{answered} of {all} points have answers")],
         };
-        let variants: Vec<VariantAnswers> = self.points.iter().filter_map(of).collect();
-        let is_whole = variants.len() == self.points.len();
-        let missing = format!("{} of {} points have answers", variants.len(), self.points.len());
-        Answers {
+        let mut answers = Answers {
             schema: SCHEMA,
             name: self.experiment.name().unwrap_or_else(|| "sweep".into()),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -155,29 +274,37 @@ impl Sweep {
             command: self.experiment.command(&self.by),
             settings: self.columns.clone(),
             variants,
-            verdict: if is_whole { Verdict::Valid } else { Verdict::Incomplete },
-            reasons: if is_whole { Vec::new() } else { vec![missing] },
+            objectives,
+            verdict: if reasons.is_empty() { Verdict::Valid } else { Verdict::Incomplete },
+            reasons,
             ..Answers::default()
-        }
+        };
+        pairs::add(&mut answers, &self.independent);
+        answers
     }
 
-    /// The rows of all points of which there is a record, as CSV: those of `outcomes.csv`, and of a point that failed one whose
-    /// metric is `failed` and whose estimate says why.
+    /// The rows of all points of which there is a record, as CSV: those of `outcomes.csv`, then the differences; and of a point that
+    /// failed one whose metric is `failed` and whose estimate says why.
     ///
     /// # Errors
     /// When a row cannot be written.
     pub fn table(&self, records: &BTreeMap<String, Record>) -> io::Result<Vec<u8>> {
         let mut csv = csv::Writer::from_writer(Vec::new());
         csv.write_record(self.columns.iter().map(String::as_str).chain(outcome::COLUMNS))?;
-        for (point, record) in self.points.iter().filter_map(|point| Some((point, records.get(&point.key)?))) {
-            let settings: Vec<&str> = point.settings.iter().map(|(_, value)| value.as_str()).collect();
-            if let Some(why) = &record.failed {
+        let failures: BTreeMap<usize, String> = self.failures(records).into_iter().collect();
+        for (number, variant) in self.answers(records).variants.iter().enumerate() {
+            let settings: Vec<&str> = variant.settings.iter().map(|(_, value)| value.as_str()).collect();
+            if let Some(why) = failures.get(&number) {
                 csv.write_record(settings.iter().copied().chain(["", "failed", "", why.as_str(), "", "", ""]))?;
                 continue;
             }
-            for row in csv::Reader::from_reader(record.rows.as_bytes()).records() {
-                let row = row?;
-                csv.write_record(settings.iter().copied().chain(row.iter()))?;
+            for answer in &variant.answers {
+                for measure in &answer.measures {
+                    let numbers = outcome::cells(&measure.estimate);
+                    let named = [answer.engine.name(), measure.metric.as_str(), measure.unit.as_str()];
+                    let numbers = numbers.iter().map(String::as_str);
+                    csv.write_record(settings.iter().copied().chain(named).chain(numbers))?;
+                }
             }
         }
         csv.into_inner().map_err(|e| io::Error::other(e.to_string()))
@@ -185,8 +312,20 @@ impl Sweep {
 
     /// The points that failed, by their place among those that have a record, and why.
     pub fn failures(&self, records: &BTreeMap<String, Record>) -> Vec<(usize, String)> {
-        let known = self.points.iter().filter_map(|point| records.get(&point.key));
+        let known = self.known(records).latest.into_iter().flatten();
         known.enumerate().filter_map(|(place, record)| Some((place, record.failed.clone()?))).collect()
+    }
+}
+
+impl<'a> Known<'a> {
+    /// Takes the records of what was asked; what has none is due.
+    fn take(&mut self, records: &'a BTreeMap<String, Record>, asked: impl Iterator<Item = (usize, Point)>) {
+        for (number, point) in asked {
+            match records.get(&point.key) {
+                Some(record) => self.latest[number] = Some(record),
+                None => self.due.push((number, point)),
+            }
+        }
     }
 }
 
@@ -196,7 +335,7 @@ impl Point {
     /// # Errors
     /// When it was interrupted: it then has no record.
     pub fn ask(&self, by: &[Engine], progress: &Progress<'_>) -> Result<Record, RunError> {
-        let none = Record { key: self.key.clone(), failed: None, notes: Vec::new(), rows: String::new() };
+        let none = Record { key: self.key.clone(), ..Record::default() };
         let failed = |why: String| Record { failed: Some(why), ..none.clone() };
         let experiment = match &self.experiment {
             Ok(experiment) => experiment,
@@ -217,150 +356,13 @@ impl Point {
             return Ok(failed(why.join("; ")));
         }
         let notes = said().collect();
+        let simulated = answers.variants.first().and_then(|variant| variant.answer(Engine::Sim));
+        let replications = simulated.and_then(|answer| answer.replications(pairs::METRIC)).unwrap_or_default();
+        let replications = replications.iter().map(|value| value.map_or(String::new(), |of| format!("{of:?}")));
+        let (replications, objectives) = (replications.collect(), answers.objectives.clone());
         match outcome::to_csv(&answers).map(String::from_utf8) {
-            Ok(Ok(rows)) => Ok(Record { notes, rows, ..none }),
+            Ok(Ok(rows)) => Ok(Record { notes, objectives, replications, rows, ..none }),
             _ => Ok(failed("its rows could not be written".into())),
-        }
-    }
-}
-
-/// A file with the records of finished points. Only one sweep at a time has it.
-pub struct Store {
-    path: PathBuf,
-    file: Option<File>,
-    records: BTreeMap<String, Record>,
-}
-
-impl Store {
-    /// One in memory.
-    pub fn memory() -> Store {
-        Store { path: PathBuf::new(), file: None, records: BTreeMap::new() }
-    }
-
-    /// The one at `path`, which is made where there is none. A last line that is not whole, as where the disk was full or the
-    /// program was killed, is taken away.
-    ///
-    /// # Errors
-    /// When another sweep has it, it cannot be read or written, or a line of it is no record.
-    pub fn open(path: &Path) -> Result<Store, SpecError> {
-        let wrong = |what: String| SpecError(format!("the store {}: {what}", path.display()));
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(|e| wrong(e.to_string()))?;
-        }
-        let file = OpenOptions::new().read(true).append(true).create(true).open(path);
-        let mut file = file.map_err(|e| wrong(e.to_string()))?;
-        file.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => {
-                wrong("another sweep writes it; wait for its end, or name another store".into())
-            }
-            TryLockError::Error(error) => wrong(error.to_string()),
-        })?;
-        let mut text = String::new();
-        file.read_to_string(&mut text).map_err(|e| wrong(e.to_string()))?;
-        let whole = text.rfind('\n').map_or(0, |end| end + 1);
-        if whole < text.len() {
-            file.set_len(whole as u64).map_err(|e| wrong(e.to_string()))?;
-        }
-        let mut records = BTreeMap::new();
-        for (number, line) in text[..whole].lines().enumerate() {
-            let record = read(line).map_err(|error| wrong(format!("line {}: {error}", number + 1)))?;
-            records.insert(record.key.clone(), record);
-        }
-        Ok(Store { path: path.into(), file: Some(file), records })
-    }
-
-    /// What is known of finished points, by their keys.
-    pub fn records(&self) -> &BTreeMap<String, Record> {
-        &self.records
-    }
-
-    /// Keeps a record.
-    ///
-    /// # Errors
-    /// When it cannot be written: those before it are kept.
-    pub fn put(&mut self, record: Record) -> io::Result<()> {
-        if let Some(file) = &mut self.file {
-            let mut line = serde_json::to_string(&record).map_err(io::Error::other)?;
-            line.push('\n');
-            let written = file.write_all(line.as_bytes()).and_then(|()| file.sync_data());
-            written.map_err(|e| io::Error::new(e.kind(), format!("cannot write {}: {e}", self.path.display())))?;
-        }
-        self.records.insert(record.key.clone(), record);
-        Ok(())
-    }
-
-    /// Keeps a record that another process made.
-    ///
-    /// # Errors
-    /// When it is none, or cannot be written.
-    pub fn put_text(&mut self, line: &str) -> Result<(), SpecError> {
-        let record = read(line).map_err(|error| SpecError(format!("a record of a point: {error}")))?;
-        self.put(record).map_err(|error| SpecError(error.to_string()))
-    }
-}
-
-/// A record of which the rows can be read, too.
-fn read(line: &str) -> Result<Record, String> {
-    let record: Record = serde_json::from_str(line).map_err(|error| error.to_string())?;
-    if record.failed.is_none() {
-        let mut alone = Answers { variants: vec![VariantAnswers::default()], ..Answers::default() };
-        outcome::from_csv(&record.rows, &mut alone)?;
-    }
-    Ok(record)
-}
-
-/// The key of a point.
-fn key(experiment: &Experiment, settings: &[(String, String)], by: &[Engine], beside: &str) -> String {
-    let mut hash = Sha256::new();
-    let mut part = |bytes: &[u8]| {
-        hash.update((bytes.len() as u64).to_le_bytes());
-        hash.update(bytes);
-    };
-    part(concat!("sojourn sweep 1 ", env!("CARGO_PKG_VERSION")).as_bytes());
-    by.iter().for_each(|engine| part(engine.name().as_bytes()));
-    settings.iter().for_each(|(key, value)| part(format!("{key} = {value}").as_bytes()));
-    let text = experiment.text();
-    part(text.as_bytes());
-    part(beside.as_bytes());
-    let folder = experiment.file.parent().unwrap_or(Path::new("")).to_path_buf();
-    // A file that is named may name others, as that of a server's model does.
-    let (mut known, mut next) = (BTreeSet::new(), vec![(text, folder)]);
-    while let Some((text, folder)) = next.pop() {
-        for path in named_files(&text, &folder).into_iter().filter(|path| known.insert(path.clone())) {
-            if path.extension().is_some_and(|end| end == "toml") {
-                let inside = input::text(&path).unwrap_or_default();
-                next.push((inside, path.parent().unwrap_or(Path::new("")).to_path_buf()));
-            }
-        }
-    }
-    for path in known {
-        part(path.as_os_str().as_encoded_bytes());
-        // What cannot be read is refused when it is asked about, which says why.
-        part(&digest(&path).unwrap_or_default());
-    }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The files that texts in an experiment name, alone or inside of a law: `log = "a.log"`, `empirical(file = "gaps.txt")`. A word
-/// that is no name, and is that of a file all the same, only makes the key hang on more than it must.
-fn named_files(text: &str, folder: &Path) -> Vec<PathBuf> {
-    // A text inside of a text has quotes after backslashes.
-    let quoted = || text.split(['"', '\'', '\\', '\n']);
-    let words =
-        quoted().flat_map(|part| part.split([',', '(', ')', '[', ']', '{', '}', '='])).chain(quoted()).map(str::trim);
-    let named = words.filter(|word| !word.is_empty() && word.len() < 4096).map(|word| folder.join(word));
-    // A site is named by its folder.
-    let files = named.map(|path| if path.is_dir() { path.join("site.csv") } else { path });
-    files.filter(|path| path.is_file()).collect()
-}
-
-fn digest(path: &Path) -> io::Result<Vec<u8>> {
-    let (mut file, mut hash) = (input::open(path)?, Sha256::new());
-    let mut block = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut block)? {
-            0 => return Ok(hash.finalize().to_vec()),
-            read => hash.update(&block[..read]),
         }
     }
 }

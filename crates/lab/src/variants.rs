@@ -293,6 +293,11 @@ impl Experiment {
         Ok((keys, all))
     }
 
+    /// Whether the file has this key in this table.
+    pub(crate) fn has(&self, table: &str, key: &str) -> bool {
+        self.document.get(table).is_some_and(|table| table.get(key).is_some())
+    }
+
     /// What the file calls the question.
     pub(crate) fn name(&self) -> Option<String> {
         self.document.get("name").and_then(Item::as_str).map(str::to_owned)

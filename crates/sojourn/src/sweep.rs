@@ -7,12 +7,13 @@ use std::sync::atomic::Ordering;
 use indicatif::{ProgressBar, ProgressStyle};
 use sojourn_lab::folder::write_whole;
 use sojourn_lab::sweep::{Store, Sweep};
-use sojourn_lab::{Engine, Progress, RunError};
+use sojourn_lab::{Answers, Engine, Progress, RunError};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::experiment::Flags;
 use crate::interrupt;
-use crate::table::{errln, outln, wrote};
+use crate::queue::count;
+use crate::table::{self, errln, outln, wrote};
 use crate::value::file_to_write;
 
 /// Ask every combination of [vary] by itself, and keep what is finished
@@ -28,6 +29,13 @@ pub(crate) struct Arguments {
     /// Who answers: theory, sim or both [default: theory,sim]
     #[arg(long, value_name = "ENGINES", default_value = "theory,sim", hide_default_value = true)]
     by: String,
+    /// Requests that all points together may simulate, such as 1e9, instead of a precision for each: a quarter of it evenly, then a
+    /// quarter and a half to those whose intervals are widest, which are simulated anew, for longer
+    #[arg(long, value_name = "REQUESTS", value_parser = count)]
+    budget: Option<u64>,
+    /// Settings along which points shall not have common random numbers; they are then not compared
+    #[arg(long, value_name = "KEYS", value_delimiter = ',')]
+    independent: Vec<String>,
     /// Keep finished points in this file, and take up what is in it; one sweep at a time may have it
     #[arg(long, value_name = "FILE.jsonl", value_parser = file_to_write())]
     store: Option<PathBuf>,
@@ -41,48 +49,81 @@ pub(crate) fn sweep(arguments: &Arguments) -> Result<Exit, Failure> {
     let experiment = arguments.flags.source(&arguments.file, &[])?;
     let by = Engine::parse_list(&arguments.by).map_err(|e| bad_input(format!("--by: {e}")))?;
     let experiment = arguments.flags.on_threads(experiment);
-    let sweep = Sweep::new(&experiment, &by, "").map_err(bad_input)?;
+    let sweep = Sweep::new(&experiment, &by, "").and_then(|sweep| sweep.independent(&arguments.independent));
+    let sweep = match arguments.budget {
+        Some(budget) => sweep.and_then(|sweep| sweep.within_budget(budget)),
+        None => sweep,
+    };
+    let sweep = sweep.map_err(bad_input)?;
     let mut store = match &arguments.store {
         Some(path) => Store::open(path).map_err(bad_input)?,
         None => Store::memory(),
     };
-    let todo: Vec<_> = sweep.points().iter().filter(|point| !store.records().contains_key(&point.key)).collect();
-    let bar = bar(sweep.points().len() as u64);
-    bar.set_position((sweep.points().len() - todo.len()) as u64);
-    for point in todo {
-        match point.ask(sweep.by(), &Progress::new(&cancel, &|_| {})) {
-            Ok(record) => store.put(record).map_err(failed)?,
-            Err(RunError::Interrupted(_)) => break,
-            Err(error) => return Err(failed(error)),
+    let bar = bar();
+    'rounds: loop {
+        let due = sweep.due(store.records());
+        if due.is_empty() {
+            break;
         }
-        bar.inc(1);
+        bar.set_length(if arguments.budget.is_some() { due.len() } else { sweep.points().len() } as u64);
+        bar.set_position(bar.length().unwrap_or_default() - due.len() as u64);
+        for (_, point) in due {
+            match point.ask(sweep.by(), &Progress::new(&cancel, &|_| {})) {
+                Ok(record) => store.put(record).map_err(failed)?,
+                Err(RunError::Interrupted(_)) => break 'rounds,
+                Err(error) => return Err(failed(error)),
+            }
+            bar.inc(1);
+        }
     }
     bar.finish_and_clear();
-    let table = sweep.table(store.records()).map_err(failed)?;
+    let rows = sweep.table(store.records()).map_err(failed)?;
     match &arguments.out {
         Some(out) => {
-            write_whole(out, &table).map_err(failed)?;
+            write_whole(out, &rows).map_err(failed)?;
             wrote(out);
         }
-        None => outln(String::from_utf8_lossy(&table).trim_end()),
+        None => outln(String::from_utf8_lossy(&rows).trim_end()),
     }
     let failures = sweep.failures(store.records()).len();
     if failures > 0 {
         errln(&format!("{failures} of {} points failed: their rows say why", sweep.points().len()));
     }
+    let answers = sweep.answers(store.records());
+    tell_objectives(&answers);
     if cancel.load(Ordering::Relaxed) {
-        let (known, all) = (store.records().len(), sweep.points().len());
-        errln(&format!("interrupted: {known} of {all} points are finished"));
+        errln(&format!("interrupted: {}", answers.reasons.join("; ")));
         return Ok(Exit::Interrupted);
     }
-    Ok(Exit::Ok)
+    Ok(table::exit(&answers))
+}
+
+/// At how many points each objective is met, by whom.
+fn tell_objectives(answers: &Answers) {
+    let mut told: Vec<(&str, Engine, [usize; 3])> = Vec::new();
+    for one in &answers.objectives {
+        let place = match one.met {
+            Some(true) => 0,
+            Some(false) => 1,
+            None => 2,
+        };
+        match told.iter_mut().find(|(text, engine, _)| *text == one.text && *engine == one.engine) {
+            Some((_, _, counts)) => counts[place] += 1,
+            None => told.push((&one.text, one.engine, std::array::from_fn(|at| usize::from(at == place)))),
+        }
+    }
+    for (text, engine, [met, missed, open]) in told {
+        let all = met + missed + open;
+        let open = if open > 0 { format!(", {open} undecided") } else { String::new() };
+        errln(&format!("{text}: met at {met} of {all} points by {}{open}", engine.name()));
+    }
 }
 
 /// A bar over the points, where there is a terminal.
-fn bar(points: u64) -> ProgressBar {
+fn bar() -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
     let style = ProgressStyle::with_template("{pos} of {len} points {wide_bar}").expect("the template is right");
-    ProgressBar::new(points).with_style(style)
+    ProgressBar::new(0).with_style(style)
 }

@@ -28,6 +28,9 @@ policy = ["random", "least-connections"]
 max_jobs = 60_000
 "#;
 
+/// What a sweep has beside the rows of a run.
+const DIFFERENCES: [&str; 2] = ["response_time_mean_difference", "response_time_mean_ratio"];
+
 fn experiment() -> Experiment {
     Experiment::new(Path::new("two.toml"), FILE.into(), &[]).unwrap()
 }
@@ -59,7 +62,10 @@ fn rows_are_in_the_order_of_the_grid_and_those_of_a_run() {
     (0..6).for_each(|number| store.put(ask(&sweep, number)).unwrap());
     let answers = sweep.answers(store.records());
     let numbers = |answers: &Answers| -> Vec<String> {
-        let numbers = |of: &Answer| format!("{} {} {:?}", of.variant, of.engine, of.measures);
+        let numbers = |of: &Answer| {
+            let own = of.measures.iter().filter(|measure| !DIFFERENCES.contains(&measure.metric.as_str()));
+            format!("{} {} {:?}", of.variant, of.engine, own.collect::<Vec<_>>())
+        };
         answers.iter().map(numbers).collect()
     };
     assert_eq!(numbers(&answers), numbers(&run), "the points that can be asked are the variants of a run");
@@ -155,4 +161,120 @@ fn what_is_interrupted_has_no_record() {
 fn live_is_refused_since_each_run_is_another_measurement() {
     let refused = Sweep::new(&experiment(), &[Engine::Live], "").err().unwrap().to_string();
     assert!(refused.starts_with("two.toml: a sweep asks theory and sim"), "{refused}");
+}
+
+/// Differences are those of the replications of a run, pair by pair, and sharper than what two numbers apart would tell.
+#[test]
+fn points_that_differ_in_policy_are_compared_replication_by_replication() {
+    let sweep = sweep();
+    let mut store = Store::memory();
+    (0..6).for_each(|number| store.put(ask(&sweep, number)).unwrap());
+    let answers = sweep.answers(store.records());
+    let sim = |number: usize| answers.variants[number].answer(Engine::Sim).unwrap();
+    let mean = |number: usize| sim(number).estimate("response_time_mean").unwrap();
+    for (first, second) in [(0, 1), (2, 3)] {
+        let pairs = sim(first).replications("response_time_mean").unwrap().iter();
+        let pairs = pairs.zip(sim(second).replications("response_time_mean").unwrap());
+        let each: Vec<f64> = pairs.map(|(a, b)| b.unwrap() - a.unwrap()).collect();
+        let average = each.iter().sum::<f64>() / each.len() as f64;
+        let found = sim(second).estimate(DIFFERENCES[0]).unwrap();
+        assert!((found.value().unwrap() - average).abs() < 1e-12, "{found:?} {average}");
+        let (low, high) = found.interval().unwrap();
+        assert!(low < high && high < 0.0, "to the shortest queue is faster: {found:?}");
+        let width = |number: usize| mean(number).interval().map(|(low, high)| high - low).unwrap();
+        assert!(high - low < width(first).hypot(width(second)), "{found:?}");
+        let ratio = sim(second).estimate(DIFFERENCES[1]).unwrap().value().unwrap();
+        assert!((ratio - mean(second).value().unwrap() / mean(first).value().unwrap()).abs() < 0.02, "{ratio}");
+        assert!(sim(first).estimate(DIFFERENCES[0]).is_none(), "the first is not compared with itself");
+    }
+    let table = String::from_utf8(sweep.table(store.records()).unwrap()).unwrap();
+    assert_eq!(table.lines().filter(|line| line.contains("_difference,s,-")).count(), 2, "{table}");
+    // With random numbers of their own there are no pairs.
+    let apart = Sweep::new(&experiment(), &[Engine::Sim], "").unwrap().independent(&["policy".into()]).unwrap();
+    assert_ne!(apart.points()[0].key, Sweep::new(&experiment(), &[Engine::Sim], "").unwrap().points()[0].key);
+    let mut store = Store::memory();
+    (0..2).for_each(|number| store.put(ask(&apart, number)).unwrap());
+    let answers = apart.answers(store.records());
+    assert!(answers.variants[1].answer(Engine::Sim).unwrap().estimate(DIFFERENCES[0]).is_none());
+    let refused = Sweep::new(&experiment(), &[Engine::Sim], "").unwrap().independent(&["polcy".into()]).err().unwrap();
+    assert!(refused.to_string().contains("`polcy` does not vary; what does is utilization, policy"), "{refused}");
+}
+
+/// What is assigned is the same in whatever order a round was finished, and nothing before it is.
+#[test]
+fn a_budget_is_spent_in_rounds_where_the_intervals_are_widest() {
+    let budget = 4_000_000;
+    let made = || {
+        let vary = |experiment: Experiment| experiment.vary("utilization", &["0.3", "0.9"]).unwrap();
+        let sweep = Sweep::new(&vary(experiment()), &[Engine::Sim], "").unwrap();
+        sweep.within_budget(budget).unwrap()
+    };
+    // Rounds as (point, requests), each asked backwards or not.
+    let all = |backwards: bool| {
+        let (sweep, mut store, mut rounds) = (made(), Store::memory(), Vec::new());
+        loop {
+            let mut due = sweep.due(store.records());
+            if due.is_empty() {
+                break (sweep.table(store.records()).unwrap(), rounds, sweep, store);
+            }
+            let whole: Vec<(usize, u64)> = due.iter().map(|(at, point)| (*at, point.requests.unwrap())).collect();
+            rounds.push(whole);
+            if backwards {
+                due.reverse();
+            }
+            let many = due.len();
+            for (at, (_, point)) in due.into_iter().enumerate() {
+                store.put(point.ask(sweep.by(), &Progress::none()).unwrap()).unwrap();
+                let left = sweep.due(store.records());
+                let is_same = rounds.last().unwrap().len() == left.len() + at + 1;
+                assert!(at + 1 == many || is_same, "before a round is finished there is no other");
+            }
+        }
+    };
+    let (table, rounds, sweep, store) = all(false);
+    let backwards = all(true);
+    assert_eq!((&backwards.0, &backwards.1), (&table, &rounds));
+    assert_eq!(rounds[0], [0, 1, 2, 3].map(|number| (number, budget / 16)));
+    let total: u64 = rounds.iter().flatten().map(|(_, requests)| requests).sum();
+    assert!(total <= budget && total > budget / 2, "{total}: {rounds:?}");
+    let most = |number: usize| rounds.iter().flatten().filter(|(at, _)| *at == number).map(|of| of.1).max().unwrap();
+    assert!(most(2) > 2 * most(0), "the interval at 0.9 is the widest: {rounds:?}");
+    let answers = sweep.answers(store.records());
+    assert_eq!(answers.verdict, sojourn_lab::Verdict::Valid);
+    // An answer is that of the last round: so long a run by itself.
+    let last = sweep.point(2, Some(most(2))).unwrap().ask(sweep.by(), &Progress::none()).unwrap();
+    assert_eq!(store.records()[&last.key], last);
+    let of = answers.variants[2].answer(Engine::Sim).unwrap();
+    assert!(last.rows.contains(&format!("{}", of.estimate("response_time_mean").unwrap().value().unwrap())));
+    // Half of a round: numbers of the round before, and it says so.
+    let mut half = Store::memory();
+    for (_, point) in sweep.due(half.records()) {
+        half.put(point.ask(sweep.by(), &Progress::none()).unwrap()).unwrap();
+    }
+    let answers = sweep.answers(half.records());
+    assert!(answers.reasons[0].contains("the budget is not spent"), "{:?}", answers.reasons);
+    let refuse = |by: &[Engine], text: String, requests| {
+        let experiment = Experiment::new(Path::new("two.toml"), text, &[]).unwrap();
+        Sweep::new(&experiment, by, "").unwrap().within_budget(requests).err().unwrap().to_string()
+    };
+    assert!(refuse(&[Engine::Theory], FILE.into(), 1000).contains("nothing is simulated"));
+    assert!(refuse(&[Engine::Sim], format!("{FILE}duration = \"10 s\"\n"), 1000).contains("`duration` says"));
+    assert!(refuse(&[Engine::Sim], FILE.into(), 3).contains("3 requests for 6 points"));
+}
+
+#[test]
+fn objectives_are_judged_at_every_point() {
+    let text = format!("{FILE}[objective]\nmean = \"< 25 ms\"\n");
+    let experiment = Experiment::new(Path::new("two.toml"), text, &[]).unwrap();
+    let sweep = Sweep::new(&experiment, &[Engine::Theory, Engine::Sim], "").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("points.jsonl")).unwrap();
+    [2, 0].iter().for_each(|number| store.put(ask(&sweep, *number)).unwrap());
+    drop(store);
+    let store = Store::open(&folder.path().join("points.jsonl")).unwrap();
+    let answers = sweep.answers(store.records());
+    let met: Vec<(usize, Option<bool>)> = answers.objectives.iter().map(|one| (one.variant, one.met)).collect();
+    // 20 ms at 0.5, 33.3 ms at 0.7, by both.
+    assert_eq!(met, [(0, Some(true)), (0, Some(true)), (1, Some(false)), (1, Some(false))]);
+    assert!(answers.objectives[0].text.contains("25 ms"), "{:?}", answers.objectives);
 }
