@@ -25,8 +25,8 @@ from sojourn.draw import below
 
 # %%
 sizes = np.random.default_rng(1).lognormal(8.0, 1.2, 5000)
-law = sojourn.fit(sizes, unit="B").strip().splitlines()[-1].split(" = ", 1)[-1].strip('"')
-law
+law = sojourn.fit(sizes, unit="B")
+print(law)
 
 # %% [markdown]
 # The policy: of two servers drawn, the one with fewer requests in flight; but a server that was chosen less than a millisecond ago
@@ -48,7 +48,7 @@ def careful_two(candidates, load, now, random, memory):
 # %%
 experiment = sojourn.Experiment.from_dict({
     "name": "Which rule on my traffic?",
-    "workload": {"kind": "open", "arrivals": "exponential(utilization = 0.7)", "size": "lognormal(mu = 8.0, sigma = 1.2, unit = B)"},
+    "workload": {"kind": "open", "arrivals": "exponential(utilization = 0.7)", "size": law},
     "system": {
         "tier": [{"face": "gateway", "policy": "random", "targets": {"servers": 4}}],
         "server": {"discipline": "ps", "demand": "1 ms + 1 us/B"},

@@ -171,7 +171,8 @@ class Answers:
     # --- For people -----------------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        engines = sorted({row["engine"] for row in self.rows()})
+        # A point of a sweep that failed has no engine.
+        engines = sorted({row["engine"] for row in self.rows() if row["engine"]}) or ["nothing"]
         variants = len(self._inner.variants)
         return f"<Answers {self.name!r}: {variants} variant{'s' * (variants != 1)} by {', '.join(engines)}, {self.verdict}>"
 

@@ -34,7 +34,7 @@ def law(value: Any, unit: str = "s") -> str:
         InputError: for a distribution that has no counterpart, or one that is shifted.
     """
     if isinstance(value, str):
-        return value
+        return _bare(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         if not math.isfinite(value) or value < 0:
             raise InputError(f"a law cannot be {value!r}: write a number from 0 on, a text or a scipy.stats distribution")
@@ -59,6 +59,13 @@ def law(value: Any, unit: str = "s") -> str:
     return _LAWS[name](parameters, f" {unit}")
 
 
+def _bare(text: str) -> str:
+    """A law as :func:`sojourn.fit` gives it, without what it says of it in comments before."""
+    if not text.lstrip().startswith("#"):
+        return text
+    return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#")).strip()
+
+
 def plain(value: Any, place: str) -> Any:
     """A value as JSON has it: scipy distributions as text, numpy's numbers as Python's."""
     if value is None:
@@ -67,7 +74,9 @@ def plain(value: Any, place: str) -> Any:
         return {str(key): plain(one, f"{place}.{key}" if place else str(key)) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(one, f"{place}[{at}]") for at, one in enumerate(value)]
-    if isinstance(value, (str, bool, int)):
+    if isinstance(value, str):
+        return _bare(value)
+    if isinstance(value, (bool, int)):
         return value
     if hasattr(value, "dist") and hasattr(value, "args"):
         return law(value)

@@ -36,8 +36,9 @@ def test_rows_are_those_of_ask_and_failed_points_are_rows(short: sojourn.Experim
     assert answers.verdict == "VALID" and len(answers.to_polars()) == len(answers)
 
 
-def test_policies_are_compared_pair_by_pair(short: sojourn.Experiment) -> None:
-    answers = sojourn.sweep(short, GRID, engines="sim")
+def test_policies_are_compared_pair_by_pair(four: sojourn.Experiment) -> None:
+    answers = sojourn.sweep(four, GRID, engines="sim")
+    assert repr(answers).startswith("<Answers 'four servers': 6 variants by sim")
     for load in (0.5, 0.7):
         less = answers.get("response_time_mean_difference", utilization=load, policy="least-connections")
         means = [answers.get("response_time_mean", utilization=load, policy=policy) for policy in GRID["policy"]]
@@ -47,10 +48,10 @@ def test_policies_are_compared_pair_by_pair(short: sojourn.Experiment) -> None:
         assert less.high - less.low < (means[0].high - means[0].low) + (means[1].high - means[1].low)
         ratio = answers.get("response_time_mean_ratio", utilization=load, policy="least-connections")
         assert 0 < ratio.low < ratio.estimate < ratio.high < 1
-    apart = sojourn.sweep(short, GRID, engines="sim", independent="policy")
+    apart = sojourn.sweep(four, GRID, engines="sim", independent="policy")
     assert "response_time_mean_difference" not in apart.columns()["metric"]
     with pytest.raises(sojourn.InputError, match="`polcy` does not vary"):
-        sojourn.sweep(short, GRID, independent=["polcy"])
+        sojourn.sweep(four, GRID, independent=["polcy"])
 
 
 def test_a_budget_is_spent_alike_everywhere_and_resumed(four: sojourn.Experiment, tmp_path: Path) -> None:
@@ -79,8 +80,8 @@ def test_a_budget_is_spent_alike_everywhere_and_resumed(four: sojourn.Experiment
             sojourn.sweep(four, grid, **{**asked, **more})
 
 
-def test_objectives_are_judged_at_every_point(short: sojourn.Experiment) -> None:
-    asked = sojourn.Experiment.from_text(short.text + '\n[objective]\nmean = "< 25 ms"\n')
+def test_objectives_are_judged_at_every_point(four: sojourn.Experiment) -> None:
+    asked = sojourn.Experiment.from_text(four.text + '\n[objective]\nmean = "< 25 ms"\n')
     answers = sojourn.sweep(asked, {"utilization": [0.5, 0.7]})
     # 20 ms and 33.3 ms, by formula and by simulation.
     assert [(variant, met) for _, variant, _, met, _ in answers.objectives] == [

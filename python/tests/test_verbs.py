@@ -219,6 +219,12 @@ def test_what_is_in_a_log_and_in_numbers(tmp_path: Path) -> None:
     drawn = numpy.random.default_rng(1).exponential(20.0, 2000)
     law = sojourn.fit(drawn, unit="ms")
     assert law and sojourn.describe(drawn, unit="ms")["facts"]
+    # As it is, comments and all, it is a law where one is asked for.
+    bare = law.strip().splitlines()[-1]
+    assert law.startswith("#") and sojourn.law(law) == bare
+    assert sojourn.queue("M/G/1", arrivals="exponential(utilization = 0.5)", service=law).columns() == (
+        sojourn.queue("M/G/1", arrivals="exponential(utilization = 0.5)", service=bare).columns()
+    )
     with pytest.raises(sojourn.InputError, match="unit"):
         sojourn.fit(drawn, unit="parsecs")
 

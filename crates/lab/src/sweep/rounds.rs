@@ -30,27 +30,23 @@ pub(super) fn first(budget: u64, points: usize) -> u64 {
     ((budget as f64 * SHARES[0]) as u64 / points.max(1) as u64).max(1)
 }
 
-/// A later round, in which `spend` requests may be simulated: what each point is asked for, none where it stays as it is. A point
-/// without an interval gets as much as one may, if half of the round pays for it.
+/// A later round, in which `spend` requests may be simulated: what each point is asked for, none where it stays as it is. Points
+/// without an interval get as much as they may, as far as half of the round pays for it, or all of it where no other has one.
 pub(super) fn next(runs: &[Option<Run>], spend: f64) -> Vec<Option<u64>> {
-    let blind = runs.iter().flatten().filter(|run| run.width.is_none()).map(|run| GROWTH.1 * run.requests as f64);
-    let blind = blind.sum::<f64>();
-    let sees_all = blind <= 0.5 * spend;
-    let left = if sees_all { spend - blind } else { spend };
+    let known = || runs.iter().flatten();
+    let blind: f64 = known().filter(|run| run.width.is_none()).map(|run| run.requests as f64).sum();
+    let for_blind = if known().all(|run| run.width.is_none()) { spend } else { 0.5 * spend };
+    let growth = if blind > 0.0 { (for_blind / blind).min(GROWTH.1) } else { 0.0 };
+    let left = if growth >= GROWTH.0 { spend - growth * blind } else { spend };
     let wanted = |run: &Run, width: f64| -> Option<f64> {
-        let now = run.requests as f64;
-        let factor = match run.width {
-            Some(of) => (of / width).powi(2).min(GROWTH.1),
-            None if sees_all => GROWTH.1,
-            None => 1.0,
-        };
-        (factor >= GROWTH.0).then_some(now * factor)
+        let factor = run.width.map_or(growth, |of| (of / width).powi(2).min(GROWTH.1));
+        (factor >= GROWTH.0).then_some(run.requests as f64 * factor)
     };
     let cost = |width: f64| {
-        let seen = runs.iter().flatten().filter(|run| run.width.is_some());
+        let seen = known().filter(|run| run.width.is_some());
         seen.filter_map(|run| wanted(run, width)).sum::<f64>()
     };
-    let widest = runs.iter().flatten().filter_map(|run| run.width).fold(0.0, f64::max);
+    let widest = known().filter_map(|run| run.width).fold(0.0, f64::max);
     // Nothing is asked to get wider; what costs too much lies below, what does not above.
     let (mut low, mut high) = (0.0, widest);
     for _ in 0..HALVINGS {
@@ -103,6 +99,8 @@ mod tests {
     fn a_point_without_an_interval_gets_more_where_the_others_are_not_starved() {
         let blind = Some(Run { requests: 1000, width: None });
         assert_eq!(next(&[blind, run(1000, 0.1)], 9000.0), [Some(4000), Some(4000)]);
-        assert_eq!(next(&[blind, run(1000, 0.1)], 5000.0), [None, Some(4000)]);
+        assert_eq!(next(&[blind, run(1000, 0.1)], 5000.0), [Some(2500), Some(2500)]);
+        assert_eq!(next(&[blind, run(1000, 0.1)], 2500.0), [None, Some(2500)]);
+        assert_eq!(next(&[blind, blind], 5000.0), [Some(2500), Some(2500)]);
     }
 }
