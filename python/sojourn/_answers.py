@@ -249,7 +249,7 @@ class Answers:
             raise InputError("no setting with numbers varies: name one with x=")
         rows = [row for row in self.rows() if row["metric"] == metric and row["estimate"] is not None]
         if not rows:
-            known = ", ".join(sorted(set(columns["metric"])))
+            known = ", ".join(sorted({one for one in columns["metric"] if one}))
             raise InputError(f"nothing has `{metric}`; there are {known}")
         others = [key for key in settings if key != x]
         by = by if by is not None else next(iter(others), None)

@@ -128,7 +128,9 @@ _Point = tuple[int, "int | None"]
 
 def _rounds(inner: _sojourn.Sweep, line: _Line | None) -> Iterator[list[_Point]]:
     """What is to be asked, round by round: the next one hangs on the records of all before."""
-    while todo := inner.due():
+    before: list[_Point] = []
+    while (todo := inner.due()) and todo != before:
+        before = todo
         if line:
             line.begin(len(inner), todo)
         yield todo
@@ -324,6 +326,7 @@ class _Line:
 
     def __init__(self) -> None:
         self._points = self._done = self._round = 0
+        self._before = ""
 
     def begin(self, points: int, todo: list[_Point]) -> None:
         """A round in which these are asked."""
