@@ -181,8 +181,16 @@ impl Comparison {
         })
     }
 
+    /// Whether it is of a share of which neither has seen anything.
+    fn is_of_none(&self) -> bool {
+        self.metric.ends_with("_ratio") && self.a == 0.0 && self.b == 0.0
+    }
+
     /// What it says about B, in words.
     pub fn verdict(&self) -> String {
+        if self.is_of_none() && self.difference.high > 0.0 {
+            return "none seen in either".into();
+        }
         let rounding = ROUNDING * self.a.abs().max(self.b.abs());
         if self.difference.low.abs().max(self.difference.high.abs()) <= rounding {
             return "equal".into();
@@ -257,6 +265,24 @@ fn more_pairs(variance: f64, pairs: usize) -> Option<f64> {
 /// the root of what was measured.
 fn times_as_much(seen: f64) -> Option<f64> {
     Some((seen / WORTH_SEEING.ln_1p()).powi(2)).filter(|times| (1.0..=MOST_MORE).contains(times))
+}
+
+/// The estimate of all of these together, which are of the same share and saw the same: none, or all. None where they differ, or
+/// are no share. Each of so many is worth as much as its interval says, and the ends of none are about 3 in all of them, so that
+/// the reciprocals of these ends add up.
+pub fn together(metric: &str, estimates: &[&Estimate]) -> Option<Estimate> {
+    let first = estimates.first()?.value()?;
+    let alike = estimates.iter().all(|of| of.value() == Some(first));
+    if !metric.ends_with("_ratio") || !alike || ![0.0, 1.0].contains(&first) {
+        return None;
+    }
+    let ends: Vec<(f64, f64)> = estimates.iter().map(|of| of.interval()).collect::<Option<_>>()?;
+    let worth = |reach: f64| if reach > 0.0 { 1.0 / reach } else { 0.0 };
+    let (below, above) =
+        ends.iter().fold((0.0, 0.0), |sum, (low, high)| (sum.0 + worth(first - low), sum.1 + worth(high - first)));
+    let reach = |worth: f64| if worth > 0.0 { 1.0 / worth } else { 0.0 };
+    let samples = estimates.iter().filter_map(|of| of.samples()).sum();
+    Some(Estimate::Sampled { value: first, ci_low: first - reach(below), ci_high: first + reach(above), samples })
 }
 
 /// Mean of b - mean of a with Welch's interval, and what could have been seen.
@@ -439,6 +465,9 @@ fn metric(measure: &Measure, a: &Answer, b: &Answer, same_seed: bool) -> Option<
             let known = |values: &[Option<f64>]| values.iter().flatten().copied().collect::<Vec<f64>>();
             Comparison::of_samples(metric, unit, &known(of_a), &known(of_b))
         };
+        // That all saw the same of a share is no proof that nothing else can be.
+        let is_certain = estimate.is_sharp() && other.is_sharp();
+        let compared = compared.filter(|of| is_certain || of.difference.low != of.difference.high);
         // Of a percentile the mean of replications is another number than that of all requests, which the runs have said.
         if let (Some(compared), Some(of_a), Some(of_b)) = (compared, estimate.value(), other.value()) {
             return Some(Comparison { a: of_a, b: of_b, ..compared });
@@ -461,6 +490,19 @@ mod tests {
             (common * (1.0 + 0.02 * stream.uniform()), factor * common * (1.0 + 0.02 * stream.uniform()))
         };
         (0..count).map(|_| pair()).collect()
+    }
+
+    /// That neither saw a failure is no proof that they are equal: 3 in all of the requests of both may come.
+    #[test]
+    fn none_on_either_side_is_not_equal() {
+        let none = Estimate::Sampled { value: 0.0, ci_low: 0.0, ci_high: 0.015, samples: 200 };
+        let all = together("error_ratio", &[&none, &none, &none]).unwrap();
+        assert!(all.interval().is_some_and(|(low, high)| low == 0.0 && (high - 0.005).abs() < 1e-12), "{all:?}");
+        let compared = Comparison::of_estimates("error_ratio", "1", &all, &all).unwrap();
+        assert!(compared.verdict() == "none seen in either" && compared.difference.high > 0.004, "{compared:?}");
+        let some = Estimate::Sampled { value: 0.01, ci_low: 0.0, ci_high: 0.02, samples: 200 };
+        assert_eq!(together("error_ratio", &[&none, &some]), None);
+        assert_eq!(together("response_time_mean", &[&none, &none]), None);
     }
 
     #[test]

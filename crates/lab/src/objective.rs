@@ -7,7 +7,8 @@
 use std::fmt;
 
 use serde::Serialize;
-use sojourn_stats::measure::Measure;
+use sojourn_stats::interval::exact_ratio;
+use sojourn_stats::measure::{CONFIDENCE, Measure};
 use sojourn_stats::{Dimension, Estimate, quantity};
 
 use crate::error::SpecError;
@@ -98,14 +99,25 @@ impl Objective {
             fail(format!("`{name}` is no metric; there are {}, error_ratio, throughput", SHORT.join(", ")))
         })?;
         let limit = quantity::parse(limit, dimension).map_err(|error| fail(error.to_string()))?;
-        let below = rest.starts_with('<');
+        let objective = Objective { metric, below: rest.starts_with('<'), limit, text: text.trim().to_owned() };
+        objective.impossible(name).map_or(Ok(objective), |why| Err(fail(why)))
+    }
+
+    /// Why its limit says nothing: that nothing can meet it, or everything does. `name` is what the metric was called.
+    pub(crate) fn impossible(&self, name: &str) -> Option<String> {
+        let Objective { below, limit, .. } = *self;
+        let of_share = is_share(&self.metric) || self.metric == "utilization";
         if below && limit <= 0.0 {
-            return Err(fail(format!("`{name}` is never below 0: the limit is above it")));
+            return Some(format!("`{name}` is never below 0: the limit is above it"));
         }
-        if !below && limit >= 1.0 && is_share(&metric) {
-            return Err(fail(format!("`{name}` is a share and never above 1: the limit is below that")));
+        if !below && limit < 0.0 {
+            return Some(format!("`{name}` is never below 0: everything meets that"));
         }
-        Ok(Objective { metric, below, limit, text: text.trim().to_owned() })
+        if !below && limit >= 1.0 && is_share(&self.metric) {
+            return Some(format!("`{name}` is a share and never above 1: the limit is below that"));
+        }
+        (below && limit > 1.0 && of_share)
+            .then(|| format!("`{name}` is a share and never above 1: everything meets that"))
     }
 
     /// Whether `value` meets it.
@@ -218,10 +230,14 @@ impl Objective {
                 None => ("error_ratio", metric),
             },
         };
-        let failed = measures.iter().find(|measure| measure.metric == of_failures)?.estimate.value()?;
+        let share = |of: &str| measures.iter().find(|measure| measure.metric == of)?.estimate.value();
+        // Who has left got no answer either.
+        let left = share("abandoned_ratio").filter(|_| of_failures == "error_ratio").unwrap_or(0.0);
+        let failed = share(of_failures).unwrap_or(0.0) + left;
         let is_outdone = time.starts_with("response_time_") && self.below && failed > may_fail;
         is_outdone.then(|| {
-            format!("{} % of the requests failed, and the time is that of the others", significant(100.0 * failed))
+            let what = if left > 0.0 { "failed or were given up" } else { "failed" };
+            format!("{} % of the requests {what}, and the time is that of the others", significant(100.0 * failed))
         })
     }
 
@@ -240,6 +256,20 @@ impl Objective {
             _ => Judgement::Undecided,
         }
     }
+}
+
+/// Why the interval of a share of which nothing was seen is wider than that of as many independent requests: about 3 in all of
+/// them (an exact binomial interval).
+pub(crate) fn wide_of_none(measures: &[Measure]) -> Option<String> {
+    let measure = measures.iter().find(|measure| measure.metric == "error_ratio")?;
+    let Estimate::Sampled { value: 0.0, ci_high, samples, .. } = measure.estimate else { return None };
+    let together = ci_high / exact_ratio(0.0, samples.max(1) as f64, CONFIDENCE).1;
+    (together >= 2.0).then(|| {
+        format!(
+            "how failures would come is not known where none was seen: they are taken to come {together:.0} together, as slow \
+             replies do, and so the interval of error_ratio is as wide"
+        )
+    })
 }
 
 /// To so many significant digits.

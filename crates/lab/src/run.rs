@@ -359,7 +359,9 @@ impl Inquiry {
 /// Why an objective is open where a fault is in the run: a run that is longer has the same fault and more of the time without.
 fn open_over_a_fault(engine: Engine) -> &'static str {
     match engine {
-        Engine::Sim => "the interval does not tell; more replications have the fault more often, longer ones do not",
+        Engine::Sim => {
+            "the interval does not tell; more replications have the fault more often, longer ones are another mixture"
+        }
         _ => {
             "the interval does not tell; the fault is in this run once, and a longer one is another mixture: repeat it"
         }

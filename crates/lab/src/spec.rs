@@ -556,6 +556,13 @@ impl Reader<'_> {
         if simulated == Some(Span::ZERO) {
             return Err(self.at_key("duration", "a simulated run lasts longer than 0 s"));
         }
+        if let (Some(lasts), Some(warm_up)) = (simulated, warm_up)
+            && warm_up >= lasts
+        {
+            return Err(
+                self.at_key("warm_up", "the warm-up is shorter than the run's `duration`, or nothing is measured")
+            );
+        }
         let duration = match &raw.live.duration {
             Some(text) => self.span(text, "duration")?,
             None => Span::from_secs_f64(15.0),
@@ -663,7 +670,8 @@ impl Reader<'_> {
                     return Err(fail(right));
                 }
                 let limit = quantity::parse(written[1..].trim(), dimension).map_err(|e| fail(&e.to_string()))?;
-                Ok(Objective { text: format!("{metric} {written}"), metric, below, limit })
+                let objective = Objective { text: format!("{metric} {written}"), metric, below, limit };
+                objective.impossible(&objective.metric).map_or(Ok(objective), |why| Err(fail(&why)))
             })
             .collect()
     }

@@ -38,6 +38,12 @@ pub(crate) struct Events {
 }
 
 impl Events {
+    /// Of so many events and chances of one in each part.
+    pub(crate) fn new(parts: Vec<(u64, u64)>, are_slow: bool) -> Events {
+        let whole = parts.iter().fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+        Events { whole, parts, are_slow }
+    }
+
     /// How many come together, where `alike` requests tell as much as one. Of no event it is taken to be as many as that.
     fn together(&self, alike: f64) -> f64 {
         match clump(&self.parts) {

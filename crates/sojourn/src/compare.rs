@@ -8,7 +8,7 @@ use sojourn_lab::compare::{self, Between, Comparison};
 use sojourn_lab::{Answers, Verdict};
 use sojourn_load::Report;
 use sojourn_load::order::{LoadSettings, Order, Tuning, span};
-use sojourn_stats::{Span, Stream};
+use sojourn_stats::{Estimate, Span, Stream};
 
 use crate::exit::{Exit, Failure, bad_input};
 use crate::load::agents::Clients;
@@ -154,6 +154,17 @@ fn pairs(reports: &[Reports; 2]) -> Vec<Comparison> {
     let [a, b] = reports;
     let Some(first) = a.first() else { return Vec::new() };
     let compared = first.measures.iter().filter(|measure| !measure.metric.starts_with("lateness_")).filter_map(|m| {
+        let all = |reports: &'_ Reports| {
+            let of_metric = |report: &'_ sojourn_load::Report| {
+                report.measures.iter().find(|of| of.metric == m.metric).map(|of| of.estimate.clone())
+            };
+            let estimates: Vec<Estimate> = reports.iter().filter_map(of_metric).collect();
+            compare::together(&m.metric, &estimates.iter().collect::<Vec<_>>())
+        };
+        // Where every run saw none, or all, the pairs do not differ, and yet may.
+        if let (Some(a), Some(b)) = (all(a), all(b)) {
+            return Comparison::of_estimates(&m.metric, &m.unit, &a, &b);
+        }
         let values = a.iter().zip(b).filter_map(|(a, b)| Some((a.value(&m.metric)?, b.value(&m.metric)?)));
         Comparison::of_pairs(&m.metric, &m.unit, &values.collect::<Vec<_>>())
     });

@@ -45,6 +45,7 @@ use self::parts::{Entrances, Parts, Told};
 use self::report_traffic::Traffic;
 use super::Conditions;
 use crate::answer::{Answer, Traces, Trust, Verdict};
+use crate::objective::wide_of_none;
 use crate::spec::{Engine, Program, Spec, SystemQuestion};
 use crate::topology::{ClientHosts, as_host, topology};
 
@@ -578,7 +579,7 @@ pub fn facts(report: &sojourn_load::Report) -> Vec<(String, String)> {
         ("cores busy".into(), percent(&report.cores_busy)),
         ("requests".into(), report.counts.planned.to_string()),
     ];
-    facts.extend(together(report).map(|words| ("failures, none seen".into(), words)));
+    facts.extend(wide_of_none(&report.measures).map(|words| ("failures, none seen".into(), words)));
     let counts = &report.counts;
     let sojourn_load::Connections { resolutions, failed_over, secured, resumed, .. } = report.connections;
     let names = [
@@ -601,18 +602,6 @@ pub fn facts(report: &sojourn_load::Report) -> Vec<(String, String)> {
     let told = counts.causes().into_iter().chain(more.into_iter().filter(|(_, count)| *count > 0));
     facts.extend(told.map(|(cause, count)| (format!("requests, {cause}"), count.to_string())));
     facts
-}
-
-/// Why the interval of a share of which nothing was seen is wider than that of as many independent requests, whose upper end is
-/// about 3.7 in all of them (an exact binomial interval at 95 %).
-fn together(report: &sojourn_load::Report) -> Option<String> {
-    let measure = report.measures.iter().find(|measure| measure.metric == "error_ratio")?;
-    let Estimate::Sampled { value: 0.0, ci_high, samples, .. } = measure.estimate else { return None };
-    let alone = 1.0 - (0.5 * (1.0 - measure::CONFIDENCE)).powf(1.0 / samples as f64);
-    let together = ci_high / alone;
-    (together >= 2.0).then(|| {
-        format!("as slow replies come, {together:.0} together, a failure by time-out may: so the interval is as wide")
-    })
 }
 
 /// The part of the requests that each server answered; of objects, by their page, where users browse.

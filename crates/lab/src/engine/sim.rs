@@ -14,6 +14,7 @@ use super::{Conditions, over_time};
 use crate::answer::{Answer, SIMULATED, Traces};
 use crate::heavy::Work;
 use crate::host;
+use crate::objective::wide_of_none;
 use crate::spec::{Engine, Question, Spec, SystemQuestion};
 
 /// What would happen in the long run, and how that was found.
@@ -57,6 +58,7 @@ pub(super) fn long_run(experiment: &Spec, conditions: &Conditions<'_>) -> Result
     }
     let mut answer = answered(report, experiment.system().map(|asked| &asked.system))?;
     answer.notes.extend(experiment.system().and_then(overload));
+    answer.notes.extend(wide_of_none(&answer.measures));
     answer.notes.extend(experiment.system().and_then(of_a_sample));
     Ok((answer, traces))
 }

@@ -6,8 +6,8 @@ use super::search::Fate;
 use super::{Answered, Plan};
 use crate::objective::Judgement;
 use crate::report::html::{escape, page};
-use crate::report::number::{estimate, significant};
-use crate::report::plots::costs;
+use crate::report::number::{estimate, is_share, significant};
+use crate::report::plots::{costs, round_time};
 
 pub(super) fn render(plan: &Plan, spec: &str) -> String {
     let body = [masthead(plan), offers(plan), reliefs(plan), traffic(plan), drawing(plan), candidates(plan)].concat();
@@ -177,8 +177,12 @@ fn drawing(plan: &Plan) -> String {
         _ => None,
     });
     let Some(first) = first else { return String::new() };
-    let is_time = crate::objective::dimension(&first.metric) == Some(Dimension::Time);
-    costs::figure(&points, first.limit, is_time, objective, &plan.unit)
+    let label: fn(f64) -> String = match crate::objective::dimension(&first.metric) {
+        Some(Dimension::Time) => round_time,
+        _ if is_share(&first.metric) => |share| format!("{} %", significant(100.0 * share)),
+        _ => significant,
+    };
+    costs::figure(&points, first.limit, label, objective, &plan.unit)
 }
 
 fn candidates(plan: &Plan) -> String {

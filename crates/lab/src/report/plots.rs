@@ -92,7 +92,7 @@ fn figure_with(chart: &chart::Chart, table: String) -> String {
 }
 
 /// A round time: "20 ms".
-pub(super) fn round_time(seconds: f64) -> String {
+pub(crate) fn round_time(seconds: f64) -> String {
     dots::round_time(seconds)
 }
 

@@ -179,6 +179,23 @@ fn a_mistake_in_a_variation_says_which() {
     assert!(message.starts_with("--set vary.servers=4: ") && message.contains("needs a list"), "{message}");
 }
 
+/// A limit that nothing can meet, or everything does, is a slip, in a file as on the command line.
+#[test]
+fn limits_that_say_nothing_are_refused() {
+    let cases = [
+        ("error_ratio = \"< 0 %\"", "never below 0"),
+        ("error_ratio = \"< 120 %\"", "never above 1"),
+        ("error_ratio = \"> 100 %\"", "never above 1"),
+        ("p99 = \"< 0 s\"", "never below 0"),
+    ];
+    for (objective, right) in cases {
+        let message = variants(&format!("{FOUR_SERVERS}[objective]\n{objective}\n"), &[]).unwrap_err().to_string();
+        assert!(message.contains(right), "{objective}: {message}");
+    }
+    let message = variants(FOUR_SERVERS, &["run.duration=10 s", "run.warm_up=12 s"]).unwrap_err().to_string();
+    assert!(message.contains("the warm-up is shorter"), "{message}");
+}
+
 /// Whatever is wrong with a variation, the line is that of the file where it is written.
 #[test]
 fn a_mistake_in_a_variation_has_the_line_of_the_variation() {

@@ -15,12 +15,13 @@
 use std::sync::Arc;
 
 use sojourn_stats::histogram::Sparse;
+use sojourn_stats::interval::exact_ratio;
 use sojourn_stats::measure::{CONFIDENCE, NoInterval};
 use sojourn_stats::parts::of_parts;
 use sojourn_stats::{Estimate, Histogram, Measure, Span, Time};
 
 use crate::control::Column;
-use crate::summary::{self, Row};
+use crate::summary::{self, Events, Row};
 
 /// So many calm intervals in a row end a recovery.
 const CALM: usize = 5;
@@ -334,6 +335,12 @@ impl<'a> Replications<'a> {
         let worst = |values: &mut dyn Iterator<Item = f64>| {
             values.fold(None, |worst: Option<f64>, value| Some(worst.map_or(value, |worst| worst.max(value))))
         };
+        let whole_share = |of: &Interval| (of.failed(), of.ended());
+        let counts = |one: &OutcomesOverTime, among: &mut dyn Iterator<Item = usize>| {
+            among
+                .map(|at| whole_share(&one.get(at)))
+                .fold((0u64, 0u64), |sum, (failed, ended)| (sum.0 + u64::from(failed), sum.1 + u64::from(ended)))
+        };
         let mut rows = vec![
             self.row("worst_second_p99", "s", &|one| worst(&mut measured().filter_map(|at| one.p99(at)))),
             self.row("worst_second_error_ratio", "1", &|one| {
@@ -344,6 +351,8 @@ impl<'a> Replications<'a> {
                 worst(&mut measured().filter_map(share))
             }),
         ];
+        let all = self.all.iter().map(|one| counts(one, &mut measured())).collect();
+        rows[1].ends = self.none_in_the_worst(all, measured().len());
         let troubled: Vec<usize> = (0..self.intervals).filter(|at| self.all[0].faults_in(*at) > 0).collect();
         if !troubled.is_empty() {
             let sum = |one: &OutcomesOverTime, of: fn(&Interval) -> u32| {
@@ -354,9 +363,12 @@ impl<'a> Replications<'a> {
             rows.push(self.row("during(fault).error_ratio", "1", &|one| {
                 share(sum(one, Interval::failed), sum(one, Interval::ended))
             }));
+            let of_faults = self.all.iter().map(|one| counts(one, &mut troubled.iter().copied())).collect();
+            rows.last_mut().expect("it was added").events = Some(Events::new(of_faults, false));
             rows.push(self.row("during(fault).attempts_ratio", "1", &|one| {
                 share(sum(one, |of| of.attempts), sum(one, |of| of.arrived))
             }));
+            rows.last_mut().expect("it was added").ends = self.no_retry(&troubled);
             rows.push(self.row("during(fault).throughput", "1/s", &|one| Some(sum(one, |of| of.good) / lasts)));
             let responses = |one: &&OutcomesOverTime| {
                 let parts: Vec<Histogram> = troubled.iter().map(|at| one.responses(*at)).collect();
@@ -377,6 +389,23 @@ impl<'a> Replications<'a> {
             rows.push(of_replications("recovery_time", "s", parts, true));
         }
         rows
+    }
+
+    /// Between which ends the share of the worst interval is where no request failed in any of so many: those that may have failed
+    /// by chance all did in one.
+    fn none_in_the_worst(&self, parts: Vec<(u64, u64)>, intervals: usize) -> Option<(f64, f64)> {
+        let (failed, ended) = parts.iter().fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+        let most = (failed == 0 && ended > 0).then(|| exact_ratio(0.0, ended as f64, CONFIDENCE).1)?;
+        Some((0.0, (most * intervals as f64).min(1.0)))
+    }
+
+    /// Between which ends the number of attempts at a request is where these intervals saw none a second time.
+    fn no_retry(&self, intervals: &[usize]) -> Option<(f64, f64)> {
+        let sum = |of: fn(&Interval) -> u32| -> u64 {
+            self.all.iter().flat_map(|one| intervals.iter().map(|at| u64::from(of(&one.get(*at))))).sum()
+        };
+        let (attempts, arrived) = (sum(|of| of.attempts), sum(|of| of.arrived));
+        (arrived > 0 && attempts == arrived).then(|| (1.0, 1.0 + exact_ratio(0.0, arrived as f64, CONFIDENCE).1))
     }
 
     fn row(&self, metric: &str, unit: &'static str, of: &dyn Fn(&OutcomesOverTime) -> Option<f64>) -> Row {

@@ -282,7 +282,10 @@ impl Served {
         let peak = self.periods.iter().max_by(|one, other| one.rate.total_cmp(&other.rate));
         if let (Some(peak), true) = (peak, self.periods.len() > 1) {
             let load =
-                peak.load.map_or(String::new(), |load| format!(", {} requests there in the mean", Value::Number(load)));
+                // Times that the clock has all rounded to 0 say nothing of it.
+                peak.load.filter(|load| *load > 0.0).map_or(String::new(), |load| {
+                    format!(", {} requests there in the mean", Value::Number(load))
+                });
             words.push(format!(
                 "The busiest {} begins at {}: {} requests/s{load}.",
                 length_in_words(self.period_s),

@@ -3,7 +3,6 @@
 use super::canvas::{Align, Axis, Canvas, Ink, svg};
 use super::{Figure, NOTHING, both, dots};
 use crate::report::html::{behind, escape};
-use crate::report::number::significant;
 
 const HEIGHT: f64 = 300.0;
 const LEFT: f64 = 64.0;
@@ -23,9 +22,9 @@ pub(crate) struct Point {
     pub(crate) meets: bool,
 }
 
-/// The figure of `points` against `limit` (in SI units; times are labelled as such); `objective` as it is written, costs in
+/// The figure of `points` against `limit` (in SI units), told by `label`; `objective` as it is written, costs in
 /// `unit`.
-pub(crate) fn figure(points: &[Point], limit: f64, is_time: bool, objective: &str, unit: &str) -> String {
+pub(crate) fn figure(points: &[Point], limit: f64, label: fn(f64) -> String, objective: &str, unit: &str) -> String {
     let values = || points.iter().map(|point| point.value).chain([limit]).filter(|value| *value > 0.0);
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
     let most = points.iter().map(|point| point.cost).fold(0.0, f64::max);
@@ -35,17 +34,16 @@ pub(crate) fn figure(points: &[Point], limit: f64, is_time: bool, objective: &st
     let heading = format!("Cost against {objective}");
     let drawing = both(|width| {
         let axes = (Axis::linear(0.0, most * 1.05, LEFT, width - 24.0), Axis::log(low * 0.8, high * 1.2, BOTTOM, TOP));
-        Some(svg(width, HEIGHT, &heading, |canvas| draw(canvas, points, (limit, is_time), unit, &axes, width)))
+        Some(svg(width, HEIGHT, &heading, |canvas| draw(canvas, points, (limit, label), unit, &axes, width)))
     });
     let caption = "One dot for each candidate that was simulated, with its interval; those that meet every objective are \
                    filled. The line is the limit.";
     let drawings = drawing.into_iter().collect();
     let escaped = escape(&heading);
-    let label = if is_time { dots::round_time } else { significant };
     let row = |point: &Point| {
         let interval =
             point.interval.map_or(NOTHING.into(), |(low, high)| format!("{} to {}", label(low), label(high)));
-        let judged = if point.meets { "meets every objective" } else { "misses" };
+        let judged = if point.meets { "meets every objective" } else { "misses one" };
         vec![format!("{} {}", point.cost, escape(unit)), label(point.value), interval, judged.into()]
     };
     let head = ["cost", &escape(objective), "interval", ""].map(str::to_owned);
@@ -65,12 +63,11 @@ pub(crate) fn figure(points: &[Point], limit: f64, is_time: bool, objective: &st
 fn draw(
     canvas: &Canvas,
     points: &[Point],
-    (limit, is_time): (f64, bool),
+    (limit, label): (f64, fn(f64) -> String),
     unit: &str,
     (x, y): &(Axis, Axis),
     width: f64,
 ) {
-    let label = if is_time { dots::round_time } else { significant };
     for tick in y.ticks(6) {
         let at = y.at(tick);
         canvas.bar((LEFT, at - 0.4), (width - 24.0, at + 0.4), Ink::Grid, 1.0);
