@@ -20,7 +20,9 @@ type Both = (Option<(Vec<Row>, Vec<String>)>, Option<(Vec<Row>, Vec<String>)>);
 /// Asks theory, of means alone where `means_only`, and where `jobs` says how many, the simulation. `columns`: gaps and
 /// services as the bytes of doubles, which stay where they are, and their unit.
 #[pyfunction]
-#[pyo3(signature = (notation, arrivals, service, columns, sizes, every, classes, theory, means_only, jobs, warm_up, seed, predict))]
+#[pyo3(signature = (
+    notation, arrivals, service, columns, sizes, every, classes, theory, means_only, jobs, warm_up, seed, predict
+))]
 pub(crate) fn queue(
     py: Python<'_>,
     notation: &str,

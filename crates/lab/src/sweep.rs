@@ -283,8 +283,8 @@ impl Sweep {
         answers
     }
 
-    /// The rows of all points of which there is a record, as CSV: those of `outcomes.csv`, then the differences; and of a point that
-    /// failed one whose metric is `failed` and whose estimate says why.
+    /// The rows of all points of which there is a record, as CSV: those of `outcomes.csv`, then the differences; and of a
+    /// point that failed one whose metric is `failed` and whose estimate says why.
     ///
     /// # Errors
     /// When a row cannot be written.

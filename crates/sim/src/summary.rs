@@ -282,11 +282,12 @@ pub(crate) fn others(whole: &Counts, parts: &[Counts]) -> Vec<Row> {
     rows.rows
 }
 
-/// How many are inside on average: the time that they spend there over the time that passes (Little 1961).
-pub(crate) fn number_in_system(whole: &Counts, parts: &[Counts]) -> Row {
-    let mut rows = Rows::new(whole, parts);
-    rows.add("number_in_system_mean", "1", whole.served, |part| {
-        (part.elapsed_s > 0.0).then(|| (part.waiting_s + part.service_s) / part.elapsed_s)
+/// How many are inside on average: the time that those who leave spent inside, waiting, served and shared alike, over the time
+/// (s) that passes meanwhile (Little 1961).
+pub(crate) fn number_in_system(whole: (&Histogram, f64), parts: &[(&Histogram, f64)]) -> Row {
+    let mut rows = Rows::new(&whole, parts);
+    rows.add("number_in_system_mean", "1", whole.0.count(), |(response, elapsed_s)| {
+        (*elapsed_s > 0.0).then(|| response.sum() as f64 * 1e-9 / elapsed_s)
     });
     rows.rows.remove(0)
 }

@@ -29,8 +29,8 @@ pub(crate) struct Arguments {
     /// Who answers: theory, sim or both [default: theory,sim]
     #[arg(long, value_name = "ENGINES", default_value = "theory,sim", hide_default_value = true)]
     by: String,
-    /// Requests that all points together may simulate, such as 1e9, instead of a precision for each: a quarter of it evenly, then a
-    /// quarter and a half to those whose intervals are widest, which are simulated anew, for longer
+    /// Requests that all points together may simulate, such as 1e9, instead of a precision for each: a quarter of it
+    /// evenly, then a quarter and a half to those whose intervals are widest, which are simulated anew, for longer
     #[arg(long, value_name = "REQUESTS", value_parser = count)]
     budget: Option<u64>,
     /// Settings along which points shall not have common random numbers; they are then not compared

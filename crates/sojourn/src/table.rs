@@ -252,22 +252,28 @@ fn meanings(tables: &str, has_sharp: bool) -> impl Iterator<Item = &'static str>
 const MOST_NAMED: usize = 3;
 
 /// What a reader of the table must know, once each, behind the engines that say it, with the variants of which they do. What
-/// differs in its numbers only is said once, with the first of them: the report has all.
+/// differs in its numbers only is said once, with those of the first, and that they are: the report has all.
 fn notes(variants: &[VariantAnswers]) -> Vec<(String, Vec<&str>)> {
-    let mut of_engines: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+    let mut of_engines: Vec<(&str, &str, Vec<&str>, bool)> = Vec::new();
     let words = |note: &str| note.replace(|c: char| c.is_ascii_digit() || c == '.', "");
     for variant in variants {
         let noted = variant.answers.iter().flat_map(|of| of.notes.iter().map(move |note| (of.engine.name(), note)));
         for (engine, note) in noted.filter(|(_, note)| decides(note)) {
-            match of_engines.iter_mut().find(|(by, of, _)| *by == engine && words(of) == words(note)) {
-                Some((_, _, labels)) if labels.last() == Some(&variant.label.as_str()) => {}
-                Some((_, _, labels)) => labels.push(&variant.label),
-                None => of_engines.push((engine, note, vec![&variant.label])),
+            match of_engines.iter_mut().find(|(by, of, ..)| *by == engine && words(of) == words(note)) {
+                Some((_, of, labels, differs)) => {
+                    *differs |= of != note;
+                    if labels.last() != Some(&variant.label.as_str()) {
+                        labels.push(&variant.label);
+                    }
+                }
+                None => of_engines.push((engine, note, vec![&variant.label], false)),
             }
         }
     }
-    let mut notes: Vec<(Vec<&str>, &str, Vec<&str>)> = Vec::new();
-    for (engine, note, labels) in of_engines {
+    let mut notes: Vec<(Vec<&str>, String, Vec<&str>)> = Vec::new();
+    for (engine, note, labels, differs) in of_engines {
+        let of_first = if differs { " (the numbers of the first of these; report.html has all)" } else { "" };
+        let note = format!("{note}{of_first}");
         match notes.iter_mut().find(|(_, of, among)| *of == note && *among == labels) {
             Some((engines, ..)) => engines.push(engine),
             None => notes.push((vec![engine], note, labels)),

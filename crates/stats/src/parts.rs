@@ -112,7 +112,9 @@ impl QuantileOfParts {
         if self.independent < INDEPENDENT || low <= 0.0 || high >= 1.0 {
             return Err(why);
         }
-        self.whole.quantile(low).zip(self.whole.quantile(high)).ok_or(NoInterval::TooFew)
+        // Where many numbers are equal, a bucket's middle is none of them: its ends are.
+        let ends = self.whole.quantile_ends(low).zip(self.whole.quantile_ends(high));
+        ends.map(|(low, high)| (low.0, high.1)).ok_or(NoInterval::TooFew)
     }
 }
 

@@ -28,8 +28,9 @@ pub(super) fn text(runs: &Runs) -> String {
     text += &shares(runs.of("8-capacity"));
     text += "\nWith 157 ms, by what the front nodes go by; mean response times.\n\n";
     text += &front_nodes(runs);
-    text += "\nReading 35: a front node whose servers have all more than eight requests, until one has two, passes the request on to the \
-             cluster that was sent the fewest so, which serves or refuses it. Without losses; mean response times of what is served.\n\n";
+    text += "\nReading 35: a front node whose servers have all more than eight requests, until one has two, passes the \
+             request on to the cluster that was sent the fewest so, which serves or refuses it. Without losses; mean response \
+             times of what is served.\n\n";
     text += &passed_on(runs);
     text += "\n## Resolvers that ignore the TTL\n\nLoaded servers (157 ms); half of the clients of each region are behind a \
              resolver, and clients honour the TTL of 60 s.\n\n";
@@ -250,7 +251,8 @@ fn passed_on(runs: &Runs) -> String {
     }
     let _ = writeln!(
         text,
-        "\nA process of WebStone that is refused asks again at once: with passing on {} % of all attempts are refused, without {} %.",
+        "\nA process of WebStone that is refused asks again at once: with passing on {} % of all attempts are refused, \
+         without {} %.",
         refused[1], refused[0]
     );
     text

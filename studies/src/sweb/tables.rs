@@ -86,11 +86,12 @@ fn bound(study: &Study) -> String {
          The formula of section 3.3 (as theory's answer to [sustained](../../experiments/sweb-1996/sustained.toml)) counts the \
          time that a request takes of a node, its processor and its disk one after the other, and no memory. Below is what six \
          nodes serve in 120 s while 40 requests of 1.5 MB come in each second, more than they can do. Without memory the \
-         simulator may still be above the bound: there a node computes for one request while its disk reads for another. O, what a \
-         redirection costs the node that makes it, is 0 in the simulator and in section 3.3 (\"about 0\"); section 4.3 has 4 ms \
+         simulator may still be above the bound: there a node computes for one request while its disk reads for another. \
+         O, what a redirection costs the node that makes it, is 0 in the simulator and in section \
+         3.3 (\"about 0\"); section 4.3 has 4 ms \
          for it, and then the bound is lower by what the second column says.\n\n\
-         | strategy | bound, O = 0 (/s) | bound, O = 4 ms (/s) | sim without memory (/s) | of the bound, O = 0 | sim with 24 MB a \
-         node (/s) |\n|---|---|---|---|---|---|\n",
+         | strategy | bound, O = 0 (/s) | bound, O = 4 ms (/s) | sim without memory (/s) | of the bound, O = 0 \
+         | sim with 24 MB a node (/s) |\n|---|---|---|---|---|---|\n",
     );
     let run = study.of("sustained");
     let redirection_s = study.published.of("redirection") / 1e3;
@@ -117,8 +118,9 @@ fn bound(study: &Study) -> String {
 
 fn nodes(study: &Study) -> String {
     let mut text = String::from(
-        "\n## Response time and drops against nodes (table 2)\n\n**Meiko**, 16 requests per second for 30 s. The response time is of what \
-         is answered; the other share is dropped.\n\n| nodes | 1 kB (s) | dropped (%) | 1.5 MB (s) | dropped (%) |\n\
+        "\n## Response time and drops against nodes (table 2)\n\n**Meiko**, 16 requests per second for 30 s. The response \
+         time is of what is answered; the other share is dropped.\n\n\
+         | nodes | 1 kB (s) | dropped (%) | 1.5 MB (s) | dropped (%) |\n\
          |---|---|---|---|---|\n",
     );
     let run = study.of("nodes");

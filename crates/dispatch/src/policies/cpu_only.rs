@@ -2,8 +2,8 @@
 //! disk and the network do not count.
 //!
 //! What a scheduler that goes by one resource would do, beside [`super::sweb`], whose parameters `rise`, `connect`,
-//! `latency`, `load`, `dedicated`, `class` and `spill` it takes. Andresen, Yang, Holmedahl, Ibarra, SWEB: towards a scalable World
-//! Wide Web server on multicomputers, IPPS 1996, section 1 ("single-faceted").
+//! `latency`, `load`, `dedicated`, `class` and `spill` it takes. Andresen, Yang, Holmedahl, Ibarra, SWEB: towards a
+//! scalable World Wide Web server on multicomputers, IPPS 1996, section 1 ("single-faceted").
 
 use super::Entry;
 use super::sweb::Sweb;

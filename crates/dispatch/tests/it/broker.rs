@@ -110,7 +110,7 @@ fn a_load_is_read_as_the_policy_says() {
     assert_close("busy", &of("busy"), &[0.004, 0.48, 0.030, 0.046875]);
     let refused = Dispatcher::new("sweb(load = both)", &equal(3), Information::Immediate, AT_NODE, 1, "node");
     assert!(
-        refused.err().expect("no such word").to_string().contains("load = both: it is `larger` or `queue` or `busy`")
+        refused.expect_err("no such word").to_string().contains("load = both: it is `larger` or `queue` or `busy`")
     );
 }
 

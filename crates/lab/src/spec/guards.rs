@@ -10,6 +10,9 @@ use toml::Spanned;
 use super::tier::RawTier;
 use super::{Reader, SpecError};
 
+/// The keys of guards, and where each is written.
+type Places = [(&'static str, Option<Range<usize>>); 5];
+
 /// Where a key is written.
 fn span<T>(written: &Option<Spanned<T>>) -> Option<Range<usize>> {
     written.as_ref().map(Spanned::span)
@@ -21,7 +24,7 @@ fn value<T: Clone>(written: &Option<Spanned<T>>) -> Option<T> {
 
 impl RawTier {
     /// The guards that are written, and where.
-    pub(super) fn guards(&self) -> (Guards, [(&'static str, Option<Range<usize>>); 5]) {
+    pub(super) fn guards(&self) -> (Guards, Places) {
         let RawTier { ejection, queue, breakers, concurrency, slow_start, .. } = self;
         let guards = Guards {
             ejection: value(ejection),

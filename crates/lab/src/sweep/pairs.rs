@@ -1,5 +1,5 @@
-//! Differences between the points of a sweep that are equal but for one setting, as a policy: replication by replication, since under
-//! the same seed both begin with the same requests.
+//! Differences between the points of a sweep that are equal but for one setting, as a policy: replication by replication,
+//! since under the same seed both begin with the same requests.
 
 use std::collections::HashMap;
 

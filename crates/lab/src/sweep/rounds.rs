@@ -10,8 +10,8 @@ use sojourn_stats::Measure;
 
 /// How much of the budget is assigned by the end of each round.
 pub(super) const SHARES: [f64; 3] = [0.25, 0.5, 1.0];
-/// A point is asked again for so many times as many requests at least and at most: less is not worth it, and more trusts the width of
-/// a short run too far.
+/// A point is asked again for so many times as many requests at least and at most: less is not worth it, and more trusts
+/// the width of a short run too far.
 const GROWTH: (f64, f64) = (1.5, 4.0);
 /// Halvings of the interval in which the width lies that a round can pay for.
 const HALVINGS: u32 = 60;
@@ -57,7 +57,8 @@ pub(super) fn next(runs: &[Option<Run>], spend: f64) -> Vec<Option<u64>> {
     runs.iter().map(assigned).collect()
 }
 
-/// Half of the widest interval over its number, of the metrics that the simulator makes sharp; none where the mean has no interval.
+/// Half of the widest interval over its number, of the metrics that the simulator makes sharp; none where the mean has no
+/// interval.
 pub(super) fn width(measures: &[Measure]) -> Option<f64> {
     let of = |measure: &Measure| {
         let (low, high) = measure.estimate.interval()?;

@@ -275,7 +275,7 @@ fn what_a_run_is_too_short_for_is_refused() {
         (STORM.replacen("until = \"31 s\"", "until = \"151 s\"", 1), 15, "the run of 150 s has ended by then"),
         (hedge("p99.9"), 7, "`p99.9` is known after 5056 replies, and a run of 150 s has 1049 requests"),
     ] {
-        let error = Spec::parse(&text, Path::new("storm.toml")).err().expect("refused").to_string();
+        let error = Spec::parse(&text, Path::new("storm.toml")).expect_err("refused").to_string();
         assert!(error.contains(&format!("storm.toml:{line}: ")) && error.contains(expected), "{error}");
         assert_eq!(error.lines().count(), 1, "{error}");
     }

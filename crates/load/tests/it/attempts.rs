@@ -132,7 +132,7 @@ fn a_budget_is_one_of_all_clients() {
 /// A second request is sent beside a slow first one; the other is given up when one has a reply.
 #[test]
 fn a_hedge_beside_a_slow_request() {
-    let slow = |asked: &Asked| if asked.number % 2 == 0 { vec![Act::Hang] } else { vec![ok("x")] };
+    let slow = |asked: &Asked| if asked.number.is_multiple_of(2) { vec![Act::Hang] } else { vec![ok("x")] };
     let rules = Rules { hedge: Some(Hedge::After(Span(30 * MS))), ..Rules::default() };
     let server = Server::start(|asked: &Asked| if asked.number == 0 { vec![Act::Hang] } else { vec![ok("x")] });
     let report = ask(&server, 3, &Rules { timeout: Some(Span(500 * MS)), ..rules.clone() });

@@ -296,7 +296,7 @@ fn a_fin_is_sent_until_it_is_acknowledged() {
         std::iter::from_fn(|| next().map(|wait| wait.0 / MS)).take(20).collect::<Vec<_>>()
     };
     let doubled = [300, 600, 1200, 2400, 4800, 9600, 19_200, 38_400];
-    assert_eq!(waits(0.0, 0.0), []);
+    assert!(waits(0.0, 0.0).is_empty());
     assert_eq!(waits(1.0, 0.0), doubled, "none comes through");
     assert_eq!(waits(0.0, 1.0), doubled, "no acknowledgement comes through");
 }

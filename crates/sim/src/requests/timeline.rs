@@ -391,8 +391,8 @@ impl<'a> Replications<'a> {
         rows
     }
 
-    /// Between which ends the share of the worst interval is where no request failed in any of so many: those that may have failed
-    /// by chance all did in one.
+    /// Between which ends the share of the worst interval is where no request failed in any of so many: those that may have
+    /// failed by chance all did in one.
     fn none_in_the_worst(&self, parts: Vec<(u64, u64)>, intervals: usize) -> Option<(f64, f64)> {
         let (failed, ended) = parts.iter().fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
         let most = (failed == 0 && ended > 0).then(|| exact_ratio(0.0, ended as f64, CONFIDENCE).1)?;

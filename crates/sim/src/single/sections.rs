@@ -254,7 +254,9 @@ impl Sections {
         let known =
             |row: &Row| row.metric != "abandoned_ratio" && (queue.capacity.is_some() || row.metric != "error_ratio");
         rows.extend(others.filter(known));
-        rows.push(summary::number_in_system(&whole.part(queue.cores), &parts));
+        let inside = |section: &'_ Section| section.elapsed.as_secs_f64();
+        let parts: Vec<(&Histogram, f64)> = self.sections.iter().map(|of| (&of.response, inside(of))).collect();
+        rows.push(summary::number_in_system((&whole.response, inside(&whole)), &parts));
         rows
     }
 

@@ -126,3 +126,36 @@ fn what_cannot_be_simulated_is_refused_in_a_line() {
         assert!(output.status.code() == Some(2) && stderr(&output).contains(largest), "{}", stderr(&output));
     }
 }
+
+/// Little's law holds within a run, whatever the discipline: who shares a core is inside as long as who waits for it. And what is
+/// inside is what formulas say, within 6 standard errors of as long a run.
+#[test]
+fn the_number_in_system_is_the_rate_times_the_response_time() {
+    let law = ["--arrivals", "exponential(rate = 0.5 /s)", "--service", "exponential(mean = 1 s)"];
+    // At 0.5 in one queue 1 is inside, with more cores or less room less.
+    let cases = [
+        ("M/M/1", Some(1.0)),
+        ("M/M/1-PS", Some(1.0)),
+        ("M/M/1-LPS(8)", Some(1.0)),
+        ("M/M/1-LAS", Some(1.0)),
+        ("M/M/1-LCFS-PR", Some(1.0)),
+        ("M/M/1-RR(100 ms)", Some(1.0)),
+        ("M/M/4-PS", None),
+        ("M/M/1/3-PS", None),
+        ("M/M/inf", Some(0.5)),
+    ];
+    for (queue, inside) in cases {
+        let output = sojourn(&[&["queue", queue], &law[..], &["--by", "sim", "--jobs", "200000", "--json"]].concat());
+        let rows: Vec<Value> = serde_json::from_slice(&output.stdout).expect("rows");
+        let of = |metric: &str| {
+            rows.iter().find(|row| row["metric"] == metric).unwrap_or_else(|| panic!("{queue}: {metric} in {rows:?}"))["estimate"]
+                .as_f64()
+                .unwrap()
+        };
+        let (number, product) = (of("number_in_system_mean"), of("throughput") * of("response_time_mean"));
+        assert!((number / product - 1.0).abs() < 1e-6, "{queue}: {number} inside, {product} by Little's law");
+        if let Some(inside) = inside {
+            assert!((number / inside - 1.0).abs() < 0.06, "{queue}: {number} inside, {inside} by formula");
+        }
+    }
+}

@@ -21,8 +21,8 @@ const LEVELS_MOST: f64 = 48.0;
 const LEVELS_LEAST: usize = 4;
 /// Requests in a part on average; with fewer its level is noise.
 const PER_LEVEL_LEAST: f64 = 100.0;
-/// Counts of parts that vary so many times as much as a constant Poisson rate's, or as those inside of their part where these vary
-/// more than Poisson's, are a profile: chance gives no such thing.
+/// Counts of parts that vary so many times as much as a constant Poisson rate's, or as those inside of their part where
+/// these vary more than Poisson's, are a profile: chance gives no such thing.
 const DISPERSION_LEAST: f64 = 5.0;
 /// Into so many a part is cut to see how much counts vary inside of it.
 const CUTS: usize = 10;
@@ -61,7 +61,8 @@ impl Rate {
     }
 }
 
-/// Arrivals at these instants (s from the start, in order), which are known to `finest_s`, within `span_s`, as a profile and gaps.
+/// Arrivals at these instants (s from the start, in order), which are known to `finest_s`, within `span_s`, as a profile
+/// and gaps.
 pub fn profiled(instants_s: &[f64], span_s: f64, finest_s: f64) -> Profiled {
     let n = instants_s.len() as f64;
     let most = LEVELS_MOST.min(n / PER_LEVEL_LEAST);

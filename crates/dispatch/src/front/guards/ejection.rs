@@ -9,8 +9,8 @@
 //! Rules and defaults are Envoy's (`outlier_detection_impl.cc`; gRPC A50) but for latency, which Envoy has not (its issue 288).
 //! A scan looks at what ended since the last one, at servers with at least `min_requests`, if there are `min_servers` of them.
 //! A server is aside for `base_time` times the number of its ejections, at most `max_time`, and until the scan after that; a
-//! scan that finds it in its place takes one ejection off its number, before it looks whether it is worse than the others. No more than `max_share` are aside at once, but one always
-//! may be.
+//! scan that finds it in its place takes one ejection off its number, before it looks whether it is worse than the others.
+//! No more than `max_share` are aside at once, but one always may be.
 //!
 //! **Success rates are blind to many.** Where a share f of the servers fails equally, each is sqrt((1 - f) / f) standard
 //! deviations below the mean, however often it fails: with 1.9, nothing is seen above f = 21.7 %. A median is not blind below

@@ -314,9 +314,11 @@ impl Axis {
 
     /// Round values along the axis, at most about `most`.
     pub(super) fn ticks(&self, most: usize) -> Vec<f64> {
+        // Without what sums of floating point are off: 0.6, and not 0.6000000000000001.
+        let rounded = |tick: f64| format!("{tick:.9e}").parse().unwrap_or(tick);
         match &self.coord {
-            Coord::Linear(coord) => coord.key_points(most),
-            Coord::Log(_) => log_ticks(self.low, self.high, most),
+            Coord::Linear(coord) => coord.key_points(most).into_iter().map(rounded).collect(),
+            Coord::Log(_) => log_ticks(self.low, self.high, most).into_iter().map(rounded).collect(),
         }
     }
 
@@ -360,6 +362,15 @@ fn log_ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ticks_are_round_numbers() {
+        for most in 2..10 {
+            for tick in Axis::linear(0.48, 0.95, 0.0, 300.0).ticks(most) {
+                assert!(tick.to_string().len() <= 5, "{tick} of {most}");
+            }
+        }
+    }
 
     #[test]
     fn log_axes_end_on_round_values_and_tick_there() {
