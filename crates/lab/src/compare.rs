@@ -465,9 +465,10 @@ fn metric(measure: &Measure, a: &Answer, b: &Answer, same_seed: bool) -> Option<
             let known = |values: &[Option<f64>]| values.iter().flatten().copied().collect::<Vec<f64>>();
             Comparison::of_samples(metric, unit, &known(of_a), &known(of_b))
         };
-        // That all saw the same of a share is no proof that nothing else can be.
-        let is_certain = estimate.is_sharp() && other.is_sharp();
-        let compared = compared.filter(|of| is_certain || of.difference.low != of.difference.high);
+        // That all saw none of a share, or all, is no proof that nothing else can be.
+        let is_open = |of: &Estimate| of.value().is_some_and(|of| [0.0, 1.0].contains(&of)) && !of.is_sharp();
+        let is_of_none = metric.ends_with("_ratio") && (is_open(estimate) || is_open(other));
+        let compared = compared.filter(|of| !is_of_none || of.difference.low != of.difference.high);
         // Of a percentile the mean of replications is another number than that of all requests, which the runs have said.
         if let (Some(compared), Some(of_a), Some(of_b)) = (compared, estimate.value(), other.value()) {
             return Some(Comparison { a: of_a, b: of_b, ..compared });

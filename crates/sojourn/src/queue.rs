@@ -154,7 +154,7 @@ const JOBS_MOST: f64 = 1e12;
 pub(crate) fn count(text: &str) -> Result<u64, String> {
     match text.trim().parse::<f64>() {
         Ok(number) if (1.0..=JOBS_MOST).contains(&number) && number.fract() == 0.0 => Ok(number as u64),
-        _ => Err("a whole number from 1 to 1e12, such as 1000000 or 1e6".into()),
+        _ => Err("a whole number of at least 1 and at most 1e12, such as 1000000 or 1e6".into()),
     }
 }
 

@@ -16,6 +16,9 @@ const GROWTH: (f64, f64) = (1.5, 4.0);
 /// Halvings of the interval in which the width lies that a round can pay for.
 const HALVINGS: u32 = 60;
 
+/// What the halvings leave, so that a whole number of requests stays one.
+const EXACT: f64 = 1.0 + 1e-9;
+
 /// A point after a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Run {
@@ -53,7 +56,8 @@ pub(super) fn next(runs: &[Option<Run>], spend: f64) -> Vec<Option<u64>> {
         let middle = 0.5 * (low + high);
         if cost(middle) <= left { high = middle } else { low = middle }
     }
-    let assigned = |run: &Option<Run>| run.as_ref().and_then(|run| wanted(run, high)).map(|requests| requests as u64);
+    let assigned =
+        |run: &Option<Run>| run.as_ref().and_then(|run| wanted(run, high)).map(|requests| (requests * EXACT) as u64);
     runs.iter().map(assigned).collect()
 }
 

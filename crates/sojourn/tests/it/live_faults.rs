@@ -124,7 +124,7 @@ fn with_faults(folder: &Path, tier: &str, faults: &[(&str, &str, &str)]) -> impl
 #[test]
 fn faults_follow_each_other_and_end_with_the_run() {
     let folder = tempfile::tempdir().unwrap();
-    let faults = [("300 ms", "700 ms", "down"), ("700 ms", "1.1 s", "down"), ("2.2 s", "9 s", "frozen")];
+    let faults = [("300 ms", "700 ms", "down"), ("700 ms", "1.1 s", "down"), ("2.2 s", "", "frozen")];
     let fact = with_faults(folder.path(), "", &faults);
     let told: Vec<String> =
         told(&folder.path().join("out")).iter().map(|(what, is, ..)| format!("{what} {is}")).collect();
@@ -284,5 +284,5 @@ fn faults_that_live_cannot_do_are_refused_by_name() {
     };
     refused("at = \"2.2 s\"", "at = \"4 s\"", &["4 s", "3.2 s", "live.duration"]);
     refused("what = \"down\"", "what = \"cut\"", &["cut", "[system.paths]"]);
-    refused("timeout = \"5 s\"", "hedge = \"50 ms\"", &["hedge"]);
+    refused("at = \"2.2 s\"", "at = \"2.2 s\"\nuntil = \"9 s\"", &["to 9 s", "live run of 3.2 s", "live.duration"]);
 }

@@ -55,8 +55,8 @@ fn refused_in_one_line() {
         (&["M/D/1", "--service", "1 s", "--size", "5"], "--size: `5` has no unit"),
         (&["M/D/1", "--service", "1 s", "--size", "0 s"], "a size of 0 s"),
         (&["M/D/1-PRIO", "--service", "1 s"], "give each of them"),
-        (&["M/D/1", "--service", "1 s", "--by", "sim", "--jobs", "1e30"], "from 1 to 1e12"),
-        (&["M/D/1", "--service", "1 s", "--by", "sim", "--jobs", "1e17"], "from 1 to 1e12"),
+        (&["M/D/1", "--service", "1 s", "--by", "sim", "--jobs", "1e30"], "at least 1 and at most 1e12"),
+        (&["M/D/1", "--service", "1 s", "--by", "sim", "--jobs", "1e17"], "at least 1 and at most 1e12"),
     ] {
         let output = sojourn(&[&["queue"], arguments, &poisson[..]].concat());
         let complaint = stderr(&output);

@@ -99,7 +99,6 @@ fn what_live_does_not_have_yet_is_refused() {
     for (name, set, needle) in [
         ("hybrid", "system.tier.1.face=switch", "packet switch but on an Ethernet of a bed"),
         ("hybrid", "system.tier.0.ttl=1 s", "longer ttl"),
-        ("faults", "seed=1", "faults"),
         ("pools", "seed=1", "pools"),
     ] {
         let path = experiment(&format!("tiers/{name}.toml")).display().to_string();
