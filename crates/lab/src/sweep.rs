@@ -64,7 +64,7 @@ use crate::run::{Progress, RunError};
 use crate::spec::{Engine, SpecError};
 use crate::variants::{Experiment, label};
 
-/// The points of an experiment, and whom to ask.
+/// The points of an experiment, and which engines to ask.
 pub struct Sweep {
     experiment: Experiment,
     by: Vec<Engine>,

@@ -98,7 +98,7 @@ pub(crate) fn sweep(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(table::exit(&answers))
 }
 
-/// At how many points each objective is met, by whom.
+/// At how many points each objective is met, by which engine.
 fn tell_objectives(answers: &Answers) {
     let mut told: Vec<(&str, Engine, [usize; 3])> = Vec::new();
     for one in &answers.objectives {
