@@ -83,8 +83,8 @@ impl Arrivals {
                 _ => {}
             }
         }
-        let shape = Law::parse_shape(text, Dimension::Time, "utilization");
-        match shape.map_err(|error| misspelt(text).unwrap_or(error.into()))? {
+        let refused = |error: LawError| misspelt(text).unwrap_or_else(|| of_load(error).into());
+        match Law::parse_shape(text, Dimension::Time, "utilization").map_err(refused)? {
             Some((_, utilization)) if !(utilization > 0.0 && utilization.is_finite()) => {
                 Err(WorkloadError::Invalid(format!("`{text}`: the utilization must be above 0, such as 0.7 or 70%")))
             }
@@ -98,7 +98,7 @@ impl Arrivals {
                     );
                     return Err(WorkloadError::Invalid(fault));
                 }
-                let law = Law::parse(text, Dimension::Time).map_err(of_load)?;
+                let law = Law::parse(text, Dimension::Time).map_err(refused)?;
                 if law.mean() > 0.0 {
                     Ok(Arrivals::new(text, (law, None), Process::Renewal { batch: 1 }))
                 } else {
