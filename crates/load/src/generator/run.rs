@@ -149,7 +149,9 @@ pub fn run_share(
         None => Clock::starting_in(run_up(&shares, load.open_ahead, probed)),
         Some(at_ns) => Clock::starting_at(at_ns).map_err(|late| LoadError::Late { late })?,
     };
-    renderer.starts_at(clock.started_at_ns());
+    // Read once: what servers are told of the start is what the report says.
+    let started_at_ns = clock.started_at_ns();
+    renderer.starts_at(started_at_ns);
     let setting = Setting {
         endpoints: &load.endpoints,
         by_class: ByClass::new(&load.secure, &load.endpoints)?,
@@ -239,7 +241,7 @@ pub fn run_share(
     Ok(ShareReport {
         share: load.share,
         clock_offset_ns: 0,
-        started_at_ns: clock.started_at_ns(),
+        started_at_ns,
         machine: machine(),
         cores,
         asked: load.asked,
