@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import pickle
 import platform
@@ -147,27 +148,32 @@ class _Job(NamedTuple):
 
     text: str
     file: str
-    by: list[str]
-    independent: list[str]
+    by: tuple[str, ...]
+    independent: tuple[str, ...]
     # Of your own policies: their code, and themselves as they pickle.
     code: str
     policies: bytes
     # Where Python looks for modules.
-    path: list[str]
+    path: tuple[str, ...]
 
 
 def _job(experiment: Experiment, by: list[str], independent: list[str]) -> _Job:
     text = experiment.text
-    return _Job(text, experiment._inner.file, by, independent, _policy.code(text), _policy.packed(text), list(sys.path))
+    return _Job(text, experiment._inner.file, tuple(by), tuple(independent), _policy.code(text), _policy.packed(text), tuple(sys.path))
 
 
 def work(job: _Job, number: int, requests: int | None) -> str:
     """The record of a point, made on one thread; for processes of their own."""
+    return _points(job).ask(number, requests, 1)
+
+
+# To read a grid takes as long as it has points, and a process is asked for many of them.
+@functools.lru_cache(maxsize=1)
+def _points(job: _Job) -> _sojourn.Sweep:
     sys.path += [folder for folder in job.path if folder not in sys.path]
     _policy.unpack(job.policies)
     experiment = Experiment.from_text(job.text, job.file)
-    inner = _sojourn.Sweep(experiment._inner, job.by, _policy.registered(), job.code, None, job.independent, None)
-    return inner.ask(number, requests, 1)
+    return _sojourn.Sweep(experiment._inner, list(job.by), _policy.registered(), job.code, None, list(job.independent), None)
 
 
 def _processes(inner: _sojourn.Sweep, rounds: Iterator[list[_Point]], workers: int, job: _Job, line: _Line | None) -> None:

@@ -1,7 +1,8 @@
 """A process that asks points of a sweep: `python -m sojourn._worker`, which `sojourn.sweep(on="processes")` starts.
 
-Standard input has the job, then numbers of points and of their requests (0: their own affair), a line each; standard output gets a record for each, or `!` and what went wrong.
-It ends with its standard input, also in the middle of a point: then nothing is left that would read a record.
+Standard input has the job, then numbers of points and of their requests (0: their own affair), a line each; standard output gets
+a record for each, or `!` and what went wrong. It ends with its standard input, also in the middle of a point: then nothing is left
+that would read a record.
 """
 
 from __future__ import annotations

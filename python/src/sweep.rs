@@ -16,10 +16,7 @@ use crate::policy::{Registered, Trouble, catalogue};
 /// A sweep with its store. What people use is `sojourn.sweep`.
 #[pyclass(frozen, module = "sojourn._sojourn")]
 pub(crate) struct Sweep {
-    experiment: sojourn_lab::Experiment,
     policies: Vec<Registered>,
-    code: String,
-    independent: Vec<String>,
     points: Points,
     /// None once it is closed, so that another sweep may have it.
     store: Mutex<Option<Store>>,
@@ -42,8 +39,7 @@ impl Sweep {
         budget: Option<u64>,
     ) -> PyResult<Sweep> {
         let by = Engine::parse_list(&engines.join(",")).map_err(error::input)?;
-        let experiment = experiment.0.clone();
-        let points = Points::new(&experiment, &by, &code).map_err(error::input)?;
+        let points = Points::new(&experiment.0, &by, &code).map_err(error::input)?;
         let points = points.independent(&independent).map_err(error::input)?;
         let points = match budget {
             Some(budget) => points.within_budget(budget).map_err(error::input)?,
@@ -51,7 +47,7 @@ impl Sweep {
         };
         let store = store.map_or_else(|| Ok(Store::memory()), |path| Store::open(Path::new(path)));
         let store = Mutex::new(Some(store.map_err(error::input)?));
-        Ok(Sweep { experiment, policies, code, independent, points, store, answers: Mutex::default() })
+        Ok(Sweep { policies, points, store, answers: Mutex::default() })
     }
 
     fn __len__(&self) -> usize {
@@ -72,13 +68,11 @@ impl Sweep {
         let trouble = Trouble::new(None);
         let known = catalogue(&self.policies, &trouble)?;
         let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-        let experiment = self.experiment.clone().with_policies(&known).on_threads(threads);
-        let points = Points::new(&experiment, self.points.by(), &self.code).map_err(error::input)?;
-        let points = points.independent(&self.independent).map_err(error::input)?;
         let by = self.points.by().to_vec();
-        let Some(point) = points.point(number, requests) else {
-            return Err(error::input(format!("there is no point {number}: there are {}", points.points().len())));
+        let Some(point) = self.points.point(number, requests) else {
+            return Err(error::input(format!("there is no point {number}: there are {}", self.points.points().len())));
         };
+        let point = point.with(&known, threads);
         let ended = attended(py, None, &trouble, move |progress| point.ask(&by, progress))?;
         match ended {
             Ended::Whole(Ok(record)) => serde_json::to_string(&record).map_err(error::run),

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import sojourn
 from conftest import FOUR
+from sojourn import _sweep
 
 GRID = {"utilization": [0.5, 0.7, 1.5], "policy": ["random", "least-connections"]}
 
@@ -252,6 +253,13 @@ def test_an_interrupt_keeps_what_is_finished(short: sojourn.Experiment, tmp_path
             sojourn.sweep(endless, grid, engines="sim", on=on, workers=2)
         answers = raised.value.answers
         assert answers is not None and answers.verdict == "INCOMPLETE" and len(answers) > 0
+
+
+def test_a_process_reads_its_grid_once(short: sojourn.Experiment) -> None:
+    _sweep._points.cache_clear()
+    job = _sweep._job(short.vary(utilization=[0.5, 0.6, 0.7]), ["theory"], [])
+    records = [_sweep.work(job, number, None) for number in range(3)]
+    assert len(set(records)) == 3 and _sweep._points.cache_info().misses == 1
 
 
 def test_own_policies_go_with_it(short: sojourn.Experiment, tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ mod store;
 use std::collections::BTreeMap;
 use std::io;
 
+use sojourn_dispatch::Catalogue;
 use sojourn_stats::Stream;
 
 use self::key::key;
@@ -330,6 +331,14 @@ impl<'a> Known<'a> {
 }
 
 impl Point {
+    /// The same asked with names of policies looked up in `catalogue`, on so many threads at most. Its key is that of the code
+    /// which [`Sweep::new`] was told of.
+    #[must_use]
+    pub fn with(self, catalogue: &Catalogue, threads: usize) -> Point {
+        let experiment = self.experiment.map(|alone| alone.with_policies(catalogue).on_threads(threads));
+        Point { experiment, ..self }
+    }
+
     /// Asks about it. What is wrong with it is in the record.
     ///
     /// # Errors
