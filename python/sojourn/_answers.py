@@ -62,7 +62,7 @@ class Answers:
 
     def __len__(self) -> int:
         """How many rows there are."""
-        return len(next(iter(self.columns().values())))
+        return len(self._inner)
 
     def to_polars(self) -> polars.DataFrame:
         """The rows as a polars frame."""

@@ -1,10 +1,10 @@
 //! Answers in memory, in a folder and as Arrow.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{Array, Float64Array, RecordBatchIterator, StringArray, UInt64Array};
+use arrow_array::{Array, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 use sojourn_lab::Engine;
@@ -18,12 +18,26 @@ use crate::{error, frame};
 pub(crate) struct Answers {
     pub(crate) answers: Arc<sojourn_lab::Answers>,
     /// Variants that have none, by their number, and why; of sweeps only.
-    pub(crate) failed: Arc<Vec<(usize, String)>>,
+    failed: Arc<Vec<(usize, String)>>,
+    /// Them as rows, once these were asked for.
+    rows: Arc<OnceLock<RecordBatch>>,
 }
 
 impl Answers {
     pub(crate) fn new(answers: sojourn_lab::Answers) -> Answers {
-        Answers { answers: Arc::new(answers), failed: Arc::default() }
+        Answers::with_failures(answers, Vec::new())
+    }
+
+    pub(crate) fn with_failures(answers: sojourn_lab::Answers, failed: Vec<(usize, String)>) -> Answers {
+        Answers { answers: Arc::new(answers), failed: Arc::new(failed), rows: Arc::default() }
+    }
+
+    fn rows(&self) -> PyResult<RecordBatch> {
+        if let Some(known) = self.rows.get() {
+            return Ok(known.clone());
+        }
+        let rows = frame::rows(&self.answers, &self.failed).map_err(error::run)?;
+        Ok(self.rows.get_or_init(|| rows).clone())
     }
 }
 
@@ -47,7 +61,7 @@ impl Answers {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // As the interface allows: a schema that is asked for is a wish.
         let _ = requested_schema;
-        let rows = frame::rows(&self.answers, &self.failed).map_err(error::run)?;
+        let rows = self.rows()?;
         let schema = rows.schema();
         let reader = RecordBatchIterator::new([Ok(rows)], schema);
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
@@ -55,9 +69,13 @@ impl Answers {
 
     /// The same rows as Python's own values: names, and the values of each column.
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyList>)>> {
-        let rows = frame::rows(&self.answers, &self.failed).map_err(error::run)?;
+        let rows = self.rows()?;
         let names = rows.schema().fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
         names.into_iter().zip(rows.columns()).map(|(name, column)| Ok((name, list(py, &**column)?))).collect()
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(self.rows()?.num_rows())
     }
 
     #[getter]

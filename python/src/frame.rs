@@ -4,6 +4,8 @@
 //! was found (`exact`, `approximate`, `sampled`), `note` why one is missing, and what is missing is null. A variant of a sweep
 //! that failed is a row too, whose method is `failed`.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
@@ -12,6 +14,7 @@ use sojourn_lab::{Answers, Engine, VariantAnswers};
 use sojourn_stats::{Estimate, Measure};
 
 /// A row: of a number, or of a variant that failed.
+#[derive(Clone, Copy)]
 struct Row<'a> {
     variant: &'a VariantAnswers,
     number: Result<(Engine, &'a Measure), &'a str>,
@@ -19,12 +22,12 @@ struct Row<'a> {
 
 /// All rows.
 pub(crate) fn rows(answers: &Answers, failed: &[(usize, String)]) -> Result<RecordBatch, ArrowError> {
-    let mut all = Vec::new();
+    let failed: HashMap<usize, &str> = failed.iter().map(|(number, why)| (*number, why.as_str())).collect();
+    let mut all: Vec<Row<'_>> = Vec::new();
     for (number, variant) in answers.variants.iter().enumerate() {
         let measures = variant.answers.iter().flat_map(|of| of.measures.iter().map(|measure| (of.engine, measure)));
         all.extend(measures.map(|number| Row { variant, number: Ok(number) }));
-        let why = failed.iter().find(|(of, _)| *of == number).map(|(_, why)| why.as_str());
-        all.extend(why.map(|why| Row { variant, number: Err(why) }));
+        all.extend(failed.get(&number).map(|why| Row { variant, number: Err(why) }));
     }
     let mut fields = Vec::new();
     let mut columns: Vec<ArrayRef> = Vec::new();
@@ -33,37 +36,36 @@ pub(crate) fn rows(answers: &Answers, failed: &[(usize, String)]) -> Result<Reco
         columns.push(column);
     };
     for (place, key) in answers.settings.iter().enumerate() {
-        let text = |row: &Row<'_>| row.variant.settings.get(place).map_or("", |(_, value)| value.as_str()).to_owned();
-        let texts: Vec<String> = all.iter().map(text).collect();
-        match texts.iter().map(|text| number(text)).collect::<Option<Vec<f64>>>() {
-            Some(numbers) if !texts.is_empty() => {
+        let texts = || all.iter().map(|row| row.variant.settings.get(place).map_or("", |(_, value)| value.as_str()));
+        match texts().map(number).collect::<Option<Vec<f64>>>() {
+            Some(numbers) if !numbers.is_empty() => {
                 push(key, DataType::Float64, Arc::new(Float64Array::from(numbers)));
             }
-            _ => push(key, DataType::Utf8, Arc::new(StringArray::from(texts))),
+            _ => push(key, DataType::Utf8, Arc::new(StringArray::from_iter_values(texts()))),
         }
     }
-    let text = |of: &dyn Fn(&Row<'_>) -> Option<String>| -> ArrayRef {
-        Arc::new(StringArray::from(all.iter().map(of).collect::<Vec<_>>()))
+    let numbers = || all.iter().map(|row| row.number.ok());
+    let text = |of: fn(Engine, &Measure) -> &str| -> ArrayRef {
+        Arc::new(numbers().map(|number| number.map(|(engine, measure)| of(engine, measure))).collect::<StringArray>())
     };
-    let float = |of: &dyn Fn(&Estimate) -> Option<f64>| -> ArrayRef {
-        let value = |row: &Row<'_>| of(&row.number.ok()?.1.estimate);
-        Arc::new(Float64Array::from(all.iter().map(value).collect::<Vec<_>>()))
+    let float = |of: fn(&Estimate) -> Option<f64>| -> ArrayRef {
+        Arc::new(numbers().map(|number| of(&number?.1.estimate)).collect::<Float64Array>())
     };
-    push("engine", DataType::Utf8, text(&|row| Some(row.number.ok()?.0.name().to_owned())));
-    push("metric", DataType::Utf8, text(&|row| Some(row.number.ok()?.1.metric.clone())));
-    push("unit", DataType::Utf8, text(&|row| Some(row.number.ok()?.1.unit.clone())));
-    push("estimate", DataType::Float64, float(&Estimate::value));
-    push("ci_low", DataType::Float64, float(&|estimate| Some(estimate.interval()?.0)));
-    push("ci_high", DataType::Float64, float(&|estimate| Some(estimate.interval()?.1)));
-    let samples = |row: &Row<'_>| samples(&row.number.ok()?.1.estimate);
-    push("samples", DataType::UInt64, Arc::new(UInt64Array::from(all.iter().map(samples).collect::<Vec<_>>())));
-    let how = |row: &Row<'_>| row.number.map_or("failed", |(_, measure)| method(&measure.estimate)).to_owned();
-    push("method", DataType::Utf8, text(&|row| Some(how(row))));
-    let why = |row: &Row<'_>| match row.number {
-        Ok((_, measure)) => note(&measure.estimate),
-        Err(why) => Some(why.to_owned()),
-    };
-    push("note", DataType::Utf8, text(&why));
+    push("engine", DataType::Utf8, text(|engine, _| engine.name()));
+    push("metric", DataType::Utf8, text(|_, measure| &measure.metric));
+    push("unit", DataType::Utf8, text(|_, measure| &measure.unit));
+    push("estimate", DataType::Float64, float(Estimate::value));
+    push("ci_low", DataType::Float64, float(|estimate| Some(estimate.interval()?.0)));
+    push("ci_high", DataType::Float64, float(|estimate| Some(estimate.interval()?.1)));
+    let counts: UInt64Array = numbers().map(|number| samples(&number?.1.estimate)).collect();
+    push("samples", DataType::UInt64, Arc::new(counts));
+    let how = numbers().map(|number| number.map_or("failed", |(_, measure)| method(&measure.estimate)));
+    push("method", DataType::Utf8, Arc::new(StringArray::from_iter_values(how)));
+    let why = all.iter().map(|row| match row.number {
+        Ok((_, measure)) => note(&measure.estimate).map(Cow::Owned),
+        Err(why) => Some(Cow::Borrowed(why)),
+    });
+    push("note", DataType::Utf8, Arc::new(why.collect::<StringArray>()));
     RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
 }
 

@@ -1,7 +1,7 @@
 //! The points of a sweep, and what is known of them.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use sojourn_lab::sweep::{Store, Sweep as Points};
@@ -95,7 +95,7 @@ impl Sweep {
         let store = self.store();
         let records = store.as_ref().ok_or_else(closed)?.records();
         let failed = self.points.failures(records);
-        Ok(Answers { answers: Arc::new(self.points.answers(records)), failed: Arc::new(failed) })
+        Ok(Answers::with_failures(self.points.answers(records), failed))
     }
 
     /// Lets go of the store.
