@@ -31,8 +31,9 @@ const USAGE: &str = "usage: sojourn-reproduce \
                      sojourn-reproduce agarwal-2001-live RUNS PUBLISHED FOLDER, \
                      sojourn-reproduce sweb-1996-live RUNS FOLDER, \
                      sojourn-reproduce arrangements RUNS PAGE, sojourn-reproduce zhang-2002-fit STRESS-RUN FOLDER, \
-                     sojourn-reproduce bjornstad-2006-sim FOLDER [JOBS], or sojourn-reproduce \
-                     bjornstad-2006-live FOLDER SECONDS-PER-CELL [CELLS-PER-TABLE]";
+                     sojourn-reproduce bjornstad-2006-sim FOLDER [JOBS], \
+                     sojourn-reproduce bjornstad-2006-live RUNS FOLDER, or sojourn-reproduce \
+                     bjornstad-2006-measure FOLDER SECONDS-PER-CELL [CELLS-PER-TABLE]";
 
 /// Why there is no page.
 #[derive(Debug, Error)]
@@ -63,9 +64,10 @@ fn main() -> ExitCode {
             bjornstad::write(runs, published, page)
         }
         [study, folder, jobs @ ..] if study.as_os_str() == "bjornstad-2006-sim" && jobs.len() < 2 => {
-            number(jobs.first(), bjornstad::simulate::JOBS).and_then(|jobs| bjornstad::simulate::run(folder, jobs))
+            number(jobs.first(), bjornstad::simulated::JOBS).and_then(|jobs| bjornstad::simulated::run(folder, jobs))
         }
-        [study, folder, seconds, most @ ..] if study.as_os_str() == "bjornstad-2006-live" && most.len() < 2 => {
+        [study, runs, kept] if study.as_os_str() == "bjornstad-2006-live" => bjornstad::live::condense(runs, kept),
+        [study, folder, seconds, most @ ..] if study.as_os_str() == "bjornstad-2006-measure" && most.len() < 2 => {
             number(Some(seconds), 0.0)
                 .and_then(|seconds| Ok((seconds, number(most.first(), usize::MAX)?)))
                 .and_then(|(seconds, most)| bjornstad::live::run(folder, seconds, most))

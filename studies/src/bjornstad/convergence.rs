@@ -8,12 +8,15 @@ use sojourn_theory::formula::general::gig1::GiM1;
 use sojourn_theory::formula::general::mg1;
 use sojourn_theory::law::{Gaps, Moments};
 
+use super::beside::Csv;
 use super::formula::response_time_s;
-use super::lindley::{Long, PARTS};
 use super::published::Published;
-use super::series::{Cell, SERVICE_S, Series, UTILIZATION};
-use super::simulate::Simulated;
+use super::series::{Cell, LAWS, SERVICE_S, Series, UTILIZATION};
+use super::simulated::Simulated;
+use super::simulated::lindley::{Long, PARTS};
 use crate::ReproduceError;
+use crate::finding::Finding;
+use crate::verdict::Comparison;
 
 /// A mean that lies within this of the long run's has settled.
 const SETTLED: f64 = 0.1;
@@ -119,8 +122,8 @@ fn power(number: u64) -> String {
     if 10u64.pow(exponent) == number { format!("10^{exponent}") } else { format!("{number}") }
 }
 
-/// The section of the page.
-pub(super) fn section(published: &Published, simulated: &Simulated) -> Result<String, ReproduceError> {
+/// The section of the page, all cells as a table beside it, and the statement on his numbers.
+pub(super) fn section(published: &Published, simulated: &Simulated) -> Result<(String, Csv, Finding), ReproduceError> {
     let cells = Cell::renewal();
     let printed: Vec<(f64, f64)> = cells
         .iter()
@@ -168,42 +171,95 @@ pub(super) fn section(published: &Published, simulated: &Simulated) -> Result<St
         exact_s(cells[5], UTILIZATION, SERVICE_S).map_or("-".into(), |exact_s| format!("{exact_s:.2}")),
         format_args!("{:.2}", response_time_s(UTILIZATION, SERVICE_S, cells[5].arrivals.scv(), 1.0)),
     );
-    let _ = writeln!(
-        text,
-        "| gaps | service | his mean (s) | ours: median (95 %) | in | his std (s) | ours: median (95 %) | in | mean \
-         of {} (tenths from, to) | exact | 4.25 | settled |\n|---|---|---|---|---|---|---|---|---|---|---|---|",
-        power(jobs)
-    );
-    let range = |of: Range| format!("{:.2} ({:.2} to {:.2})", of.median, of.low, of.high);
-    let yes = |inside: bool| if inside { "yes" } else { "**no**" };
-    for (place, cell) in cells.iter().enumerate() {
-        let long = &simulated.long[place];
-        let whole_s = long.growth.last().map_or(f64::NAN, |(_, mean_s)| *mean_s);
-        let least = long.parts_s.iter().copied().fold(f64::INFINITY, f64::min);
-        let largest = long.parts_s.iter().copied().fold(0.0, f64::max);
-        let exact = exact_s(*cell, UTILIZATION, SERVICE_S).map_or("-".into(), |exact_s| format!("{exact_s:.2}"));
-        let _ = writeln!(
-            text,
-            "| {} | {} | {:.2} | {} | {} | {:.2} | {} | {} | {whole_s:.2} ({least:.2}, {largest:.2}) | {exact} | \
-             {:.2} | {} |",
-            cell.arrivals.name(),
-            cell.service.name(),
-            printed[place].0,
-            range(means.ranges[place]),
-            yes(means.inside[place]),
-            printed[place].1,
-            range(stds.ranges[place]),
-            yes(stds.inside[place]),
-            response_time_s(UTILIZATION, SERVICE_S, cell.arrivals.scv(), cell.service.scv()),
-            states[place],
-        );
+    text += "His mean, ours (median of the sets, and 95 % of them), in seconds; rows are gaps, columns services. With the \
+             standard deviations, the long path, the exact means and when each settled: \
+             [table-7.4.csv](bjornstad-2006/table-7.4.csv).\n\n| 7.4 |";
+    LAWS.iter().for_each(|law| text += &format!(" {} |", law.name()));
+    let _ = writeln!(text, "\n|---|{}", "---|".repeat(LAWS.len()));
+    for (row, arrivals) in LAWS.iter().enumerate() {
+        let _ = write!(text, "| {} |", arrivals.name());
+        for place in LAWS.len() * row..LAWS.len() * (row + 1) {
+            let Range { low, median, high } = means.ranges[place];
+            let mark = if means.inside[place] { "" } else { " **no**" };
+            let _ = write!(text, " {:.2} / {median:.2} ({low:.2} to {high:.2}){mark} |", printed[place].0);
+        }
+        text.push('\n');
     }
-    Ok(text)
+    let csv = beside(&cells, &printed, (&means, &stds), &simulated.long, &states);
+    let held = |inside: &bool| Comparison { holds: Some(*inside), is_suspect: false };
+    let finding = Finding {
+        place: "Table 7.4",
+        claim: "His FCFS replays of generated files come out again (95 % of a thousand sets of ours have each of his means)",
+        comparisons: means.inside.iter().map(held).collect(),
+        ours: format!("{} of {} means, {} standard deviations", means.count(), cells.len(), stds.count()),
+        why: "his generator draws anew for each file, and its laws of 10^5 numbers are not ours.",
+    };
+    Ok((text, csv, finding))
+}
+
+/// All cells as a table.
+fn beside(
+    cells: &[Cell],
+    printed: &[(f64, f64)],
+    (means, stds): (&Column, &Column),
+    long: &[Long],
+    states: &[String],
+) -> Csv {
+    let mut csv = Csv::new(
+        "table-7.4",
+        &[
+            "gaps",
+            "service",
+            "his_mean_s",
+            "median_s",
+            "low_s",
+            "high_s",
+            "inside",
+            "his_std_s",
+            "std_median_s",
+            "std_low_s",
+            "std_high_s",
+            "std_inside",
+            "long_mean_s",
+            "least_tenth_s",
+            "largest_tenth_s",
+            "exact_s",
+            "equation_4.25_s",
+            "settled",
+        ],
+    );
+    let short = |x: f64| format!("{x:.4}");
+    for (place, cell) in cells.iter().enumerate() {
+        let [mean, std] = [means.ranges[place], stds.ranges[place]];
+        let parts = &long[place].parts_s;
+        let exact = exact_s(*cell, UTILIZATION, SERVICE_S).map_or_else(String::new, short);
+        csv.row([
+            cell.arrivals.key(),
+            cell.service.key(),
+            printed[place].0.to_string(),
+            short(mean.median),
+            short(mean.low),
+            short(mean.high),
+            means.inside[place].to_string(),
+            printed[place].1.to_string(),
+            short(std.median),
+            short(std.low),
+            short(std.high),
+            stds.inside[place].to_string(),
+            short(long[place].growth.last().map_or(f64::NAN, |(_, mean_s)| *mean_s)),
+            short(parts.iter().copied().fold(f64::INFINITY, f64::min)),
+            short(parts.iter().copied().fold(0.0, f64::max)),
+            exact,
+            short(response_time_s(UTILIZATION, SERVICE_S, cell.arrivals.scv(), cell.service.scv())),
+            states[place].clone(),
+        ]);
+    }
+    csv
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::lindley;
+    use super::super::simulated::lindley;
     use super::*;
 
     #[test]

@@ -8,6 +8,8 @@ use sojourn_theory::law::{Gaps, Moments};
 use super::published::Published;
 use super::series::{Cell, LAWS, SERVICE_S, Series, UTILIZATION};
 use crate::ReproduceError;
+use crate::finding::Finding;
+use crate::verdict::Comparison;
 
 /// His calibration: a turn of the loop, and a request without one (s).
 pub(super) const TURN_S: f64 = 1.8588e-6;
@@ -87,6 +89,34 @@ fn measured_agrees(published: &Published, cell: Cell) -> Result<(Measured, bool)
     let ours = measured(published, cell)?;
     let printed = published.cell("7.7", cell)?.mean_s;
     Ok((ours, ours.low_s <= printed + 0.005 && printed - 0.005 <= ours.high_s))
+}
+
+/// Whether his two tables come out as printed, as statements.
+pub(super) fn findings(published: &Published) -> Result<Vec<Finding>, ReproduceError> {
+    let cells = Cell::renewal();
+    let nominal: Vec<bool> = cells.iter().map(|of| Ok(nominal_agrees(published, *of)?.1)).collect::<Result<_, _>>()?;
+    let inputs: Vec<bool> = cells.iter().map(|of| Ok(measured_agrees(published, *of)?.1)).collect::<Result<_, _>>()?;
+    let of = |place: &'static str, claim: &'static str, agrees: &[bool], why: &'static str| Finding {
+        place,
+        claim,
+        comparisons: agrees.iter().map(|agrees| Comparison { holds: Some(*agrees), is_suspect: false }).collect(),
+        ours: format!("{} of {} cells", agrees.iter().filter(|agrees| **agrees).count(), agrees.len()),
+        why,
+    };
+    Ok(vec![
+        of(
+            "Table 7.2",
+            "Equation 4.25 gives his nominal means to the printed digits",
+            &nominal,
+            "the formula is misread.",
+        ),
+        of(
+            "Table 7.7",
+            "It gives his means for measured moments, as far as these are printed",
+            &inputs,
+            "his moments were measured, and only those of the generated files are printed.",
+        ),
+    ])
 }
 
 /// The section of the page.

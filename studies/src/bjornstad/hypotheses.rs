@@ -1,66 +1,47 @@
 //! His five hypotheses, each as comparisons of figures with their intervals.
 
-use std::fmt::Write;
-
-use sojourn_stats::{Estimate, Moments, measure};
+use sojourn_stats::{Moments, measure};
 
 use super::live::SERVERS;
-use super::measured::{Live, Measured};
-use super::memory::{self, HURST, MARGINALS, PLAYED};
+use super::live::measured::{Live, Measured};
 use super::published::Published;
-use super::replay::{DISCIPLINES, FCFS, LAS, PS};
 use super::riddle;
-use super::series::{Cell, LAWS, NOISES, SERVICE_S, Series, UTILIZATION};
-use super::simulate::Simulated;
+use super::self_similar::of_sets;
+use super::series::{Cell, LAWS, NOISES, Series};
+use super::simulated::Simulated;
+use super::simulated::memory::{HURST, MARGINALS, PLAYED};
+use super::simulated::replay::{DISCIPLINES, FCFS, LAS, PS};
 use super::tables::{eighty_to_ninety, formula_s};
 use crate::ReproduceError;
-use crate::number::{Number, known};
-use crate::verdict::{Comparison, Verdict, below, counted, near_number, positive};
+use crate::finding::Finding;
+use crate::number::{Number, interval, known};
+use crate::verdict::{Comparison, below, near_number, positive};
 
 /// Tolerance within which a response time is the same, or a formula good.
 const WITHIN: f64 = 0.1;
 /// A mean that changes by less than this does not depend on the law.
 const SAME: f64 = 0.03;
 
-/// A hypothesis and its evidence.
-struct Row {
-    number: u32,
-    claim: &'static str,
-    comparisons: Vec<Comparison>,
-    figures: String,
-}
-
-/// The hypotheses as a table.
-pub(super) fn table(published: &Published, simulated: &Simulated, live: &Live) -> Result<String, ReproduceError> {
-    let mut text = String::from(
-        "## His five hypotheses\n\n| | hypothesis | figures | verdict | comparisons for, against, open \
-         |\n|---|---|---|---|---|\n",
-    );
-    for row in [
+/// The hypotheses as statements.
+pub(super) fn findings(
+    published: &Published,
+    simulated: &Simulated,
+    live: &Live,
+) -> Result<Vec<Finding>, ReproduceError> {
+    Ok(vec![
         laws_matter(simulated, live),
         formula_predicts(published, live)?,
         one_queue(live),
         means_are_not_enough(live),
-        memory_matters(published, simulated, live)?,
-    ] {
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | **{}** | {} |",
-            row.number,
-            row.claim,
-            row.figures,
-            Verdict::of(&row.comparisons).words(),
-            counted(&row.comparisons)
-        );
-    }
-    Ok(text)
+        memory_matters(published, simulated)?,
+        memory_matters_live(live),
+    ])
 }
 
 /// ln of one cell's mean over another's under a discipline, set by set.
 fn change(simulated: &Simulated, discipline: usize, from: Cell, to: Cell) -> Option<Number> {
-    let all = Cell::all();
     let sets = |cell: Cell| {
-        let number = all.iter().position(|of| *of == cell).expect("it is one of them");
+        let number = cell.number();
         let mut found: Vec<(u64, f64)> = simulated
             .played
             .iter()
@@ -87,7 +68,7 @@ fn factor(log: Option<Number>) -> String {
     log.map_or("-".into(), |log| format!("{:.2} ({:.2} to {:.2})", log.value.exp(), log.low.exp(), log.high.exp()))
 }
 
-fn laws_matter(simulated: &Simulated, live: &Live) -> Row {
+fn laws_matter(simulated: &Simulated, live: &Live) -> Finding {
     let cell = |arrivals, service| Cell { arrivals, service };
     let markov = cell(Series::Exponential, Series::Exponential);
     let mut comparisons = Vec::new();
@@ -107,22 +88,22 @@ fn laws_matter(simulated: &Simulated, live: &Live) -> Row {
         ));
     }
     for (server, name) in SERVERS.iter().enumerate() {
-        if let Some((value, low, high)) = riddle::falls(live, server, Series::Pareto(2.01)) {
-            figures.push(format!(
-                "measured on {name}, services of 2.01 make {value:.2} ({low:.2} to {high:.2}) of exponential ones"
-            ));
+        if let Some(of) = riddle::falls(live, server, Series::Pareto(2.01)) {
+            let shown = interval(Some(of), 2);
+            figures.push(format!("measured on {name}, services of 2.01 make {shown} of exponential ones"));
         }
     }
-    Row {
-        number: 1,
+    Finding {
+        place: "hypothesis 1",
+        why: "services of a large variance are taken apart by a server that shares, so that its mean hardly knows their law; under PS it does not know it at all.",
         claim: "The mean depends on law and variance of gaps and of services (simulated at 0.95, Pareto in place of \
                 exponential, three disciplines; a change within 3 % is none)",
         comparisons,
-        figures: figures.join("; "),
+        ours: figures.join("; "),
     }
 }
 
-fn formula_predicts(published: &Published, live: &Live) -> Result<Row, ReproduceError> {
+fn formula_predicts(published: &Published, live: &Live) -> Result<Finding, ReproduceError> {
     let renewal = || live.cells.iter().filter(|of| !matches!(of.cell.arrivals, Series::Noise(_)));
     let comparisons = renewal().map(|of| near_number(of.mean_number(), formula_s(of), WITHIN)).collect();
     let ratios: Vec<f64> = renewal().filter_map(|of| Some(formula_s(of) / of.mean().value()?)).collect();
@@ -131,11 +112,12 @@ fn formula_predicts(published: &Published, live: &Live) -> Result<Row, Reproduce
         let ratio = published.cell("7.7", cell)?.mean_s / published.cell("7.3", cell)?.mean_s;
         his += usize::from((ratio - 1.0).abs() <= WITHIN);
     }
-    Ok(Row {
-        number: 2,
+    Ok(Finding {
+        place: "hypothesis 2",
+        why: "the formula is of FCFS and takes from the gaps their variance alone; of Pareto gaps most of it is in long pauses, in which nothing waits.",
         claim: "Equation 4.25 predicts the mean of a web server (measured, within 10 %)",
         comparisons,
-        figures: format!(
+        ours: format!(
             "formula over measured {}; his 7.7 is within 10 % of his 7.3 in {his} of 25 cells",
             spread(&ratios)
         ),
@@ -153,18 +135,17 @@ fn spread(values: &[f64]) -> String {
     }
 }
 
-fn one_queue(live: &Live) -> Row {
-    let near_one = |of: &Measured, discipline: usize| {
-        near_number(Number::of(&of.replays[discipline].ratio, of.suspect), 1.0, WITHIN)
-    };
-    let ratios: Vec<f64> = live.cells.iter().filter_map(|of| of.replays[FCFS].ratio.value()).collect();
+fn one_queue(live: &Live) -> Finding {
+    let near_one = |of: &Measured, discipline: usize| near_number(of.ratio(discipline), 1.0, WITHIN);
+    let ratios: Vec<f64> = live.cells.iter().filter_map(|of| of.replays[FCFS].ratio).collect();
     let shared = live.cells.iter().filter(|of| near_one(of, PS).holds == Some(true)).count();
     let newest = live.cells.iter().filter(|of| near_one(of, LAS).holds == Some(true)).count();
-    Row {
-        number: 3,
+    Finding {
+        place: "hypothesis 3",
+        why: "the kernel shares the processor; where services are exponential the mean is that of FCFS all the same.",
         claim: "A web server can be modelled as one FCFS queue (measured mean over the replay's, within 10 %)",
         comparisons: live.cells.iter().map(|of| near_one(of, FCFS)).collect(),
-        figures: format!(
+        ours: format!(
             "measured over FCFS {}; PS is within 10 % with its whole interval in {shared} cells, LAS in {newest}, of \
              {}",
             spread(&ratios),
@@ -173,12 +154,12 @@ fn one_queue(live: &Live) -> Row {
     }
 }
 
-fn means_are_not_enough(live: &Live) -> Row {
+fn means_are_not_enough(live: &Live) -> Finding {
     // If response times were exponential, the mean would give the percentiles: ln 100 means at 99 %.
-    let guess = |of: &Measured| 100f64.ln() * of.mean().value().unwrap_or(f64::NAN);
-    let misses = |of: &Measured| !near_number(Number::of(&of.quantile(0.99), of.suspect), guess(of), 2.0 * WITHIN);
+    let guess = |of: &Measured| 100f64.ln() * of.mean_s();
+    let misses = |of: &Measured| !near_number(of.target_number(3), guess(of), 2.0 * WITHIN);
     let ratios: Vec<f64> =
-        live.cells.iter().filter_map(|of| Some(of.quantile(0.99).value()? / of.mean().value()?)).collect();
+        live.cells.iter().filter_map(|of| Some(of.target(3).value()? / of.mean().value()?)).collect();
     let doubling: Vec<String> = SERVERS
         .iter()
         .enumerate()
@@ -190,29 +171,17 @@ fn means_are_not_enough(live: &Live) -> Row {
             ))
         })
         .collect();
-    Row {
-        number: 4,
+    Finding {
+        place: "hypothesis 4",
+        why: "the interval of a 99 % of some thousand requests is wide.",
         claim: "Formulas for the mean do not do for service levels (the measured 99 % lies off what the measured \
                 mean says if times are exponential, by more than 20 %)",
         comparisons: live.cells.iter().map(misses).collect(),
-        figures: format!(
-            "99 % over mean {} (exponential: {:.2}); {}",
-            spread(&ratios),
-            100f64.ln(),
-            doubling.join("; ")
-        ),
+        ours: format!("99 % over mean {} (exponential: {:.2}); {}", spread(&ratios), 100f64.ln(), doubling.join("; ")),
     }
 }
 
-/// Mean response times (s) of a law at an H under a discipline, in the order of the sets.
-fn of_sets(simulated: &Simulated, marginal: usize, hurst: usize, place: usize) -> Vec<f64> {
-    let mut found: Vec<&memory::Outcome> =
-        simulated.memory.iter().filter(|of| of.marginal == marginal && of.hurst == hurst).collect();
-    found.sort_by_key(|of| of.set);
-    found.iter().map(|of| of.means_s[place]).collect()
-}
-
-fn memory_matters(published: &Published, simulated: &Simulated, live: &Live) -> Result<Row, ReproduceError> {
+fn memory_matters(published: &Published, simulated: &Simulated) -> Result<Finding, ReproduceError> {
     let mut comparisons = Vec::new();
     for marginal in 0..MARGINALS.len() {
         for place in 0..PLAYED.len() {
@@ -224,70 +193,45 @@ fn memory_matters(published: &Published, simulated: &Simulated, live: &Live) -> 
             }
         }
     }
-    let (mut up, mut down) = (0, 0);
-    for server in 0..SERVERS.len() {
-        for service in LAWS {
-            let of = |arrivals: Series| live.cell(server, Cell { arrivals, service }).and_then(Measured::mean_number);
-            match below(of(NOISES[0]), of(NOISES[3])).holds {
-                Some(true) => up += 1,
-                Some(false) => down += 1,
-                None => {}
-            }
-        }
-    }
     let his = |h: f64| published.cell("7.8", Cell { arrivals: Series::Noise(h), service: Series::Exponential });
-    Ok(Row {
-        number: 5,
+    Ok(Finding {
+        place: "hypothesis 5",
+        why: "noise of a small variance makes short queues whatever its H.",
         claim: "More self-similar arrivals mean longer response times (simulated at 0.95, equal mean and variance, \
                 each H against the one before)",
         comparisons,
-        figures: format!(
-            "his measured {:.2}, {:.2}, {:.2}, {:.2} s for H of 0.5 to 0.8, at equal mean and nearly equal variance; \
-             ours are in the table of H below; measured, H = 0.8 is clearly above 0.5 in {up} of {} pairs and \
-             clearly below in {down}",
+        ours: format!(
+            "his measured {:.2}, {:.2}, {:.2}, {:.2} s for H of 0.5 to 0.8, at equal mean and nearly equal variance",
             his(0.5)?.mean_s,
             his(0.6)?.mean_s,
             his(0.7)?.mean_s,
             his(0.8)?.mean_s,
-            SERVERS.len() * LAWS.len(),
         ),
     })
 }
 
-/// Response time against H at equal mean and variance.
-pub(super) fn memory_table(simulated: &Simulated) -> String {
-    let mut text = format!(
-        "\n## Response time against H, at equal mean and variance\n\nGaps of one law in the order of fractional \
-         Gaussian noise, exponential services, utilisation 0.95, {} sets of 10^5 requests; mean response times in \
-         seconds with their 95 % interval over sets. At H = 0.5 the first law is M/M/1, {:.2} s exactly.\n\n| law of \
-         the gaps | discipline | H = 0.5 | H = 0.6 | H = 0.7 | H = 0.8 |\n|---|---|---|---|---|---|\n",
-        memory::SETS,
-        SERVICE_S / (1.0 - UTILIZATION),
-    );
-    for (marginal, (name, _)) in MARGINALS.iter().enumerate() {
-        for (place, discipline) in PLAYED.iter().enumerate() {
-            let _ = write!(text, "| {name} | {} |", DISCIPLINES[*discipline].0);
-            for hurst in 0..HURST.len() {
-                let of: Moments = of_sets(simulated, marginal, hurst, place).into_iter().collect();
-                let shown = match measure::mean_of_samples(&of) {
-                    Estimate::Sampled { value, ci_low, ci_high, .. } => {
-                        format!("{value:.2} ± {:.2}", 0.5 * (ci_high - ci_low))
-                    }
-                    _ => "-".into(),
-                };
-                let _ = write!(text, " {shown} |");
-            }
-            text.push('\n');
-        }
-        let _ = write!(text, "| {name} | H that came out |");
-        for hurst in 0..HURST.len() {
-            let of = simulated.memory.iter().filter(|of| of.marginal == marginal && of.hurst == hurst);
-            let measured: Moments = of.map(|of| of.measured_h).collect();
-            let _ = write!(text, " {:.3} |", measured.mean());
-        }
-        text.push('\n');
+/// Hypothesis 5 by what was measured.
+fn memory_matters_live(live: &Live) -> Finding {
+    let pair = |server: usize, service: Series| {
+        let of = |arrivals: Series| live.cell(server, Cell { arrivals, service }).and_then(Measured::mean_number);
+        below(of(NOISES[0]), of(NOISES[3]))
+    };
+    let comparisons: Vec<Comparison> =
+        (0..SERVERS.len()).flat_map(|server| LAWS.map(|service| pair(server, service))).collect();
+    let count = |wanted: bool| comparisons.iter().filter(|one| one.holds == Some(wanted)).count();
+    Finding {
+        place: "hypothesis 5",
+        claim: "The same, measured at 0.8 on both servers (H = 0.8 against 0.5, five laws of the services)",
+        ours: format!(
+            "H = 0.8 is clearly above 0.5 in {} of {} pairs, and clearly below in {}",
+            count(true),
+            comparisons.len(),
+            count(false)
+        ),
+        why: "at 0.8 noise of so small a variance makes short queues, and a run of seconds has few of its slow waves, so \
+              that its mean has a wide interval.",
+        comparisons,
     }
-    text
 }
 
 #[cfg(test)]

@@ -13,6 +13,8 @@ pub(super) struct Published {
     /// deviation as text, because their digits count.
     moments: HashMap<(String, String), (String, String)>,
     hurst: Vec<Vec<String>>,
+    /// Table 7.1: rounds, mean and standard deviation of the response time (s).
+    pub(super) calibration: Vec<(f64, f64, f64)>,
 }
 
 /// A row of his tables.
@@ -39,7 +41,14 @@ impl Published {
         }
         let of = |row: Vec<String>| ((row[0].clone(), law(&row[2], &row[3])), (row[4].clone(), row[5].clone()));
         let moments = rows(folder, "moments.csv")?.into_iter().map(of).collect();
-        Ok(Published { cells, moments, hurst: rows(folder, "hurst.csv")? })
+        let level = |row: Vec<String>| {
+            let number = |place: usize| row.get(place).and_then(|text| text.parse().ok());
+            let level =
+                number(0).zip(number(1)).zip(number(2)).map(|((rounds, mean_s), std_s)| (rounds, mean_s, std_s));
+            level.ok_or_else(|| ReproduceError(format!("calibration.csv: `{}` is not a level", row.join(","))))
+        };
+        let calibration = rows(folder, "calibration.csv")?.into_iter().map(level).collect::<Result<_, _>>()?;
+        Ok(Published { cells, moments, hurst: rows(folder, "hurst.csv")?, calibration })
     }
 
     /// The cell of this table.
@@ -110,5 +119,6 @@ mod tests {
         }
         assert_eq!(published.hurst(0.7).unwrap(), ["0.608", "0.582", "0.713", "0.705", "0.679", "0.756", "0.700"]);
         assert_eq!(published.moments("service", Series::Pareto(2.2)).unwrap(), ("48032", "58000"));
+        assert_eq!((published.calibration.len(), published.calibration[4]), (10, (50000.0, 0.093, 0.003)));
     }
 }

@@ -23,6 +23,8 @@ pub(super) const NOISES: [Series; 4] = [Noise(0.5), Noise(0.6), Noise(0.7), Nois
 /// His mean service time and utilisation (equations 7.2 and 7.3).
 pub(super) const SERVICE_S: f64 = 0.09;
 pub(super) const UTILIZATION: f64 = 0.95;
+/// Service level targets: the share of requests that are answered within them. The first two are his.
+pub(super) const TARGETS: [(&str, f64); 4] = [("p80", 0.8), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)];
 /// Requests of a cell.
 pub(super) const REQUESTS: usize = 100_000;
 
@@ -87,6 +89,27 @@ fn shifted(noise: &[f64]) -> Vec<f64> {
     noise.iter().map(|x| (x - least) / (mean - least)).collect()
 }
 
+/// The mean square of some demands over twice their mean: PS answers a demand below it sooner than FCFS does, on average,
+/// where arrivals are Poisson (Kleinrock, Queueing Systems 2, section 4.4). With it the share of them below it.
+pub(super) fn breakpoint(demands: &[f64]) -> (f64, f64) {
+    let sum: f64 = demands.iter().sum();
+    let at = demands.iter().map(|demand| demand * demand).sum::<f64>() / (2.0 * sum);
+    let below = demands.iter().filter(|demand| **demand < at).count();
+    (at, below as f64 / demands.len() as f64)
+}
+
+/// The times within which the shares of [`TARGETS`] are answered (s); reorders them.
+pub(super) fn targets_s(responses_s: &mut [f64]) -> [f64; 4] {
+    responses_s.sort_unstable_by(f64::total_cmp);
+    let last = responses_s.len() - 1;
+    TARGETS.map(|(_, share)| responses_s[((responses_s.len() as f64 * share) as usize).min(last)])
+}
+
+/// Means of as many blocks as there are whole ones of `size` numbers (Figure 7.7).
+pub(super) fn averages(values: &[f64], size: usize) -> Vec<f64> {
+    values.chunks_exact(size).map(|block| block.iter().sum::<f64>() / size as f64).collect()
+}
+
 /// A cell of his tables.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cell {
@@ -108,6 +131,11 @@ impl Cell {
     /// Both.
     pub(super) fn all() -> Vec<Cell> {
         [Cell::renewal(), Cell::self_similar()].concat()
+    }
+
+    /// Its place in [`Cell::all`].
+    pub(super) fn number(self) -> usize {
+        Cell::all().iter().position(|of| *of == self).expect("it is one of them")
     }
 
     /// Its name in files.
@@ -151,6 +179,16 @@ mod tests {
         assert!((mean - 1.0).abs() < 1e-12 && gaps.iter().all(|x| *x >= 0.0));
         let spread_s = 0.0947 * variance.sqrt();
         assert!((0.019..0.024).contains(&spread_s), "{spread_s}");
+    }
+
+    #[test]
+    fn breakpoints_targets_and_averages_by_hand() {
+        // (1 + 4 + 9 + 36) / (2 x 12) = 2.08.
+        let (at, below) = breakpoint(&[1.0, 2.0, 3.0, 6.0]);
+        assert!((at - 50.0 / 24.0).abs() < 1e-12 && below == 0.5, "{at} {below}");
+        let mut responses: Vec<f64> = (1..=100).rev().map(f64::from).collect();
+        assert_eq!(targets_s(&mut responses), [81.0, 91.0, 96.0, 100.0]);
+        assert_eq!(averages(&[1.0, 3.0, 5.0, 7.0, 9.0], 2), [2.0, 6.0]);
     }
 
     #[test]

@@ -9,31 +9,31 @@ use sojourn_stats::hurst::whittle;
 use sojourn_stats::{Dimension, Fgn, Law, Stream};
 
 use super::replay::{self, DISCIPLINES, FCFS, LAS, PS};
-use super::series::{REQUESTS, SERVICE_S, Series, UTILIZATION};
 use crate::ReproduceError;
+use crate::bjornstad::series::{REQUESTS, SERVICE_S, Series, UTILIZATION};
 
 /// The values of H.
-pub(super) const HURST: [f64; 4] = [0.5, 0.6, 0.7, 0.8];
+pub(in crate::bjornstad) const HURST: [f64; 4] = [0.5, 0.6, 0.7, 0.8];
 /// The laws of the gaps: with the coefficient of variation of Poisson arrivals, and with the small one of his
 /// self-similar files.
-pub(super) const MARGINALS: [(&str, &str); 2] =
+pub(in crate::bjornstad) const MARGINALS: [(&str, &str); 2] =
     [("exponential, cv 1", "exponential(mean = 1)"), ("normal, cv 0.22", "normal(mean = 1, cv = 0.22)")];
 /// The disciplines, by their place in [`DISCIPLINES`].
-pub(super) const PLAYED: [usize; 3] = [FCFS, PS, LAS];
+pub(in crate::bjornstad) const PLAYED: [usize; 3] = [FCFS, PS, LAS];
 /// Sets of [`REQUESTS`] requests.
-pub(super) const SETS: u64 = 40;
+pub(in crate::bjornstad) const SETS: u64 = 40;
 
 /// The results of one set.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Outcome {
+pub(in crate::bjornstad) struct Outcome {
     /// Places in [`MARGINALS`] and [`HURST`].
-    pub(super) marginal: usize,
-    pub(super) hurst: usize,
-    pub(super) set: u64,
+    pub(in crate::bjornstad) marginal: usize,
+    pub(in crate::bjornstad) hurst: usize,
+    pub(in crate::bjornstad) set: u64,
     /// The H of the drawn gaps, by Whittle's estimator.
-    pub(super) measured_h: f64,
+    pub(in crate::bjornstad) measured_h: f64,
     /// Mean response times (s), in the order of [`PLAYED`].
-    pub(super) means_s: [f64; 3],
+    pub(in crate::bjornstad) means_s: [f64; 3],
 }
 
 /// Every law at every H.

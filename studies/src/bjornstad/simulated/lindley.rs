@@ -8,12 +8,12 @@
 use rayon::prelude::*;
 use sojourn_stats::Stream;
 
-use super::series::{Cell, LAWS, REQUESTS, SERVICE_S, UTILIZATION, standard};
+use crate::bjornstad::series::{Cell, LAWS, REQUESTS, SERVICE_S, UTILIZATION, standard};
 
 /// Repetitions of his 10^5 requests.
-pub(super) const SETS: usize = 1000;
+pub(in crate::bjornstad) const SETS: usize = 1000;
 /// Parts of the long run; their means show its convergence.
-pub(super) const PARTS: usize = 10;
+pub(in crate::bjornstad) const PARTS: usize = 10;
 /// Jobs that are drawn at a time.
 const STRETCH: usize = 1024;
 
@@ -134,16 +134,16 @@ pub(super) fn sets() -> Vec<Vec<(f64, f64)>> {
 
 /// A cell in the long run.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Long {
-    pub(super) cell: Cell,
+pub(in crate::bjornstad) struct Long {
+    pub(in crate::bjornstad) cell: Cell,
     /// The mean response time (s) of the first n jobs, for growing n.
-    pub(super) growth: Vec<(u64, f64)>,
+    pub(in crate::bjornstad) growth: Vec<(u64, f64)>,
     /// The same of each of the equal parts of the run.
-    pub(super) parts_s: Vec<f64>,
+    pub(in crate::bjornstad) parts_s: Vec<f64>,
 }
 
 /// One path of `jobs` jobs, a multiple of [`PARTS`], through each of the 25 cells.
-pub(super) fn long(jobs: u64) -> Vec<Long> {
+pub(in crate::bjornstad) fn long(jobs: u64) -> Vec<Long> {
     let of_arrivals = |arrivals: usize| {
         let mut queues = [Queue::default(); 5];
         let mut before = queues;

@@ -4,8 +4,10 @@ use sojourn_model::Discipline;
 use sojourn_sim::single::{self, Arrival, Queue};
 use sojourn_stats::{Moments, Span, Time};
 
+use crate::bjornstad::series::targets_s;
+
 /// The disciplines, and their names on the page. Turns of round robin and time slices are relative to the mean demand.
-pub(super) const DISCIPLINES: [(&str, Kind); 12] = [
+pub(in crate::bjornstad) const DISCIPLINES: [(&str, Kind); 12] = [
     ("FCFS", Kind::Fcfs),
     ("PS", Kind::Ps),
     ("LAS", Kind::LeastAttained),
@@ -22,13 +24,13 @@ pub(super) const DISCIPLINES: [(&str, Kind); 12] = [
 ];
 
 /// The index of FCFS, PS and LAS in [`DISCIPLINES`].
-pub(super) const FCFS: usize = 0;
-pub(super) const PS: usize = 1;
-pub(super) const LAS: usize = 2;
+pub(in crate::bjornstad) const FCFS: usize = 0;
+pub(in crate::bjornstad) const PS: usize = 1;
+pub(in crate::bjornstad) const LAS: usize = 2;
 
 /// A discipline, with the mean demand as its unit of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(in crate::bjornstad) enum Kind {
     Fcfs,
     Ps,
     LeastAttained,
@@ -67,10 +69,17 @@ fn play(kind: Kind, service_s: f64, gaps_s: &[f64], demands_s: &[f64], mut tell:
 }
 
 /// The response time of each job (s), in order of arrival.
-pub(super) fn responses_s(kind: Kind, service_s: f64, gaps_s: &[f64], demands_s: &[f64]) -> Vec<f64> {
+pub(in crate::bjornstad) fn responses_s(kind: Kind, service_s: f64, gaps_s: &[f64], demands_s: &[f64]) -> Vec<f64> {
     let mut responses = vec![0.0; gaps_s.len()];
     play(kind, service_s, gaps_s, demands_s, |number, response_s| responses[number as usize] = response_s);
     responses
+}
+
+/// Mean and standard deviation of the response times, and the times of [`TARGETS`](crate::bjornstad::series::TARGETS) (s).
+pub(super) fn summary(kind: Kind, service_s: f64, gaps_s: &[f64], demands_s: &[f64]) -> (f64, f64, [f64; 4]) {
+    let mut responses_s = responses_s(kind, service_s, gaps_s, demands_s);
+    let moments: Moments = responses_s.iter().copied().collect();
+    (moments.mean(), moments.variance().sqrt(), targets_s(&mut responses_s))
 }
 
 /// Mean and standard deviation of the response times (s).

@@ -1,7 +1,14 @@
 //! The simulated half: the simulations, and the files that the page is written from.
 //!
 //! `sets.csv` (Table 7.4, a thousand sets of 10^5 requests), `long.csv` and `parts.csv` (one path of 10^9),
-//! `disciplines.csv` (every cell under every discipline, at his utilisation), `memory.csv` (response time against H).
+//! `disciplines.csv` (every cell under every discipline, at his utilisation), `memory.csv` (response time against H),
+//! `breakpoints.csv` (jobs that sharing favours), `averages.csv` and `points.csv` (local averages of self-similar gaps).
+
+pub(super) mod averages;
+pub(super) mod breakpoint;
+pub(super) mod lindley;
+pub(super) mod memory;
+pub(super) mod replay;
 
 use std::fmt::Write;
 use std::path::Path;
@@ -9,9 +16,10 @@ use std::path::Path;
 use rayon::prelude::*;
 use sojourn_lab::folder::write_whole;
 
-use super::lindley::{self, Long, PARTS};
-use super::memory;
-use super::replay::{self, DISCIPLINES};
+use self::averages::Averages;
+use self::breakpoint::Jobs;
+use self::lindley::{Long, PARTS};
+use self::replay::DISCIPLINES;
 use super::series::{Cell, REQUESTS, SERVICE_S, UTILIZATION};
 use crate::ReproduceError;
 
@@ -30,6 +38,8 @@ pub(super) struct Played {
     /// Of the response time (s).
     pub(super) mean_s: f64,
     pub(super) std_s: f64,
+    /// The times of [`TARGETS`](super::series::TARGETS) (s).
+    pub(super) targets_s: [f64; 4],
 }
 
 /// The files of the simulated half, as the page reads them.
@@ -39,6 +49,10 @@ pub(super) struct Simulated {
     pub(super) long: Vec<Long>,
     pub(super) played: Vec<Played>,
     pub(super) memory: Vec<memory::Outcome>,
+    pub(super) jobs: Vec<Jobs>,
+    pub(super) averages: Vec<Averages>,
+    /// The points of Figure 7.7, by H.
+    pub(super) points: Vec<Vec<f64>>,
 }
 
 /// Simulates everything into `folder`, with `jobs` jobs in the long run.
@@ -57,9 +71,9 @@ pub(crate) fn run(folder: &Path, jobs: u64) -> Result<(), ReproduceError> {
         }
     }
     write("sets.csv", text)?;
-    let mut text = String::from("cell,discipline,set,mean_s,std_s\n");
-    for Played { cell, discipline, set, mean_s, std_s } in played() {
-        let _ = writeln!(text, "{cell},{discipline},{set},{mean_s},{std_s}");
+    let mut text = String::from("cell,discipline,set,mean_s,std_s,p80_s,p90_s,p95_s,p99_s\n");
+    for Played { cell, discipline, set, mean_s, std_s, targets_s: [p80, p90, p95, p99] } in played() {
+        let _ = writeln!(text, "{cell},{discipline},{set},{mean_s},{std_s},{p80},{p90},{p95},{p99}");
     }
     write("disciplines.csv", text)?;
     let mut text = String::from("marginal,hurst,set,measured_h,fcfs_s,ps_s,las_s\n");
@@ -67,6 +81,21 @@ pub(crate) fn run(folder: &Path, jobs: u64) -> Result<(), ReproduceError> {
         let _ = writeln!(text, "{marginal},{hurst},{set},{measured_h},{fcfs},{ps},{las}");
     }
     write("memory.csv", text)?;
+    let mut text = String::from("law,set,breakpoint_s,below,ps_over_fcfs,of_those_below,of_those_above\n");
+    for Jobs { law, set, breakpoint_s, below, ps_over_fcfs: [all, small, large] } in breakpoint::jobs() {
+        let _ = writeln!(text, "{law},{set},{breakpoint_s},{below},{all},{small},{large}");
+    }
+    write("breakpoints.csv", text)?;
+    let mut text = String::from("hurst,set,gaps_cv,averages_cv\n");
+    for Averages { hurst, set, gaps_cv, averages_cv } in averages::all() {
+        let _ = writeln!(text, "{hurst},{set},{gaps_cv},{averages_cv}");
+    }
+    write("averages.csv", text)?;
+    let mut text = String::from("hurst,average\n");
+    for (hurst, points) in averages::first().iter().enumerate() {
+        points.iter().for_each(|average| text += &format!("{hurst},{average}\n"));
+    }
+    write("points.csv", text)?;
     let (mut growth, mut parts) = (String::from("cell,jobs,mean_s\n"), String::from("cell,part,mean_s\n"));
     for (cell, long) in lindley::long(jobs).iter().enumerate() {
         for (jobs, mean_s) in &long.growth {
@@ -87,8 +116,8 @@ fn played() -> Vec<Played> {
         let (cell, set) = (number % cells.len(), (number / cells.len()) as u64);
         let (gaps_s, demands_s) = cells[cell].draw(REQUESTS, SERVICE_S / UTILIZATION, SERVICE_S, 1 + set);
         let of = move |(discipline, (_, kind)): (usize, &(&str, replay::Kind))| {
-            let (mean_s, std_s) = replay::moments(*kind, SERVICE_S, &gaps_s, &demands_s);
-            Played { cell, discipline, set, mean_s, std_s }
+            let (mean_s, std_s, targets_s) = replay::summary(*kind, SERVICE_S, &gaps_s, &demands_s);
+            Played { cell, discipline, set, mean_s, std_s, targets_s }
         };
         DISCIPLINES.iter().enumerate().map(of).collect::<Vec<_>>()
     };
@@ -115,20 +144,40 @@ impl Simulated {
         for [cell, _, mean_s] in numbers::<3>(folder, "parts.csv")? {
             long[cell as usize % cells.len()].parts_s.push(mean_s);
         }
-        let played =
-            numbers::<5>(folder, "disciplines.csv")?.into_iter().map(|[cell, discipline, set, mean_s, std_s]| Played {
-                cell: cell as usize,
-                discipline: discipline as usize,
-                set: set as u64,
-                mean_s,
-                std_s,
-            });
+        let played = numbers::<9>(folder, "disciplines.csv")?.into_iter().map(|row| {
+            let [cell, discipline, set, mean_s, std_s, targets_s @ ..] = row;
+            let (cell, discipline, set) = (cell as usize, discipline as usize, set as u64);
+            Played { cell, discipline, set, mean_s, std_s, targets_s }
+        });
         let memory = numbers::<7>(folder, "memory.csv")?.into_iter().map(|row| {
             let [marginal, hurst, set, measured_h, means_s @ ..] = row;
             let (marginal, hurst, set) = (marginal as usize, hurst as usize, set as u64);
             memory::Outcome { marginal, hurst, set, measured_h, means_s }
         });
-        Ok(Simulated { sets, long, played: played.collect(), memory: memory.collect() })
+        let jobs = numbers::<7>(folder, "breakpoints.csv")?.into_iter().map(|row| {
+            let [law, set, breakpoint_s, below, ps_over_fcfs @ ..] = row;
+            Jobs { law: law as usize, set: set as u64, breakpoint_s, below, ps_over_fcfs }
+        });
+        let of_file = |[hurst, set, gaps_cv, averages_cv]: [f64; 4]| Averages {
+            hurst: hurst as usize,
+            set: set as u64,
+            gaps_cv,
+            averages_cv,
+        };
+        let averages = numbers::<4>(folder, "averages.csv")?.into_iter().map(of_file).collect();
+        let mut points = vec![Vec::new(); memory::HURST.len()];
+        for [hurst, average] in numbers::<2>(folder, "points.csv")? {
+            points[hurst as usize % memory::HURST.len()].push(average);
+        }
+        Ok(Simulated {
+            sets,
+            long,
+            played: played.collect(),
+            memory: memory.collect(),
+            jobs: jobs.collect(),
+            averages,
+            points,
+        })
     }
 }
 
