@@ -10,7 +10,7 @@ export CARGO_INCREMENTAL ?= $(if $(CI),0,1)
 PACKAGES := nginx-light apache2-bin libapache2-mod-php php-fpm busybox ucspi-tcp squid chromium iproute2 curl openssl bind9-dnsutils unbound nsd dnsmasq-base nftables iptables tcpdump haproxy
 BENCH_PACKAGES := wrk pdns-server pdns-backend-bind gdnsd dnsperf
 
-.PHONY: demo test python python-test python-nightly nightly mutants bench lint docs packages reproductions fujita-models stress fujita bjornstad agarwal agarwal-sim agarwal-live sweb sweb-live setup setup-bench clean
+.PHONY: demo test python python-test python-nightly nightly mutants bench lint docs packages reproductions fujita-models stress fujita bjornstad bjornstad-sim bjornstad-live agarwal agarwal-sim agarwal-live sweb sweb-live setup setup-bench clean
 
 # Exit code 1 means that a live run was SUSPECT or an objective missed: shown in the table, no failure of the demo.
 demo: ## One experiment, three answers: theory, simulation and real sockets in one table and one report.
@@ -116,14 +116,21 @@ fujita: setup ## Fujita's experiments on the servers of this machine (a quarter 
 # Of each of the 90 measured cells so many seconds; of the long run so many requests (10^9 take some three minutes).
 BJORNSTAD_SECONDS ?= 15
 BJORNSTAD_JOBS ?= 1000000000
+BJORNSTAD_PAGE := studies/pages/bjornstad-2006
 
-bjornstad: setup ## Bjornstad's tables by formula, simulation and two servers of this machine (half an hour; leave it alone), and their page.
+bjornstad: bjornstad-live bjornstad-sim ## Bjornstad's server, formula and replay (half an hour; leave it alone), and their page.
+
+bjornstad-sim: ## The formula and the simulated part (minutes), and the page, with what was measured live last.
 	@$(CARGO) build --quiet -p sojourn-reproduce
-	@rm -rf runs/bjornstad-2006
-	@target/debug/sojourn-reproduce bjornstad-2006-live runs/bjornstad-2006/live $(BJORNSTAD_SECONDS)
+	@rm -rf runs/bjornstad-2006/sim
 	@target/debug/sojourn-reproduce bjornstad-2006-sim runs/bjornstad-2006/sim $(BJORNSTAD_JOBS)
-	@target/debug/sojourn-reproduce bjornstad-2006 runs/bjornstad-2006 experiments/bjornstad-2006/published \
-		studies/pages/bjornstad-2006.md
+	@target/debug/sojourn-reproduce bjornstad-2006 runs/bjornstad-2006 experiments/bjornstad-2006/published $(BJORNSTAD_PAGE).md
+
+bjornstad-live: setup ## His 45 cells on two servers of this machine, kept beside the page.
+	@$(CARGO) build --quiet -p sojourn-reproduce
+	@rm -rf runs/bjornstad-2006/live
+	@target/debug/sojourn-reproduce bjornstad-2006-measure runs/bjornstad-2006/live $(BJORNSTAD_SECONDS)
+	@target/debug/sojourn-reproduce bjornstad-2006-live runs/bjornstad-2006/live $(BJORNSTAD_PAGE)/live
 
 # Of the live part: which loads (the whole grid takes two hours), and how many beds side by side.
 AGARWAL_LOADS ?= 20-even 50-uneven 60-even 110-uneven 120-even site-dies overload
