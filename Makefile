@@ -10,7 +10,7 @@ export CARGO_INCREMENTAL ?= $(if $(CI),0,1)
 PACKAGES := nginx-light apache2-bin libapache2-mod-php php-fpm busybox ucspi-tcp squid chromium iproute2 curl openssl bind9-dnsutils unbound nsd dnsmasq-base nftables iptables tcpdump haproxy
 BENCH_PACKAGES := wrk pdns-server pdns-backend-bind gdnsd dnsperf
 
-.PHONY: demo test python python-test python-nightly nightly mutants bench lint docs packages reproductions fujita-models stress fujita bjornstad bjornstad-sim bjornstad-live agarwal agarwal-sim agarwal-live sweb sweb-live setup setup-bench clean
+.PHONY: demo test python python-test python-nightly nightly mutants bench lint docs packages reproductions fujita-models stress stress-nightly fujita bjornstad bjornstad-sim bjornstad-live agarwal agarwal-sim agarwal-live sweb sweb-live setup setup-bench clean
 
 # Exit code 1 means that a live run was SUSPECT or an objective missed: shown in the table, no failure of the demo.
 demo: ## One experiment, three answers: theory, simulation and real sockets in one table and one report.
@@ -104,6 +104,15 @@ stress: setup ## Zhang's stress test on the Apache of this machine (a quarter of
 	@target/debug/sojourn run experiments/zhang-2002/live/fitted.toml --out runs/zhang-2002-live/fitted
 	@target/debug/sojourn-reproduce zhang-2002-live runs/zhang-2002-live experiments/zhang-2002/published \
 		studies/pages/zhang-2002-live.md
+
+# The stress test as long as his: so many minutes of warm-up, then so many measured, for each number of users of each site.
+STRESS_MINUTES ?= 10
+STRESS_HOURS ?= 8
+STRESS_SITES ?= 1.143 1.7145 2.5
+stress-nightly: setup ## More and more users until something is denied, kept beside the page (four hours a site; call it again to go on).
+	@$(CARGO) build --quiet -p sojourn-cli
+	@experiments/zhang-2002/live/ladder --minutes $(STRESS_MINUTES) --hours $(STRESS_HOURS) runs/zhang-2002-ladder \
+		studies/pages/zhang-2002-live/ladder.csv $(STRESS_SITES)
 
 # Exit code 1 means SUSPECT, which the page says.
 fujita: setup ## Fujita's experiments on the servers of this machine (a quarter of an hour; leave it alone), and their page.

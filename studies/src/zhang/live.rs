@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use minijinja::Value;
+use serde::{Deserialize, Serialize};
 use sojourn_calibrate::fit_delay_curve;
 use sojourn_model::{DelayCurve, Denied, Piece};
 use sojourn_stats::Span;
@@ -12,6 +13,7 @@ use sojourn_stats::Span;
 use super::published::USERS;
 use crate::ReproduceError;
 use crate::answers::Answers;
+use crate::kept;
 use crate::page::{self, Page, Runs, wrong};
 
 /// What is said of the stress test, and the page that has it.
@@ -69,19 +71,80 @@ pub(crate) fn fit(stress: &Path, out: &Path) -> Result<(), ReproduceError> {
     Ok(())
 }
 
+/// A number of users of a site, measured for as long as he did: a line of `ladder.csv`, which `make stress-nightly` keeps
+/// beside the page.
+#[derive(Debug, Deserialize)]
+struct Rung {
+    sigma: String,
+    workers: u32,
+    users: u32,
+    minutes: f64,
+    verdict: String,
+    response_time_mean: f64,
+    response_time_mean_ci_low: String,
+    response_time_mean_ci_high: String,
+    denied_ratio: f64,
+    denied_ratio_ci_low: String,
+    denied_ratio_ci_high: String,
+    throughput: f64,
+}
+
+/// The same as the page shows it.
+#[derive(Serialize)]
+struct ShownRung {
+    sigma: String,
+    workers: u32,
+    users: u32,
+    minutes: f64,
+    verdict: String,
+    latency: String,
+    denied: String,
+    throughput: String,
+}
+
+impl Rung {
+    fn shown(&self) -> ShownRung {
+        let with_interval =
+            |value: f64, low: &str, high: &str| match low.parse::<f64>().ok().zip(high.parse::<f64>().ok()) {
+                Some((low, high)) => format!("{value:.4} ({low:.4} to {high:.4})"),
+                // Why there is none stands in the place of its end.
+                None => format!("{value:.4} ({low})"),
+            };
+        let latency =
+            with_interval(self.response_time_mean, &self.response_time_mean_ci_low, &self.response_time_mean_ci_high);
+        ShownRung {
+            sigma: self.sigma.clone(),
+            workers: self.workers,
+            users: self.users,
+            minutes: self.minutes,
+            verdict: self.verdict.clone(),
+            latency,
+            denied: with_interval(self.denied_ratio, &self.denied_ratio_ci_low, &self.denied_ratio_ci_high),
+            throughput: format!("{:.0}", self.throughput),
+        }
+    }
+}
+
 /// Writes the page at `page` from the run folders `stress` and `fitted` in `runs`.
 pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), ReproduceError> {
     let (stress, simulated) = (page::read(runs, &["stress"], "live")?, page::read(runs, &["fitted"], "sim")?);
+    let ladder: Vec<Rung> = kept::read(&page.with_extension("").join("ladder.csv"))?;
+    whole(stress, simulated, &ladder, published)?.write(&format!("{CLAIMS}{PAGE}"), page)
+}
+
+/// The page with all that its template asks for.
+fn whole<'a>(stress: Runs, simulated: Runs, ladder: &[Rung], published: &Path) -> Result<Page<'a>, ReproduceError> {
     let models = SIGMAS.map(|sigma| fitted(&stress["stress"], sigma, "256").map(|model| (sigma, model)));
     let models: HashMap<&str, DelayCurve> = models.into_iter().collect::<Result<_, _>>()?;
     let model = move |sigma: &str| {
         let model = models.get(sigma).ok_or_else(|| wrong(format!("no model has sigma {sigma}")))?;
         Ok::<_, minijinja::Error>(format!("knee at {} users; {}", model.pieces[0].up_to, denials(model)))
     };
-    of(stress, published)?
+    let ladder: Vec<ShownRung> = ladder.iter().map(Rung::shown).collect();
+    Ok(of(stress, published)?
         .with("sim", simulated)
-        .given("model", Value::from_function(model))
-        .write(&format!("{CLAIMS}{PAGE}"), page)
+        .given("LADDER", Value::from_serialize(ladder))
+        .given("model", Value::from_function(model)))
 }
 
 pub(super) fn of<'a>(stress: Runs, published: &Path) -> Result<Page<'a>, ReproduceError> {
@@ -93,5 +156,67 @@ fn denials(model: &DelayCurve) -> String {
     match &model.denied {
         Some(Denied { above, .. }) => format!("objects are denied above {above} users (his: 320)."),
         None => "no object was denied at any load (his: above 320 users).".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use sojourn_stats::Estimate;
+
+    use super::*;
+    use crate::answers::{self, World};
+
+    /// The page of a stress test whose latency rises beyond 256 users, with this ladder.
+    fn text(ladder: &[Rung]) -> (String, page::Record) {
+        let sampled =
+            |value: f64| Estimate::Sampled { value, ci_low: 0.999 * value, ci_high: 1.001 * value, samples: 100 };
+        let world: World<'_> = &|of| {
+            let number = |key: &str| of(key).parse::<f64>().unwrap_or(256.0);
+            let over = (number("users") - number("system.program.workers")).max(0.0);
+            let latency = (1e-3 + 1e-5 * number("users") + 1e-3 * over) * number("loner_sigma");
+            [
+                ("response_time_mean", latency),
+                ("throughput", 100.0),
+                ("file_throughput", 150.0),
+                ("byte_throughput", 1e6),
+                ("denied_ratio", 0.0),
+            ]
+            .map(|(metric, value)| (metric.to_owned(), value))
+            .to_vec()
+        };
+        let made =
+            |file: &str| Arc::new(answers::Answers::made_up(&format!("zhang-2002/live/{file}.toml"), world, sampled));
+        let runs = |name: &str| [(name.to_owned(), made(name))].into();
+        let page = whole(runs("stress"), runs("fitted"), ladder, &answers::published("zhang-2002")).unwrap();
+        page.text(&format!("{CLAIMS}{PAGE}"), "zhang-2002-live").unwrap()
+    }
+
+    #[test]
+    fn the_page_begins_with_what_was_found() {
+        let (text, record) = text(&[]);
+        let head = text.find("## What was found").zip(text.find("## How it was run")).zip(text.find("## Loner sigma"));
+        assert!(head.is_some_and(|((found, run), sites)| found < run && run < sites), "{text}");
+        for part in ["Of 3 conclusions tested, ", "s = 2.5: knee at ", "[cells.csv](zhang-2002-live/cells.csv)"] {
+            assert!(text.contains(part), "no `{part}` in {text}");
+        }
+        assert!(!text.contains("until something is denied"), "nothing was measured for so long");
+        let csv = record.files["cells.csv"].trim();
+        let widths: Vec<usize> = csv.lines().map(|line| line.split(',').count()).collect();
+        assert_eq!(widths, vec![15; 1 + 3 * USERS.len()], "{csv}");
+    }
+
+    #[test]
+    fn a_ladder_is_shown_with_its_intervals_and_verdicts() {
+        let csv = "sigma,workers,users,minutes,verdict,response_time_mean,response_time_mean_ci_low,\
+                   response_time_mean_ci_high,denied_ratio,denied_ratio_ci_low,denied_ratio_ci_high,throughput\n\
+                   2.5,256,960,10,VALID,1.5,1.25,1.75,0.01,too-few,too-few,700\n";
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ladder.csv");
+        std::fs::write(&file, csv).unwrap();
+        let (text, _) = text(&kept::read::<Rung>(&file).unwrap());
+        let row = "| 2.5 | 960 | 1.5000 (1.2500 to 1.7500) | 0.0100 (too-few) | 700 | VALID |";
+        assert!(text.contains("until something is denied") && text.contains(row), "{text}");
     }
 }
