@@ -73,9 +73,11 @@ pub(crate) fn summary<T: Display>(findings: &[Finding<T>]) -> String {
     for (wanted, heading) in
         [(Verdict::Undecidable, "Cannot be decided"), (Verdict::Unjudged, "Not judged (SUSPECT run)")]
     {
-        let claims: Vec<String> = of(wanted).map(|finding| finding.claim.to_string()).collect();
-        if !claims.is_empty() {
-            let _ = write!(text, "\n**{heading}:**\n\n- {}\n", claims.join("\n- "));
+        let line =
+            |Finding { claim, ours, .. }: &Finding<T>| format!("- {claim}. Here: {}\n", ours.trim_end_matches('.'));
+        let lines: String = of(wanted).map(line).collect();
+        if !lines.is_empty() {
+            let _ = write!(text, "\n**{heading}:**\n\n{lines}");
         }
     }
     text + "\n"
@@ -137,8 +139,8 @@ mod tests {
             "**Hold:**\n\n- half as long\n",
             "**Hold in part:**\n\n- most of it. Here: 2.0. What may lie behind it: other disks\n",
             "**Do not hold:**\n\n- linear. Here: 2.0. What may lie behind it: other disks\n",
-            "**Cannot be decided:**\n\n- the same\n",
-            "**Not judged (SUSPECT run):**\n\n- disturbed\n",
+            "**Cannot be decided:**\n\n- the same. Here: 2.0\n",
+            "**Not judged (SUSPECT run):**\n\n- disturbed. Here: 2.0\n",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }

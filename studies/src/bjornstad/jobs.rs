@@ -85,7 +85,7 @@ pub(super) fn findings(published: &Published, simulated: &Simulated) -> Result<V
             comparisons: shared.iter().map(|log| !positive(*log)).collect(),
             ours: format!("PS over FCFS {ps}"),
             why: "exactly, the mean under PS is smaller if and only if the breakpoint lies above the mean service, that is, \
-                  if services vary more than exponential ones; how many lie below does not matter. At an index of 2.4 and \
+                  if services vary more than exponential ones; how many lie below does not matter. In files of index 2.4 and \
                   2.6 most lie below a breakpoint that is itself below the mean.",
         },
     ])

@@ -254,11 +254,28 @@ mod tests {
             "- apache-php: PS is clearly nearest, a factor of 1.00",
             // H rises in these files at every step.
             "| **holds** | 18, 0, 0 |",
+            // What was measured of it has a verdict of its own.
+            "H = 0.8 is clearly above 0.5 in 0 of 10 pairs, and clearly below in 0 | **cannot be decided** | 0, 0, 10 |",
+            "in 0 of 10 pairs, and clearly below in 0\n",
+            // His rule: 24 other cells, two targets, three disciplines; then 25 under FCFS; then noise above both.
+            "PS: Pareto 2.01 gaps with exponential services; LAS: Pareto 2.01 gaps with exponential services; \
+             slices, 1.1 E[S]: Pareto 2.01 gaps with exponential services | **holds** | 144, 0, 0 |",
+            "| **holds** | 150, 0, 0 |",
+            "| **holds** | 12, 0, 0 |",
+            // A line of 1 ns a unit, and ten levels on it.
+            "| node | his times | 1.000 |",
+            "| **holds** | 20, 0, 0 |",
+            "| **does not hold** | 0, 5, 0 |",
+            "## What was found\n",
             "(bjornstad-2006/apache-php-noise-0.8.svg)",
         ] {
             assert!(text.contains(wanted), "no `{wanted}` in\n{text}");
         }
         assert!(fs::read_to_string(folder.path().join("page/node-exponential.svg")).unwrap().contains("95 % answered"));
+        let beside = |file: &str| fs::read_to_string(folder.path().join("page").join(file)).unwrap();
+        for (file, rows) in [("table-7.3.csv", 90), ("table-7.4.csv", 25), ("simulated.csv", 540), ("levels.csv", 96)] {
+            assert_eq!(beside(file).lines().count(), 1 + rows, "{file}");
+        }
         fs::remove_file(folder.path().join("sim/parts.csv")).unwrap();
         let error = super::write(folder.path(), &published, &page).unwrap_err().to_string();
         assert!(error.contains("parts.csv") && !error.contains('\n'), "{error}");
@@ -272,7 +289,8 @@ mod tests {
         condense(&folder.path().join("live"), &folder.path().join("page").join(KEPT)).unwrap();
         super::write(folder.path(), &published, &page).unwrap();
         let text = fs::read_to_string(&page).unwrap();
-        let row = |number: u32| text.lines().find(|line| line.starts_with(&format!("| {number} | "))).unwrap();
+        let row =
+            |number: u32| text.lines().find(|line| line.starts_with(&format!("| hypothesis {number} | "))).unwrap();
         // So few requests have no 99 %, so hypothesis 4 compares nothing.
         for measured in [2, 3] {
             assert!(row(measured).contains("| **not judged: SUSPECT run** |"), "{}", row(measured));

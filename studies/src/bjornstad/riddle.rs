@@ -106,8 +106,8 @@ pub(super) fn finding(live: &Live) -> Finding {
         claim: "Services that vary more make the measured mean smaller (Pareto against exponential, measured at 0.8)",
         comparisons: all().map(|(server, law)| below(falls(live, server, law), known(1.0))).collect(),
         ours: all().filter_map(shown).collect::<Vec<_>>().join(", "),
-        why: "today's kernel shares its processor nearly as PS does, whose mean knows little of the law; his favoured what \
-              had been served least.",
+        why: "today's kernel shares its processor nearly as PS does, whose mean knows little of the law; his means lie \
+              nearer to those of a server that favours what had been served least.",
     }
 }
 

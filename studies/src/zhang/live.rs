@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use minijinja::Value;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use sojourn_calibrate::fit_delay_curve;
 use sojourn_model::{DelayCurve, Denied, Piece};
 use sojourn_stats::Span;
@@ -89,21 +89,9 @@ struct Rung {
     throughput: f64,
 }
 
-/// The same as the page shows it.
-#[derive(Serialize)]
-struct ShownRung {
-    sigma: String,
-    workers: u32,
-    users: u32,
-    minutes: f64,
-    verdict: String,
-    latency: String,
-    denied: String,
-    throughput: String,
-}
-
 impl Rung {
-    fn shown(&self) -> ShownRung {
+    /// The same as the page shows it.
+    fn shown(&self) -> Value {
         let with_interval =
             |value: f64, low: &str, high: &str| match low.parse::<f64>().ok().zip(high.parse::<f64>().ok()) {
                 Some((low, high)) => format!("{value:.4} ({low:.4} to {high:.4})"),
@@ -112,16 +100,17 @@ impl Rung {
             };
         let latency =
             with_interval(self.response_time_mean, &self.response_time_mean_ci_low, &self.response_time_mean_ci_high);
-        ShownRung {
-            sigma: self.sigma.clone(),
-            workers: self.workers,
-            users: self.users,
-            minutes: self.minutes,
-            verdict: self.verdict.clone(),
-            latency,
-            denied: with_interval(self.denied_ratio, &self.denied_ratio_ci_low, &self.denied_ratio_ci_high),
-            throughput: format!("{:.0}", self.throughput),
-        }
+        let denied = with_interval(self.denied_ratio, &self.denied_ratio_ci_low, &self.denied_ratio_ci_high);
+        Value::from_pairs([
+            ("sigma", Value::from(&self.sigma)),
+            ("workers", Value::from(self.workers)),
+            ("users", Value::from(self.users)),
+            ("minutes", Value::from(self.minutes.to_string())),
+            ("verdict", Value::from(&self.verdict)),
+            ("latency", Value::from(latency)),
+            ("denied", Value::from(denied)),
+            ("throughput", Value::from(format!("{:.0}", self.throughput))),
+        ])
     }
 }
 
@@ -140,10 +129,10 @@ fn whole<'a>(stress: Runs, simulated: Runs, ladder: &[Rung], published: &Path) -
         let model = models.get(sigma).ok_or_else(|| wrong(format!("no model has sigma {sigma}")))?;
         Ok::<_, minijinja::Error>(format!("knee at {} users; {}", model.pieces[0].up_to, denials(model)))
     };
-    let ladder: Vec<ShownRung> = ladder.iter().map(Rung::shown).collect();
+    let ladder: Vec<Value> = ladder.iter().map(Rung::shown).collect();
     Ok(of(stress, published)?
         .with("sim", simulated)
-        .given("LADDER", Value::from_serialize(ladder))
+        .given("LADDER", Value::from(ladder))
         .given("model", Value::from_function(model)))
 }
 
