@@ -101,12 +101,19 @@ pub(super) fn section(published: &Published, live: &Live) -> Result<String, Repr
         1e3 * fit.coefficients[0],
         100.0 * deviation(points.iter().copied(), |rounds| fit.at(rounds)),
     );
+    let mut notes = String::new();
     for server in &live.servers {
         for name in LEVELS {
             let Some(line) = line(live, server, name) else { continue };
             let of = levels(live, server, name).map(|row| (row.units as f64, row.mean_s));
             let most = deviation(of, |units| line.at(units));
             let suspect = if server.suspect { " (SUSPECT run)" } else { "" };
+            if (name, server.server.as_str()) == (LEVELS[0], SERVERS[1]) && server.unit_s == server.processor_unit_s {
+                notes = format!(
+                    "\nOn {} the line is so far from the processor time that the demands were planned by the latter.\n",
+                    server.server
+                );
+            }
             let _ = writeln!(
                 text,
                 "| {}{suspect} | {name} | {} | {:.3} | {} | {:.3} | {:.1} % |",
@@ -119,7 +126,7 @@ pub(super) fn section(published: &Published, live: &Live) -> Result<String, Repr
             );
         }
     }
-    Ok(text)
+    Ok(text + &notes)
 }
 
 /// The points of Figure 7.1 by name, relative to the largest level (%): his and ours.
