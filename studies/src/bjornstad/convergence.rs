@@ -178,10 +178,10 @@ pub(super) fn section(published: &Published, simulated: &Simulated) -> Result<(S
     let _ = writeln!(text, "\n|---|{}", "---|".repeat(LAWS.len()));
     for (row, arrivals) in LAWS.iter().enumerate() {
         let _ = write!(text, "| {} |", arrivals.name());
-        for place in LAWS.len() * row..LAWS.len() * (row + 1) {
-            let Range { low, median, high } = means.ranges[place];
-            let mark = if means.inside[place] { "" } else { " **no**" };
-            let _ = write!(text, " {:.2} / {median:.2} ({low:.2} to {high:.2}){mark} |", printed[place].0);
+        let of_row = printed.iter().zip(&means.ranges).zip(&means.inside).skip(LAWS.len() * row).take(LAWS.len());
+        for (((his_s, _), Range { low, median, high }), inside) in of_row {
+            let mark = if *inside { "" } else { " **no**" };
+            let _ = write!(text, " {his_s:.2} / {median:.2} ({low:.2} to {high:.2}){mark} |");
         }
         text.push('\n');
     }

@@ -95,7 +95,8 @@ fn laws_matter(simulated: &Simulated, live: &Live) -> Finding {
     }
     Finding {
         place: "hypothesis 1",
-        why: "services of a large variance are taken apart by a server that shares, so that its mean hardly knows their law; under PS it does not know it at all.",
+        why: "a server that shares its processor takes large services apart, so that its mean hardly knows their law; that of PS \
+              with Poisson gaps does not know it at all.",
         claim: "The mean depends on law and variance of gaps and of services (simulated at 0.95, Pareto in place of \
                 exponential, three disciplines; a change within 3 % is none)",
         comparisons,
@@ -114,7 +115,8 @@ fn formula_predicts(published: &Published, live: &Live) -> Result<Finding, Repro
     }
     Ok(Finding {
         place: "hypothesis 2",
-        why: "the formula is of FCFS and takes from the gaps their variance alone; of Pareto gaps most of it is in long pauses, in which nothing waits.",
+        why: "the formula is of FCFS and takes from the gaps their variance alone; of Pareto gaps most of it is in long pauses, in \
+              which nothing waits.",
         claim: "Equation 4.25 predicts the mean of a web server (measured, within 10 %)",
         comparisons,
         ours: format!(

@@ -114,6 +114,5 @@ mod tests {
         // 186 ms of 90 are 6.2 ms of 3.
         assert_eq!(units(0, COUNT, 1e-9), 6_196_000);
         assert_eq!(units(1, COUNT, 1e-9), 100_000);
-        assert!(GAP_S > 1.5 * 6.2e-3);
     }
 }

@@ -277,7 +277,7 @@ mod tests {
             let rows: Vec<TimeRow> = kept::read(&file).unwrap();
             assert_eq!(rows[0].estimate(), estimate);
         }
-        assert_eq!((digits(0.123_456_78), digits(1234.567_8)), (0.123_457, 1234.57));
+        assert_eq!((digits(0.123_456_78), digits(1_234.567_8)), (0.123_457, 1_234.57));
     }
 
     #[test]
