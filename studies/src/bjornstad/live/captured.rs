@@ -17,7 +17,7 @@ use crate::bjornstad::simulated::numbers;
 use crate::bjornstad::simulated::replay::{self, DISCIPLINES, FCFS};
 
 /// Points of a distribution, and the share where it ends.
-const POINTS: usize = 60;
+const POINTS: usize = 30;
 const LEAST: f64 = 2e-3;
 /// Averages of Figure 7.7.
 const BLOCKS: usize = 100;
