@@ -176,8 +176,28 @@ class Answers:
         variants = len(self._inner.variants)
         return f"<Answers {self.name!r}: {variants} variant{'s' * (variants != 1)} by {', '.join(engines)}, {self.verdict}>"
 
+    def __str__(self) -> str:
+        """What :meth:`_repr_html_` shows, as text."""
+        heads, rows, told = self._table()
+        lines = [heads, *rows]
+        widths = [max(len(line[at]) for line in lines) for at in range(len(heads))]
+        left = len(self._inner.settings) + 1
+        aligned = ["  ".join(cell.ljust(w) if at < left else cell.rjust(w) for at, (cell, w) in enumerate(zip(line, widths))) for line in lines]
+        return "\n".join([self.name, *(line.rstrip() for line in aligned), *told])
+
     def _repr_html_(self) -> str:
         """A table of the mean and the 99th percentile of the response time and of the throughput, with intervals."""
+        heads, rows, told = self._table()
+        left = len(self._inner.settings) + 1
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
+        aligned = ["<td>"] * left + ["<td style='text-align: right'>"] * len(heads)
+        cells = ["".join(f"{begin}{html.escape(text)}</td>" for begin, text in zip(aligned, row)) for row in rows]
+        body = "".join(f"<tr>{row}</tr>" for row in cells)
+        notes = "".join(f"<br>{html.escape(note)}" for note in told)
+        return f"<table><caption>{html.escape(self.name)}</caption><tr>{head}</tr>{body}</table><small>{notes}</small>"
+
+    def _table(self) -> tuple[list[str], list[list[str]], list[str]]:
+        """Heads, rows and remarks of the table for people."""
         known = {row["metric"] for row in self.rows()}
         wanted = ["response_time_mean", "response_time_p99", "throughput", "error_ratio"]
         metrics = [metric for metric in wanted if metric in known]
@@ -192,18 +212,18 @@ class Answers:
             row["metric"] == metric and row["estimate"] for row in self.rows()
         )]
         heads = [*settings, "engine"] + [f"{metric} ({scales[metric][1]})".removesuffix(" ()") for metric in metrics]
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
-        body = "".join(
-            "<tr>"
-            + "".join(f"<td>{html.escape(_short(value))}</td>" for value in keys)
-            + "".join(f"<td style='text-align: right'>{html.escape(cells.get(metric, '-'))}</td>" for metric in metrics)
-            + "</tr>"
-            for keys, cells in numbers.items()
-        )
+        rows = [[*map(_short, keys), *(cells.get(metric, "-") for metric in metrics)] for keys, cells in numbers.items()]
         told = [] if self.verdict == "VALID" else [f"{self.verdict}: {'; '.join(self.reasons)}"]
-        told += [f"{engine}, {variant}: {note}" for variant, engine, note in self.notes[:6]]
-        notes = "".join(f"<br>{html.escape(note)}" for note in told)
-        return f"<table><caption>{html.escape(self.name)}</caption><tr>{head}</tr>{body}</table><small>{notes}</small>"
+        # A remark of several variants once.
+        of: dict[tuple[str, str], list[str]] = {}
+        for variant, engine, note in self.notes:
+            of.setdefault((engine, note), []).append(variant)
+        for (engine, note), variants in list(of.items())[:6]:
+            whose = variants[0] if len(variants) == 1 else f"{len(variants)} variants"
+            told.append(f"{engine}, {whose}: {note}")
+        if len(of) > 6:
+            told.append(f"{len(of) - 6} more in notes")
+        return heads, rows, told
 
     def _scale(self, metric: str) -> tuple[float, str]:
         """What a metric's numbers are told in: how much one is, and its name."""
@@ -222,7 +242,8 @@ class Answers:
         ax: matplotlib.axes.Axes | None = None,
     ) -> matplotlib.axes.Axes:
         """A metric over a varied number, a colour for each value of ``by``: what was sampled as points with their intervals,
-        what formulas say as lines over it, dashed where they are approximations.
+        joined by thin lines, what formulas say as broad pale ones, dashed where they are approximations. The axis of values that span
+        more than two decades is logarithmic.
 
         Args:
             metric: which one.
@@ -269,10 +290,15 @@ class Answers:
             label = ", ".join([*(_short(one) for one in what), engine])
             if of[0]["method"] == "sampled":
                 widths = [[_beyond(row, side, scale) for row in of] for side in ("ci_low", "ci_high")]
-                ax.errorbar(places, values, yerr=widths, fmt="o", capsize=3, color=colour, label=label)
+                # Joined where there is an order; the marker small, so that narrow intervals show.
+                form = "o-" if x in numeric else "o"
+                ax.errorbar(places, values, yerr=widths, fmt=form, markersize=3, linewidth=0.8, elinewidth=1.5, capsize=3, color=colour, label=label)
             else:
                 dashes = "--" if any(row["method"] == "approximate" for row in of) else "-"
-                ax.plot(places, values, dashes, color=colour, label=label)
+                ax.plot(places, values, dashes, linewidth=2.5, alpha=0.4, color=colour, label=label)
+        spread = [row["estimate"] for row in rows]
+        if min(spread) > 0 and max(spread) > 100 * min(spread):
+            ax.set_yscale("log")
         ax.set_xlabel(x)
         ax.set_ylabel(f"{metric.replace('_', ' ')} ({unit})".removesuffix(" ()"))
         ax.set_title(self.name)

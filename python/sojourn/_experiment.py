@@ -93,7 +93,7 @@ class Experiment:
         Raises:
             InputError: for the first thing that is wrong, with its file and line.
         """
-        return [(label, dict(settings)) for label, settings in self._inner.variants(_policy.registered())]
+        return [(label, dict(settings)) for label, settings in self._inner.variants(_policy.registered(self.text))]
 
     def ask(
         self,
@@ -129,7 +129,7 @@ class Experiment:
             Interrupted: on Ctrl-C, within a second; its ``answers`` are what there was by then.
         """
         asked = self._asked(precision, seed)
-        policies = _policy.registered()
+        policies = _policy.registered(asked.text)
         if engines is None:
             by = asked._inner.engines(policies)
         else:

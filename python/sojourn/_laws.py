@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import os
+from array import array
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Callable
 
+from sojourn._columns import doubles, is_column
 from sojourn._errors import InputError
 
 # Of a frozen distribution of scipy.stats with no location: the law's text, of times in seconds.
@@ -21,18 +25,31 @@ _LAWS: dict[str, Callable[[dict[str, float], str], str]] = {
 }
 
 
+# Keys whose values are laws.
+_LAW_KEYS = ("arrivals", "demand", "patience", "size", "think")
+
+
 def _of(unit: str) -> str:
     return f", unit ={unit}" if unit else ""
 
 
-def law(value: Any, unit: str = "s") -> str:
-    """The text of a law: texts stay, a number is constant, and frozen ``scipy.stats`` distributions are translated.
+def law(value: Any, unit: str = "s", *, file: str | os.PathLike[str] | None = None) -> str:
+    """The text of a law: texts stay, a number is constant, and frozen ``scipy.stats`` distributions are translated. Of a list, an array
+    or a column of a data frame it is the law of which each of these numbers is equally likely; they are written into ``file``.
 
-    ``unit`` is what a distribution's numbers are in.
+    ``unit`` is what a distribution's or a column's numbers are in: of times ``"s"``, ``"ms"`` ..., of sizes ``"B"``, ``"kB"`` ...
 
     Raises:
-        InputError: for a distribution that has no counterpart, or one that is shifted.
+        InputError: for a distribution that has no counterpart, or one that is shifted; for a column without a ``file``, or that has
+            something else than numbers from 0 on.
+
+    >>> law(0.02)
+    '0.02 s'
     """
+    if is_column(value):
+        return _of_column(value, unit, file)
+    if file is not None:
+        raise InputError(f"file = {os.fspath(file)!r} is for the numbers of a column, and this is no column")
     if isinstance(value, str):
         return _bare(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -59,6 +76,26 @@ def law(value: Any, unit: str = "s") -> str:
     return _LAWS[name](parameters, f" {unit}")
 
 
+def _of_column(column: Any, unit: str, file: str | os.PathLike[str] | None) -> str:
+    if file is None:
+        raise InputError(
+            "a column as a law: say where its numbers are kept, law(column, unit = \"kB\", file = \"sizes.txt\"), or take the law "
+            "that fits, by sojourn.fit"
+        )
+    numbers = array("d", doubles(column))
+    if not numbers:
+        raise InputError("a law of a column without a number")
+    for at, number in enumerate(numbers):
+        if number < 0:
+            raise InputError(f"a law of a column: number {at} is {number}: a size or a time is 0 or more")
+    path = Path(file).absolute()
+    try:
+        path.write_text("".join(f"{number!r}\n" for number in numbers))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error
+    return f"empirical(file = {json.dumps(str(path), ensure_ascii=False)}, unit = {unit})"
+
+
 def _bare(text: str) -> str:
     """A law as :func:`sojourn.fit` gives it, without what it says of it in comments before."""
     if not text.lstrip().startswith("#"):
@@ -72,6 +109,8 @@ def plain(value: Any, place: str) -> Any:
         raise InputError(f"{place}: None says nothing; leave the key out")
     if isinstance(value, Mapping):
         return {str(key): plain(one, f"{place}.{key}" if place else str(key)) for key, one in value.items()}
+    if is_column(value) and place.rpartition(".")[2] in _LAW_KEYS and not place.startswith(("vary", "variant")):
+        raise InputError(f"{place}: {type(value).__name__} is no law: write sojourn.law(column, unit, file = \"numbers.txt\"), or sojourn.fit(column)")
     if isinstance(value, (list, tuple)):
         return [plain(one, f"{place}[{at}]") for at, one in enumerate(value)]
     if isinstance(value, str):

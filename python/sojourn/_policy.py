@@ -141,9 +141,16 @@ def _pickler() -> Any:
     return pickle
 
 
-def registered() -> list[Registered]:
-    """All of them, compiled."""
-    return [_registered(own) for own in _own.values()]
+def registered(text: str) -> list[Registered]:
+    """All of them; compiled are those that an experiment of this text names, so that one that cannot be compiled is in no other's way."""
+    named = {own.name for own in used(text)}
+    return [_registered(own) if own.name in named or inspect.isclass(own.what) else _unused(own) for own in _own.values()]
+
+
+def _unused(own: _Own) -> Registered:
+    """One that messages may name, and that is not asked."""
+    names = [name for name, _ in _read(own)[1]]
+    return Registered(own.name, own.summary, names, own.requires, own.window_s, make=own.what)
 
 
 @overload
@@ -362,7 +369,16 @@ def _wrap(own: _Own, function: Any, source: str, signature: Any, numba: Any) -> 
     try:
         return numba.cfunc(signature)(scope["wrapper"])
     except numba.core.errors.NumbaError as error:
-        # The first line only names Numba's step. Where colours are installed it uses them.
-        said = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines() if line.strip()]
-        why = next((line for line in said if not line.startswith("Failed in")), said[0])
-        raise InputError(f"policy `{own.name}`: Numba cannot compile it: {why}") from error
+        raise InputError(f"policy `{own.name}`: Numba cannot compile it: {_why(str(error))}") from error
+
+
+def _why(error: str) -> str:
+    """What Numba says, in a line: the cause that its many lines end with, and where. Where colours are installed it uses them."""
+    said = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", error).splitlines() if line.strip()]
+    causes = [line.partition(": ")[2] for line in said if re.match(r"(Numba)?[A-Z]\w*Error: ", line)]
+    # The first line only names Numba's step.
+    first = next((line for line in said if not line.startswith("Failed in")), said[0])
+    calls = [line.removeprefix(">>>").strip() for line in said if line.startswith(">>>")]
+    why = causes[-1] if causes else " ".join([first, *calls[:1]])
+    places = re.findall(r'File "([^"<]+)", line (\d+)', error)
+    return why.rstrip(":") + (f" ({places[-1][0]}, line {places[-1][1]})" if places else "")

@@ -97,7 +97,7 @@ def sweep(
     inner = _sojourn.Sweep(
         asked._inner,
         by,
-        _policy.registered(),
+        _policy.registered(asked.text),
         job.code,
         None if store is None else os.fspath(store),
         axes,
@@ -173,7 +173,7 @@ def _points(job: _Job) -> _sojourn.Sweep:
     sys.path += [folder for folder in job.path if folder not in sys.path]
     _policy.unpack(job.policies)
     experiment = Experiment.from_text(job.text, job.file)
-    return _sojourn.Sweep(experiment._inner, list(job.by), _policy.registered(), job.code, None, list(job.independent), None)
+    return _sojourn.Sweep(experiment._inner, list(job.by), _policy.registered(job.text), job.code, None, list(job.independent), None)
 
 
 def _processes(inner: _sojourn.Sweep, rounds: Iterator[list[_Point]], workers: int, job: _Job, line: _Line | None) -> None:

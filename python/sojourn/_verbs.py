@@ -68,7 +68,7 @@ def plan(
     try:
         with tempfile.TemporaryDirectory(prefix="sojourn-") as scratch:
             folder = os.fspath(out if out is not None else Path(scratch) / "plan")
-            found = _sojourn.plan(experiment._inner, _policy.registered(), show, folder)
+            found = _sojourn.plan(experiment._inner, _policy.registered(experiment.text), show, folder)
     except Interrupted:
         raise
     except KeyboardInterrupt:

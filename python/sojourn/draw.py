@@ -12,7 +12,7 @@ from sojourn._errors import missing
 
 try:
     import numpy as np
-    from numba import njit, uint64
+    from numba import int64, njit, uint64
 except ImportError:
     raise missing("numba", "numba", "sojourn.draw") from None
 
@@ -71,4 +71,5 @@ def below(random: Any, bound: Any) -> Any:
         threshold = uint64(uint64(0) - most) % most
         while low < threshold:
             high, low = _product(bits(random), most)
-    return int(high)
+    # Signed: Numba makes a float of a sum of signed and unsigned, and no float is an index.
+    return int64(high)

@@ -211,3 +211,29 @@ def test_objectives_and_notes(four: sojourn.Experiment) -> None:
     assert [met for _, _, _, met, _ in answers.objectives] == [True, True]
     assert "sojourn run four.toml" in four.ask("theory").command
     assert json.dumps(answers.columns())
+
+
+def test_a_column_of_numbers_is_a_law_once_it_says_where_it_is_kept(tmp_path: Path) -> None:
+    numpy = pytest.importorskip("numpy")
+    column = numpy.array([1.0, 2.0, 6.0])
+    tables = {
+        "workload": {"kind": "open", "arrivals": "exponential(utilization = 0.5)"},
+        "system": {"server": {"discipline": "ps", "demand": "1 ms/B"}},
+    }
+    with pytest.raises(sojourn.InputError, match="workload.size: ndarray is no law: write sojourn.law"):
+        sojourn.Experiment.from_dict({**tables, "workload": {**tables["workload"], "size": column}})
+    with pytest.raises(sojourn.InputError, match="say where its numbers are kept"):
+        sojourn.law(column)
+    with pytest.raises(sojourn.InputError, match="number 1 is -2.0: a size or a time is 0 or more"):
+        sojourn.law([1, -2], file=tmp_path / "wrong.txt")
+    assert not (tmp_path / "wrong.txt").exists()
+    size = sojourn.law(column, unit="B", file=tmp_path / "sizes.txt")
+    asked = sojourn.Experiment.from_dict({**tables, "workload": {**tables["workload"], "size": size}})
+    assert asked.ask("theory").get("response_time_mean").estimate == pytest.approx(0.003 / 0.5)
+
+
+def test_printed_answers_are_a_table(four: sojourn.Experiment) -> None:
+    printed = str(four.vary(utilization=[0.5, 0.6]).set(policy="random").ask("theory"))
+    head, *rows = printed.splitlines()[1:4]
+    assert head.split()[:3] == ["utilization", "engine", "response_time_mean"] and len(rows) == 2
+    assert all("theory" in row and len(row) <= len(head) + 20 for row in rows)

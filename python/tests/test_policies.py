@@ -284,3 +284,36 @@ def test_draws_are_those_of_the_stream(four: sojourn.Experiment) -> None:
         return candidates[drawn % len(candidates)]
 
     assert rows(four, "draws") == rows(four, "draws-too")
+
+
+def test_one_that_cannot_be_compiled_says_why_in_a_line_and_is_in_no_others_way(four: sojourn.Experiment) -> None:
+    pytest.importorskip("numba")
+
+    @sojourn.policy(name="broken")
+    def broken(candidates, load):  # type: ignore[no-untyped-def]
+        return candidates[0.5 * load[0]]
+
+    short = four.set("run.max_jobs", 1000)
+    line = broken.__code__.co_firstlineno + 2
+    with pytest.raises(sojourn.InputError, match=rf"Numba cannot compile it: Unsupported array index type float64.* line {line}\)$"):
+        short.set(policy="broken").ask("sim")
+    assert short.set(policy="random").ask("sim").verdict == "VALID"
+    with pytest.raises(sojourn.InputError, match="did you mean `broken`"):
+        short.set(policy="brokn").ask("sim")
+
+
+def test_a_drawn_number_is_an_index_also_after_sums(four: sojourn.Experiment) -> None:
+    pytest.importorskip("numba")
+    from sojourn.draw import below
+
+    @sojourn.policy(name="two-distinct")
+    def two(candidates, load, random):  # type: ignore[no-untyped-def]
+        count = len(candidates)
+        one = below(random, count)
+        other = below(random, count - 1)
+        if other >= one:
+            other += 1
+        return candidates[one] if load[candidates[one]] <= load[candidates[other]] else candidates[other]
+
+    short = four.set("run.max_jobs", 20_000)
+    assert short.set(policy="two-distinct").ask("sim").verdict == "VALID"
