@@ -115,8 +115,8 @@ fn formula_predicts(published: &Published, live: &Live) -> Result<Finding, Repro
     }
     Ok(Finding {
         place: "hypothesis 2",
-        why: "the formula is of FCFS and takes from the gaps their variance alone; of Pareto gaps most of it is in long pauses, in \
-              which nothing waits.",
+        why: "the formula is of FCFS and takes from the gaps their variance alone; of Pareto gaps most of it is in long \
+              pauses, in which nothing waits.",
         claim: "Equation 4.25 predicts the mean of a web server (measured, within 10 %)",
         comparisons,
         ours: format!(

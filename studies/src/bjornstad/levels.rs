@@ -239,10 +239,10 @@ pub(super) fn section(simulated: &Simulated, live: &Live) -> (String, Csv) {
         "\n## Service levels: the worst case over the traffic families\n\nThe time within which 80 and 90 % of the requests \
          are answered: the largest of the 25 cells, his worst case, and what he would plan for: FCFS with gaps and services \
          of index 2.01. The last column has the arrivals that neither plan foresees. At 95 and 99 %: \
-         [levels.csv](bjornstad-2006/levels.csv).\n\n| where | share | largest of the 25 | its cell | gaps of 2.01, \
+         [targets.csv](bjornstad-2006/targets.csv).\n\n| where | share | largest of the 25 | its cell | gaps of 2.01, \
          exponential services | FCFS, both of 2.01 | H = 0.8, exponential services |\n|---|---|---|---|---|---|---|\n",
     );
-    let mut csv = Csv::new("levels", &["where", "target", "column", "cell", "estimate", "ci_low", "ci_high"]);
+    let mut csv = Csv::new("targets", &["where", "target", "column", "cell", "estimate", "ci_low", "ci_high"]);
     for (name, factor, target, plan) in rows(simulated, live) {
         for (place, (key, share)) in TARGETS.into_iter().enumerate() {
             let top = largest(|cell| target(cell, place));

@@ -273,7 +273,8 @@ mod tests {
         }
         assert!(fs::read_to_string(folder.path().join("page/node-exponential.svg")).unwrap().contains("95 % answered"));
         let beside = |file: &str| fs::read_to_string(folder.path().join("page").join(file)).unwrap();
-        for (file, rows) in [("table-7.3.csv", 90), ("table-7.4.csv", 25), ("simulated.csv", 540), ("levels.csv", 96)] {
+        for (file, rows) in [("table-7.3.csv", 90), ("table-7.4.csv", 25), ("simulated.csv", 540), ("targets.csv", 96)]
+        {
             assert_eq!(beside(file).lines().count(), 1 + rows, "{file}");
         }
         fs::remove_file(folder.path().join("sim/parts.csv")).unwrap();
