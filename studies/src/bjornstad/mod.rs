@@ -262,6 +262,8 @@ mod tests {
              slices, 1.1 E[S]: Pareto 2.01 gaps with exponential services | **holds** | 144, 0, 0 |",
             "| **holds** | 150, 0, 0 |",
             "| **holds** | 12, 0, 0 |",
+            "Simulated, at 99 %: his worst case is the largest of the 25 under PS; LAS; slices, 1.1 E[S]. The plan for FCFS \
+             is clearly exceeded by one of them under none. H = 0.8 clearly exceeds both under PS; LAS; slices, 1.1 E[S].",
             // A line of 1 ns a unit, and ten levels on it.
             "| node | his times | 1.000 |",
             "| **holds** | 20, 0, 0 |",

@@ -246,7 +246,8 @@ fn on_ours(live: &Live) -> String {
             let _ = write!(text, "| {name} | {} | **{}** |", service.name(), exponential(&measured));
             for discipline in 0..DISCIPLINES.len() {
                 let logs: Vec<f64> = cells.iter().map(|of| over(of, discipline)).collect();
-                let _ = write!(text, " {:.2} |", mean(&logs).exp());
+                let shown = if logs.is_empty() { "-".to_owned() } else { format!("{:.2}", mean(&logs).exp()) };
+                let _ = write!(text, " {shown} |");
             }
             text.push('\n');
         }
