@@ -81,7 +81,7 @@ impl Catalogue {
     pub fn build(&self, text: &str) -> Result<Box<dyn Policy>, DispatchError> {
         let build = |text: &str| self.build(text);
         let (name, mut params) = text::parse(text, &build)?;
-        let entry = self.entry(name).ok_or_else(|| self.unknown(name))?;
+        let entry = self.entry(name).ok_or_else(|| self.unknown(name, text))?;
         let policy = (entry.factory)(&mut params)?;
         params.finish()?;
         Ok(policy)
@@ -109,9 +109,17 @@ impl Catalogue {
         self.entries.iter().find(|entry| entry.name == name)
     }
 
-    fn unknown(&self, name: &str) -> DispatchError {
+    fn unknown(&self, name: &str, text: &str) -> DispatchError {
         let names = || self.names().map(|(name, _)| name);
-        let called = ALSO_CALLED.iter().find(|(other, _)| *other == name).map(|(_, meant)| meant.to_string());
+        // Of some others draw so many, and join the shortest of these.
+        let drawn = text.trim().strip_prefix(name).map(|rest| rest.trim().trim_matches(['(', ')']));
+        let drawn = drawn.and_then(|inside| inside.rsplit('=').next()?.trim().parse::<u32>().ok());
+        if let (true, Some(drawn)) = (DRAWING.contains(&name.to_lowercase().as_str()), drawn) {
+            let meant = format!("did you mean `power-of-d(d = {drawn})`?");
+            return DispatchError::UnknownPolicy(format!("unknown policy `{name}`; {meant}"));
+        }
+        let called =
+            ALSO_CALLED.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, meant)| meant.to_string());
         let hint = match called.or_else(|| nearest(name, names()).map(|meant| format!("`{meant}`"))) {
             Some(meant) => format!("did you mean {meant}?"),
             None => format!("known are {}", names().collect::<Vec<_>>().join(", ")),
@@ -119,6 +127,9 @@ impl Catalogue {
         DispatchError::UnknownPolicy(format!("unknown policy `{name}`; {hint}"))
     }
 }
+
+/// What others call the policy that joins the shortest of so many drawn ones.
+const DRAWING: [&str; 4] = ["jsq", "sq", "po", "power-of-two"];
 
 impl fmt::Debug for Catalogue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

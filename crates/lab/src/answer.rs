@@ -177,7 +177,7 @@ pub struct ObjectiveAnswer {
     /// The number that decides it with its interval, in the unit of the limit; empty where there is none.
     #[serde(default)]
     pub measured: String,
-    /// Why it is undecided whatever the interval; empty where that alone is why.
+    /// Why it is undecided whatever the interval, or missed by whatever system; empty where the number alone is why.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
@@ -187,6 +187,7 @@ impl ObjectiveAnswer {
     pub fn words(&self) -> (&'static str, String) {
         let (style, words) = match (self.met, self.undecided) {
             (Some(true), _) => ("good", "met"),
+            (Some(false), _) if !self.reason.is_empty() => return ("bad", format!("MISSED: {}", self.reason)),
             (Some(false), _) => ("bad", "MISSED"),
             (None, true) if !self.reason.is_empty() => return ("warn", format!("UNDECIDED: {}", self.reason)),
             (None, true) if self.engine == Engine::Sim => {
@@ -210,6 +211,15 @@ pub const FAILURES: [(&str, &str); 6] = [
     ("abandoned_ratio", "given up"),
     ("connection_error_ratio", "without a connection"),
     (ATTEMPTS, "attempts"),
+];
+
+/// Metrics of what a fault does, and what each is called: they are said wherever a fault is planned.
+pub const OF_FAULTS: [(&str, &str); 5] = [
+    ("during(fault).error_ratio", "failed"),
+    ("during(fault).attempts_ratio", "attempts"),
+    ("during(fault).throughput", "good replies"),
+    ("during(fault).response_time_p99", "p99"),
+    ("recovery_time", "recovery"),
 ];
 
 /// The name of a metric.
@@ -377,6 +387,11 @@ impl VariantAnswers {
     /// How `engine` knows `metric`, where it says something of it.
     pub fn estimate(&self, engine: Engine, metric: &str) -> Option<&Estimate> {
         self.answer(engine)?.estimate(metric)
+    }
+
+    /// What `engine` says of `metric`, with its unit.
+    pub fn measure(&self, engine: Engine, metric: &str) -> Option<&Measure> {
+        self.answer(engine)?.measures.iter().find(|measure| measure.metric == metric)
     }
 
     /// How far its live run can be trusted, where there is one.

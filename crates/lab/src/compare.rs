@@ -309,6 +309,8 @@ pub struct VariantComparison {
     pub engine: Engine,
     /// Metric by metric, in A's order.
     pub metrics: Vec<Comparison>,
+    /// What both have and is not compared, since one of them has no interval of it, or no number.
+    pub left_out: Vec<String>,
 }
 
 /// What a reader must know of the pairs of replications in `all`, which are of these runs, in sentences: how alike the two of a
@@ -360,8 +362,12 @@ pub fn runs(a: &Answers, b: &Answers) -> Result<Vec<VariantComparison>, SpecErro
             let Some(of_b) = other.answer(of_a.engine) else { continue };
             let compared = of_a.measures.iter().filter_map(|measure| metric(measure, of_a, of_b, a.seed == b.seed));
             let metrics: Vec<Comparison> = compared.collect();
+            let is_compared = |name: &str| metrics.iter().any(|of| of.metric == name);
+            let of_both = of_a.measures.iter().filter(|of| of_b.estimate(&of.metric).is_some());
+            let left_out = of_both.map(|of| of.metric.clone()).filter(|name| !is_compared(name)).collect();
             if !metrics.is_empty() {
-                all.push(VariantComparison { label: variant.label.clone(), engine: of_a.engine, metrics });
+                let (label, engine) = (variant.label.clone(), of_a.engine);
+                all.push(VariantComparison { label, engine, metrics, left_out });
             }
         }
     }
@@ -375,16 +381,19 @@ pub fn runs(a: &Answers, b: &Answers) -> Result<Vec<VariantComparison>, SpecErro
     Err(SpecError(format!("the two runs have no variant in common: A has [{}], B has [{}]", names(a), names(b))))
 }
 
-/// Two variants of one run that differ in one setting only, by the simulator.
+/// Two variants that differ in one setting only, by one engine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Within {
+    /// Who says it of both.
+    pub engine: Engine,
     /// The settings that they have in common, in a few words; empty where they have none.
     pub others: String,
     /// The value of the setting in A, which comes before B's, and in B.
     pub values: (String, String),
-    /// B against A, replication by replication, as far as both have one: under the same seed they begin with the same requests.
+    /// B against A: of the simulator replication by replication, as far as both have one, since under the same seed they begin
+    /// with the same requests.
     pub comparison: Comparison,
-    /// How many replications A and B have.
+    /// How many replications A and B have; none but of the simulator.
     pub replications: (usize, usize),
 }
 
@@ -419,37 +428,50 @@ pub fn equal_but_for<'a>(run: &'a Answers, key: &str) -> Vec<(String, Vec<&'a Va
     groups
 }
 
-/// Every variant against the first of those that are equal to it but for one setting, in `metric`.
+/// Every variant against those that are equal to it but for one setting, in `metric`, replication by replication.
 pub fn within(run: &Answers, metric: &str) -> Vec<Within> {
-    compared_setting(run).map_or(Vec::new(), |key| within_setting(run, key, metric))
+    let Some(key) = compared_setting(run) else { return Vec::new() };
+    let mut all = within_setting(run, key, metric, &[Engine::Sim]);
+    all.retain(|of| matches!(of.comparison.how, How::Pairs(_)));
+    all
 }
 
 /// Up to so many values of a setting are compared each with each other one, more with the first alone.
 const EACH_AGAINST_EACH: usize = 5;
 
 /// The variants that are equal but for `key`, two by two, in `metric`: each against each before it, or where they are many
-/// against the first.
-pub(crate) fn within_setting(run: &Answers, key: &str, metric: &str) -> Vec<Within> {
+/// against the first; by each of `engines`, theory only where no other says anything.
+pub(crate) fn within_setting(run: &Answers, key: &str, metric: &str, engines: &[Engine]) -> Vec<Within> {
     let mut all = Vec::new();
     for (others, variants) in equal_but_for(run, key) {
-        let known = |variant: &&VariantAnswers| {
-            let answer = variant.answer(Engine::Sim)?;
-            // Where the run was too short for an interval its replications say no more.
-            answer.estimate(metric)?.interval()?;
-            Some((variant.setting(key)?.to_owned(), answer.replications(metric)?.to_vec()))
+        let by = |engine: Engine| {
+            let is_known = |of: &&&VariantAnswers| of.estimate(engine, metric).and_then(Estimate::ends).is_some();
+            let known: Vec<&VariantAnswers> = variants.iter().filter(is_known).copied().collect();
+            let firsts = if known.len() <= EACH_AGAINST_EACH { known.len() } else { 1 };
+            let pairs = (0..firsts).flat_map(|first| (first + 1..known.len()).map(move |second| (first, second)));
+            let of_two = |(first, second): (usize, usize)| {
+                let (a, b) = (known[first], known[second]);
+                let comparison = variants_by(a, b, engine, metric)?;
+                let values = (a.setting(key)?.to_owned(), b.setting(key)?.to_owned());
+                let count = |of: &VariantAnswers| of.answer(engine)?.replications(metric).map(<[_]>::len);
+                let replications = (count(a).unwrap_or(0), count(b).unwrap_or(0));
+                Some(Within { engine, others: others.clone(), values, comparison, replications })
+            };
+            pairs.filter_map(of_two).collect::<Vec<Within>>()
         };
-        let known: Vec<(String, Vec<Option<f64>>)> = variants.iter().filter_map(known).collect();
-        let firsts = if known.len() <= EACH_AGAINST_EACH { known.len() } else { 1 };
-        for (at, (first, of_a)) in known.iter().enumerate().take(firsts) {
-            for (value, of_b) in &known[at + 1..] {
-                let pairs: Vec<(f64, f64)> = of_a.iter().zip(of_b).filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect();
-                let Some(comparison) = Comparison::of_pairs(metric, "s", &pairs) else { continue };
-                let (values, replications) = ((first.clone(), value.clone()), (of_a.len(), of_b.len()));
-                all.push(Within { others: others.clone(), values, comparison, replications });
-            }
-        }
+        let seen: Vec<Within> = engines.iter().filter(|of| **of != Engine::Theory).flat_map(|of| by(*of)).collect();
+        let asks_theory = seen.is_empty() && engines.contains(&Engine::Theory);
+        all.extend(if asks_theory { by(Engine::Theory) } else { seen });
     }
     all
+}
+
+/// B against A in `metric` by `engine`: replication by replication where both have them, of the same seed, else by their two
+/// intervals; none where one has no interval.
+pub(crate) fn variants_by(a: &VariantAnswers, b: &VariantAnswers, engine: Engine, metric: &str) -> Option<Comparison> {
+    let (a, b) = (a.answer(engine)?, b.answer(engine)?);
+    let measure = a.measures.iter().find(|measure| measure.metric == metric)?;
+    self::metric(measure, a, b, true)
 }
 
 fn metric(measure: &Measure, a: &Answer, b: &Answer, same_seed: bool) -> Option<Comparison> {

@@ -118,12 +118,12 @@ mod topology;
 pub mod variants;
 
 pub use answer::{
-    Answer, Answers, Bounds, FAILED, FAILURES, Flow, Metric, MetricOverTime, NoMetric, ObjectiveAnswer, Trust,
-    VariantAnswers, Verdict,
+    Answer, Answers, Bounds, FAILED, FAILURES, Flow, Metric, MetricOverTime, NoMetric, OF_FAULTS, ObjectiveAnswer,
+    Trust, VariantAnswers, Verdict,
 };
 pub use engine::live::bed::needs_bed;
 pub use engine::live::facts as load_facts;
-pub use report::number::is_share;
+pub use report::number::{between, is_share, plus_minus, unrecovered};
 pub use run::{Context, Progress, RunError, Step, run};
 pub use spec::{Engine, Spec, SpecError};
 pub use topology::topology;

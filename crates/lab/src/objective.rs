@@ -9,7 +9,7 @@ use std::fmt;
 use serde::Serialize;
 use sojourn_stats::interval::exact_ratio;
 use sojourn_stats::measure::{CONFIDENCE, Measure};
-use sojourn_stats::{Dimension, Estimate, quantity};
+use sojourn_stats::{Dimension, Estimate, nearest, quantity};
 
 use crate::error::SpecError;
 use crate::report::number::{is_share, significant};
@@ -96,7 +96,13 @@ impl Objective {
         }
         let metric = full_name(name);
         let dimension = dimension(&metric).ok_or_else(|| {
-            fail(format!("`{name}` is no metric; there are {}, error_ratio, throughput", SHORT.join(", ")))
+            let known = || SHORT.into_iter().chain(["error_ratio", "throughput"]);
+            // Another percentile is no spelling mistake.
+            let is_percentile = name.strip_prefix('p').is_some_and(|digits| digits.parse::<f64>().is_ok());
+            match nearest(name, known()).filter(|_| !is_percentile) {
+                Some(meant) => SpecError(format!("`{text}`: `{name}` is no metric; did you mean `{meant}`?")),
+                None => fail(format!("`{name}` is no metric; there are {}", known().collect::<Vec<_>>().join(", "))),
+            }
         })?;
         let limit = quantity::parse(limit, dimension).map_err(|error| fail(error.to_string()))?;
         let objective = Objective { metric, below: rest.starts_with('<'), limit, text: text.trim().to_owned() };
@@ -154,7 +160,10 @@ impl Objective {
             text if text == limit && value != self.limit => format!("{}", rounded(value * factor, NEAR_DIGITS)),
             text => text,
         };
-        let with_unit = |value: f64| format!("{} {unit}", number(value)).trim_end().to_owned();
+        let with_unit = |value: f64| match value == f64::INFINITY {
+            true => number(value),
+            false => format!("{} {unit}", number(value)).trim_end().to_owned(),
+        };
         match *estimate {
             Estimate::Sampled { value, .. } if estimate.is_sharp() => format!("exactly {}", with_unit(value)),
             Estimate::Sampled { value, ci_low, ci_high, .. } => {
@@ -165,6 +174,10 @@ impl Objective {
             }
             Estimate::Exact { value } => with_unit(value),
             Estimate::Approximate { value } => format!("\u{2248} {}", with_unit(value)),
+            Estimate::TooFew { samples: 0 } if self.metric == RECOVERY => "it never recovered".into(),
+            Estimate::TooFew { samples } if self.metric == RECOVERY => {
+                format!("it did not recover in every replication ({samples} did)")
+            }
             Estimate::TooFew { .. } => "too few samples".into(),
         }
     }

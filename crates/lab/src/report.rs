@@ -13,8 +13,10 @@
 mod compare;
 pub(crate) mod html;
 pub mod load;
+mod notes;
 pub(crate) mod number;
 mod outcomes;
+mod pairs;
 mod places;
 pub mod plots;
 pub mod runs;
@@ -22,6 +24,7 @@ mod seconds;
 mod sections;
 pub mod traffic;
 
+pub use self::notes::scope;
 pub use crate::spec::Engine;
 
 use crate::answer::{Answer, Answers, VariantAnswers, Verdict};
@@ -61,11 +64,12 @@ pub fn render(report: &Answers) -> String {
         first,
         second,
         sections::failures(report),
-        sections::pairs(report),
+        sections::of_faults(report),
+        pairs::section(report),
         outcomes::section(report),
         places::section(report),
         seconds::of_variants(report),
-        sections::notes(report),
+        notes::section(report),
         sections::validity(report),
         sections::glossary(),
         sections::reproduce(report),

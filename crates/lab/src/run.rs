@@ -19,6 +19,7 @@ use crate::folder::{SCHEMA, Unwritten, Writer};
 use crate::host;
 use crate::objective::Judgement;
 use crate::outcome::cut_at_zero;
+use crate::report::number::quantity;
 use crate::spec::{Engine, SpecError};
 use crate::variants::{Experiment, Variant};
 
@@ -308,13 +309,25 @@ impl Inquiry {
             // An engine that has no number at all has said why once.
             let is_silent = answered.answers.iter().all(|answer| answer.measures.is_empty());
             let has_faults = variant.experiment.system().is_some_and(|asked| !asked.system.faults.is_empty());
+            let offered = variant.experiment.system().and_then(|asked| offered(&asked.workload));
             for objective in &variant.experiment.objectives {
+                // No system can do it.
+                let beyond = offered.filter(|rate| !has_faults && objective.is_beyond(*rate));
+                let beyond = beyond
+                    .map(|rate| format!("no more than {} is offered", quantity(rate, "1/s").replace('\u{a0}', " ")));
                 for answer in answered.answers.iter().filter(|answer| is_silent || !answer.measures.is_empty()) {
-                    let judgement = objective.judge_among(&answer.measures);
+                    let judgement = match objective.judge_among(&answer.measures) {
+                        // However short the run is.
+                        Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew if beyond.is_some() => {
+                            Judgement::Fails
+                        }
+                        judgement => judgement,
+                    };
                     let is_open = matches!(judgement, Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew);
                     let reason = match judgement {
                         Judgement::Holds => objective.outdone_by_failures(&answer.measures),
                         _ if is_open && has_faults => Some(open_over_a_fault(answer.engine).to_owned()),
+                        Judgement::Fails => beyond.clone(),
                         _ => None,
                     };
                     answers.objectives.push(ObjectiveAnswer {
@@ -327,7 +340,7 @@ impl Inquiry {
                             Judgement::Fails | Judgement::NoSample | Judgement::NotRecovered => Some(false),
                             _ => None,
                         },
-                        undecided: reason.is_some() || is_open,
+                        undecided: (reason.is_some() && judgement != Judgement::Fails) || is_open,
                         measured: objective.measured_among(&answer.measures),
                         reason: reason.unwrap_or_default(),
                     });
@@ -353,6 +366,14 @@ impl Inquiry {
             answers.verdict = Verdict::Incomplete;
             answers.reasons.push("interrupted: what was measured until then is kept".into());
         }
+    }
+}
+
+/// How many requests a second (1/s) come, where their gaps say so.
+fn offered(workload: &Workload) -> Option<f64> {
+    match workload {
+        Workload::Open(open) => open.arrivals.rate(),
+        _ => None,
     }
 }
 

@@ -108,11 +108,16 @@ impl Measured {
         (judgement, self.weigh(objective, judgement))
     }
 
-    /// Why a measurement that does not decide `objective` would not if it were longer: requests failed.
+    /// Why a measurement that does not decide `objective` would not if it were longer: requests failed, or had to wait for a
+    /// connection.
     fn hindrance(&self, objective: &Objective, judgement: Judgement) -> Option<String> {
         let is_open = matches!(judgement, Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew);
-        let failed = self.doubts.iter().find(|doubt| doubt.cause == Cause::Errors);
-        failed.filter(|_| is_open && !objective.is_of_errors()).map(ToString::to_string)
+        let hinders = |doubt: &&Doubt| match doubt.cause {
+            Cause::Errors => !objective.is_of_errors(),
+            Cause::Queued => true,
+            _ => false,
+        };
+        self.doubts.iter().filter(|_| is_open).find(hinders).map(ToString::to_string)
     }
 
     /// What is left of `judgement` when the doubts are weighed.
@@ -493,6 +498,20 @@ mod tests {
         assert_eq!(finding(1.0, Cause::Missed), Finding::Open("why".into()), "of another load");
         let counts = Counts { planned: 10, ok: 4, refused: 3, timeout: 2, server_error: 1, ..Counts::default() };
         assert_eq!(failed_by_server(&counts), 4.0 / 6.0);
+    }
+
+    /// Where requests waited for a connection a longer run tells no more, and that is said in place of "measure longer".
+    #[test]
+    fn what_hinders_a_measurement_is_said_instead_of_measuring_longer() {
+        let hindrance = |objective: &str, cause| {
+            let measured = measured(Estimate::TooFew { samples: 3 }, 0.0);
+            let measured = Measured { doubts: vec![doubt(cause, "why")], ..measured };
+            measured.hindrance(&Objective::parse(objective).unwrap(), Judgement::TooFew)
+        };
+        assert_eq!(hindrance("p99 < 1 s", Cause::Queued), Some("why".into()));
+        assert_eq!(hindrance("p99 < 1 s", Cause::Errors), Some("why".into()));
+        assert_eq!(hindrance("error_ratio < 1%", Cause::Errors), None, "they are what is asked for");
+        assert_eq!(hindrance("p99 < 1 s", Cause::Cores), None);
     }
 
     #[test]

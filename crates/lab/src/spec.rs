@@ -764,7 +764,16 @@ pub(crate) fn located(error: &toml::de::Error, text: &str, file: &Path) -> SpecE
         return SpecError(format!("{}:{line}: {remedy}", file.display()));
     }
     let message = match wrong_and_right(&message) {
-        Some((wrong, right)) => format!("{wrong} in `{written}`: {right}"),
+        Some((wrong, right)) => {
+            // What is a rate is best shown as one.
+            let number =
+                written.strip_prefix("rate").and_then(|rest| rest.trim_start().strip_prefix('=')).map(str::trim);
+            let right = match number.filter(|number| number.parse::<f64>().is_ok()) {
+                Some(number) => right.replace("1.6 ms", &format!("{number} /s")),
+                None => right,
+            };
+            format!("{wrong} in `{written}`: {right}")
+        }
         None => message,
     };
     SpecError(format!("{}:{line}: {message}", file.display()))

@@ -50,6 +50,9 @@ pub const SHORT_NAMES: &[(&str, &str)] = &[
     ("cluster_rate", "system.network.cluster_rate"),
 ];
 
+/// Tables in which a key may have been meant that is named without its table.
+const TABLES: [&str; 7] = ["run", "workload", "client", "system", "system.server", "system.network", "system.tier.0"];
+
 /// A value that a variant sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
@@ -177,9 +180,39 @@ impl Experiment {
             self.fixed.retain(|setting| !was_fixed(setting));
             self.fixed.push(Setting { key: key.to_owned(), value: show(&read) });
         }
-        change_to(&mut self.document, key, &read).map_err(|e| SpecError(format!("--set {key}={value}: {e}")))?;
+        let wrong = |e: String| {
+            let e = self
+                .meant_in_a_table(key, &read)
+                .map_or(e, |meant| format!("there is no such setting; did you mean `{meant}`?"));
+            SpecError(format!("--set {key}={value}: {e}"))
+        };
+        let mut document = self.document.clone();
+        change_to(&mut document, key, &read).map_err(wrong)?;
+        self.document = document;
         self.set.push((key.to_owned(), read));
         Ok(self)
+    }
+
+    /// The key of a table of the file that `key`, which has no such path, was probably meant to be: `run.precision`.
+    fn meant_in_a_table(&self, key: &str, value: &Value) -> Option<String> {
+        if key.contains('.') || key.is_empty() || long_name(key) != key {
+            return None;
+        }
+        let read = |document: &DocumentMut| {
+            let text = document.to_string();
+            Spec::parse_with(&text, &self.file, &Shared::default(), Overload::Taken, &self.catalogue)
+        };
+        read(&self.document).ok()?;
+        // The key is known there, whatever is said of its value.
+        let is_key = |meant: &String| {
+            let mut document = self.document.clone();
+            let is_put = put(&mut document, meant, value.clone()).is_ok();
+            is_put && read(&document).err().is_none_or(|error| !error.0.contains(&format!("unknown key `{key}`")))
+        };
+        let has = |table: &&&str| self.document.contains_key(table.split('.').next().unwrap_or_default());
+        let tables =
+            TABLES.iter().filter(|table| **table == "run" || has(table) || **table == "client" && has(&&"workload"));
+        tables.map(|table| format!("{table}.{key}")).find(is_key)
     }
 
     /// The same with names of policies looked up in `catalogue`, where policies of your own may be. Theory and simulation
@@ -419,7 +452,7 @@ impl Experiment {
         // The line is one of a text that the user has not seen.
         let message = error.0.strip_prefix(&format!("{}:", self.file.display()));
         let message = message.and_then(|rest| Some(rest.split_once(": ")?.1)).unwrap_or(&error.0);
-        let meant = ["run", "workload", "system", "system.server"].map(|table| format!("{table}.{key}"));
+        let meant = TABLES.map(|table| format!("{table}.{key}"));
         let meant = meant.into_iter().find(|meant| read(&[before, &[(meant.clone(), value.clone())]].concat()));
         let meant = meant.or_else(|| meant_by_end(key, message).map(str::to_owned));
         let right = match meant.filter(|_| message.starts_with("unknown key")) {
@@ -654,10 +687,10 @@ fn put(document: &mut DocumentMut, key: &str, value: Value) -> Result<(), String
     let path = long_name(key);
     if path.split('.').any(str::is_empty) || (path == key && !path.contains('.') && !["seed", "name"].contains(&path)) {
         let known: Vec<_> = SHORT_NAMES.iter().map(|(short, _)| *short).collect();
-        return Err(format!(
-            "{}; or a dotted path such as `workload.size`",
-            crate::spec::unknown("setting", key, &known)
-        ));
+        let unknown = crate::spec::unknown("setting", key, &known);
+        // Who is near a name needs no other.
+        let or = if unknown.ends_with('?') { "" } else { "; or a dotted path such as `workload.size`" };
+        return Err(format!("{unknown}{or}"));
     }
     let parts: Vec<&str> = match path.split_once('.') {
         // Percentiles have dots in their names.

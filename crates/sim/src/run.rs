@@ -263,7 +263,7 @@ fn beginning(control: &Control, rate: f64) -> Option<String> {
         let seconds = |seconds: f64| Span::from_secs_f64(seconds.ceil());
         format!(
             "replications of {horizon} begin empty, and the system takes some {} to forget how it began: what is shown is of the \
-             beginning too, and lower than in the long run; `warm_up = \"{}\"` leaves it out",
+             beginning too, and lower than in the long run; `run.warm_up = \"{}\"` leaves it out",
             seconds(forgets_s),
             seconds(3.0 * forgets_s)
         )

@@ -31,8 +31,8 @@ pub(crate) fn mixed(system: &System, warm_up: WarmUp, end: Option<Time>) -> Opti
     let at = Span(first.0);
     (first > Time::ZERO).then(|| match is_left_out {
         false => format!(
-            "the numbers are of the whole run, and what was before the fault at {at} is in them too: `warm_up = \"{at}\"` leaves \
-             it out, and with it the requests that were under way then"
+            "the numbers are of the whole run, and what was before the fault at {at} is in them too: `run.warm_up = \"{at}\"` \
+             leaves it out, and with it the requests that were under way then"
         ),
         true => format!(
             "requests that were under way when the fault at {at} began had come in the warm-up, and are not counted"
@@ -110,7 +110,7 @@ mod tests {
         let whole = |warm_up, faults: &[Fault]| mixed(&system(faults), warm_up, Some(second(60)));
         let after = |seconds: u64| WarmUp::Fixed(Span(second(seconds).0));
         let text = whole(WarmUp::Auto, &two).unwrap();
-        assert!(text.contains("before the fault at 5 s") && text.contains("`warm_up = \"5 s\"`"), "{text}");
+        assert!(text.contains("before the fault at 5 s") && text.contains("`run.warm_up = \"5 s\"`"), "{text}");
         assert!(whole(after(4), &two).unwrap().contains("before the fault"));
         let text = whole(after(5), &two).unwrap();
         assert!(text.starts_with("requests that were under way when the fault at 5 s began"), "{text}");

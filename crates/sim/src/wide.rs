@@ -28,7 +28,7 @@ mod same;
 mod source;
 
 use sojourn_dispatch::Chooser;
-use sojourn_model::system::Tier;
+use sojourn_model::system::{Rules, Tier};
 use sojourn_model::{Discipline, Server, Station, System};
 use sojourn_stats::lanes::LANES;
 use sojourn_stats::{Batches, Histogram, Span};
@@ -94,7 +94,7 @@ pub fn needs_events(system: &System, workload: &Workload, control: &Control) -> 
         return why("it was asked for");
     }
     if control.always_routed || !is_direct(system) || system.network != Default::default() {
-        return why("there is more than one tier over servers in one place, without links");
+        return why(routed(system));
     }
     if arrivals.law().is_none() {
         return why("the gaps between requests are not independent draws of one law");
@@ -112,6 +112,21 @@ pub fn needs_events(system: &System, workload: &Workload, control: &Control) -> 
         return why("a server has limited room");
     }
     system.tier().and_then(|tier| needs_dispatcher(system, tier, control))
+}
+
+/// Why requests at `system` take the event loop that routes them.
+fn routed(system: &System) -> &'static str {
+    if !system.faults.is_empty() {
+        "something breaks"
+    } else if system.rules != Rules::default() {
+        "clients wait only so long, ask again, or ask others"
+    } else if system.tiers.len() > 1 {
+        "there is more than one tier"
+    } else if !system.is_plain() {
+        "the system is more than one tier over servers in one place that hold whatever comes"
+    } else {
+        "requests travel over links, or pass every step of the routed loop"
+    }
 }
 
 /// Whether a server serves one request after another, in the order in which they come.

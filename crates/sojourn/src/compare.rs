@@ -90,6 +90,7 @@ fn servers(arguments: &Arguments) -> Result<Exit, Failure> {
         }
     }
     let comparisons = pairs(&reports);
+    let dropped = dropped(&reports, &comparisons);
     let doubts: Vec<String> =
         ["A", "B"].iter().zip(&reports).flat_map(|(name, reports)| doubts(name, reports)).collect();
     let interrupted = runner.interrupted();
@@ -99,6 +100,7 @@ fn servers(arguments: &Arguments) -> Result<Exit, Failure> {
             "order": sides.iter().map(|side| ["A", "B"][*side]).collect::<String>(),
             "complete": !interrupted,
             "metrics": comparisons.iter().map(to_json).collect::<Vec<_>>(),
+            "not_compared": dropped,
             "suspect": doubts,
             "runs": {"a": reports[0].iter().map(print::to_json).collect::<Vec<_>>(),
                      "b": reports[1].iter().map(print::to_json).collect::<Vec<_>>()},
@@ -107,10 +109,13 @@ fn servers(arguments: &Arguments) -> Result<Exit, Failure> {
     } else {
         table::outln(&format!("A  {}\nB  {}\n{}", arguments.a, arguments.b, rows(&comparisons)));
         let runs = reports[0].len() + reports[1].len();
-        let told = format!("{runs} runs in turns; intervals at 95 % from the pairs, each for itself");
+        let told = format!("{runs} runs in turns; intervals at 95 % from the pairs, each for itself. {ABOUT_RATIOS}");
         table::outln(&format!("\n{}", table::paragraph("", &told)));
+        if !dropped.is_empty() {
+            table::outln(&table::paragraph("", &not_compared(&dropped)));
+        }
         let length = reports.iter().flatten().map(|report| report.elapsed_s).fold(0.0, f64::max);
-        if let Some(told) = takes(&comparisons, length) {
+        for told in takes(&comparisons, length) {
             table::outln(&table::paragraph("", &told));
         }
         if doubts.is_empty() {
@@ -188,7 +193,7 @@ fn runs(arguments: &Arguments) -> Result<Exit, Failure> {
             .iter()
             .map(|c| {
                 json!({"variant": c.label, "engine": c.engine,
-                       "metrics": c.metrics.iter().map(to_json).collect::<Vec<_>>()})
+                       "metrics": c.metrics.iter().map(to_json).collect::<Vec<_>>(), "left_out": c.left_out})
             })
             .collect();
         let told = json!({"a": arguments.a, "b": arguments.b, "verdict": verdict, "variants": rows,
@@ -199,7 +204,12 @@ fn runs(arguments: &Arguments) -> Result<Exit, Failure> {
         for variant in &compared {
             let of = table::paragraph("", &format!("{}, {}", variant.label, variant.engine));
             table::outln(&format!("\n{of}\n{}", rows(&variant.metrics)));
+            if !variant.left_out.is_empty() {
+                let why = "one of the two has no interval of it";
+                table::outln(&table::paragraph("", &format!("Not compared: {}: {why}.", variant.left_out.join(", "))));
+            }
         }
+        table::outln(&format!("\n{}", table::paragraph("", ABOUT_RATIOS)));
         for (name, label) in alone(&a, &b) {
             table::outln(&table::hanging("  ", "    ", &format!("only {name} has the variant {label}")));
         }
@@ -223,12 +233,42 @@ fn alone<'a>(a: &'a Answers, b: &'a Answers) -> Vec<(&'static str, &'a str)> {
     missing("A", a, b).chain(missing("B", b, a)).collect()
 }
 
-/// How many more rounds, of runs of so many seconds, it takes to see a difference of the mean response time, where none was.
-fn takes(comparisons: &[Comparison], run_s: f64) -> Option<String> {
-    let mean = comparisons.iter().find(|c| c.metric == "response_time_mean" && !c.differs())?;
-    let (takes, run) = (mean.takes()?, table::quantity(run_s, "s"));
-    let each = mean.more.map_or(String::new(), |_| format!(", a run of A and one of B of {run} each (--rounds)"));
-    Some(format!("No difference of {} was seen: {takes}{each}. Longer runs need fewer of them.", mean.metric))
+/// How many more rounds, of runs of so many seconds, it takes to see a difference of the mean response time and of the
+/// throughput, where none was.
+fn takes(comparisons: &[Comparison], run_s: f64) -> Vec<String> {
+    let run = table::quantity(run_s, "s");
+    let of_metric = |metric: &str| {
+        let of = comparisons.iter().find(|c| c.metric == metric && !c.differs())?;
+        let takes = of.takes()?;
+        let each = of.more.map_or(String::new(), |_| format!(", a run of A and one of B of {run} each (--rounds)"));
+        Some(format!("No difference of {metric} was seen: {takes}{each}. Longer runs need fewer of them."))
+    };
+    ["response_time_mean", "throughput"].into_iter().filter_map(of_metric).collect()
+}
+
+/// What a reader of the ratios must know.
+const ABOUT_RATIOS: &str =
+    "B / A is the mean ratio of the pairs, by their logarithms, and so not quite B over A of the two columns.";
+
+/// What some run has measured and is not compared, in the order of the runs.
+fn dropped(reports: &[Reports; 2], comparisons: &[Comparison]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let measures = reports.iter().flatten().flat_map(|report| &report.measures);
+    for measure in measures.filter(|of| !of.metric.starts_with("lateness_")) {
+        let is_known = comparisons.iter().any(|of| of.metric == measure.metric) || all.contains(&measure.metric);
+        if !is_known {
+            all.push(measure.metric.clone());
+        }
+    }
+    all
+}
+
+fn not_compared(dropped: &[String]) -> String {
+    format!(
+        "Not compared: {}. In fewer than two rounds both sides have a number of it: the runs are too short, or too few \
+         requests come.",
+        dropped.join(", ")
+    )
 }
 
 fn rows(comparisons: &[Comparison]) -> String {

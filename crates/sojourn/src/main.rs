@@ -130,8 +130,9 @@ const HELP_WIDTH_MAX: usize = 100;
 fn main() -> ExitCode {
     interrupt::survive_full_files();
     let help_width = table::width().min(HELP_WIDTH_MAX);
-    let arguments = with_negative_numbers(Arguments::command().term_width(help_width)).try_get_matches();
-    let arguments = arguments.unwrap_or_else(|error| value::plain(error).exit());
+    let command = with_negative_numbers(Arguments::command().term_width(help_width));
+    let arguments = command.clone().try_get_matches();
+    let arguments = arguments.unwrap_or_else(|error| value::plain(error, &command).exit());
     let arguments = Arguments::from_arg_matches(&arguments).unwrap_or_else(|error| error.exit());
     let result = match arguments.verb {
         Verb::Run(arguments) => run::run(&arguments),

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use sojourn_lab::queue::QueueSettings;
-use sojourn_stats::{Estimate, Measure};
+use sojourn_stats::{Estimate, Measure, nearest};
 
 use crate::exit::{Exit, Failure, bad_input};
 use crate::{interrupt, table, value};
@@ -170,7 +170,13 @@ fn engines(arguments: &Arguments) -> Result<(bool, bool), Failure> {
                 return Err(bad_input("--by theory: formulas need laws, not a trace; leave it out"));
             }
             "theory" | "sim" | "both" => {}
-            other => return Err(bad_input(format!("--by {other}: a queue is answered by theory, sim or both"))),
+            other => {
+                let right = match nearest(other, ["theory", "sim", "both"]) {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None => "a queue is answered by theory, sim or both".to_owned(),
+                };
+                return Err(bad_input(format!("--by {other}: {right}")));
+            }
         }
     }
     let asks = |name: &str| arguments.by.iter().any(|engine| [name, "both"].contains(&engine.trim()));

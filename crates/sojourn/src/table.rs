@@ -8,8 +8,11 @@ use std::path::Path;
 use serde_json::json;
 use sojourn_lab::compare::Within;
 use sojourn_lab::outcome::asymmetric;
-use sojourn_lab::{Answers, Engine, FAILURES, VariantAnswers, Verdict, is_share};
-use sojourn_stats::measure::rounded_outwards;
+use sojourn_lab::report::scope;
+use sojourn_lab::{
+    Answers, Engine, FAILURES, OF_FAULTS, VariantAnswers, Verdict, between as between_ends, is_share,
+    plus_minus as rounded_plus_minus, unrecovered,
+};
 use sojourn_stats::{Estimate, Measure};
 
 use crate::exit::{Exit, Failure};
@@ -177,9 +180,10 @@ fn text(answers: &Answers, path: &Path) -> String {
     if answers.is_empty() {
         lines.push("\nNo engine has an answer.".into());
     } else {
-        let mut tables = vec![mean_table(answers)];
+        let mut tables: Vec<String> = mean_table(answers).into_iter().collect();
         tables.extend(tail_table(answers));
         tables.extend(failure_table(answers));
+        tables.extend(fault_table(answers));
         tables.extend(pairs_table(answers));
         if let Some(table) = network_table(answers) {
             tables.push("\nChains and stations".into());
@@ -196,10 +200,9 @@ fn text(answers: &Answers, path: &Path) -> String {
     if !notes.is_empty() {
         lines.push("\nNotes".into());
         let all = answers.variants.len();
-        lines.extend(notes.iter().map(|(text, labels)| match labels.len() {
+        lines.extend(notes.iter().map(|(text, variants)| match variants.len() {
             n if n == all => paragraph("  ", text),
-            n if n > MOST_NAMED => paragraph("  ", &format!("[{} and {} more] {text}", labels[0], n - 1)),
-            _ => paragraph("  ", &format!("[{}] {text}", labels.join("; "))),
+            _ => paragraph("  ", &format!("[{}] {text}", scope(answers, variants))),
         }));
     }
     if !answers.objectives.is_empty() {
@@ -248,38 +251,35 @@ fn meanings(tables: &str, has_sharp: bool) -> impl Iterator<Item = &'static str>
     CELL_WORDS.iter().filter(move |(words, _)| is_said(words)).map(|(_, meaning)| *meaning)
 }
 
-/// More variants than this are counted.
-const MOST_NAMED: usize = 3;
-
 /// What a reader of the table must know, once each, behind the engines that say it, with the variants of which they do. What
 /// differs in its numbers only is said once, with those of the first, and that they are: the report has all.
-fn notes(variants: &[VariantAnswers]) -> Vec<(String, Vec<&str>)> {
-    let mut of_engines: Vec<(&str, &str, Vec<&str>, bool)> = Vec::new();
+fn notes(variants: &[VariantAnswers]) -> Vec<(String, Vec<usize>)> {
+    let mut of_engines: Vec<(&str, &str, Vec<usize>, bool)> = Vec::new();
     let words = |note: &str| note.replace(|c: char| c.is_ascii_digit() || c == '.', "");
-    for variant in variants {
+    for (number, variant) in variants.iter().enumerate() {
         let noted = variant.answers.iter().flat_map(|of| of.notes.iter().map(move |note| (of.engine.name(), note)));
         for (engine, note) in noted.filter(|(_, note)| decides(note)) {
             match of_engines.iter_mut().find(|(by, of, ..)| *by == engine && words(of) == words(note)) {
-                Some((_, of, labels, differs)) => {
+                Some((_, of, among, differs)) => {
                     *differs |= of != note;
-                    if labels.last() != Some(&variant.label.as_str()) {
-                        labels.push(&variant.label);
+                    if among.last() != Some(&number) {
+                        among.push(number);
                     }
                 }
-                None => of_engines.push((engine, note, vec![&variant.label], false)),
+                None => of_engines.push((engine, note, vec![number], false)),
             }
         }
     }
-    let mut notes: Vec<(Vec<&str>, String, Vec<&str>)> = Vec::new();
-    for (engine, note, labels, differs) in of_engines {
+    let mut notes: Vec<(Vec<&str>, String, Vec<usize>)> = Vec::new();
+    for (engine, note, variants, differs) in of_engines {
         let of_first = if differs { " (the numbers of the first of these; report.html has all)" } else { "" };
         let note = format!("{note}{of_first}");
-        match notes.iter_mut().find(|(_, of, among)| *of == note && *among == labels) {
+        match notes.iter_mut().find(|(_, of, among)| *of == note && *among == variants) {
             Some((engines, ..)) => engines.push(engine),
-            None => notes.push((vec![engine], note, labels)),
+            None => notes.push((vec![engine], note, variants)),
         }
     }
-    notes.into_iter().map(|(engines, note, labels)| (format!("{}: {note}", engines.join(", ")), labels)).collect()
+    notes.into_iter().map(|(engines, note, of)| (format!("{}: {note}", engines.join(", ")), of)).collect()
 }
 
 /// Whether a note says something that a reader of the table must know; the report has all of them.
@@ -290,9 +290,14 @@ fn decides(note: &str) -> bool {
     !details.iter().any(|start| note.starts_with(start)) && !inside.iter().any(|part| note.contains(part))
 }
 
-fn mean_table(answers: &Answers) -> String {
+/// None where no engine knows it.
+fn mean_table(answers: &Answers) -> Option<String> {
     const MEAN: &str = "response_time_mean";
-    let engines: Vec<Engine> = Engine::ALL.into_iter().filter(|engine| answers.has(*engine)).collect();
+    let knows = |engine: &Engine| answers.variants.iter().any(|of| of.estimate(*engine, MEAN).is_some());
+    let engines: Vec<Engine> = Engine::ALL.into_iter().filter(knows).collect();
+    if engines.is_empty() {
+        return None;
+    }
     let mut header = vec!["variant"];
     header.extend(engines.iter().map(|engine| engine.name()));
     let against = [
@@ -310,7 +315,10 @@ fn mean_table(answers: &Answers) -> String {
     let mut table = Grid::new(&header).spare(&spare).elsewhere("report.html");
     for variant in &answers.variants {
         let mut row = vec![variant.label.clone()];
-        row.extend(engines.iter().map(|engine| estimate(variant, *engine, MEAN, &scale)));
+        row.extend(engines.iter().map(|engine| {
+            let mark = if of_few(variant, *engine) { MARK_OF_FEW } else { "" };
+            estimate(variant, *engine, MEAN, &scale) + mark
+        }));
         row.extend(against.iter().map(|(reference, of, _)| {
             let value = |engine: &Engine| variant.estimate(*engine, MEAN).and_then(Estimate::value);
             match (value(reference), value(of)) {
@@ -320,7 +328,24 @@ fn mean_table(answers: &Answers) -> String {
         }));
         table.add_row(row);
     }
-    format!("\n{title}\n{table}")
+    let few = answers.variants.iter().any(|of| engines.iter().any(|engine| of_few(of, *engine)));
+    let few = if few {
+        format!("\n{}", paragraph("  ", &format!("{}: {OF_FEW}", MARK_OF_FEW.trim())))
+    } else {
+        String::new()
+    };
+    Some(format!("\n{title}\n{table}{few}"))
+}
+
+/// Where more of the requests fail, response times are of some of them only.
+const FAILED_MOST: f64 = 0.01;
+/// What marks a mean of so few.
+const MARK_OF_FEW: &str = " *";
+const OF_FEW: &str = "more than 1 % of the requests failed: the mean is of those that were answered well";
+
+/// Whether the response times that an engine tells are of those few that did not fail.
+fn of_few(variant: &VariantAnswers, engine: Engine) -> bool {
+    variant.estimate(engine, "error_ratio").and_then(Estimate::value).is_some_and(|failed| failed > FAILED_MOST)
 }
 
 /// A table's title, with the unit where all of its numbers have one; they are then written without.
@@ -372,18 +397,30 @@ fn tail_table(answers: &Answers) -> Option<String> {
 
 /// What went wrong with requests, in every variant, where something did in one; none where all went well.
 fn failure_table(answers: &Answers) -> Option<String> {
-    let columns: Vec<(&str, &str, Engine)> = FAILURES
-        .into_iter()
-        .filter(|(metric, _)| answers.worst(metric).is_some())
-        .flat_map(|(metric, words)| Engine::ALL.map(|engine| (metric, words, engine)))
-        .filter(|(metric, _, engine)| answers.variants.iter().any(|of| of.estimate(*engine, metric).is_some()))
+    let said: Vec<(&str, &str)> = FAILURES.into_iter().filter(|(metric, _)| answers.worst(metric).is_some()).collect();
+    metrics_table("What went wrong", answers, &said)
+}
+
+/// What was while a fault lasted, and how long the system took to be as before; none where no fault is planned.
+fn fault_table(answers: &Answers) -> Option<String> {
+    metrics_table("While a fault lasts", answers, &OF_FAULTS)
+}
+
+/// A column for each of these metrics and engine that has one; none where none has.
+fn metrics_table(title: &str, answers: &Answers, all: &[(&str, &str)]) -> Option<String> {
+    let columns: Vec<(&str, &str, Engine)> = all
+        .iter()
+        .flat_map(|(metric, words)| Engine::ALL.map(|engine| (*metric, *words, engine)))
+        .filter(|(metric, _, engine)| answers.variants.iter().any(|of| of.measure(*engine, metric).is_some()))
         .collect();
     if columns.is_empty() {
         return None;
     }
     let cell = |variant: &VariantAnswers, (metric, _, engine): &(&str, &str, Engine)| {
-        let scale = Scale::of_share(metric).unwrap_or(Scale::of("1", None));
-        variant.estimate(*engine, metric).map_or("-".into(), |estimate| in_scale(estimate, &scale))
+        variant.measure(*engine, metric).map_or("-".into(), |of| match &of.estimate {
+            Estimate::TooFew { samples } if *metric == "recovery_time" => unrecovered(*samples).to_owned(),
+            estimate => in_scale(estimate, &Scale::of_measure(of)),
+        })
     };
     let header = columns.iter().map(|(_, words, engine)| format!("{words} {engine}"));
     let header: Vec<String> = std::iter::once("variant".to_owned()).chain(header).collect();
@@ -392,7 +429,7 @@ fn failure_table(answers: &Answers) -> Option<String> {
         let cells = columns.iter().map(|column| cell(variant, column));
         table.add_row(std::iter::once(variant.label.clone()).chain(cells));
     }
-    Some(format!("\nWhat went wrong\n{table}"))
+    Some(format!("\n{title}\n{table}"))
 }
 
 /// Variants that are equal but for one setting, two by two; none where there are none, or too many to read.
@@ -502,19 +539,12 @@ fn in_scale(estimate: &Estimate, scale: &Scale) -> String {
             if estimate.is_sharp() {
                 return format!("exactly {}", scale.unit(value));
             }
-            let reach = estimate.reach().unwrap_or(f64::NAN) * scale.factor;
-            // Enough digits that an interval is not shown as 0, nor 0.1 as 0.2.
-            let seen = (-(reach / 2.0).log10().floor()).clamp(0.0, 12.0) as usize;
-            let digits = scale.digits(value).max(seen);
-            if let Some((low, high)) = asymmetric(estimate) {
-                let step = 10_f64.powi(digits as i32);
-                let number = |of: f64| if of == 0.0 { "0".to_owned() } else { format!("{of:.digits$}") };
-                let low = number((low * scale.factor * step).floor() / step);
-                let high = number((high * scale.factor * step).ceil() / step);
-                return format!("{} ({low} to {high}) {}", number(value * scale.factor), scale.unit).trim_end().into();
-            }
-            let (value, reach) = rounded_outwards(value * scale.factor, reach, digits);
-            format!("{value} ± {reach} {}", scale.unit).trim_end().into()
+            let scaled = |of: f64| of * scale.factor;
+            let text = match asymmetric(estimate) {
+                Some((low, high)) => between_ends(scaled(value), (scaled(low), scaled(high))),
+                None => rounded_plus_minus(scaled(value), scaled(estimate.reach().unwrap_or(f64::NAN))),
+            };
+            format!("{text} {}", scale.unit).replace('\u{a0}', " ").trim_end().into()
         }
         Estimate::WithoutInterval { value, why, .. } => {
             let why = why.name().replace('-', " ");
@@ -611,6 +641,9 @@ impl Scale {
     }
 
     fn unit(&self, value: f64) -> String {
+        if value == f64::INFINITY {
+            return "infinite".into();
+        }
         format!("{} {}", self.number(value), self.unit).trim_end().to_string()
     }
 }
@@ -640,13 +673,13 @@ mod tests {
             )
         };
         assert_eq!(of(0.0, 0.0, 0.00142), "0 (0 to 0.15) %");
-        assert_eq!(of(3e-5, 0.0, 0.00103), "0.00300 (0 to 0.10300) %", "not minus 0.1 %");
-        assert_eq!(of(2e-5, 1e-5, 0.00103), "0.00200 (0.00100 to 0.10300) %");
+        assert_eq!(of(3e-5, 0.0, 0.00103), "0.0030 (0 to 0.1030) %", "not minus 0.1 %");
+        assert_eq!(of(2e-5, 1e-5, 0.00103), "0.0020 (0.0010 to 0.1030) %");
         assert_eq!(of(0.01, 0.009, 0.011), "1.00 ± 0.10 %");
         assert_eq!(of(0.01, 0.0091, 0.0113), "1.00 ± 0.13 %", "the farther end");
         assert_eq!(of(0.01, 0.0091, 0.0149), "1.00 (0.91 to 1.49) %", "which is much farther");
         assert_eq!(of(0.0, 0.0, 1.1e-5), "0 (0 to 0.0011) %");
-        assert_eq!(of(0.5, 0.4561, 0.5439), "50.00 ± 4.39 %");
+        assert_eq!(of(0.5, 0.4561, 0.5439), "50.0 ± 4.4 %");
     }
 
     #[test]
@@ -666,7 +699,7 @@ mod tests {
             variant("b", &[(sim, &["shared"]), (twin, &["shared", "of a"])]),
         ];
         let told = notes(&variants);
-        let told: Vec<(&str, &[&str])> = told.iter().map(|(text, labels)| (&text[..], &labels[..])).collect();
-        assert_eq!(told, [("sim, twin: shared", &["a", "b"][..]), ("sim: of a", &["a"]), ("twin: of a", &["b"])]);
+        let told: Vec<(&str, &[usize])> = told.iter().map(|(text, variants)| (&text[..], &variants[..])).collect();
+        assert_eq!(told, [("sim, twin: shared", &[0, 1][..]), ("sim: of a", &[0]), ("twin: of a", &[1])]);
     }
 }

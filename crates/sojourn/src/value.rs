@@ -6,8 +6,10 @@ use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use clap::Command;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::error::{ContextKind, ErrorKind};
+
 /// Reads how many: nothing is done with none.
 pub(crate) fn count<N: FromStr + Default + PartialOrd>(text: &str) -> Result<N, String> {
     let number = text.parse().ok().filter(|number| *number > N::default());
@@ -25,13 +27,80 @@ pub(crate) fn file_to_write() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
-/// The same error of the command line; a value that cannot be read is told in one line, with what would be right.
-pub(crate) fn plain(error: clap::Error) -> clap::Error {
+/// Verbs by what others call them.
+const VERBS: [(&str, &str); 24] = [
+    ("describe", "traffic describe"),
+    ("analyze", "traffic describe"),
+    ("analyse", "traffic describe"),
+    ("log", "traffic describe"),
+    ("fit", "traffic fit"),
+    ("hurst", "traffic hurst"),
+    ("simulate", "run --by sim"),
+    ("simulation", "run --by sim"),
+    ("sim", "run --by sim"),
+    ("theory", "run --by theory"),
+    ("live", "run --by live"),
+    ("ask", "run"),
+    ("experiment", "run"),
+    ("bench", "load"),
+    ("benchmark", "load"),
+    ("test", "load"),
+    ("attack", "load"),
+    ("plot", "report"),
+    ("show", "report"),
+    ("diff", "compare"),
+    ("optimize", "plan"),
+    ("optimise", "plan"),
+    ("serve", "node"),
+    ("proxy", "gateway"),
+];
+/// Options by what other programs call them.
+const OPTIONS: [(&str, &str); 10] = [
+    ("--qps", "--rate"),
+    ("--rps", "--rate"),
+    ("--throughput", "--rate"),
+    ("--lambda", "--rate"),
+    ("--concurrency", "--connections"),
+    ("--clients", "--users"),
+    ("--time", "--duration"),
+    ("--interval", "--arrivals"),
+    ("--slo", "--objective"),
+    ("--output", "--out"),
+];
+
+/// The same error of the command line; a value that cannot be read is told in one line, with what would be right, and so is a
+/// verb or an option that others have under another name. `command` is the whole program.
+pub(crate) fn plain(error: clap::Error, command: &Command) -> clap::Error {
     let of = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+    if let Some(told) = called_otherwise(&error, command) {
+        return clap::Error::raw(error.kind(), told);
+    }
     let Some(source) = error.source() else { return error };
     let (flag, value) = (of(ContextKind::InvalidArg), of(ContextKind::InvalidValue));
     let right = what_is_right(source).map_or_else(|| source.to_string(), ToOwned::to_owned);
     clap::Error::raw(ErrorKind::ValueValidation, format!("invalid value '{value}' for '{flag}': {right}\n"))
+}
+
+/// What is said of a verb or an option that others call so, where the verb that was asked has such a one.
+fn called_otherwise(error: &clap::Error, command: &Command) -> Option<String> {
+    let (kind, all, what) = match error.kind() {
+        ErrorKind::InvalidSubcommand => (ContextKind::InvalidSubcommand, &VERBS[..], "subcommand"),
+        ErrorKind::UnknownArgument => (ContextKind::InvalidArg, &OPTIONS[..], "option"),
+        _ => return None,
+    };
+    let asked = error.get(kind)?.to_string();
+    let name = asked.split('=').next().unwrap_or_default();
+    let (_, meant) = all.iter().find(|(other, _)| *other == name)?;
+    // The verb that was asked is the first argument that names one.
+    let verb = std::env::args().skip(1).find_map(|word| command.find_subcommand(word));
+    let is_known = match (what, verb) {
+        // Within a verb that has verbs of its own it is none of those.
+        ("subcommand", verb) => verb.is_none(),
+        (_, Some(verb)) => verb.get_arguments().any(|arg| arg.get_long().is_some_and(|long| meant[2..] == *long)),
+        (_, None) => false,
+    };
+    let meant = if what == "subcommand" { format!("sojourn {meant}") } else { (*meant).to_owned() };
+    is_known.then(|| format!("unknown {what} '{name}'; did you mean '{meant}'?\n"))
 }
 
 fn what_is_right(unread: &(dyn Error + 'static)) -> Option<&'static str> {

@@ -215,7 +215,12 @@ pub fn wrong_and_right(message: &str) -> Option<(String, String)> {
         _ if is_count && wrong.contains("integer `-") => "it is not negative",
         _ if is_count && wrong.contains("integer `") => "it is too large",
         _ if is_count => "it is a whole number, without quotes",
-        "f64" => "it is a number, without quotes",
+        "f64" => {
+            let share = given(wrong)
+                .and_then(|text| text.trim_matches('"').trim().strip_suffix('%')?.trim().parse::<f64>().ok());
+            let such_as = share.map_or(String::new(), |percent| format!(", such as {}", short(percent / 100.0)));
+            return Some((in_words(wrong), format!("it is a number, without quotes{such_as}")));
+        }
         "a boolean" => "it is `true` or `false`, without quotes",
         "a sequence" => {
             return Some((in_words(wrong), format!("it is a list, e.g. `[{}]`", given(wrong).unwrap_or("1, 2"))));
@@ -226,6 +231,11 @@ pub fn wrong_and_right(message: &str) -> Option<(String, String)> {
         other => return Some((in_words(wrong), format!("it is {other}"))),
     };
     Some((in_words(wrong), right.into()))
+}
+
+/// A number without what floating point adds to it.
+fn short(number: f64) -> f64 {
+    format!("{number:.12}").parse().unwrap_or(number)
 }
 
 /// The value that was given, as a file writes it, where serde repeats it: `invalid type: string "sim"`.

@@ -2,7 +2,7 @@
 
 /// What other programs and textbooks call a thing, letters and digits only, and its name here: nginx's `least_conn`,
 /// HAProxy's `leastconn`, Envoy's `LEAST_REQUEST`, which draws two, and so on.
-const ELSEWHERE: [(&str, &str); 38] = [
+const ELSEWHERE: [(&str, &str); 61] = [
     ("poisson", "exponential"),
     ("markovian", "exponential"),
     ("deterministic", "constant"),
@@ -41,6 +41,29 @@ const ELSEWHERE: [(&str, &str); 38] = [
     ("algorithm", "policy"),
     ("replicas", "servers"),
     ("backends", "servers"),
+    ("processorsharing", "ps"),
+    ("firstcomefirstserved", "fcfs"),
+    ("simulation", "sim"),
+    ("simulator", "sim"),
+    ("simulate", "sim"),
+    ("formula", "theory"),
+    ("formulas", "theory"),
+    ("analytic", "theory"),
+    ("analytical", "theory"),
+    ("real", "live"),
+    ("measured", "live"),
+    ("measurement", "live"),
+    ("qps", "rate"),
+    ("rps", "rate"),
+    ("concurrency", "connections"),
+    ("qps", "throughput"),
+    ("rps", "throughput"),
+    ("errors", "error_ratio"),
+    ("errorrate", "error_ratio"),
+    ("failures", "error_ratio"),
+    ("failed", "error_ratio"),
+    ("median", "p50"),
+    ("lateness", "late"),
 ];
 
 /// The candidate nearest to `word`, where one is near enough to be offered: one that is called so elsewhere, one within a

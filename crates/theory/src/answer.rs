@@ -9,7 +9,8 @@ const PERCENTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95)
 /// Answer of theory: numbers with their standing, and the notes that explain them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
-    /// Measures, one row per metric, [`Estimate::Exact`] or [`Estimate::Approximate`].
+    /// Measures, one row per metric, [`Estimate::Exact`] or [`Estimate::Approximate`], or [`Estimate::TooFew`] of what never
+    /// comes.
     pub measures: Vec<Measure>,
     /// Notes, one line each: the metrics that have no number here and why (`response_time_mean: ...`), the formula used
     /// (`formula: ...`), and each of its assumptions with what the system makes of it (`Poisson arrivals: yes`).

@@ -6,6 +6,8 @@
 //! queues, Annals of Mathematical Statistics 24 (1953); with B, K and P: Jain, The Art of Computer Systems Performance
 //! Analysis (1991), section 30.1.
 
+mod meant;
+
 use std::fmt;
 
 use sojourn_model::Discipline as ServerDiscipline;
@@ -87,9 +89,20 @@ pub(crate) const DISCIPLINES: &str =
 const NAMES: [&str; 12] =
     ["FCFS", "FIFO", "PS", "LPS(8)", "LAS", "RR(10 ms)", "LCFS", "LCFS-PR", "SIRO", "PRIO", "PRIO-PR", "JSQ"];
 
-/// Reads the notation, or says what is wrong with it.
+/// Reads the notation, or says what is wrong with it, or what was probably meant.
 pub(crate) fn read(text: &str) -> Result<Queue, String> {
+    read_as_written(text).map_err(|wrong| match meant::meant(text) {
+        Some(meant) => format!("{}; did you mean `{meant}`?", wrong.split("; did you mean").next().unwrap_or_default()),
+        None => wrong,
+    })
+}
+
+fn read_as_written(text: &str) -> Result<Queue, String> {
     let (fields, dashed) = match text.split_once('-') {
+        // A number of servers below 0, and no discipline.
+        Some((fields, count)) if fields.ends_with('/') && count.starts_with(|c: char| c.is_ascii_digit()) => {
+            (text, None)
+        }
         // The sixth field has dashes of its own.
         Some((fields, _)) if fields.matches('/').count() >= 5 => (text, None),
         Some((fields, discipline)) => (fields, Some(read_discipline(discipline)?)),
@@ -109,7 +122,11 @@ pub(crate) fn read(text: &str) -> Result<Queue, String> {
     let queue = Queue {
         arrivals: read_letter("arrivals", arrivals)?,
         service: read_letter("service", service)?,
-        servers: if is_unlimited(servers) { UNLIMITED } else { read_count("the number of servers", servers)? },
+        servers: if is_unlimited(servers) {
+            UNLIMITED
+        } else {
+            read_count("the number of servers", servers).map_err(|wrong| wrong + ", nor `inf`")?
+        },
         capacity: field(0).map(|room| read_count("the room K", room)).transpose()?,
         population: field(1).map(|count| read_count("the population", count)).transpose()?,
         discipline,

@@ -51,8 +51,13 @@ pub struct Class {
 pub enum QueueError {
     /// The text is not the notation of a queue.
     #[error(
-        "`{text}`: {wrong}; a queue is written A/S/c, A/S/c/room or A/S/c/room/population, with its discipline after it, \
-         e.g. M/G/1-PS, M/G/1-LPS(8), M/M/3//20"
+        "`{text}`: {wrong}{}",
+        if wrong.ends_with('?') {
+            ""
+        } else {
+            "; a queue is written A/S/c, A/S/c/room or A/S/c/room/population, with its discipline after it, \
+             e.g. M/G/1-PS, M/G/1-LPS(8), M/M/3//20"
+        }
     )]
     Notation {
         /// The text.

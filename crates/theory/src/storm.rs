@@ -14,6 +14,7 @@ pub mod fluid;
 pub mod states;
 
 use sojourn_model::system::Budget;
+use sojourn_stats::{Estimate, Measure};
 
 use self::fluid::Outcome;
 use crate::answer::{Answer, Unanswered, Value, brief};
@@ -61,8 +62,8 @@ impl Storm {
 /// Answer of theory about such clients.
 ///
 /// Rows: without a standstill, where laws are exponential, of the state with the fewest attempts `attempts_ratio`,
-/// `throughput` (good replies) and `error_ratio`; with a standstill `recovery_time`, where it recovers. The notes say which
-/// further state there is, and what is not known.
+/// `throughput` (good replies) and `error_ratio`; with a standstill `recovery_time`, without a number where it stays. The notes
+/// say which further state there is, and what is not known.
 ///
 /// # Errors
 /// [`Unanswered`] where there is no model of it.
@@ -131,11 +132,15 @@ fn recovery(storm: &Storm, standstill_s: f64) -> Result<Answer, Unanswered> {
             answer.push("recovery_time", "s", Value::approximate(after_s));
             answer.note(format!("it recovers about {} s after the standstill", brief((after_s * 10.0).round() / 10.0)));
         }
-        Some(Outcome::Stays) => answer.note(format!(
-            "it does not recover: a second stable state, {} attempts/s of which the server can do {}, and none in time",
-            brief(storm.rate * storm.attempts_most()),
-            brief(1.0 / storm.service_s)
-        )),
+        Some(Outcome::Stays) => {
+            // As the simulator says of none that recovered: no number stands for never.
+            answer.measures.push(Measure::new("recovery_time", "s", Estimate::TooFew { samples: 0 }));
+            answer.note(format!(
+                "it does not recover: a second stable state, {} attempts/s of which the server can do {}, and none in time",
+                brief(storm.rate * storm.attempts_most()),
+                brief(1.0 / storm.service_s)
+            ));
+        }
         None => {
             return Err(Unanswered(
                 "recovery_time: it takes too long to follow so near the bound: sim answers this".into(),

@@ -94,7 +94,8 @@ impl Arrivals {
             None => {
                 if let Ok((_, Dimension::Rate)) = quantity::parse_any(text) {
                     let fault = format!(
-                        "`{text}` is a rate where a law of gaps is expected: write `exponential(rate = {text})`"
+                        "`{text}` is a rate where a law of gaps is expected: write `exponential(rate = {text})`, \
+                         or `constant(rate = {text})` for even gaps"
                     );
                     return Err(WorkloadError::Invalid(fault));
                 }
@@ -334,10 +335,12 @@ const LOADS: [&str; 4] = ["rho", "load", "util", "utilisation"];
 
 /// The same error; of arrivals a law has one parameter more than elsewhere.
 fn of_load(error: LawError) -> LawError {
-    match LOADS.iter().any(|name| error.0.starts_with(&format!("`{name}` is not a parameter"))) {
-        true => LawError(error.0.replacen(" (known: ", "; did you mean `utilization`? (known: utilization, ", 1)),
-        false => error,
+    if !error.0.contains("` is not a parameter") {
+        return error;
     }
+    let is_load = LOADS.iter().any(|name| error.0.starts_with(&format!("`{name}` is not a parameter")));
+    let before = if is_load { "; did you mean `utilization`?" } else { "" };
+    LawError(error.0.replacen(" (known: ", &format!("{before} (known: utilization, "), 1))
 }
 
 /// What is wrong with a name that was probably meant to be that of arrivals which are no law of gaps.

@@ -127,12 +127,21 @@ impl<'a> Params<'a> {
         DispatchError::Policy(format!("policy `{}`: {why}", self.policy))
     }
 
+    /// The text that gives `word` to the first parameter of the policy that takes it.
+    fn named(&self, word: &str) -> Option<String> {
+        let text = |name: &&str| format!("{}({name} = {word})", self.policy);
+        self.known.iter().map(text).find(|text| (self.build)(text).is_ok())
+    }
+
     /// Refuses what no one took.
     pub(super) fn finish(self) -> Result<(), DispatchError> {
         if let Some(word) = self.words.last() {
             return Err(self.wrong(&match self.takes_words {
                 true => format!("`{word}` is one value too many"),
-                false => format!("`{word}`: {NAMED}"),
+                false => match self.named(word) {
+                    Some(named) => format!("`{word}`: did you mean `{named}`?"),
+                    None => format!("`{word}`: {NAMED}"),
+                },
             }));
         }
         let Some((name, _)) = self.given.first() else { return Ok(()) };

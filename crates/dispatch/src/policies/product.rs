@@ -62,10 +62,12 @@ pub(super) fn version(
     match parsed(text) {
         Some(version) => check(params, product, version, versions),
         None => {
-            let ((major, minor), _) = versions;
-            Err(params.wrong(&format!(
-                "`{text}` is no version; the version comes first, as in `{product}({major}.{minor}, ...)`"
-            )))
+            let (_, (major, minor)) = versions;
+            Err(params.wrong(&if text.is_empty() {
+                format!("it takes a version and a rule, as in `{product}({major}.{minor}, ...)`")
+            } else {
+                format!("the version comes first; did you mean `{product}({major}.{minor}, {text})`?")
+            }))
         }
     }
 }

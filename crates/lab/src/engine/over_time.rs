@@ -6,8 +6,8 @@
 //! is their mean, which is smoother than one run.
 
 use sojourn_model::System;
-use sojourn_model::system::server_name;
-use sojourn_sim::Column;
+use sojourn_model::system::{Fault, Trouble, server_name};
+use sojourn_sim::{CALM, Column, USUAL};
 use sojourn_stats::{Estimate, Measure, Span};
 
 use crate::answer::{FAILED, Flow, MetricOverTime};
@@ -64,8 +64,11 @@ pub(super) fn outcomes(every: Span, columns: Vec<Column>) -> Vec<MetricOverTime>
 /// What came after the last fault had ended, in words, from outcomes over time and the recovery time; none where that says
 /// nothing.
 pub(super) fn aftermath(system: &System, over_time: &[MetricOverTime], measures: &[Measure]) -> Option<String> {
-    let recovery = &measures.iter().find(|measure| measure.metric == "recovery_time")?.estimate;
     let ended_s = system.faults.iter().filter_map(|fault| fault.until.or(Some(fault.at))).max()?.as_secs_f64();
+    let Some(recovery) = measures.iter().find(|measure| measure.metric == "recovery_time") else {
+        return unseen(system, over_time, ended_s);
+    };
+    let recovery = &recovery.estimate;
     if let Some(value) = recovery.value() {
         return Some(match value < 0.5 {
             true => "as soon as the last fault had ended, all was as before it".into(),
@@ -74,25 +77,57 @@ pub(super) fn aftermath(system: &System, over_time: &[MetricOverTime], measures:
     }
     let failed = over_time.iter().find(|of| of.metric == "failed")?;
     let goodput = over_time.iter().find(|of| of.metric == "goodput")?;
-    let last = |of: &MetricOverTime| {
-        let values = of.points.iter().rev().take(LAST).filter_map(|(_, estimate)| estimate.value());
-        values.fold(None, |ends: Option<(f64, f64)>, value| {
-            Some(ends.map_or((value, value), |(low, high)| (low.min(value), high.max(value))))
-        })
+    let (every_s, end_s) = ends(failed)?;
+    let last = |of: &MetricOverTime| -> Vec<f64> {
+        of.points.iter().rev().take(LAST).filter_map(|(_, estimate)| estimate.value()).collect()
     };
-    let every_s = failed.points.get(1).map_or(1.0, |(at, _)| *at);
-    let after_s = failed.points.last()?.0 + every_s - ended_s;
-    let rate = |(low, high): (f64, f64)| match (significant(low), significant(high)) {
-        (low, high) if low == high => low,
-        (low, high) => format!("{low} to {high}"),
+    let tell = |values: &[f64], what: &str| {
+        let mean = significant(values.iter().sum::<f64>() / values.len() as f64);
+        match values.iter().all(|value| significant(*value) == mean) {
+            true => format!("{mean} {what}"),
+            false => format!("{mean} {what}, on average over the last {:.0} s", every_s * values.len() as f64),
+        }
     };
-    let still = match (last(failed)?, last(goodput)?) {
-        (failed, _) if failed.1 > 0.0 => format!("{} requests a second still failed", rate(failed)),
-        (_, good) => format!("{} good replies a second came", rate(good)),
+    let still = match (last(failed), last(goodput)) {
+        (failed, _) if failed.iter().any(|of| *of > 0.0) => tell(&failed, "requests a second still failed"),
+        (_, good) if !good.is_empty() => tell(&good, "good replies a second came"),
+        _ => return None,
     };
+    let after_s = end_s - ended_s;
     let some = match recovery.samples() {
         Some(recovered) if recovered > 0 => format!(" in every replication ({recovered} did)"),
         _ => String::new(),
     };
     Some(format!("it did not recover{some}: {after_s:.0} s after the last fault had ended, {still}"))
+}
+
+/// How long an interval is and when the last one ends (s).
+fn ends(of: &MetricOverTime) -> Option<(f64, f64)> {
+    let every_s = of.points.get(1).map_or(1.0, |(at, _)| *at);
+    Some((every_s, of.points.last()?.0 + every_s))
+}
+
+/// Why it is not told whether the system recovered from faults of which the last ended then; none where one never ends.
+fn unseen(system: &System, over_time: &[MetricOverTime], ended_s: f64) -> Option<String> {
+    let is_over = |fault: &Fault| fault.until.is_some() || fault.trouble == Trouble::Restarted;
+    let (every_s, end_s) = ends(over_time.iter().find(|of| of.metric == "failed")?)?;
+    let first_s = system.faults.iter().map(|fault| fault.at).min()?.as_secs_f64();
+    if !system.faults.iter().all(is_over) || ended_s >= end_s {
+        return None;
+    }
+    let (before, usual_s, calm_s) = (first_s / every_s, USUAL as f64 * every_s, CALM as f64 * every_s);
+    let after_s = end_s - ended_s;
+    let of_little_before = format!("what is usual before the first fault is known from {usual_s:.0} s of it");
+    let of_little_after = format!(
+        "the run ended {} s after the last fault had ended, and it takes {calm_s:.0} s as before it",
+        significant(after_s)
+    );
+    Some(match before {
+        before if before < USUAL as f64 => format!("whether it recovered is not told: {of_little_before}"),
+        // Of so little a part may be warm-up.
+        before if before < 2.0 * USUAL as f64 && after_s >= 2.0 * calm_s => {
+            format!("whether it recovered is not told: {of_little_before}, past the warm-up")
+        }
+        _ => format!("whether it recovered could not be seen: {of_little_after}"),
+    })
 }

@@ -2,7 +2,7 @@
 
 use super::{Answers, Engine, VariantAnswers, html, number};
 use crate::answer::FAILURES;
-use crate::compare::{compared_setting, equal_but_for};
+use crate::compare::{compared_setting, equal_but_for, variants_by};
 use sojourn_stats::Estimate;
 
 pub(super) const MEAN: &str = "response_time_mean";
@@ -124,63 +124,96 @@ pub(super) fn short(metric: &str) -> &str {
 
 /// The answer in a sentence or two of HTML: who is fastest, how sure that is, and whether live agrees.
 pub(super) fn finding(report: &Answers) -> Option<String> {
-    let answered = |engine: Engine| {
-        let means = report.variants.iter().filter_map(move |v| {
-            let estimate = v.estimate(engine, MEAN)?;
-            // Without an interval it may be anywhere.
-            let unknown = || Some((estimate.value()?, f64::NEG_INFINITY, f64::INFINITY));
-            let (value, low, high) = interval(estimate).or_else(unknown)?;
-            Some((v, value, low, high))
-        });
-        means.collect::<Vec<_>>()
-    };
     // The simulator's numbers are the sharpest and cover the most; the first of those that cover as much is kept.
-    let mut best = (Engine::Sim, answered(Engine::Sim));
+    let mut best = (Engine::Sim, answered(&report.variants, Engine::Sim));
     for engine in [Engine::Live, Engine::Theory, Engine::Twin] {
-        let means = answered(engine);
+        let means = answered(&report.variants, engine);
         if means.len() > best.1.len() {
             best = (engine, means);
         }
     }
-    let (engine, mut means) = best;
-    means.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let name = |v: &VariantAnswers| format!("<strong>{}</strong>", html::escape(&v.label));
+    let (engine, means) = best;
     let text = match means.as_slice() {
         [] => return None,
-        [(variant, ..)] => {
+        [(variant, _)] => {
             let estimate = variant.estimate(engine, MEAN)?;
             format!("Mean response time by {}: {}.", engine.name(), number::estimate(estimate, "s"))
         }
-        [_, _, ..] if equal_settings(report, engine).is_some() => equal_settings(report, engine)?,
-        [(first, value, _, high), rest @ ..] => {
-            let (last, worst, ..) = rest[rest.len() - 1];
-            let without = |(.., high): &&(&VariantAnswers, f64, f64, f64)| high.is_infinite();
-            let unknown: Vec<String> = means.iter().filter(without).map(|(v, ..)| name(v)).collect();
-            let tied: Vec<String> = rest.iter().filter(|(_, _, low, _)| low <= high).map(|(v, ..)| name(v)).collect();
-            let mut text = format!(
-                "By {}, {} has the lowest mean response time, {}; {} the highest, {} ({} times as long).",
-                engine.name(),
-                name(first),
-                number::quantity(*value, "s"),
-                name(last),
-                number::quantity(worst, "s"),
-                times(worst / value)
-            );
-            if !unknown.is_empty() {
-                let has = if unknown.len() == 1 { "has" } else { "have" };
-                text += &format!(" The order is not certain: {} {has} no interval.", html::and_list(&unknown, 3));
-            } else if !tied.is_empty() {
-                text += &format!(
-                    " The order at the top is not certain: the interval of {} overlaps that of the lowest.",
-                    html::and_list(&tied, 3)
-                );
-            }
-            text
-        }
+        several => equal_settings(report, engine).unwrap_or_else(|| first_and_last(several, engine)),
     };
     let text = [Some(text), agreement(report), failures(report)];
     Some(text.into_iter().flatten().collect::<Vec<_>>().join(" "))
 }
+
+/// The variants of which an engine has a mean, with it, the lowest first.
+fn answered<'a>(
+    variants: impl IntoIterator<Item = &'a VariantAnswers>,
+    engine: Engine,
+) -> Vec<(&'a VariantAnswers, f64)> {
+    let known = variants.into_iter().filter_map(|of| Some((of, of.estimate(engine, MEAN)?.value()?)));
+    let mut means: Vec<(&VariantAnswers, f64)> = known.collect();
+    means.sort_by(|a, b| a.1.total_cmp(&b.1));
+    means
+}
+
+/// Whether the means of two variants are seen to differ; none where one of them has no interval.
+fn are_apart(a: &VariantAnswers, b: &VariantAnswers, engine: Engine) -> Option<bool> {
+    variants_by(a, b, engine, MEAN).map(|compared| compared.differs())
+}
+
+/// Who has the lowest mean and who the highest, of two and more, as far as they are seen to differ.
+fn first_and_last(means: &[(&VariantAnswers, f64)], engine: Engine) -> String {
+    let name = |v: &VariantAnswers| format!("<strong>{}</strong>", html::escape(&v.label));
+    let without = |(of, _): &&(&VariantAnswers, f64)| of.estimate(engine, MEAN).and_then(Estimate::ends).is_none();
+    let unknown: Vec<String> = means.iter().filter(without).map(|(of, _)| name(of)).collect();
+    let known: Vec<(&VariantAnswers, f64)> = means.iter().filter(|of| !without(of)).copied().collect();
+    let uncertain = match unknown.len() {
+        0 => String::new(),
+        count => format!(
+            " Where {} {} in that order is not known: {} no interval.",
+            html::and_list(&unknown, MOST_NAMED),
+            if count == 1 { "stands" } else { "stand" },
+            if count == 1 { "it has" } else { "they have" }
+        ),
+    };
+    let (Some((first, low)), Some((last, high))) = (known.first(), known.last()) else {
+        return format!("No mean response time by {} has an interval: which is lower is not known.", engine.name());
+    };
+    let like = |one: &VariantAnswers| {
+        let alike = known.iter().filter(|(of, _)| std::ptr::eq(*of, one) || are_apart(one, of, engine) != Some(true));
+        alike.map(|(of, _)| name(of)).collect::<Vec<String>>()
+    };
+    let by = engine.name();
+    let range = |low: f64, high: f64| format!("{} to {}", number::quantity(low, "s"), number::quantity(high, "s"));
+    if known.len() == 1 {
+        return format!("Mean response time of {} by {by}: {}.{uncertain}", name(first), number::quantity(*low, "s"));
+    }
+    if are_apart(first, last, engine) != Some(true) {
+        let all: Vec<String> = known.iter().map(|(of, _)| name(of)).collect();
+        return format!(
+            "By {by}, no difference is seen between the mean response times of {}: {}.{uncertain}",
+            html::and_list(&all, MOST_NAMED),
+            range(*low, *high)
+        );
+    }
+    let (lows, mut highs) = (like(first), like(last));
+    // The last is told first.
+    highs.reverse();
+    let seen = |names: &[String]| if names.len() == 1 { "" } else { " (no difference is seen between them)" };
+    let (has, times_of) = (if lows.len() == 1 { "has" } else { "have" }, times(high / low));
+    format!(
+        "By {by}, {} {has} the lowest mean response time, {}{}; {} the highest, {}{} ({times_of} times as long).{uncertain}",
+        html::and_list(&lows, MOST_NAMED),
+        number::quantity(*low, "s"),
+        seen(&lows),
+        html::and_list(&highs, MOST_NAMED),
+        number::quantity(*high, "s"),
+        seen(&highs)
+    )
+}
+
+/// More names than this are counted.
+const MOST_NAMED: usize = 3;
 
 /// What went wrong where most did, so that a short response time of the few that were answered does not deceive.
 fn failures(report: &Answers) -> Option<String> {
@@ -203,43 +236,63 @@ fn failures(report: &Answers) -> Option<String> {
 }
 
 /// Who is fastest where all other settings are equal, of a run in which several vary: what serves half the load is no answer.
+/// Who is not seen to differ from the fastest is not slower.
 fn equal_settings(report: &Answers, engine: Engine) -> Option<String> {
     let key = compared_setting(report)?;
     let groups = equal_but_for(report, key);
-    let mean = |v: &VariantAnswers| v.estimate(engine, MEAN).and_then(Estimate::value).filter(|mean| *mean > 0.0);
-    // In each case the fastest and the slowest, with their means.
-    let cases = groups.iter().filter_map(|(others, variants)| {
-        let mut known: Vec<(&str, f64)> = variants.iter().filter_map(|v| Some((v.setting(key)?, mean(v)?))).collect();
-        known.sort_by(|a, b| a.1.total_cmp(&b.1));
-        Some((others, *known.first()?, *known.last()?)).filter(|(_, least, most)| least.0 != most.0)
-    });
-    let cases: Vec<_> = cases.collect();
+    let cases = groups.iter().map(|(others, variants)| (others, answered(variants.iter().copied(), engine)));
+    let cases: Vec<_> = cases.filter(|(_, means)| means.len() > 1).collect();
     if groups.len() < 2 || cases.is_empty() {
         return None;
     }
-    let mut wins: Vec<(&str, usize)> = Vec::new();
-    for (_, (winner, _), _) in &cases {
-        match wins.iter_mut().find(|(of, _)| of == winner) {
-            Some((_, count)) => *count += 1,
-            None => wins.push((*winner, 1)),
+    // Of each value: in how many cases it alone is the lowest, and in how many it is one of those that may be.
+    let mut wins: Vec<(&str, usize, usize)> = Vec::new();
+    for (_, means) in &cases {
+        let first = means[0].0;
+        let may_be = |of: &&VariantAnswers| std::ptr::eq(*of, first) || are_apart(first, of, engine) != Some(true);
+        let lowest: Vec<&str> =
+            means.iter().map(|(of, _)| *of).filter(may_be).filter_map(|of| of.setting(key)).collect();
+        for value in &lowest {
+            let alone = usize::from(lowest.len() == 1);
+            match wins.iter_mut().find(|(of, ..)| of == value) {
+                Some((_, of_it, among)) => (*of_it, *among) = (*of_it + alone, *among + 1 - alone),
+                None => wins.push((value, alone, 1 - alone)),
+            }
         }
     }
-    let (winner, count) = wins.iter().copied().max_by_key(|(_, count)| *count)?;
-    let (others, least, most) = cases.iter().max_by(|a, b| (a.2.1 / a.1.1).total_cmp(&(b.2.1 / b.1.1)))?;
     let bold = |name: &str| format!("<strong>{}</strong>", html::escape(name));
-    Some(format!(
-        "By {}, with all else equal, {} has the lowest mean response time in {count} of {}. The largest difference is at {}: {} \
-         with {} against {} with {} ({} times as long).",
-        engine.name(),
-        bold(winner),
-        html::count(cases.len(), "case"),
-        html::escape(others),
-        number::quantity(least.1, "s"),
-        bold(least.0),
-        number::quantity(most.1, "s"),
-        bold(most.0),
-        times(most.1 / least.1)
-    ))
+    // Of equals the first, in the order of the file.
+    let (winner, alone, among) = wins.into_iter().rev().max_by_key(|(_, alone, among)| (alone + among, *alone))?;
+    let (by, winner, all) = (engine.name(), bold(winner), html::count(cases.len(), "case"));
+    let lead = match (alone, among) {
+        (alone, 0) => format!("{winner} has the lowest mean response time in {alone} of {all}."),
+        (0, among) => format!(
+            "{winner} is among those with the lowest mean response time in {among} of {all}: no difference is seen between these."
+        ),
+        (alone, among) => format!(
+            "{winner} has the lowest mean response time in {alone} of {all}; in {among} more it is among the lowest, between \
+             which no difference is seen."
+        ),
+    };
+    let ends = cases.iter().filter_map(|(others, means)| {
+        let ((first, low), (last, high)) = (means.first()?, means.last()?);
+        let is_seen = *low > 0.0 && are_apart(first, last, engine) == Some(true);
+        is_seen.then(|| Some((others, (first.setting(key)?, *low), (last.setting(key)?, *high))))?
+    });
+    let largest = ends.max_by(|a, b| (a.2.1 / a.1.1).total_cmp(&(b.2.1 / b.1.1)));
+    let largest = match largest {
+        Some((others, least, most)) => format!(
+            "The largest difference is at {}: {} with {} against {} with {} ({} times as long).",
+            html::escape(others),
+            number::quantity(least.1, "s"),
+            bold(least.0),
+            number::quantity(most.1, "s"),
+            bold(most.0),
+            times(most.1 / least.1)
+        ),
+        None => "In no case is a difference seen between the lowest and the highest.".to_owned(),
+    };
+    Some(format!("By {by}, with all else equal, {lead} {largest}"))
 }
 
 fn times(ratio: f64) -> String {
@@ -276,6 +329,7 @@ mod tests {
     use sojourn_stats::measure::NoInterval;
 
     use super::*;
+    use crate::report::Answer;
 
     fn sampled(value: f64, half: f64) -> Estimate {
         Estimate::Sampled { value, ci_low: value - half, ci_high: value + half, samples: 1000 }
@@ -301,6 +355,73 @@ mod tests {
         assert_eq!(meaning(0.3, -0.1, 0.7), Meaning::CannotTell);
         assert_eq!(meaning(0.3, 0.1, 0.5), Meaning::LiveSlower);
         assert_eq!(meaning(-0.3, -0.5, -0.1), Meaning::LiveFaster);
+    }
+
+    /// A variant whose replications have this noise in common and a factor of their own.
+    fn simulated(policy: &str, load: &str, factor: f64, own: f64) -> VariantAnswers {
+        let values: Vec<f64> =
+            (0..8).map(|k| factor * (1.0 + 0.3 * f64::from(k % 3)) * (1.0 + own * f64::from(k % 2))).collect();
+        let mean = values.iter().sum::<f64>() / 8.0;
+        let mut sim = Answer::new(Engine::Sim);
+        sim.measures = vec![sojourn_stats::Measure::new(MEAN, "s", sampled(mean, 0.2 * mean))];
+        sim.replications = vec![(MEAN.to_owned(), values.into_iter().map(Some).collect())];
+        let settings = [("policy", policy), ("load", load)].map(|(key, value)| (key.to_owned(), value.to_owned()));
+        VariantAnswers { label: policy.to_owned(), settings: settings.to_vec(), answers: vec![sim] }
+    }
+
+    fn headline(variants: Vec<VariantAnswers>) -> String {
+        let settings = vec!["policy".to_owned(), "load".to_owned()];
+        let text = finding(&Answers { settings, variants, ..Answers::default() }).unwrap();
+        text.replace("<strong>", "").replace("</strong>", "").replace('\u{a0}', " ")
+    }
+
+    /// Intervals that overlap do not hide what pairs see, and what pairs do not see has no winner.
+    #[test]
+    fn a_headline_names_a_winner_only_where_a_difference_is_seen() {
+        let told = headline(vec![simulated("random", "0.7", 1.1, 0.0), simulated("jsq", "0.7", 1.0, 0.0)]);
+        assert!(
+            told.starts_with("By sim, jsq has the lowest mean response time, 1.26 s; random the highest, 1.39 s"),
+            "{told}"
+        );
+        let told = headline(vec![simulated("random", "0.7", 1.001, 0.0), simulated("jsq", "0.7", 1.0, 0.003)]);
+        let none = "By sim, no difference is seen between the mean response times of random and jsq: 1.26 s to 1.26 s.";
+        assert_eq!(told, none);
+        let three = [("random", 2.0, 0.0), ("jsq", 1.0, 0.003), ("sed", 1.001, 0.0)];
+        let told = headline(three.map(|(policy, factor, own)| simulated(policy, "0.7", factor, own)).to_vec());
+        let tied =
+            "sed and jsq have the lowest mean response time, 1.26 s (no difference is seen between them); random";
+        let other =
+            "jsq and sed have the lowest mean response time, 1.26 s (no difference is seen between them); random";
+        assert!(told.contains(tied) || told.contains(other), "{told}");
+        let mut bare = simulated("sed", "0.7", 0.5, 0.0);
+        let why = NoInterval::TooShort;
+        bare.answers[0].measures[0].estimate = Estimate::WithoutInterval { value: 0.5, samples: 30, why };
+        let told = headline(vec![simulated("random", "0.7", 1.1, 0.0), simulated("jsq", "0.7", 1.0, 0.0), bare]);
+        assert!(
+            told.contains("jsq has the lowest") && told.contains("Where sed stands in that order is not known"),
+            "{told}"
+        );
+    }
+
+    /// With all else equal a case counts for whoever is seen to be lower than all others.
+    #[test]
+    fn cases_without_a_difference_are_no_wins() {
+        let at = |load: &str, random: (f64, f64), jsq: (f64, f64)| {
+            [simulated("random", load, random.0, random.1), simulated("jsq", load, jsq.0, jsq.1)]
+        };
+        let seen = at("0.9", (2.0, 0.0), (1.0, 0.0));
+        let unseen = at("0.1", (1.0, 0.003), (1.001, 0.0));
+        let told = headline([unseen.clone(), seen].concat());
+        assert!(
+            told.contains(
+                "jsq has the lowest mean response time in 1 of 2 cases; in 1 more it is among the lowest, between which"
+            ),
+            "{told}"
+        );
+        assert!(told.contains("The largest difference is at load 0.9: 1.26 s with jsq"), "{told}");
+        let told = headline([unseen.clone(), at("0.2", (1.001, 0.0), (1.0, 0.003))].concat());
+        assert!(told.contains("is among those with the lowest mean response time in 2 of 2 cases"), "{told}");
+        assert!(told.contains("In no case is a difference seen"), "{told}");
     }
 
     #[test]

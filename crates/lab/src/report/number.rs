@@ -54,11 +54,17 @@ fn with_reach(value: f64, half: f64, unit: &str) -> String {
     if half == 0.0 {
         return format!("exactly\u{a0}{}", join(&significant(value), &unit));
     }
-    if half < 0.0 || !half.is_finite() {
-        return join(&significant(value), &unit);
+    join(&plus_minus(value, half), &unit)
+}
+
+/// A number with how far its interval reaches, both to two digits of that, which is rounded up: "83.1 ± 1.3". Both are in the
+/// unit that is to stand behind them; spaces are such at which no line breaks.
+pub fn plus_minus(value: f64, reach: f64) -> String {
+    if reach <= 0.0 || !reach.is_finite() {
+        return significant(value);
     }
-    let (value, half) = rounded_outwards(value, half, decimals_for(half, 2));
-    join(&format!("{value}\u{a0}\u{b1}\u{a0}{half}"), &unit)
+    let (value, reach) = rounded_outwards(value, reach, decimals_for(reach, 2));
+    format!("{value}\u{a0}\u{b1}\u{a0}{reach}")
 }
 
 /// One half of an interval so many times the other is told by the ends of both.
@@ -76,13 +82,22 @@ pub fn asymmetric(estimate: &Estimate) -> Option<(f64, f64)> {
 /// `value` with both ends of its interval, rounded outwards: "0.003 (0 to 0.103) %".
 fn with_ends(value: f64, (low, high): (f64, f64), unit: &str) -> String {
     let (per_si, unit) = scaled(high, unit);
-    let (value, low, high) = (value * per_si, low * per_si, high * per_si);
+    join(&between(value * per_si, (low * per_si, high * per_si)), &unit)
+}
+
+/// A number with both ends of its interval, rounded outwards: "0.003 (0 to 0.103)". As [`plus_minus`].
+pub fn between(value: f64, (low, high): (f64, f64)) -> String {
     let reach = (value - low).max(high - value);
     let digits = decimals_for(if value > 0.0 { value.min(high).min(reach) } else { high }, 2);
     let step = 10f64.powi(digits as i32);
     let number = |of: f64| if of == 0.0 { "0".to_owned() } else { format!("{of:.digits$}") };
     let (low, high) = ((low * step).floor() / step, (high * step).ceil() / step);
-    join(&format!("{} ({}\u{a0}to\u{a0}{})", number(value), number(low), number(high)), &unit)
+    format!("{} ({}\u{a0}to\u{a0}{})", number(value), number(low), number(high))
+}
+
+/// What stands in the place of a recovery time where not every replication recovered, of which so many did.
+pub fn unrecovered(recovered: u64) -> &'static str {
+    if recovered == 0 { "never" } else { "not always" }
 }
 
 /// An estimate as the tables show it: with its half width, with both ends where that would reach below 0, or the words that

@@ -6,7 +6,7 @@
 
 use super::html::{count, escape, page};
 use super::seconds::{Timeline, beside, of_variant};
-use super::{Answers, RUN, VariantAnswers, Verdict, compare, plots, sections, when};
+use super::{Answers, RUN, VariantAnswers, Verdict, compare, notes, pairs, plots, sections, when};
 use crate::answer::ObjectiveAnswer;
 
 /// The whole page; each run has a name, and no two the same. The same reports give the same bytes.
@@ -22,9 +22,10 @@ pub fn render(runs: &[(String, &Answers)], version: &str) -> String {
         first,
         second,
         sections::failures(&merged),
-        pairs(runs, &merged),
+        sections::of_faults(&merged),
+        pairs::of_runs(&merged, &runs.iter().map(|(_, report)| *report).collect::<Vec<_>>()),
         seconds(runs),
-        sections::notes(&merged),
+        notes::section(&merged),
         sections::validity(&merged),
         sections::glossary(),
         sections::outcomes(&merged),
@@ -42,6 +43,8 @@ fn title(runs: &[(String, &Answers)]) -> String {
 fn merged(runs: &[(String, &Answers)], version: &str) -> Answers {
     let mut variants: Vec<VariantAnswers> = Vec::new();
     let mut objectives: Vec<ObjectiveAnswer> = Vec::new();
+    // Replications of different seeds are no pairs.
+    let are_pairs = runs.windows(2).all(|two| two[0].1.seed == two[1].1.seed);
     for label in labels(runs) {
         for (name, report) in runs {
             let of = report.variants.iter().enumerate().filter(|(_, variant)| variant.label == label);
@@ -51,7 +54,11 @@ fn merged(runs: &[(String, &Answers)], version: &str) -> Answers {
                     .extend(asked.map(|objective| ObjectiveAnswer { variant: variants.len(), ..objective.clone() }));
                 let label = if label.is_empty() { name.clone() } else { format!("{label} \u{b7} {name}") };
                 let settings = [vec![(RUN.to_owned(), name.clone())], variant.settings.clone()].concat();
-                variants.push(VariantAnswers { label, settings, answers: variant.answers.clone() });
+                let mut answers = variant.answers.clone();
+                if !are_pairs {
+                    answers.iter_mut().for_each(|answer| answer.replications.clear());
+                }
+                variants.push(VariantAnswers { label, settings, answers });
             }
         }
     }
@@ -62,14 +69,6 @@ fn merged(runs: &[(String, &Answers)], version: &str) -> Answers {
         }
     }
     Answers { name: title(runs), version: version.to_owned(), settings, variants, objectives, ..Answers::default() }
-}
-
-/// Each run against the first, replication by replication, where all have the same seed: without it they are no pairs.
-fn pairs(runs: &[(String, &Answers)], merged: &Answers) -> String {
-    let seed = |(_, report): &(String, &Answers)| report.seed;
-    let are_alike = runs.windows(2).all(|two| seed(&two[0]) == seed(&two[1]));
-    let all: Vec<&Answers> = runs.iter().map(|(_, report)| *report).collect();
-    if are_alike { sections::pairs_by(merged, RUN, &all) } else { String::new() }
 }
 
 /// More settings that differ are not listed.

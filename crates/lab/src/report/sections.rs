@@ -1,17 +1,12 @@
 //! The parts of the page that are text and tables.
 
 use super::html::{and_list, count, engine, escape};
-use super::{Answers, Engine, RUN, VariantAnswers, Verdict, compare, number, reasons, when};
-use crate::answer::{FAILURES, ObjectiveAnswer, Trust};
-use crate::compare::{Within, about_pairs, compared_setting, within_setting};
-use crate::variants::label;
+use super::{Answers, Engine, VariantAnswers, Verdict, compare, number, reasons, when};
+use crate::answer::{FAILURES, OF_FAULTS, ObjectiveAnswer, Trust};
 use sojourn_stats::Estimate;
 
 /// The classes of verdicts in the style sheet, by rank.
 const VERDICT_CLASSES: [&str; 3] = ["good", "warn", "bad"];
-
-/// What the slowest hundredth of requests sees.
-const P99: &str = "response_time_p99";
 
 /// Title, question, verdict, and the answer in a sentence.
 pub(super) fn masthead(report: &Answers) -> String {
@@ -107,7 +102,8 @@ pub(super) fn objectives(report: &Answers) -> String {
             // As where that engine was not asked: it has no number.
             _ => "\u{2013}",
         };
-        (class, format!("{word}<br>{}", escape(&objective.measured)).trim_end_matches("<br>").to_owned())
+        let lines = [word.to_owned(), escape(&objective.measured), escape(&objective.reason)];
+        (class, lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("<br>"))
     };
     let rows: String = asked
         .iter()
@@ -175,19 +171,37 @@ pub(super) fn summary(report: &Answers) -> String {
 /// What went wrong with requests, wherever something did.
 pub(super) fn failures(report: &Answers) -> String {
     let said: Vec<(&str, &str)> = FAILURES.into_iter().filter(|(metric, _)| report.worst(metric).is_some()).collect();
-    if said.is_empty() {
-        return String::new();
-    }
-    let knows = |engine: &Engine, metric: &str| report.variants.iter().any(|of| of.estimate(*engine, metric).is_some());
-    let columns: Vec<(&str, &str, Engine)> = said
+    let lead = "Shares of the requests, with the half width of their interval. Response times are of those that were answered \
+                well.";
+    metrics("failures", "What went wrong", lead, report, &said)
+}
+
+/// What was while a fault lasted, and how long the system took to be as before.
+pub(super) fn of_faults(report: &Answers) -> String {
+    let lead =
+        "Of the seconds in which a fault lasts, and how long after the last one had ended all was as before the first.";
+    metrics("of-faults", "While a fault lasts", lead, report, &OF_FAULTS)
+}
+
+/// A column for each of these metrics and engine that has one; nothing where none has.
+fn metrics(id: &str, title: &str, lead: &str, report: &Answers, all: &[(&str, &str)]) -> String {
+    let knows = |engine: &Engine, metric: &str| report.variants.iter().any(|of| of.measure(*engine, metric).is_some());
+    let columns: Vec<(&str, &str, Engine)> = all
         .iter()
         .flat_map(|(metric, words)| Engine::ALL.map(|engine| (*metric, *words, engine)))
         .filter(|(metric, _, engine)| knows(engine, metric))
         .collect();
+    if columns.is_empty() {
+        return String::new();
+    }
     let head: String =
         columns.iter().map(|(_, words, by)| format!("<th scope=\"col\">{words}<br>{}</th>", engine(*by))).collect();
     let cell = |variant: &VariantAnswers, (metric, _, engine): &(&str, &str, Engine)| {
-        let text = variant.estimate(*engine, metric).map(|estimate| number::share(metric, estimate));
+        let text = variant.measure(*engine, metric).map(|of| match &of.estimate {
+            Estimate::TooFew { samples } if *metric == "recovery_time" => number::unrecovered(*samples).to_owned(),
+            estimate if number::is_share(metric) => number::share(metric, estimate),
+            estimate => number::estimate(estimate, &of.unit),
+        });
         format!("<td class=\"number\">{}</td>", text.unwrap_or_else(|| "\u{2013}".to_owned()))
     };
     let row = |variant: &VariantAnswers| {
@@ -196,47 +210,9 @@ pub(super) fn failures(report: &Answers) -> String {
     };
     let rows: String = report.variants.iter().map(row).collect();
     format!(
-        "<section id=\"failures\">\n<h2>What went wrong</h2>\n<p class=\"lead\">Shares of the requests, with the half \
-         width of their interval. Response times are of those that were answered well.</p>\n<div class=\"scroll\">\
+        "<section id=\"{id}\">\n<h2>{title}</h2>\n<p class=\"lead\">{lead}</p>\n<div class=\"scroll\">\
          <table class=\"plain\">\n<thead><tr><th scope=\"col\">Variant</th>{head}</tr></thead>\n<tbody>\n{rows}\
          </tbody></table></div>\n</section>\n"
-    )
-}
-
-/// Variants that are equal but for one setting, two by two, replication by replication.
-pub(super) fn pairs(report: &Answers) -> String {
-    compared_setting(report).map_or(String::new(), |key| pairs_by(report, key, &[report]))
-}
-
-/// Variants that are equal but for `key`, two by two; `runs` are those that they are from.
-pub(super) fn pairs_by(report: &Answers, key: &str, runs: &[&Answers]) -> String {
-    let of_metric = |metric: &str| within_setting(report, key, metric);
-    let all: Vec<Within> = [compare::MEAN, P99].into_iter().flat_map(of_metric).collect();
-    let Some(first) = all.first() else { return String::new() };
-    let row = |of: &Within| {
-        let ratio = of.comparison.ratio.map_or("\u{2013}".to_owned(), |ratio| {
-            format!("{:.3} ({:.3} to {:.3})", ratio.value, ratio.low, ratio.high)
-        });
-        let what = compare::short(&of.comparison.metric).to_owned();
-        let cells = [&what, &of.others, &of.values.1, &of.values.0, &ratio, &of.comparison.verdict()];
-        let cells: Vec<String> = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
-        format!("<tr>{}</tr>\n", cells.concat())
-    };
-    let rows: String = all.iter().map(row).collect();
-    // Runs may differ in more than their names.
-    let title = match key == RUN {
-        true => "The runs beside each other".to_owned(),
-        false => format!("Another <code>{}</code>, all else equal", escape(key)),
-    };
-    let head: String =
-        ["of", "at", "B", "A", "B / A", "which says"].map(|name| format!("<th scope=\"col\">{name}</th>")).concat();
-    format!(
-        "<section id=\"pairs\">\n<h2>{title}</h2>\n\
-         <p class=\"lead\">Response time of B over that of A by sim, with its 95\u{a0}% interval from {} of \
-         replications. {}</p>\n<div class=\"scroll\">\
-         <table class=\"plain\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n</section>\n",
-        escape(&first.comparison.how.to_string()),
-        escape(&about_pairs(runs, &all))
     )
 }
 
@@ -285,78 +261,6 @@ fn difference_cell(variant: &VariantAnswers) -> String {
         ),
         None => "<span class=\"muted\">nothing to compare</span>".to_owned(),
     }
-}
-
-/// Why an engine has no answer, and what to know when reading one. Equal notes are said once.
-pub(super) fn notes(report: &Answers) -> String {
-    let mut said: Vec<(Engine, &str, Vec<usize>)> = Vec::new();
-    for (number, variant) in report.variants.iter().enumerate() {
-        for answer in &variant.answers {
-            for note in &answer.notes {
-                match said.iter_mut().find(|(engine, text, _)| *engine == answer.engine && text == note) {
-                    Some((_, _, variants)) => variants.push(number),
-                    None => said.push((answer.engine, note, vec![number])),
-                }
-            }
-        }
-    }
-    if said.is_empty() {
-        return String::new();
-    }
-    let mut groups: Vec<(Engine, Vec<usize>, Vec<String>)> = Vec::new();
-    for (who, note, variants) in said {
-        let note = format!("<dd>{}</dd>\n", escape(note));
-        match groups.iter_mut().find(|(engine, of, _)| *engine == who && *of == variants) {
-            Some((_, _, notes)) => notes.push(note),
-            None => groups.push((who, variants, vec![note])),
-        }
-    }
-    groups.sort_by_key(|(engine, ..)| *engine);
-    let items: String = groups
-        .iter()
-        .map(|(who, variants, notes)| {
-            let scope = scope(report, variants);
-            let who = engine(*who);
-            format!("<div><dt>{who} <span class=\"muted\">\u{b7} {scope}</span></dt>\n{}</div>\n", notes.concat())
-        })
-        .collect();
-    format!("<section id=\"notes\">\n<h2>Notes</h2>\n<dl class=\"notes\">\n{items}</dl>\n</section>\n")
-}
-
-/// More variants or values than this are counted.
-const MOST_NAMED: usize = 3;
-
-/// Which of the variants these are, in as few words as say it: by the values of one setting that they alone have, else by
-/// their names.
-fn scope(report: &Answers, numbers: &[usize]) -> String {
-    if numbers.len() == report.variants.len() && numbers.len() > 1 {
-        return "every variant".to_owned();
-    }
-    if numbers.len() > 1
-        && let Some(values) = report.settings.iter().find_map(|key| values_of_these_alone(report, numbers, key))
-    {
-        return escape(&values);
-    }
-    let names: Vec<String> = numbers.iter().map(|number| escape(&report.variants[*number].label)).collect();
-    match names.len() {
-        all if all > MOST_NAMED => format!("{}; {} more", names[..MOST_NAMED].join("; "), all - MOST_NAMED),
-        _ => names.join("; "),
-    }
-}
-
-/// The values of a setting that these variants have and no other has; none where that does not tell them apart.
-fn values_of_these_alone(report: &Answers, numbers: &[usize], key: &str) -> Option<String> {
-    let mut values: Vec<&str> = Vec::new();
-    for number in numbers {
-        let value = report.variants[*number].setting(key)?;
-        if !values.contains(&value) {
-            values.push(value);
-        }
-    }
-    let has_one = |variant: &&VariantAnswers| variant.setting(key).is_some_and(|value| values.contains(&value));
-    let is_told = values.len() <= MOST_NAMED && report.variants.iter().filter(has_one).count() == numbers.len();
-    let named: Vec<String> = values.iter().map(|value| label(std::iter::once((key, *value)))).collect();
-    is_told.then(|| named.join("; "))
 }
 
 /// What the live runs' verdicts rest on.
@@ -591,20 +495,6 @@ mod tests {
         report.reasons = vec!["interrupted after 3 of 6 variants".to_owned()];
         let (class, word, text) = verdict(&report);
         assert_eq!((class, word, text.as_str()), ("bad", "INCOMPLETE", "interrupted after 3 of 6 variants."));
-    }
-
-    #[test]
-    fn equal_notes_are_said_once() {
-        let note = "no formula for this policy";
-        let variant = |label: &str| {
-            let theory = Answer { notes: vec![note.to_owned()], ..Answer::new(Engine::Theory) };
-            VariantAnswers { label: label.to_owned(), settings: Vec::new(), answers: vec![theory] }
-        };
-        let other = VariantAnswers { label: "c".to_owned(), ..VariantAnswers::default() };
-        let report = Answers { variants: vec![variant("a"), variant("b"), other], ..Answers::default() };
-        let text = notes(&report);
-        assert_eq!(text.matches(note).count(), 1);
-        assert!(text.contains("a; b"), "{text}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::{Reader, SpecError, Text, unknown};
 pub(super) struct RawClient {
     timeout: Option<Text>,
     deadline: Option<Text>,
-    retries: Option<Spanned<RawRetries>>,
+    retries: Option<RawRetries>,
     pub(super) hedge: Option<Text>,
     abandoned: Option<Text>,
     pub(super) fails_over: Option<Spanned<bool>>,
@@ -21,7 +21,7 @@ pub(super) struct RawClient {
 
 /// `retries = { at_most = 3 }`, or `retries = 3` for short.
 struct RawRetries {
-    at_most: Spanned<u32>,
+    at_most: u32,
     backoff: Option<Text>,
     budget: Option<Spanned<RawBudget>>,
 }
@@ -38,7 +38,7 @@ impl<'de> Deserialize<'de> for RawRetries {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Table {
-            at_most: Spanned<u32>,
+            at_most: u32,
             backoff: Option<Text>,
             budget: Option<Spanned<RawBudget>>,
         }
@@ -53,7 +53,7 @@ impl<'de> Deserialize<'de> for RawRetries {
             fn visit_i64<E: de::Error>(self, number: i64) -> Result<RawRetries, E> {
                 let at_most =
                     u32::try_from(number).map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))?;
-                Ok(RawRetries { at_most: Spanned::new(0..0, at_most), backoff: None, budget: None })
+                Ok(RawRetries { at_most, backoff: None, budget: None })
             }
             fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<RawRetries, A::Error> {
                 let read = Table::deserialize(de::value::MapAccessDeserializer::new(map))?;
@@ -173,7 +173,7 @@ impl Reader<'_> {
                 return Err(self.at(text, "abandoned", &unknown("word", other, &["cancelled", "served"])));
             }
         };
-        let retries = raw.retries.as_ref().map(|retries| self.retries(retries)).transpose()?;
+        let retries = raw.retries.as_ref().map_or(Ok(None), |retries| self.retries(retries))?;
         let hedge = raw.hedge.as_ref().map(|text| self.hedge(text)).transpose()?;
         if let (Some(text), Some(Hedge::After(after)), Some(timeout)) = (&raw.hedge, hedge, timeout.or(deadline))
             && after >= timeout
@@ -193,18 +193,12 @@ impl Reader<'_> {
         })
     }
 
-    fn retries(&self, raw: &Spanned<RawRetries>) -> Result<Retries, SpecError> {
-        let RawRetries { at_most, backoff, budget } = raw.get_ref();
-        if *at_most.get_ref() == 0 {
-            let right = "at least 1 retry; leave `retries` out for none";
-            return match at_most.span().is_empty() {
-                true => Err(self.at(raw, "retries", right)),
-                false => Err(self.at(at_most, "at_most", right)),
-            };
-        }
+    /// How a client tries again; none where it never does.
+    fn retries(&self, raw: &RawRetries) -> Result<Option<Retries>, SpecError> {
+        let RawRetries { at_most, backoff, budget } = raw;
         let backoff = backoff.as_ref().map(|text| self.backoff(text)).transpose()?;
         let budget = budget.as_ref().map(|budget| self.budget(budget)).transpose()?;
-        Ok(Retries { at_most: *at_most.get_ref(), backoff, budget })
+        Ok((*at_most > 0).then_some(Retries { at_most: *at_most, backoff, budget }))
     }
 
     fn backoff(&self, text: &Text) -> Result<Backoff, SpecError> {

@@ -101,6 +101,20 @@ fn who_cancels_keeps_what_there_is() {
     assert!(matches!(refused, RunError::Interrupted(_)), "{refused}");
 }
 
+/// What no system can do is missed, and the answer says why: so much is not asked of it.
+#[test]
+fn a_throughput_beyond_what_is_offered_says_so() {
+    let text = FILE.replace("mean = \"< 40 ms\"", "throughput = \"> 900 /s\"");
+    let experiment = Experiment::new(Path::new("two.toml"), text, &[]).unwrap();
+    let answers = experiment.ask([Engine::Theory, Engine::Sim], &Progress::none()).unwrap();
+    for objective in &answers.objectives {
+        assert_eq!(objective.words().1, "MISSED: no more than 140 /s is offered", "{objective:?}");
+    }
+    let within = experiment.set("objective.throughput", "> 130 /s").unwrap();
+    let answers = within.ask([Engine::Theory, Engine::Sim], &Progress::none()).unwrap();
+    assert!(answers.objectives.iter().all(|of| !of.words().1.contains("offered")), "{:?}", answers.objectives);
+}
+
 /// Live parts are children of the program, which a library does not have.
 #[test]
 fn live_is_refused_in_a_line() {
@@ -122,7 +136,7 @@ fn a_run_that_begins_empty_says_so() {
         answers.iter().next().unwrap().notes.join("\n")
     };
     let said = notes(0.95, "");
-    assert!(said.contains("begin empty") && said.contains("`warm_up = \""), "{said}");
+    assert!(said.contains("begin empty") && said.contains("`run.warm_up = \""), "{said}");
     for none in [notes(0.95, "warm_up = \"50 s\"\n"), notes(0.5, "")] {
         assert!(!none.contains("begin empty"), "{none}");
     }

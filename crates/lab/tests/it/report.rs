@@ -263,26 +263,116 @@ fn a_curve_comes_before_its_table() {
     assert_eq!(axis(&["random", "1", "2", "3"]), None);
 }
 
-/// Runs beside each other have a panel each, of the mean and of the slowest hundredth, with intervals.
-#[test]
-fn several_runs_have_their_panels_of_both_metrics() {
+/// A figure of a page.
+fn figure<'a>(html: &'a str, id: &str) -> &'a str {
+    let figure = html.split(&format!("<figure id=\"{id}\"")).nth(1).unwrap_or_else(|| panic!("no {id}"));
+    figure.split("</figure>").next().expect("its begin")
+}
+
+/// A sweep of `policies` policies over six numbers of users.
+fn swept(policies: usize) -> Answers {
     let mut report = sample();
-    report.settings = vec!["workload.users".into(), "policy".into()];
-    report.variants.truncate(6);
-    for (index, variant) in report.variants.iter_mut().enumerate() {
-        let policy = if index < 3 { "random" } else { "round-robin" };
-        let users = (20 + 10 * (index % 3)).to_string();
-        variant.settings = vec![("workload.users".into(), users), ("policy".into(), policy.into())];
-        variant.label = format!("{policy}, {index}");
+    report.settings = vec!["policy".into(), "workload.users".into()];
+    let original = std::mem::take(&mut report.variants);
+    report.objectives.clear();
+    report.variants = (0..policies)
+        .flat_map(|policy| (0..6).map(move |users| (policy, users)))
+        .map(|(policy, users)| {
+            let mut variant = original[users].clone();
+            let (policy, users) = (format!("policy-{policy}"), (20 + 10 * users).to_string());
+            variant.label = format!("{policy}, users {users}");
+            variant.settings = vec![("policy".into(), policy), ("workload.users".into(), users)];
+            variant
+        })
+        .collect();
+    report
+}
+
+/// The colours of the curves of a drawing.
+fn colors(drawing: &str) -> std::collections::BTreeSet<u8> {
+    let all = drawing.match_indices("s-series-");
+    let number = |(at, _): (usize, &str)| drawing[at + 9..].split('"').next()?.split(' ').next()?.parse().ok();
+    all.filter_map(number).collect()
+}
+
+/// All policies are in one panel as far as there are colours; more are spread over panels, evenly, each with a legend of its own
+/// and no colour twice.
+#[test]
+fn no_color_stands_for_two_curves_of_a_panel() {
+    for (policies, each) in [(12, vec![12]), (13, vec![7, 6]), (25, vec![9, 9, 7])] {
+        let html = render(&swept(policies));
+        for id in ["plot-sweep", "plot-sweep-p99"] {
+            let figure = figure(&html, id);
+            // The same drawing for a wide and for a narrow page stands twice where it is one.
+            let drawings: Vec<&str> = match each.len() {
+                1 => figure.split("<svg").skip(1).take(1).collect(),
+                _ => figure.split("<div class=\"panel\">").skip(1).collect(),
+            };
+            let curves: Vec<usize> = drawings.iter().map(|drawing| colors(drawing).len()).collect();
+            assert_eq!(curves, each, "{policies} policies, {id}");
+            for policy in 0..policies {
+                let name = format!("policy-{policy}");
+                let is_whole =
+                    |drawing: &str, at: usize| !drawing[at + name.len()..].starts_with(|c: char| c.is_ascii_digit());
+                let has = |drawing: &&&str| drawing.match_indices(&name).any(|(at, _)| is_whole(drawing, at));
+                let told = drawings.iter().filter(has).count();
+                assert_eq!(told, 1, "{policies} policies, {id}: {name}");
+            }
+        }
     }
-    let runs = [("one".to_owned(), &report), ("two".to_owned(), &report)];
-    let html = sojourn_lab::report::runs::render(&runs, "0");
+    // The number on the axis has no colours, whichever setting comes first.
+    let mut report = swept(13);
+    report.settings.reverse();
+    for variant in &mut report.variants {
+        let number = variant.settings[0].1.trim_start_matches("policy-").parse::<f64>().expect("a number");
+        let users = variant.settings[1].clone();
+        variant.settings = vec![
+            (users.0, format!("{}", users.1.parse::<f64>().expect("a number") / 7.0)),
+            ("d".into(), number.to_string()),
+        ];
+    }
+    report.settings = vec!["workload.users".into(), "d".into()];
+    let figure = figure(&render(&report), "plot-sweep").to_owned();
+    let panels: Vec<usize> = figure.split("<div class=\"panel\">").skip(1).map(|of| colors(of).len()).collect();
+    assert!(panels.iter().all(|curves| *curves > 1), "{panels:?}");
+}
+
+/// Runs beside each other have one panel, of the mean and of the slowest hundredth, with intervals, and are set against each
+/// other in numbers, whatever their seeds.
+#[test]
+fn several_runs_have_one_panel_and_their_ratios() {
+    let mut report = swept(2);
+    report.seed = 7;
+    let mut other = report.clone();
+    for answer in other.variants.iter_mut().flat_map(|variant| &mut variant.answers) {
+        for measure in &mut answer.measures {
+            if let Estimate::Sampled { value, ci_low, ci_high, .. } = &mut measure.estimate {
+                [value, ci_low, ci_high].into_iter().for_each(|of| *of *= 2.0);
+            }
+        }
+    }
+    let page = |seed: u64| {
+        let other = Answers { seed, ..other.clone() };
+        let runs = [("one".to_owned(), &report), ("two".to_owned(), &other)];
+        sojourn_lab::report::runs::render(&runs, "0")
+    };
+    let html = page(7);
     for id in ["plot-sweep", "plot-sweep-p99"] {
-        let figure = html.split(&format!("<figure id=\"{id}\"")).nth(1).unwrap_or_else(|| panic!("no {id}"));
-        let figure = figure.split("</figure>").next().expect("its begin");
-        assert_eq!(figure.matches("<svg").count(), 2, "{id}: a panel for each run");
-        assert!(figure.contains("with intervals"), "{id}");
+        let figure = figure(&html, id);
+        assert_eq!(figure.matches("<svg").count(), 2, "{id}: one panel, for a wide page and for a narrow one");
+        assert_eq!(colors(figure.split("<svg").nth(1).expect("a drawing")).len(), 4, "{id}: two policies in two runs");
+        assert!(figure.contains("intervals"), "{id}");
     }
+    for (html, words) in [(&html, ""), (&page(8), "different seeds")] {
+        let pairs = html.split("id=\"pairs\"").nth(1).expect("ratios").split("</section>").next().expect("its begin");
+        // Both metrics of two policies at six loads, by sim and live, but for the p99 of live that has too few samples.
+        assert_eq!(pairs.matches("<td>two</td><td>one</td><td>2.000 (").count(), 2 * 2 * 6 * 2 - 2, "{pairs}");
+        assert!(pairs.contains("<td>sim</td>") && pairs.contains("<td>live</td>") && pairs.contains(words), "{pairs}");
+    }
+    let text = html.split("id=\"notes\"").nth(1).expect("notes").split("</section>").next().expect("its begin");
+    let note = "no formula for this policy over limited-PS servers";
+    assert_eq!(text.matches(note).count(), 1, "{text}");
+    assert!(text.contains("one and two: "), "{text}");
 }
 
 #[test]

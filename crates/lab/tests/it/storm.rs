@@ -58,8 +58,50 @@ fn a_storm_that_stays_is_told_in_words() {
     assert_eq!((at(&answers, "goodput", 29), at(&answers, "goodput", 140)), (Some(7.0), Some(0.0)));
     assert_eq!((at(&answers, "attempts", 29), at(&answers, "attempts", 140)), (Some(7.0), Some(28.0)));
     let judged = &answers.objectives[0];
-    assert_eq!(judged.met, Some(false), "{judged:?}");
+    assert_eq!((judged.met, judged.measured.as_str()), (Some(false), "it never recovered"), "{judged:?}");
+    // A warm-up that ends with the beginning of the fault, as a note advises, hides nothing of what comes after.
+    let cut = by_sim(&[("run.warm_up", "30 s")]);
+    assert!(said(&cut).contains(words), "{}", said(&cut));
+    assert!(said(&answers).contains("`run.warm_up = \"30 s\"`"), "{}", said(&answers));
     assert_eq!(answers.worst("worst_second_error_ratio").unwrap().2, 1.0);
+}
+
+/// What a run is too short for, after the fault or before it, is neither a recovery nor none.
+#[test]
+fn what_could_not_be_seen_is_said_to_be_so() {
+    let budget = ("client.retries.budget", "10 %");
+    let recovery = by_sim(&[budget]);
+    let recovery_s = recovery.iter().next().unwrap().estimate("recovery_time").unwrap().value().unwrap();
+    // Three calm seconds are fewer than five, after a recovery as after none.
+    for after_s in [2.0, 3.0, recovery_s + 3.0] {
+        let answers = by_sim(&[budget, ("run.duration", &format!("{} s", 31.0 + after_s))]);
+        let told = if after_s < 10.0 { format!("{after_s:.2}") } else { format!("{after_s:.1}") };
+        let words = format!("whether it recovered could not be seen: the run ended {told} s after");
+        assert!(said(&answers).contains(&words), "{after_s}: {}", said(&answers));
+        assert_eq!(answers.objectives[0].met, None, "{:?}", answers.objectives[0]);
+    }
+    let seen = by_sim(&[budget, ("run.duration", &format!("{} s", 31.0 + recovery_s + 5.0))]);
+    assert!(said(&seen).contains("it recovered"), "{}", said(&seen));
+    let early = by_sim(&[("fault.0.at", "3 s"), ("fault.0.until", "4 s")]);
+    assert!(said(&early).contains("is not told: what is usual before the first fault"), "{}", said(&early));
+}
+
+/// Theory judges the objective as well where it says that the state stays.
+#[test]
+fn theory_misses_a_recovery_that_never_comes() {
+    let experiment = Experiment::new(Path::new("storm.toml"), STORM.into(), &[]).unwrap();
+    let answers = experiment.ask([Engine::Theory], &Progress::none()).unwrap();
+    assert_eq!((answers.objectives.len(), answers.objectives[0].met), (1, Some(false)), "{:?}", answers.objectives);
+    assert_eq!(answers.objectives[0].measured, "it never recovered");
+}
+
+/// No retries are none, so that they can be varied from 0 on.
+#[test]
+fn clients_that_try_no_more_make_no_storm() {
+    let answers = by_sim(&[("client.retries", "0")]);
+    assert!(!said(&answers).contains("did not recover"), "{}", said(&answers));
+    let attempts = answers.iter().next().unwrap().over_time.iter().find(|of| of.metric == "attempts").unwrap();
+    assert!(attempts.points.iter().all(|(_, of)| of.value().unwrap() <= 8.0), "nothing is asked for twice");
 }
 
 #[test]
@@ -208,7 +250,8 @@ fn theory_has_the_same_states() {
         "{told}"
     );
     assert!(told.contains("below 2.5 requests/s") && told.contains("it did not recover: 119 s"), "{told}");
-    assert!(dead.variants[0].answers[0].measures.is_empty(), "no number stands for never");
+    let measures = &dead.variants[0].answers[0].measures;
+    assert!(measures.iter().all(|of| of.estimate.value().is_none()), "no number stands for never: {measures:?}");
     for value in ["token-bucket(10 %, 10)", "token-bucket(20 %, 10)", "10 %"] {
         let answers = ask(&[("client.retries.budget", value)]);
         let of = |answer: &sojourn_lab::Answer| answer.estimate("recovery_time").and_then(Estimate::value).unwrap();

@@ -4,7 +4,7 @@
 //! are read by name, from flags and files alike: `stolen = 5%`, `late = 2 ms`.
 
 use serde::{Deserialize, Serialize};
-use sojourn_stats::{Dimension, quantity};
+use sojourn_stats::{Dimension, quantity, unknown};
 
 use crate::error::LoadError;
 
@@ -80,8 +80,7 @@ impl Limits {
     /// One line that names the limits there are, or says what is wrong with the value.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), LoadError> {
         let Some((_, dimension, place)) = NAMED.iter().find(|named| named.0 == name) else {
-            let names = NAMED.map(|named| named.0).join(", ");
-            return Err(LoadError::Invalid(format!("limit `{name}`: expected one of {names}")));
+            return Err(LoadError::Invalid(unknown("limit", name, NAMED.map(|named| named.0))));
         };
         let number = quantity::parse(value, *dimension)
             .map_err(|error| LoadError::Invalid(format!("limit `{name}`: {error}")))?;
@@ -103,11 +102,17 @@ mod tests {
         limits.set("late", "2 ms").unwrap();
         limits.set("stolen", "5%").unwrap();
         assert_eq!(limits, Limits { late_s: 2e-3, stolen: 0.05, ..Limits::default() });
-        for (name, value, complaint) in
-            [("stollen", "5%", "stolen"), ("late", "2", "ms"), ("busy", "-1", "below 0"), ("busy", "2 ms", "number")]
-        {
+        for (name, value, complaint) in [("late", "2", "ms"), ("busy", "-1", "below 0"), ("busy", "2 ms", "number")] {
             let error = limits.set(name, value).unwrap_err().to_string();
             assert!(error.contains(complaint) && error.starts_with("limit `"), "{name} = {value}: {error}");
+        }
+        for (name, right) in [
+            ("stollen", "did you mean `stolen`?"),
+            ("lateness", "did you mean `late`?"),
+            ("nonsense", "known are late, late_of_gap, late_of_response"),
+        ] {
+            let error = limits.set(name, "5%").unwrap_err().to_string();
+            assert!(error.starts_with(&format!("unknown limit `{name}`; {right}")), "{error}");
         }
         for (name, _, place) in NAMED {
             let before = limits;

@@ -10,7 +10,9 @@
 //! has recovered at the first interval from which on [`CALM`] of them in a row are as those before the first fault: no fewer
 //! good replies than [`SPREADS`] standard deviations below their mean, or one fewer than their least; no more failures than
 //! their most; no p99 further above. A replication that has not recovered by the end of the run has no such time, and neither
-//! has then the whole.
+//! has then the whole. One that ends calm, but sooner than after [`CALM`] intervals, has not shown whether it recovered. What was
+//! before the first fault is told by what is past the warm-up, or where that leaves too little, as one that ends with the fault,
+//! by the later half of it.
 
 use std::sync::Arc;
 
@@ -24,14 +26,14 @@ use crate::control::Column;
 use crate::summary::{self, Events, Row};
 
 /// So many calm intervals in a row end a recovery.
-const CALM: usize = 5;
+pub const CALM: usize = 5;
 
 /// How far from the mean before the first fault an interval is calm (standard deviations): an interval is farther off by chance
 /// once in a thousand times.
 const SPREADS: f64 = 3.3;
 
 /// Intervals before the first fault that it takes to say what is usual.
-const USUAL: usize = 5;
+pub const USUAL: usize = 5;
 
 /// Why a request has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,7 +183,8 @@ impl OutcomesOverTime {
         let (Some(first), Some(last)) = (first, last.filter(|last| *last < Time::NEVER)) else {
             return Recovery::Unasked;
         };
-        let before = warm_up..(first.0 / self.every.0) as usize;
+        let first_at = (first.0 / self.every.0) as usize;
+        let before = if warm_up + USUAL <= first_at { warm_up..first_at } else { first_at / 2..first_at };
         let from = last.0.div_ceil(self.every.0) as usize;
         if before.len() < USUAL || from + CALM > intervals {
             return Recovery::Unasked;
@@ -191,6 +194,8 @@ impl OutcomesOverTime {
         let begins = (from..=intervals - CALM).find(|begin| (*begin..begin + CALM).all(is_calm));
         match begins {
             Some(begin) => Recovery::After((begin as u64 * self.every.0).saturating_sub(last.0) as f64 * 1e-9),
+            // It may have begun to recover; how that goes on is not seen.
+            None if is_calm(intervals - 1) => Recovery::Unasked,
             None => Recovery::Never,
         }
     }
@@ -199,7 +204,7 @@ impl OutcomesOverTime {
 /// How a replication has recovered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Recovery {
-    /// There is nothing to recover from, or too little was seen.
+    /// There is nothing to recover from, or too little was seen of it.
     Unasked,
     /// So long after the end of the last fault (s).
     After(f64),
@@ -380,7 +385,8 @@ impl<'a> Replications<'a> {
             rows.push(summary::quantile("during(fault).response_time_p99", &whole, &parts, 0.99));
         }
         let recoveries: Vec<Recovery> = self.all.iter().map(|one| one.recovery(self.warm_up, self.intervals)).collect();
-        if recoveries.iter().all(|recovery| *recovery != Recovery::Unasked) {
+        let is_told = recoveries.iter().all(|recovery| *recovery != Recovery::Unasked);
+        if is_told || recoveries.contains(&Recovery::Never) {
             let after = |recovery: &Recovery| match recovery {
                 Recovery::After(seconds) => Some(*seconds),
                 Recovery::Never | Recovery::Unasked => None,

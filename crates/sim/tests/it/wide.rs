@@ -70,6 +70,7 @@ fn what_needs_an_event_list_says_why() {
         (with(&|of| of.system.network.rtt = Span(1_000_000)), "links"),
         (with(&|of| of.system.hosts[1].server.capacity = Some(9)), "limited room"),
         (with(&|of| open(of, &|open| open.patience = Some(Law::constant(1.0)))), "give up"),
+        (with(&|of| of.system.rules.timeout = Some(Span(1_000_000_000))), "wait only so long"),
         (with(&|of| of.workload = closed(3, "1 s")), "not open"),
     ];
     for (number, (scenario, why)) in cases.iter().enumerate() {

@@ -286,7 +286,7 @@ fn loads_that_cannot_be() {
         (&[url, "--threads", "0"], "--threads 0: at least 1"),
         (&[url, "--connections", "0"], "--connections 0: at least 1"),
         (&[url, "--users", "0"], "--users 0: at least 1"),
-        (&[url, "--limit", "stollen=5%"], "expected one of late,"),
+        (&[url, "--limit", "stollen=5%"], "unknown limit `stollen`; did you mean `stolen`?"),
         (&[url, "--limit", "stolen"], "NAME=VALUE"),
         (&[url, "--limits-file", "/nowhere/at/all"], "--limits-file: /nowhere/at/all"),
         (&[url, "--profile", "steps(1, 2, every = 1 s)"], "--rate"),

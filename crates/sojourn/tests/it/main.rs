@@ -23,6 +23,7 @@ mod failure;
 mod fujita;
 mod full;
 mod gateway;
+mod hints;
 mod hostile_reports;
 mod hurst;
 mod importing;

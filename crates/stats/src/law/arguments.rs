@@ -130,8 +130,16 @@ impl Reader<'_, '_> {
     }
 
     pub(super) fn value(&self, key: &str, argument: &Argument, dimension: Dimension) -> Result<f64, LawError> {
-        quantity::parse(argument.value, dimension)
-            .map_err(|error| LawError(at(format!("{} of {}: {error}", key, self.call.name), argument.value_column)))
+        quantity::parse(argument.value, dimension).map_err(|error| {
+            let (name, value) = (self.call.name, argument.value);
+            // Every law that takes a mean time takes its rate as well.
+            let is_rate = dimension == Dimension::Time && quantity::parse(value, Dimension::Rate).is_ok();
+            let told = match is_rate && ["value", "mean"].contains(&key) {
+                true => format!("`{value}` is a rate: write `{name}(rate = {value})`"),
+                false => format!("{key} of {name}: {error}"),
+            };
+            LawError(at(told, argument.value_column))
+        })
     }
 
     pub(super) fn above_zero(&self, key: &str, argument: &Argument, value: f64) -> Result<f64, LawError> {

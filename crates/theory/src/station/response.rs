@@ -112,12 +112,14 @@ impl ResponseLaw {
     /// The `p`-quantile (s).
     pub(crate) fn quantile(&self, p: f64) -> f64 {
         match *self {
-            ResponseLaw::Fcfs { ref tail, mean_s, .. } => numeric::quantile(p, mean_s, |t| tail.at(t)),
+            ResponseLaw::Fcfs { ref tail, mean_s, .. } => tail.quantile(p, mean_s),
             ResponseLaw::ConstantPs { arrival_rate, service_s } => {
-                numeric::quantile(p, service_s, |t| md1_ps::response_time_tail(t, arrival_rate, service_s))
+                let found = numeric::quantile(p, service_s, |t| md1_ps::response_time_tail(t, arrival_rate, service_s));
+                // Who meets no other takes exactly its service.
+                if (found - service_s).abs() <= 1e-9 * service_s { service_s } else { found }
             }
             ResponseLaw::ConstantLimited { ref fcfs, arrival_rate, service_s, helpers } => {
-                let first = numeric::quantile(p, service_s, |t| fcfs.at(t));
+                let first = fcfs.quantile(p, service_s);
                 let shared = ResponseLaw::ConstantPs { arrival_rate, service_s }.quantile(p);
                 lps::constant_quantile(first, shared, helpers, service_s)
             }

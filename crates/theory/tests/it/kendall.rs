@@ -229,7 +229,9 @@ fn bad_notation_is_one_line_that_says_what_would_be_right() {
         ("H3/M/1", "none of M, D, G, GI, E2 (any number) and H2"),
         ("M/M/0", "the number of servers is `0`, not a whole number from 1"),
         ("M/M/c", "the number of servers is `c`"),
-        ("M/M/-1", "discipline `1` is none of FCFS, PS, LPS(8)"),
+        ("M/M/-1", "the number of servers is `-1`, not a whole number from 1 to 1000000, nor `inf`"),
+        ("MM1", "1 part(s) between the slashes, not 3 to 6; did you mean `M/M/1`?"),
+        ("M/M/4/JSQ", "the room K is `JSQ`, not a whole number from 1 to 1000000; did you mean `M/M/4-JSQ`?"),
         ("M/M/1.5", "the number of servers is `1.5`"),
         ("M/M/99999999999", "the number of servers is `99999999999`"),
         ("M/M/4/2", "room for 2 is less than the 4 servers"),
@@ -240,7 +242,7 @@ fn bad_notation_is_one_line_that_says_what_would_be_right() {
         ("M/M/1-RR(0 s)", "needs its quantum"),
         ("M/M/1//x", "the population is `x`"),
         ("M/M/1///PS-PS", "discipline `PS-PS` is none of"),
-        ("M/M/1///-PS", "there is no discipline `-PS`; did you mean `PS`?"),
+        ("M/M/1///-PS", "there is no discipline `-PS`; did you mean `M/M/1-PS`?"),
         ("M/M/1-", "discipline `` is none of"),
         ("M/M/4-JQS", "there is no discipline `JQS`; did you mean `JSQ`?"),
         ("M/M/1-LPS", "needs the number of jobs that share, e.g. LPS(8)"),
@@ -250,7 +252,10 @@ fn bad_notation_is_one_line_that_says_what_would_be_right() {
     ] {
         let error = Queue::parse(text).expect_err(text).to_string();
         assert!(error.contains(says), "{text}: {error}");
-        assert!(error.contains("e.g. M/G/1-PS") && !error.contains('\n'), "{error}");
+        // Who is told what was meant needs no example, and nothing comes after the question.
+        let is_asked = error.contains("did you mean");
+        assert!(error.contains("e.g. M/G/1-PS") != is_asked && error.ends_with('?') == is_asked, "{error}");
+        assert!(!error.contains('\n'), "{error}");
     }
 }
 

@@ -63,6 +63,25 @@ fn ps_has_its_atom_and_its_mean() {
     }
 }
 
+/// A percentile at a time that many jobs take is that time, and not a hair less.
+#[test]
+fn a_percentile_at_an_atom_is_the_atom_to_the_last_digit() {
+    let p50 = |queue: &str, service: &str, rate: f64| {
+        let answer = answered(queue, service, rate);
+        answer.measures.iter().find(|measure| measure.metric == "response_time_p50").unwrap().estimate.value()
+    };
+    for (queue, service, rate, atom) in [
+        ("M/D/1", "1 s", 0.5, 1.0),
+        ("M/D/1", "1 s", 0.3, 1.0),
+        ("M/D/1", "30 ms", 10.0, 0.03),
+        ("M/D/1-PS", "1 s", 0.2, 1.0),
+        ("M/D/1-LPS(4)", "1 s", 0.2, 1.0),
+    ] {
+        assert_eq!(p50(queue, service, rate), Some(atom), "{queue} at {rate}");
+    }
+    assert!(p50("M/D/1", "1 s", 0.51).unwrap() > 1.0 + 1e-6, "fewer than half do not wait");
+}
+
 fn simulated(discipline: &str, service: &str, rate: f64) -> sojourn_sim::Report {
     let server = Server::from_toml(&format!("discipline = {discipline}\ndemand = \"{service}\"")).unwrap();
     let workload = Workload::Open(Open {

@@ -120,6 +120,8 @@ pub fn describe(log: &Log) -> Description {
     sessions::tell(log.entries(), log.hosts().len(), &mut facts);
 
     facts.group("outcomes");
+    let errors = log.entries().iter().filter(|entry| servers::failed(entry)).count();
+    facts.number("error_ratio", errors as f64 / log.requests() as f64, "1");
     for (class, requests) in log.status_classes().into_iter().enumerate().filter(|(_, requests)| *requests > 0) {
         facts.count(&format!("status_{class}xx"), requests);
     }

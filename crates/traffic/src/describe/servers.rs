@@ -171,7 +171,7 @@ pub(super) fn served(log: &Log) -> Option<Served> {
 }
 
 /// Whether the server, or its proxy, is to blame: a client's mistakes are answers.
-fn failed(entry: &Entry) -> bool {
+pub(super) fn failed(entry: &Entry) -> bool {
     entry.status >= 500 || entry.status == 0
 }
 

@@ -171,6 +171,15 @@ fn sessions_and_caching() {
     assert_eq!(value(&facts, "method_get"), &Value::Count(6));
 }
 
+/// What a server is to blame for is a share of the whole log: a client's mistakes are answers.
+#[test]
+fn a_log_says_how_much_of_it_failed() {
+    let with = |status: &str| line(0, "/x", 100).replace(" 200 ", status);
+    let text = [with(" 200 "), with(" 404 "), with(" 503 "), with(" 500 "), with(" 304 ")];
+    assert_eq!(number(&describe(&read(text.concat()).unwrap()), "error_ratio"), 0.4);
+    assert_eq!(number(&describe(&read(line(0, "/x", 1)).unwrap()), "error_ratio"), 0.0);
+}
+
 /// Gaps, sizes, bursts and caching of five requests that one can follow by hand.
 #[test]
 fn a_log_of_five_lines_by_hand() {

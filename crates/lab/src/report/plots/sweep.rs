@@ -1,7 +1,8 @@
 //! Metrics over a setting that is a number (a load, users, servers, a time): a curve for each combination of the other settings,
 //! all in one panel, with the intervals of the simulator and the other engines' numbers beside it. Drawn where a number takes
 //! enough values to make a curve. Where there are more combinations than colours, one setting has the colours, the policy for
-//! one, and each combination of the others has a panel, on the same scale.
+//! one, and each combination of the others has a panel, on the same scale. Where that setting has more values than there are
+//! colours as well, they are spread over panels, evenly, so that no colour stands for two curves of a panel.
 
 use sojourn_stats::{Dimension, Estimate, quantity};
 
@@ -45,11 +46,9 @@ pub(super) fn figure(report: &Answers) -> String {
         "" => setting.key.to_owned(),
         unit => format!("{} ({unit})", setting.key),
     };
-    // Runs beside each other, of which each has several curves: a panel for each run shows which belong together.
-    let runs = sweeps.iter().filter_map(|sweep| sweep.others.setting(RUN));
-    let has_runs = sweeps.len() > runs.collect::<std::collections::BTreeSet<_>>().len().max(1);
-    if sweeps.len() > Ink::SERIES || (has_runs && sweeps[0].others.setting(RUN).is_some()) {
-        return METRICS.map(|metric| panels(report, &sweeps, &title, metric)).concat();
+    if sweeps.len() > Ink::SERIES {
+        let compared = colored(report, setting.key).unwrap_or_default();
+        return METRICS.map(|metric| panels(report, &sweeps, (&title, compared), metric)).concat();
     }
     let undrawn = undrawn(report, &sweeps);
     let figures = METRICS.iter().filter_map(|(metric, name)| {
@@ -161,44 +160,99 @@ fn capital(name: &str) -> String {
     format!("{}{}", name[..1].to_uppercase(), &name[1..])
 }
 
+/// The setting that has the colours where not every curve can have its own: that of runs beside each other, else the one by
+/// whose values variants are compared, unless it is on the axis.
+fn colored<'a>(report: &'a Answers, axis: &str) -> Option<&'a str> {
+    let is_varied = |key: &&str| {
+        let mut values = report.variants.iter().map(|of| of.setting(key));
+        let first = values.next();
+        *key != axis && values.any(|value| Some(value) != first)
+    };
+    let runs = std::iter::once(RUN).find(is_varied);
+    let compared = compared_setting(report).filter(is_varied);
+    runs.or(compared).or_else(|| report.settings.iter().map(String::as_str).find(is_varied))
+}
+
 /// What is drawn in one panel: the curves of variants that are equal but for the settings on the axis and of the colours.
 struct Panel<'a> {
     of: VariantAnswers,
+    /// Which part of the values that have the colours: from 0.
+    part: usize,
     curves: Vec<(&'a Sweep<'a>, Ink)>,
 }
 
-/// Sweeps by panel: each value of `compared` has a colour, by its place in `values`; without any, each sweep has a panel.
-fn by_panel<'a>(sweeps: &'a [Sweep<'a>], compared: &str, values: &[&str]) -> Vec<Panel<'a>> {
+/// The values of the setting that has the colours, in parts of no more than there are colours.
+struct Colors<'a> {
+    key: &'a str,
+    values: Vec<Option<&'a str>>,
+    /// How many values a part has, the last perhaps fewer.
+    each: usize,
+}
+
+impl<'a> Colors<'a> {
+    fn new(key: &'a str, sweeps: &'a [Sweep<'a>]) -> Colors<'a> {
+        let mut values: Vec<Option<&str>> = Vec::new();
+        for value in sweeps.iter().map(|sweep| sweep.others.setting(key)) {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        let parts = values.len().div_ceil(Ink::SERIES).max(1);
+        let each = values.len().div_ceil(parts).max(1);
+        Colors { key, values, each }
+    }
+
+    /// In which part a sweep is, and its colour there.
+    fn of(&self, sweep: &Sweep<'_>) -> (usize, Ink) {
+        let value = sweep.others.setting(self.key);
+        let place = self.values.iter().position(|of| *of == value).expect("the values are those of the sweeps");
+        (place / self.each, Ink::Series((place % self.each) as u8))
+    }
+
+    fn are_in_parts(&self) -> bool {
+        self.values.len() > self.each
+    }
+
+    /// What the colours of a part stand for.
+    fn legend(&self, part: usize) -> String {
+        let values = self.values.iter().skip(part * self.each).take(self.each).enumerate();
+        let color = |(number, value): (usize, &Option<&str>)| {
+            let value = escape(value.unwrap_or("\u{2013}"));
+            format!("<li><span class=\"swatch b-series-{number}\"></span>{value}</li>")
+        };
+        let colors: String = values.map(color).collect();
+        format!("<ul class=\"legend\" aria-label=\"{}\">{colors}</ul>\n", escape(self.key))
+    }
+}
+
+/// Sweeps by panel.
+fn by_panel<'a>(sweeps: &'a [Sweep<'a>], colors: &Colors<'_>) -> Vec<Panel<'a>> {
     let mut panels: Vec<Panel<'a>> = Vec::new();
     for sweep in sweeps {
-        let is_kept = |(key, _): &&(String, String)| values.is_empty() || key != compared;
-        let settings: Vec<(String, String)> = sweep.others.settings.iter().filter(is_kept).cloned().collect();
-        let place = values.iter().position(|value| sweep.others.setting(compared) == Some(value));
-        let curve = (sweep, Ink::Series(place.unwrap_or(0) as u8));
-        match panels.iter_mut().find(|panel| panel.of.settings == settings) {
-            Some(panel) => panel.curves.push(curve),
+        let settings = sweep.others.settings.iter().filter(|(key, _)| key != colors.key);
+        let settings: Vec<(String, String)> = settings.cloned().collect();
+        let (part, ink) = colors.of(sweep);
+        match panels.iter_mut().find(|panel| panel.part == part && panel.of.settings == settings) {
+            Some(panel) => panel.curves.push((sweep, ink)),
             None => {
                 let label = label(settings.iter().map(|(key, value)| (&**key, &**value)));
-                panels.push(Panel { of: VariantAnswers { label, settings, answers: Vec::new() }, curves: vec![curve] });
+                let of = VariantAnswers { label, settings, answers: Vec::new() };
+                panels.push(Panel { of, part, curves: vec![(sweep, ink)] });
             }
         }
     }
     panels
 }
 
-/// A panel for each combination of the settings but two: the one on the axis, and the one whose values are compared, such as the
-/// policy, which has a curve for each.
-fn panels(report: &Answers, sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str)) -> String {
-    let compared = compared_setting(report).unwrap_or_default();
-    let mut values: Vec<&str> = Vec::new();
-    for value in sweeps.iter().filter_map(|sweep| sweep.others.setting(compared)) {
-        if !values.contains(&value) {
-            values.push(value);
-        }
-    }
-    if values.len() > Ink::SERIES {
-        values.clear();
-    }
+/// A panel for each combination of the settings but two: the one on the axis, and `compared`, such as the policy, which has a
+/// curve for each of its values; more of them than there are colours are in several panels.
+fn panels(
+    report: &Answers,
+    sweeps: &[Sweep<'_>],
+    (title, compared): (&str, &str),
+    (metric, name): (&str, &str),
+) -> String {
+    let colors = Colors::new(compared, sweeps);
     let points = || sweeps.iter().flat_map(|sweep| &sweep.points);
     let of_engine = |of| Engine::ALL.into_iter().filter_map(move |engine| known(of, engine, metric));
     let all = points().flat_map(|(_, of)| of_engine(of)).flat_map(|(estimate, value)| heights(estimate, value));
@@ -212,29 +266,37 @@ fn panels(report: &Answers, sweeps: &[Sweep<'_>], title: &str, (metric, name): (
         false => Axis::linear((least - (most - least) / 20.0).max(0.0), most, LEFT, RIGHT),
     };
     let axes = (x, Axis::log(lowest, highest, BOTTOM, TOP));
-    let all = by_panel(sweeps, compared, &values);
-    let drawn = |one: &Panel<'_>| panel(&one.of, &draw(one, title, (metric, name), &axes));
-    let drawings = all.iter().take(MOST_VARIANTS).map(drawn).collect();
+    let all = by_panel(sweeps, &colors);
+    let drawn = |one: &Panel<'_>| {
+        // Colours mean something else in each part: it has a legend of its own.
+        let legend = if colors.are_in_parts() { colors.legend(one.part) } else { String::new() };
+        panel(&one.of, &(legend + &draw(one, title, (metric, name), &axes)))
+    };
+    let drawings: Vec<String> = all.iter().take(MOST_VARIANTS).map(drawn).collect();
     let rest = match all.len().saturating_sub(MOST_VARIANTS) {
         0 => String::new(),
         rest => format!(" {rest} more combinations are not drawn; their numbers are in the tables."),
     };
     let rest = rest + &undrawn(report, sweeps);
+    let parts = match colors.are_in_parts() {
+        true => format!(
+            " <code>{}</code> has more values than there are colours: they are in several panels.",
+            escape(compared)
+        ),
+        false => String::new(),
+    };
     let caption = format!(
         "{} (up, logarithmic) over <code>{}</code> (right), with intervals. Every panel has the same scale. Lines and \
-         circles are sim, diamonds theory, hollow where it is approximate. A wide line has another on it.{rest}",
+         circles are sim, diamonds theory, hollow where it is approximate. A wide line has another on it.{parts}{rest}",
         capital(name),
         escape(title)
     );
     let heading = format!("{} over the whole range", capital(name));
     let table = estimates_table(&heading, &report.variants, &[metric.to_owned()]);
-    let color = |(number, value): (usize, &&str)| {
-        format!("<li><span class=\"swatch b-series-{number}\"></span>{}</li>", escape(value))
-    };
-    let colors: String = values.iter().enumerate().map(color).collect();
-    let legend = format!("<ul class=\"legend\" aria-label=\"{}\">{colors}</ul>\n", escape(compared));
+    let legend = if colors.are_in_parts() { String::new() } else { colors.legend(0) };
+    let columns = if drawings.len() == 2 || drawings.len() == 4 { "two" } else { "three" };
     let id = format!("plot-{}", id(metric));
-    Figure { id: &id, heading: &heading, columns: "three", legend, drawings, caption, table }.html()
+    Figure { id: &id, heading: &heading, columns, legend, drawings, caption, table }.html()
 }
 
 fn bounds(values: &[f64]) -> (f64, f64) {

@@ -10,6 +10,7 @@ use sojourn_stats::Law;
 use statrs::function::gamma::gamma_ur;
 
 use crate::law::{Moments, Shape, balanced_means};
+use crate::numeric;
 
 /// Tail P(T > t) of a response time on a grid, linear between its points.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +28,19 @@ impl Tail {
         self.step_s
     }
 
+    /// The `p`-quantile (s), of a law whose mean service is `scale_s`; one at a service that many jobs have is that service
+    /// exactly.
+    pub(crate) fn quantile(&self, p: f64, scale_s: f64) -> f64 {
+        let found = numeric::quantile(p, scale_s, |t| self.at(t));
+        let atom = self.alone.as_ref().and_then(|(_, service)| {
+            let beyond = found * (1.0 + NEAR);
+            let value = service.quantile(1.0 - service.survival(beyond)).ok()?;
+            // What lies between two atoms is none.
+            (service.survival(value * (1.0 - NEAR)) > service.survival(beyond)).then_some(value)
+        });
+        atom.filter(|atom| (atom - found).abs() <= NEAR * found).unwrap_or(found)
+    }
+
     /// Tail P(T > t) at `t_s` (s).
     pub fn at(&self, t_s: f64) -> f64 {
         let position = (t_s / self.step_s).max(0.0);
@@ -41,6 +55,9 @@ impl Tail {
         on_grid + self.alone.as_ref().map_or(0.0, alone)
     }
 }
+
+/// A search is as near to an atom as this, as a part of it.
+const NEAR: f64 = 1e-9;
 
 /// Grid points in a mean service: at least, or there is no law, and at most.
 const STEPS_MIN: f64 = 6.0;

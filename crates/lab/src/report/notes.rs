@@ -1,0 +1,193 @@
+//! The notes of a page: each once, with the variants or runs that it is of, in few words.
+
+use std::cmp::Reverse;
+
+use super::html::{and_list, engine, escape};
+use super::{Answers, Engine, RUN, VariantAnswers};
+use crate::variants::label;
+
+/// Why an engine has no answer, and what to know when reading one. Equal notes are said once.
+pub(super) fn section(report: &Answers) -> String {
+    let mut said: Vec<(Engine, &str, Vec<usize>)> = Vec::new();
+    for (number, variant) in report.variants.iter().enumerate() {
+        for answer in &variant.answers {
+            for note in &answer.notes {
+                match said.iter_mut().find(|(engine, text, _)| *engine == answer.engine && text == note) {
+                    Some((_, _, variants)) => variants.push(number),
+                    None => said.push((answer.engine, note, vec![number])),
+                }
+            }
+        }
+    }
+    if said.is_empty() {
+        return String::new();
+    }
+    let mut groups: Vec<(Engine, Vec<usize>, Vec<String>)> = Vec::new();
+    for (who, note, variants) in said {
+        let note = format!("<dd>{}</dd>\n", escape(note));
+        match groups.iter_mut().find(|(engine, of, _)| *engine == who && *of == variants) {
+            Some((_, _, notes)) => notes.push(note),
+            None => groups.push((who, variants, vec![note])),
+        }
+    }
+    // Of runs beside each other: what several say first, then run by run.
+    groups.sort_by_cached_key(|(engine, variants, _)| {
+        let runs = runs_of(report, variants);
+        (Reverse(runs.len()), runs.first().map(|(place, _)| *place), *engine)
+    });
+    let items: String = groups
+        .iter()
+        .map(|(who, variants, notes)| {
+            let scope = escape(&scope(report, variants));
+            let who = engine(*who);
+            format!("<div><dt>{who} <span class=\"muted\">\u{b7} {scope}</span></dt>\n{}</div>\n", notes.concat())
+        })
+        .collect();
+    format!("<section id=\"notes\">\n<h2>Notes</h2>\n<dl class=\"notes\">\n{items}</dl>\n</section>\n")
+}
+
+/// More variants or values than this are counted.
+const MOST_NAMED: usize = 3;
+
+/// Of which of the runs beside each other these variants are: their places among the runs, and their names.
+fn runs_of<'a>(report: &'a Answers, numbers: &[usize]) -> Vec<(usize, &'a str)> {
+    let mut all: Vec<&str> = Vec::new();
+    for run in report.variants.iter().filter_map(|of| of.setting(RUN)) {
+        if !all.contains(&run) {
+            all.push(run);
+        }
+    }
+    let is_told = |run: &str| numbers.iter().any(|number| report.variants[*number].setting(RUN) == Some(run));
+    all.into_iter().enumerate().filter(|(_, run)| is_told(run)).collect()
+}
+
+/// Which of the variants these are, in as few words as say it: by the values of one setting that they alone have, else by
+/// their names; of runs beside each other with the names of the runs.
+pub fn scope(report: &Answers, numbers: &[usize]) -> String {
+    let runs = runs_of(report, numbers);
+    if !runs.is_empty() {
+        let names: Vec<String> = runs.iter().map(|(_, run)| (*run).to_owned()).collect();
+        let names = and_list(&names, names.len());
+        let of_these = |of: &VariantAnswers| runs.iter().any(|(_, run)| of.setting(RUN) == Some(run));
+        let all = report.variants.iter().filter(|of| of_these(of)).count();
+        // The variants of one run alone, where all of the runs say it of the same.
+        let (first, of_first) = (runs[0].1, |number: &usize| report.variants[*number].setting(RUN));
+        let one = |run: &str| -> Vec<&[(String, String)]> {
+            let of_run = numbers.iter().filter(|number| of_first(number) == Some(run));
+            of_run.map(|number| settings_but_run(&report.variants[*number])).collect()
+        };
+        let alike = runs.iter().all(|(_, run)| one(run) == one(first));
+        if numbers.len() == all {
+            return names;
+        }
+        if alike {
+            let (alone, numbers) = of_one_run(report, numbers, first);
+            return format!("{names}: {}", scope(&alone, &numbers));
+        }
+    }
+    if numbers.len() == report.variants.len() && numbers.len() > 1 {
+        return "every variant".to_owned();
+    }
+    if numbers.len() > 1
+        && let Some(values) = report.settings.iter().find_map(|key| values_of_these_alone(report, numbers, key))
+    {
+        return values;
+    }
+    let names: Vec<&str> = numbers.iter().map(|number| report.variants[*number].label.as_str()).collect();
+    match names.len() {
+        all if all > MOST_NAMED => format!("{}; {} more", names[..MOST_NAMED].join("; "), all - MOST_NAMED),
+        _ => names.join("; "),
+    }
+}
+
+/// The settings of a variant without that of its run, which is the first.
+fn settings_but_run(variant: &VariantAnswers) -> &[(String, String)] {
+    &variant.settings[1..]
+}
+
+/// The variants of one of the runs beside each other, named as in that run alone, and which of them `numbers` has.
+fn of_one_run(report: &Answers, numbers: &[usize], run: &str) -> (Answers, Vec<usize>) {
+    let of_run = report.variants.iter().enumerate().filter(|(_, of)| of.setting(RUN) == Some(run));
+    let (places, variants): (Vec<usize>, Vec<VariantAnswers>) = of_run
+        .map(|(number, of)| {
+            let settings = settings_but_run(of).to_vec();
+            let label = label(settings.iter().map(|(key, value)| (&**key, &**value)));
+            (number, VariantAnswers { label, settings, answers: Vec::new() })
+        })
+        .unzip();
+    let told = (0..places.len()).filter(|place| numbers.contains(&places[*place])).collect();
+    let settings = report.settings.iter().filter(|key| *key != RUN).cloned().collect();
+    (Answers { settings, variants, ..Answers::default() }, told)
+}
+
+/// The values of a setting that these variants have and no other has; none where that does not tell them apart.
+fn values_of_these_alone(report: &Answers, numbers: &[usize], key: &str) -> Option<String> {
+    let mut values: Vec<&str> = Vec::new();
+    for number in numbers {
+        let value = report.variants[*number].setting(key)?;
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    let has_one = |variant: &&VariantAnswers| variant.setting(key).is_some_and(|value| values.contains(&value));
+    let is_told = values.len() <= MOST_NAMED && report.variants.iter().filter(has_one).count() == numbers.len();
+    let named: Vec<String> = values.iter().map(|value| label(std::iter::once((key, *value)))).collect();
+    is_told.then(|| named.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Answer;
+
+    #[test]
+    fn equal_notes_are_said_once() {
+        let note = "no formula for this policy";
+        let variant = |label: &str| {
+            let theory = Answer { notes: vec![note.to_owned()], ..Answer::new(Engine::Theory) };
+            VariantAnswers { label: label.to_owned(), settings: Vec::new(), answers: vec![theory] }
+        };
+        let other = VariantAnswers { label: "c".to_owned(), ..VariantAnswers::default() };
+        let report = Answers { variants: vec![variant("a"), variant("b"), other], ..Answers::default() };
+        let text = section(&report);
+        assert_eq!(text.matches(note).count(), 1);
+        assert!(text.contains("a; b"), "{text}");
+    }
+
+    /// What two runs say alike stands once with the names of both, before what one of them says.
+    #[test]
+    fn what_runs_say_alike_is_said_once_with_their_names() {
+        let variant = |run: &str, policy: &str, notes: &[&str]| {
+            let notes = notes.iter().map(|note| (*note).to_owned()).collect();
+            let settings = [("run", run), ("policy", policy)].map(|(key, value)| (key.to_owned(), value.to_owned()));
+            let label = format!("{policy} \u{b7} {run}");
+            VariantAnswers {
+                label,
+                settings: settings.to_vec(),
+                answers: vec![Answer { notes, ..Answer::new(Engine::Sim) }],
+            }
+        };
+        let variants = vec![
+            variant("one", "random", &["of one", "of random", "of all"]),
+            variant("two", "random", &["of random", "of all"]),
+            variant("one", "jsq", &["of one", "of all"]),
+            variant("two", "jsq", &["of all", "of one alone"]),
+        ];
+        let settings = vec!["run".to_owned(), "policy".to_owned()];
+        let text = section(&Answers { settings, variants, ..Answers::default() });
+        let told: Vec<(&str, &str)> = text
+            .split("\u{b7} ")
+            .skip(1)
+            .map(|part| {
+                (part.split('<').next().unwrap(), part.split("<dd>").nth(1).unwrap().split('<').next().unwrap())
+            })
+            .collect();
+        let expected = [
+            ("one and two: random", "of random"),
+            ("one and two", "of all"),
+            ("one", "of one"),
+            ("two: jsq", "of one alone"),
+        ];
+        assert_eq!(told, expected, "{text}");
+    }
+}

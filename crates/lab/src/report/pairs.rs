@@ -1,0 +1,75 @@
+//! Variants and runs two by two: how many times as long one takes as the other, with the interval of that.
+
+use super::html::escape;
+use super::{Answers, Engine, RUN, compare};
+use crate::compare::{How, Within, about_pairs, compared_setting, within, within_setting};
+
+/// What the slowest hundredth of requests sees.
+const P99: &str = "response_time_p99";
+
+/// Variants that are equal but for one setting, two by two, replication by replication.
+pub(super) fn section(report: &Answers) -> String {
+    let Some(key) = compared_setting(report) else { return String::new() };
+    let all: Vec<Within> = PAIRED.into_iter().flat_map(|metric| within(report, metric)).collect();
+    let Some(first) = all.first() else { return String::new() };
+    let lead = format!(
+        "Response time of B over that of A by sim, with its 95\u{a0}% interval from {} of replications. {}",
+        escape(&first.comparison.how.to_string()),
+        escape(&about_pairs(&[report], &all))
+    );
+    table(&format!("Another <code>{}</code>, all else equal", escape(key)), &lead, &all)
+}
+
+/// What is compared two by two.
+const PAIRED: [&str; 2] = [compare::MEAN, P99];
+
+/// Runs beside each other, two by two, in what is equal but for the run; `merged` has the variants of all.
+pub(super) fn of_runs(merged: &Answers, runs: &[&Answers]) -> String {
+    // Runs may differ in more than their names.
+    let title = "The runs beside each other";
+    let engines = [Engine::Sim, Engine::Live, Engine::Theory];
+    let of_metric = |metric: &'static str| within_setting(merged, RUN, metric, &engines);
+    let all: Vec<Within> = PAIRED.into_iter().flat_map(of_metric).collect();
+    if all.is_empty() {
+        let why = "No two of them have a variant of the same settings whose response time has an interval in both.";
+        return format!("<section id=\"pairs\">\n<h2>{title}</h2>\n<p class=\"left-out\">{why}</p>\n</section>\n");
+    }
+    let paired: Vec<Within> = all.iter().filter(|of| matches!(of.comparison.how, How::Pairs(_))).cloned().collect();
+    let is_simulated = all.iter().any(|of| of.engine == Engine::Sim);
+    let about = match (paired.is_empty(), is_simulated) {
+        (false, _) => about_pairs(runs, &paired),
+        (true, true) => {
+            "Replications are no pairs here, since the runs have different seeds: with one seed for all of them these intervals \
+             are mostly narrower."
+                .to_owned()
+        }
+        (true, false) => String::new(),
+    };
+    let lead = format!(
+        "Response time of B over that of A, with its 95\u{a0}% interval; two formulas have none. {}",
+        escape(&about)
+    );
+    table(title, lead.trim_end(), &all)
+}
+
+fn table(title: &str, lead: &str, all: &[Within]) -> String {
+    let row = |of: &Within| {
+        let ratio = of.comparison.ratio.map_or("\u{2013}".to_owned(), |ratio| match of.engine {
+            Engine::Theory => format!("{:.3}", ratio.value),
+            _ => format!("{:.3} ({:.3} to {:.3})", ratio.value, ratio.low, ratio.high),
+        });
+        let what = compare::short(&of.comparison.metric).to_owned();
+        let by = of.engine.name().to_owned();
+        let cells = [&what, &by, &of.others, &of.values.1, &of.values.0, &ratio, &of.comparison.verdict()];
+        let cells: Vec<String> = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
+        format!("<tr>{}</tr>\n", cells.concat())
+    };
+    let rows: String = all.iter().map(row).collect();
+    let head: String = ["of", "by", "at", "B", "A", "B / A", "which says"]
+        .map(|name| format!("<th scope=\"col\">{name}</th>"))
+        .concat();
+    format!(
+        "<section id=\"pairs\">\n<h2>{title}</h2>\n<p class=\"lead\">{lead}</p>\n<div class=\"scroll\">\
+         <table class=\"plain\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n</section>\n"
+    )
+}

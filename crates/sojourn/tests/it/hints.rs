@@ -1,0 +1,92 @@
+//! Words that others use: each mistake is answered with what was probably meant, in a line that ends there.
+
+use crate::sojourn::{experiment, file, sojourn, stderr, stdout};
+
+/// What is said of these arguments, which are refused.
+fn refused(arguments: &[&str]) -> String {
+    let output = sojourn(arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}{}", stdout(&output), stderr(&output));
+    let said = stderr(&output);
+    assert!(!said.contains("?;") && !said.contains("? ;"), "{arguments:?}: {said}");
+    said
+}
+
+#[test]
+fn a_queue_that_is_nearly_one_is_named() {
+    let laws = ["--arrivals", "exponential(rate = 0.5 /s)", "--service", "exponential(mean = 1 s)"];
+    let ask = |queue: &str| refused(&[&["queue", queue], &laws[..]].concat());
+    for (queue, meant) in [
+        ("MM1", "did you mean `M/M/1`?\n"),
+        ("M/M/4/JSQ", "did you mean `M/M/4-JSQ`?\n"),
+        ("M/M/4/JSQ(2)", "did you mean `M/M/4-JSQ(2)`?\n"),
+        ("M/M/1/PS", "did you mean `M/M/1-PS`?\n"),
+        ("M/M/4-power-of-d(2)", "did you mean `M/M/4-JSQ(2)`?\n"),
+        ("power-of-d(2)", "did you mean `M/M/4-JSQ(2)`?\n"),
+        ("M/M/4-leastconn", "did you mean `M/M/4-JSQ`?\n"),
+        ("M/M/1-processor-sharing", "did you mean `M/M/1-PS`?\n"),
+        ("M/M/x", "the number of servers is `x`, not a whole number from 1 to 1000000, nor `inf`"),
+        ("M/M/-1", "the number of servers is `-1`, not a whole number from 1 to 1000000, nor `inf`"),
+    ] {
+        assert!(ask(queue).contains(meant), "{queue}: {}", ask(queue));
+    }
+    let by = refused(&[&["queue", "M/M/1", "--by", "simulation"], &laws[..]].concat());
+    assert!(by.contains("--by simulation: did you mean `sim`?"), "{by}");
+    let arrivals = ["queue", "M/M/1", "--arrivals", "exponential(lambda = 1 /s)", "--service", "1 s"];
+    let told = refused(&arrivals);
+    assert!(told.contains("did you mean `rate`? (known: utilization, mean, rate"), "{told}");
+}
+
+#[test]
+fn a_setting_that_is_called_otherwise_is_named() {
+    let four = experiment("four-servers.toml").display().to_string();
+    let set = |setting: &str| refused(&["run", &four, "--by", "theory", "--set", setting]);
+    for (setting, meant) in [
+        ("policy=JSQ", "did you mean `least-connections`?"),
+        ("policy=JSQ(2)", "did you mean `power-of-d(d = 2)`?"),
+        ("policy=power-of-d(2)", "`2`: did you mean `power-of-d(d = 2)`?"),
+        ("policy=LeastConn", "did you mean `haproxy(2.6, leastconn)` or `least-connections`?"),
+        ("policy=haproxy(leastconn)", "did you mean `haproxy(3.4, leastconn)`?"),
+        ("policy=haproxy", "it takes a version and a rule, as in `haproxy("),
+        ("discipline=processor-sharing", "did you mean `ps`?"),
+        ("lambda=3", "unknown setting `lambda`; did you mean `rate`?"),
+        ("serverz=4", "unknown setting `serverz`; did you mean `servers`?"),
+        ("precision=", "there is no such setting; did you mean `run.precision`?"),
+        ("timeout=1 s", "there is no such setting; did you mean `client.timeout`?"),
+        ("rate=8", "it is a text in quotes, with its unit where it has one, e.g. \"8 /s\""),
+        ("arrivals=constant(8 /s)", "`8 /s` is a rate: write `constant(rate = 8 /s)`"),
+        ("arrivals=8 /s", "write `exponential(rate = 8 /s)`, or `constant(rate = 8 /s)` for even gaps"),
+        ("nonsense=1", "or a dotted path such as `workload.size`"),
+        ("workload.utilization=70%", "it is a number, without quotes, such as 0.7"),
+    ] {
+        assert!(set(setting).contains(meant), "{setting}: {}", set(setting));
+    }
+    for (by, meant) in [("simulation", "sim"), ("formula", "theory"), ("measured", "live")] {
+        let told = refused(&["run", &four, "--by", by]);
+        assert!(told.contains(&format!("unknown engine `{by}`; did you mean `{meant}`?")), "{told}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(experiment("four-servers.toml")).unwrap();
+    let percent = text.replace("[vary]\n", "[vary]\n\"workload.utilization\" = \"50 %..70 % step 10 %\"\n");
+    let told = refused(&["run", &file(folder.path(), "x.toml", percent), "--by", "theory"]);
+    assert!(told.contains("it is a number, without quotes, such as 0.5"), "{told}");
+}
+
+#[test]
+fn a_verb_or_an_option_that_others_have_is_named() {
+    for (arguments, meant) in [
+        (&["describe", "x.log"][..], "unknown subcommand 'describe'; did you mean 'sojourn traffic describe'?"),
+        (&["simulate", "x.toml"], "did you mean 'sojourn run --by sim'?"),
+        (&["bench", "http://x/"], "did you mean 'sojourn load'?"),
+        (&["load", "http://127.0.0.1:1/", "--qps", "5"], "unknown option '--qps'; did you mean '--rate'?"),
+        (&["load", "http://127.0.0.1:1/", "--rps=5"], "unknown option '--rps'; did you mean '--rate'?"),
+        (&["load", "http://127.0.0.1:1/", "--concurrency", "5"], "did you mean '--connections'?"),
+        (&["load", "http://127.0.0.1:1/", "--objective", "P99 < 3 ms"], "`P99` is no metric; did you mean `p99`?"),
+        (&["load", "http://127.0.0.1:1/", "--objective", "errors < 1%"], "did you mean `error_ratio`?"),
+        (&["load", "http://127.0.0.1:1/", "--limit", "lateness=5 ms"], "did you mean `late`?"),
+    ] {
+        assert!(refused(arguments).contains(meant), "{arguments:?}: {}", refused(arguments));
+    }
+    // Where a verb has no such option, nothing is offered.
+    let told = refused(&["run", "x.toml", "--qps", "5"]);
+    assert!(!told.contains("--rate"), "{told}");
+}

@@ -1,0 +1,135 @@
+//! The queue that a text, which writes none, was probably meant to be: `MM1`, `M/M/4/JSQ`, `M/G/1 PS`, `power-of-d(2)`.
+
+use super::{is_unlimited, read_as_written};
+
+/// Disciplines by what others call them, letters and digits only; of queues side by side too.
+const CALLED: [(&str, &str); 24] = [
+    ("fcfs", "FCFS"),
+    ("fifo", "FCFS"),
+    ("firstcomefirstserved", "FCFS"),
+    ("ps", "PS"),
+    ("processorsharing", "PS"),
+    ("las", "LAS"),
+    ("leastattainedservice", "LAS"),
+    ("lcfs", "LCFS"),
+    ("lifo", "LCFS"),
+    ("lcfspr", "LCFS-PR"),
+    ("siro", "SIRO"),
+    ("random", "SIRO"),
+    ("prio", "PRIO"),
+    ("priority", "PRIO"),
+    ("priopr", "PRIO-PR"),
+    ("jsq", "JSQ"),
+    ("jointheshortestqueue", "JSQ"),
+    ("joinshortestqueue", "JSQ"),
+    ("shortestqueue", "JSQ"),
+    ("leastconnections", "JSQ"),
+    ("leastconn", "JSQ"),
+    ("powerofd", "JSQ(2)"),
+    ("poweroftwo", "JSQ(2)"),
+    ("p2c", "JSQ(2)"),
+];
+/// A queue for who names a discipline alone.
+const ALONE: &str = "M/M/4";
+
+/// It, in the notation; none where nothing is near enough, or the text is one.
+pub(super) fn meant(text: &str) -> Option<String> {
+    let text = text.trim();
+    let meant = match discipline(text) {
+        Some(discipline) => format!("{ALONE}-{discipline}"),
+        None => {
+            let (arrivals, rest) = letter(text)?;
+            let (service, rest) = letter(apart(rest))?;
+            let of_servers = apart(rest);
+            // A number below 0 is no separator and a number.
+            if rest[..rest.len() - of_servers.len()].ends_with("/-") {
+                return None;
+            }
+            let (servers, rest) = count(of_servers)?;
+            let discipline = match apart(rest) {
+                "" => String::new(),
+                written => format!("-{}", discipline(written)?),
+            };
+            format!("{arrivals}/{service}/{servers}{discipline}")
+        }
+    };
+    let queue = meant.split("-JSQ").next().unwrap_or_default();
+    (meant != text && read_as_written(queue).is_ok()).then_some(meant)
+}
+
+/// What may stand between the parts of a queue.
+fn apart(text: &str) -> &str {
+    text.trim_start_matches(|c: char| "/-,;_|".contains(c) || c.is_whitespace())
+}
+
+/// The letter with which `text` begins, and the rest.
+fn letter(text: &str) -> Option<(String, &str)> {
+    let upper = text.to_ascii_uppercase();
+    let known = ["GI", "H2", "M", "D", "G"].into_iter().find(|known| upper.starts_with(known)).map(str::len);
+    // Of `E21` two phases and one server: more than nine are written apart.
+    let erlang = upper.strip_prefix('E').and_then(|rest| rest.starts_with(|c: char| c.is_ascii_digit()).then_some(2));
+    let length = known.or(erlang)?;
+    Some((upper[..length].to_owned(), &text[length..]))
+}
+
+/// The number of servers with which `text` begins, and the rest.
+fn count(text: &str) -> Option<(String, &str)> {
+    let is_digit = |c: char| c.is_ascii_digit();
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '\u{221e}').unwrap_or(text.len());
+    if is_unlimited(&text[..end]) {
+        return Some(("inf".to_owned(), &text[end..]));
+    }
+    let digits = text.find(|c: char| !is_digit(c)).unwrap_or(text.len());
+    (digits > 0).then(|| (text[..digits].to_owned(), &text[digits..]))
+}
+
+/// The discipline that `text` names in whatever words, with its number where it has one.
+fn discipline(text: &str) -> Option<String> {
+    let (name, argument) = match text.split_once('(') {
+        Some((name, rest)) => (name, Some(rest.strip_suffix(')')?)),
+        None => (text, None),
+    };
+    let letters: String = name.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
+    let known = CALLED.iter().find(|(other, _)| *other == letters).map(|(_, name)| *name)?;
+    // `d = 2` is 2.
+    let number = argument.and_then(|of| of.rsplit('=').next()?.trim().parse::<u32>().ok());
+    match (known, argument) {
+        ("JSQ" | "JSQ(2)", Some(_)) => Some(format!("JSQ({})", number?)),
+        (known, None) => Some(known.to_owned()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_queue_is_often_nearly_one() {
+        let cases = [
+            ("MM1", "M/M/1"),
+            ("mg1-ps", "M/G/1-PS"),
+            ("M-M-1", "M/M/1"),
+            ("M/M/4/JSQ", "M/M/4-JSQ"),
+            ("M/M/4/JSQ(2)", "M/M/4-JSQ(2)"),
+            ("M/M/1/PS", "M/M/1-PS"),
+            ("M/G/1 PS", "M/G/1-PS"),
+            ("M/E2/2 FIFO", "M/E2/2-FCFS"),
+            ("ME21", "M/E2/1"),
+            ("M/M/4-power-of-d(2)", "M/M/4-JSQ(2)"),
+            ("power-of-d(d = 3)", "M/M/4-JSQ(3)"),
+            ("M/M/4-least-connections", "M/M/4-JSQ"),
+            ("M/M/1-processor-sharing", "M/M/1-PS"),
+            ("JSQ", "M/M/4-JSQ"),
+            ("MMinf", "M/M/inf"),
+        ];
+        for (text, right) in cases {
+            assert_eq!(meant(text).as_deref(), Some(right), "{text}");
+        }
+        for text in
+            ["", "E22", "M/M/x", "M/M/-1", "M/M/0", "nonsense", "M/M/1", "M/M/4-LPS", "M/M/1-nonsense", "\u{e9}/M/1"]
+        {
+            assert_eq!(meant(text), None, "{text}");
+        }
+    }
+}
