@@ -118,6 +118,7 @@ impl Order {
         let load = if flags.address.is_empty() { load } else { load.rotated(&flags.address, Rotation::Client) };
         Ok(Load {
             endpoints: list.map_or(load.endpoints, |list| list.endpoints),
+            proxy: self.proxy()?,
             rotation: self.rotation()?.unwrap_or(load.rotation),
             method: self.method()?,
             body: self.body()?,
@@ -296,6 +297,9 @@ impl Order {
             () if !flags.address.is_empty() && self.urls.len() != 1 => {
                 Err(invalid("--address: the addresses of one URL; several URLs have their own hosts"))
             }
+            () if !flags.address.is_empty() && flags.proxy.is_some() => {
+                Err(invalid("--address: with --proxy it is the proxy that connects to the URL's host; leave it out"))
+            }
             () if (flags.sessions_file.is_some() || flags.wsess.is_some()) && !open => {
                 Err(invalid("sessions come at a rate: give --rate or --arrivals, e.g. --rate '10 /s'"))
             }
@@ -313,6 +317,11 @@ impl Order {
             Some("2") => Ok(Version::Http2),
             Some(other) => Err(invalid(format!("--http {other}: expected 1.0, 1.1 or 2"))),
         }
+    }
+
+    fn proxy(&self) -> Result<Option<Url>, LoadError> {
+        let url = |text: &str| Url::parse(text).map_err(|error| invalid(format!("--proxy: {error}")));
+        self.settings.proxy.as_deref().map(url).transpose()
     }
 
     fn rotation(&self) -> Result<Option<Rotation>, LoadError> {

@@ -4,6 +4,7 @@
 //! built once whole and written from where it stands.
 
 pub(crate) mod endpoint;
+pub(crate) mod proxy;
 pub(crate) mod scenario;
 pub(crate) mod template;
 pub(crate) mod url;
@@ -105,6 +106,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) planned: bool,
     pub(crate) cookies: bool,
     pub(crate) version: Version,
+    /// They go to a forward proxy, which has to be told of each for which host it is.
+    pub(crate) is_proxied: bool,
     pub(crate) seed: u64,
 }
 
@@ -162,6 +165,8 @@ pub(crate) struct Renderer {
     seed: u64,
     /// From the version to the last header that is the same for all, by endpoint.
     commons: Vec<Vec<u8>>,
+    /// What stands before the path where a proxy is asked, by endpoint; empty where it is not.
+    before_path: Vec<String>,
     version: &'static str,
     /// The headers that are the same for all, as lines.
     plain: Vec<u8>,
@@ -234,6 +239,8 @@ impl Renderer {
             }
             commons.push([version.as_bytes(), authority.as_bytes(), b"\r\n", &plain].concat());
         }
+        let of_proxied = endpoints.iter().filter(|_| asked.is_proxied);
+        let before_path = of_proxied.map(|endpoint| format!("http://{}", endpoint.authority)).collect();
         let Asked { method, targets, body, planned, classes, seed, cookies, .. } = asked;
         let mut renderer = Renderer {
             method,
@@ -243,6 +250,7 @@ impl Renderer {
             classes,
             seed,
             commons,
+            before_path,
             version,
             plain,
             drawn,
@@ -315,6 +323,7 @@ impl Renderer {
         out.clear();
         out.extend_from_slice(self.method(special).name().as_bytes());
         out.push(b' ');
+        self.write_host(job, special, out);
         self.write_path(job, special, out);
         let bare = special.is_some_and(|special| special.bare);
         match special.and_then(|special| special.authority.as_ref()) {
@@ -359,6 +368,15 @@ impl Renderer {
         }
     }
 
+    /// Appends for which host `job` asks, where it asks a proxy.
+    fn write_host(&self, job: &Job, special: Option<&Special>, out: &mut Vec<u8>) {
+        let Some(own) = self.before_path.get(job.endpoint as usize) else { return };
+        match special.and_then(|special| special.authority.as_ref()) {
+            None => out.extend_from_slice(own.as_bytes()),
+            Some(authority) => write!(out, "http://{authority}").expect("a Vec takes all"),
+        }
+    }
+
     /// Appends the path that `job` asks for.
     pub(crate) fn write_path(&self, job: &Job, special: Option<&Special>, out: &mut Vec<u8>) {
         if let Some(special) = special {
@@ -376,11 +394,17 @@ impl Renderer {
         }
     }
 
+    /// Whether a header of this name, which all requests have, goes with one. What a proxy is told is for no other host.
+    fn goes_out(&self, name: &str, special: Option<&Special>) -> bool {
+        let is_of_proxy = !self.before_path.is_empty() && name.eq_ignore_ascii_case("proxy-authorization");
+        is_of_proxy || special.is_none_or(|special| special.has(name))
+    }
+
     /// The headers that are the same for all requests, but for the host.
     pub(crate) fn plain_headers(&self, special: Option<&Special>) -> impl Iterator<Item = (&str, &str)> {
         let text = std::str::from_utf8(&self.plain).expect("made of texts");
         let headers = text.lines().filter_map(|line| line.split_once(": "));
-        headers.filter(move |(name, _)| special.is_none_or(|special| special.has(name)))
+        headers.filter(move |(name, _)| self.goes_out(name, special))
     }
 
     /// The other headers of `job`, by name and value.
@@ -404,7 +428,7 @@ impl Renderer {
         if let Some(class) = self.classes.get(usize::from(job.request.class)).filter(|_| self.planned) {
             each("x-sojourn-class", class.as_bytes());
         }
-        for (name, template) in self.drawn.iter().filter(|(name, _)| special.is_none_or(|special| special.has(name))) {
+        for (name, template) in self.drawn.iter().filter(|(name, _)| self.goes_out(name, special)) {
             let mut value = Vec::new();
             self.write_template(template, job, name, &mut value);
             each(name, &value);

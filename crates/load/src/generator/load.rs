@@ -32,6 +32,8 @@ const NEXT_ADDRESS: Span = Span(250_000_000);
 pub struct Load {
     /// Where the requests go.
     pub endpoints: Vec<Endpoint>,
+    /// The forward proxy that all requests go through, over HTTP/1 and without TLS; none: they go to the endpoints themselves.
+    pub proxy: Option<Url>,
     /// How they are dealt to the endpoints.
     pub rotation: Rotation,
     /// Who asks when.
@@ -148,6 +150,7 @@ impl Load {
     fn of(endpoints: Vec<Endpoint>, schedule: Schedule, targets: Targets) -> Load {
         Load {
             endpoints,
+            proxy: None,
             rotation: Rotation::Client,
             schedule,
             targets,
@@ -219,6 +222,9 @@ impl Load {
         }
         if self.returns && self.http == Version::Http2 {
             return invalid("returns: only over HTTP/1; what HTTP/2 cannot connect to has failed");
+        }
+        if self.returns && self.proxy.is_some() {
+            return invalid("returns: a proxy opens the connections to servers, and answers for those that take none");
         }
         if self.timeout == Span::ZERO {
             return invalid("timeout: longer than 0, e.g. `10 s`");

@@ -26,7 +26,7 @@ use crate::report::Report;
 use crate::report::measured::{Facts, ShareReport, ThreadFacts};
 use crate::request::endpoint::ByClass;
 use crate::request::url::Scheme;
-use crate::request::{Asked, Renderer, take_host};
+use crate::request::{Asked, Renderer, proxy, take_host};
 use crate::schedule::{Coming, Deal, Dealt, Schedule, Source, deal};
 use crate::setting::{Stop, Version};
 use crate::wire::resolve::Names;
@@ -62,6 +62,10 @@ pub fn run_share(
 ) -> Result<ShareReport, LoadError> {
     load.check()?;
     if let Some(host) = take_host(&mut load.headers)? {
+        if load.proxy.is_some() {
+            let why = "a proxy goes by the URL and not by this header (RFC 9112, section 3.2.2); leave it out";
+            return Err(LoadError::Invalid(format!("header `host`: {why}")));
+        }
         load.endpoints.iter_mut().for_each(|endpoint| endpoint.authority.clone_from(&host));
     }
     let saturated = matches!(load.schedule, Schedule::Saturate { .. });
@@ -69,6 +73,7 @@ pub fn run_share(
         Schedule::Sessions { http: Http::V10, .. } => Version::Http10,
         _ => load.http,
     };
+    let proxy = load.proxy.as_ref().map(|url| proxy::check(url, &load.endpoints, version)).transpose()?;
     let streams = (version == Version::Http2).then_some(load.streams);
     let asked = Asked {
         method: load.method,
@@ -79,6 +84,7 @@ pub fn run_share(
         planned: !saturated,
         cookies: load.cookies,
         version,
+        is_proxied: proxy.is_some(),
         seed: load.seed,
     };
     let mut renderer = Renderer::new(asked, &load.endpoints)?;
@@ -107,11 +113,16 @@ pub fn run_share(
     let names = Arc::new(Names::new(load.resolver, load.timeout));
     let secured = load.redirects > 0 || load.endpoints.iter().any(|endpoint| endpoint.scheme == Scheme::Https);
     let probing = Clock::starting_in(Span::ZERO);
-    for endpoint in load.endpoints.iter().filter(|_| load.tries_first) {
+    // What connections are opened to.
+    let reached = proxy.as_ref().map_or(load.endpoints.as_slice(), std::slice::from_ref);
+    for endpoint in load.endpoints.iter().filter(|_| proxy.is_some()) {
+        proxy::may_be_asked_for(endpoint, &names, load.allowed)?;
+    }
+    for endpoint in reached.iter().filter(|_| load.tries_first) {
         probe(endpoint, &names, load.allowed, (&load.tls, version), load.timeout)?;
     }
     let probed = Span(probing.now().0);
-    let has_names = load.endpoints.iter().any(|endpoint| endpoint.address.is_none());
+    let has_names = reached.iter().any(|endpoint| endpoint.address.is_none());
 
     let browsing = matches!(load.schedule, Schedule::Sessions { .. });
     let paced = !matches!(load.schedule, Schedule::Saturate { .. });
@@ -154,6 +165,7 @@ pub fn run_share(
     renderer.starts_at(started_at_ns);
     let setting = Setting {
         endpoints: &load.endpoints,
+        proxy: proxy.as_ref(),
         by_class: ByClass::new(&load.secure, &load.endpoints)?,
         rotation: load.rotation,
         renderer: &renderer,

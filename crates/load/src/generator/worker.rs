@@ -81,6 +81,8 @@ enum Why {
 /// What all threads share.
 pub(crate) struct Setting<'a> {
     pub(crate) endpoints: &'a [Endpoint],
+    /// Where connections go to in place of them.
+    pub(crate) proxy: Option<&'a Endpoint>,
     /// Where not each of them is for all requests.
     pub(crate) by_class: Option<ByClass<'a>>,
     pub(crate) rotation: Rotation,
@@ -115,6 +117,19 @@ pub(crate) struct Setting<'a> {
     pub(crate) grace: Span,
     pub(crate) clock: Clock,
     pub(crate) cancel: &'a AtomicBool,
+}
+
+impl Setting<'_> {
+    /// Where the free connections stand that serve requests to the origin of this number: of those to a proxy any does.
+    #[inline]
+    fn pool(&self, origin: u32) -> usize {
+        if self.proxy.is_some() { 0 } else { origin as usize }
+    }
+
+    /// What connections for `origin` are opened to.
+    fn reached<'b>(&'b self, origin: &'b Endpoint) -> &'b Endpoint {
+        self.proxy.unwrap_or(origin)
+    }
 }
 
 /// What a thread lets the others see while it runs.
@@ -389,7 +404,7 @@ impl<'a> Worker<'a> {
 
     /// A free connection to where `job` goes, or a place where one may be opened.
     fn place(&mut self, job: &Job) -> Option<u32> {
-        if let Some(place) = self.idle[job.endpoint as usize].pop() {
+        if let Some(place) = self.idle[self.setting.pool(job.endpoint)].pop() {
             return Some(place);
         }
         if let Some(place) = self.vacant.pop() {
@@ -424,12 +439,14 @@ impl<'a> Worker<'a> {
             self.recorder.begun(&job, begun, free);
             return self.begin_stream(place);
         }
-        if connection.phase == Phase::Idle && connection.origin == origin {
+        let before = connection.origin;
+        if connection.phase == Phase::Idle && self.setting.pool(before) == self.setting.pool(origin) {
+            self.connections[place as usize].origin = origin;
             self.recorder.connections.reused += 1;
             let begun = self.transmit(place);
             self.recorder.begun(&job, begun, free);
         } else {
-            if connection.phase == Phase::Idle {
+            if self.connections[place as usize].phase == Phase::Idle {
                 self.let_go(place);
             }
             let begun = self.setting.clock.now();
@@ -563,9 +580,9 @@ impl<'a> Worker<'a> {
             return;
         }
         self.count_closed(why);
-        let connection = &mut self.connections[place as usize];
+        let connection = &self.connections[place as usize];
         if connection.phase == Phase::Idle {
-            let idle = &mut self.idle[connection.origin as usize];
+            let idle = &mut self.idle[self.setting.pool(connection.origin)];
             if let Some(at) = idle.iter().rposition(|&idle| idle == place) {
                 idle.remove(at);
             }
@@ -573,7 +590,7 @@ impl<'a> Worker<'a> {
         if connection.phase == Phase::Resolving {
             self.resolver.forget(place);
         }
-        connection.shut();
+        self.connections[place as usize].shut();
         match &mut self.source {
             Source::Plan(_) => self.vacant.push(place),
             Source::Users(_) | Source::Passes(_) => {}

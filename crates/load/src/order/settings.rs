@@ -207,6 +207,11 @@ pub struct LoadSettings {
         arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "urls", help_heading = "Connections")
     )]
     pub address: Vec<SocketAddr>,
+    /// Ask through this forward proxy, http://HOST:PORT: every connection goes to it, and requests name the host that they
+    /// are for (HTTP/1 without TLS)
+    #[cfg_attr(feature = "clap", arg(long, value_name = "URL", help_heading = "Connections"))]
+    #[serde(default)]
+    pub proxy: Option<String>,
     /// What the addresses (or several URLs) are dealt to in turn, client or request [default: client with --address, with
     /// several URLs and a plan request]
     #[cfg_attr(feature = "clap", arg(long, value_name = "BY", help_heading = "Connections"))]

@@ -14,6 +14,7 @@ mod not_processed;
 mod open;
 mod plans;
 mod proof;
+mod proxy;
 mod records;
 mod redirects;
 mod replies;

@@ -54,7 +54,7 @@ impl Worker<'_> {
         addresses.clear();
         connection.opening = Opening { addresses, since: now, ..Opening::default() };
         let number = connection.origin;
-        let origin = &self.origins[number as usize];
+        let origin = self.setting.reached(&self.origins[number as usize]);
         if let Some(address) = origin.address {
             connection.opening.addresses.push(address.ip());
             return self.connect_next(place);
@@ -115,7 +115,7 @@ impl Worker<'_> {
         let number = self.number_of(place);
         loop {
             let connection = &mut self.connections[place as usize];
-            let origin = &self.origins[connection.origin as usize];
+            let origin = self.setting.reached(&self.origins[connection.origin as usize]);
             let port = origin.address.map_or(origin.port, |address| address.port());
             connection.opening.at = connection.opening.tried;
             let ip = connection.opening.addresses[connection.opening.at];
@@ -216,7 +216,7 @@ impl Worker<'_> {
             self.recorder.connections.failed_over += 1;
             self.resolver.prefer(user, connection.origin, opening.addresses[opening.at]);
         }
-        let origin = &self.origins[connection.origin as usize];
+        let origin = self.setting.reached(&self.origins[connection.origin as usize]);
         if origin.scheme == Scheme::Http {
             return self.established(place);
         }
@@ -252,7 +252,7 @@ impl Worker<'_> {
         } else {
             // Opened ahead: its opening is no request's.
             (connection.phase, connection.used) = (Phase::Idle, true);
-            self.idle[connection.origin as usize].push(place);
+            self.idle[self.setting.pool(connection.origin)].push(place);
         }
     }
 

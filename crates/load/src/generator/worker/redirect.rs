@@ -4,8 +4,9 @@
 //! possible. 303 asks for it with GET, and so do 301 and 302 of a POST, as browsers do; 307 and 308 repeat the request.
 //! Another host is not told the headers by which the first one knows who asks.
 
-use super::{Why, Worker};
+use super::{Setting, Why, Worker};
 use crate::request::endpoint::Endpoint;
+use crate::request::proxy::may_be_redirected;
 use crate::request::url::Url;
 use crate::request::{Method, Special};
 use crate::wire::connection::Phase;
@@ -48,6 +49,10 @@ impl Worker<'_> {
         };
         let location = std::str::from_utf8(&reply.location).ok();
         let Some(url) = location.and_then(|location| base.join(location).ok()) else { return Redirected::Astray };
+        let Setting { proxy, endpoints, names, allowed, .. } = self.setting;
+        if proxy.is_some() && !may_be_redirected(&url, endpoints, names, *allowed) {
+            return Redirected::Astray;
+        }
         let dealt = exchange.job.endpoint;
         let origin = match self.origins.iter().position(|origin| origin.is_origin_of(&url)) {
             // Where a host is loaded under a name of its own, a relative location keeps that.
@@ -80,11 +85,13 @@ impl Worker<'_> {
         exchange.first_byte = None;
         exchange.sent = None;
         exchange.retried = false;
+        let takes_it = self.setting.pool(origin) == self.setting.pool(connection.origin);
         if self.streams.is_some() {
             connection.phase = Phase::Idle;
             connection.origin = origin;
             self.begin_stream(place);
-        } else if keep && self.setting.persistent && origin == connection.origin {
+        } else if keep && self.setting.persistent && takes_it {
+            connection.origin = origin;
             connection.used = true;
             connection.phase = Phase::Idle;
             self.recorder.connections.reused += 1;

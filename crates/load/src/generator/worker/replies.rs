@@ -168,9 +168,9 @@ impl Worker<'_> {
         self.active -= 1;
         if keep && self.setting.persistent {
             connection.phase = Phase::Idle;
-            let origin = connection.origin as usize;
+            let pool = self.setting.pool(connection.origin);
             match &mut self.source {
-                Source::Plan(_) => self.idle[origin].push(place),
+                Source::Plan(_) => self.idle[pool].push(place),
                 Source::Users(_) | Source::Passes(_) => {}
                 Source::Sessions(share) => share.idles(place, now),
             }
