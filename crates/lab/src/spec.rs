@@ -24,6 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use sojourn_bed::Topology;
 use sojourn_dispatch::Catalogue;
 use sojourn_load::Limits;
 use sojourn_model::network::{ChainText, Network, StationText};
@@ -39,6 +40,7 @@ use toml::Spanned;
 
 pub use crate::error::SpecError;
 use crate::objective::{self, Need, Objective};
+use crate::topology;
 
 use client::RawClient;
 use fault::RawFault;
@@ -330,6 +332,15 @@ fn why_unmeasured(metric: &str, question: &Question, run: &Run) -> Option<&'stat
 }
 
 impl SystemQuestion {
+    /// The hosts and links of the bed in which live answers it; what is drawn once is drawn from `seed`.
+    ///
+    /// # Errors
+    /// As [`crate::topology`].
+    pub fn topology(&self, seed: u64) -> Result<Topology, String> {
+        let has_origins = self.program.as_ref().is_some_and(|program| program.origin.is_some());
+        topology::with_origins(&self.system, has_origins, seed)
+    }
+
     /// Mean and variance of the service demand on a server of speed 1 (s, s^2).
     pub fn demand_moments(&self) -> (f64, f64) {
         if let Some(known) = self.workload.demand_moments() {
@@ -496,6 +507,10 @@ impl Reader<'_> {
         self.burst(&mut workload, &system)?;
         if let Some(program) = &program {
             self.with_files(&mut workload, program)?;
+            if program.is_forward_proxy() && (system.hosts.len() > 1 || !system.tiers.is_empty()) {
+                let message = "clients ask a forward proxy themselves: one server and no tier, or forward = false";
+                return Err(self.at_key("program", message));
+            }
         }
         if let Workload::Replay(replay) = &mut workload {
             // Only a log has paths that a class can be the beginning of.

@@ -39,6 +39,8 @@ enum Kind {
     Server,
     /// In front of an Ethernet, whose hosts are reached through it.
     Router,
+    /// A web server behind a proxy, which is a server.
+    Origin,
 }
 
 /// The hosts and links of `system`; what is drawn once is drawn from `seed`.
@@ -46,11 +48,20 @@ enum Kind {
 /// # Errors
 /// When a region has no address left for a host, or there are too many machines of clients.
 pub fn topology(system: &System, seed: u64) -> Result<Topology, String> {
+    with_origins(system, false, seed)
+}
+
+/// The same of a system whose servers are proxies, if so said, each of a web server on a host of its own.
+pub(crate) fn with_origins(system: &System, has_origins: bool, seed: u64) -> Result<Topology, String> {
     check_clients(system)?;
     let taken = vec![0; system.regions.len()];
     let mut building = Building { system, seed, topology: Topology::default(), places: Vec::new(), taken };
     for (name, place) in places(system) {
         building.host(&name, place)?;
+    }
+    for host in system.hosts.iter().filter(|_| has_origins) {
+        let place = Place { region: system.region_of(host.site), site: host.site, kind: Kind::Origin };
+        building.host(&origin_of(&host.name), place)?;
     }
     for (name, seat) in switches(system) {
         building.segment(&name, seat)?;
@@ -95,6 +106,11 @@ pub(crate) fn switches(system: &System) -> impl Iterator<Item = (String, &Seat)>
 /// The address of the service on the Ethernet that a host is on; none where it is on none.
 pub(crate) fn service(topology: &Topology, host: &str) -> Option<Ipv4Addr> {
     topology.segment_of(topology.find(host)?)?.services.first().copied()
+}
+
+/// The host of the web server behind a proxy.
+pub(crate) fn origin_of(proxy: &str) -> String {
+    format!("{}-origin", as_host(proxy))
 }
 
 fn router_of(switch: &str) -> String {

@@ -56,6 +56,8 @@ pub struct Program {
     pub access_log: bool,
     /// The cores that it may run on; none: all.
     pub cores: Vec<usize>,
+    /// How much it gives way to others on its cores, from 0 to 19: for the part of a system that shares the load generator's.
+    pub nice: u8,
 }
 
 /// What serves.
@@ -90,8 +92,8 @@ pub enum Kind {
     /// A proxy in front of a web server, with its cache in memory. What lies below `/miss/` is never kept, so the ratio
     /// of hits is that of the requests for the rest, once they have been asked for.
     Squid {
-        /// The web server.
-        origin: SocketAddr,
+        /// The web server as which it is asked; none: it is a forward proxy, asked for whole URLs.
+        origin: Option<SocketAddr>,
         /// Memory for the cache (bytes).
         cache: u64,
     },
@@ -133,6 +135,7 @@ impl Program {
             keep_alive_requests: 150,
             access_log: false,
             cores: Vec::new(),
+            nice: 0,
         }
     }
 
@@ -168,7 +171,8 @@ impl Program {
             fs::write(&file, text).map_err(ServeError::system(format!("cannot write {}", file.display())))?;
             files::make_readable(&file)?;
         }
-        let running = Running::start(self.kind.name(), &launch, &self.cores, folder, address, Ready::Answers)?;
+        let running =
+            Running::start(self.kind.name(), &launch, (&self.cores, self.nice), folder, address, Ready::Answers)?;
         drop(reserved);
         Ok(running)
     }
@@ -200,6 +204,9 @@ impl Program {
         }
         if self.access_log && matches!(self.kind, Kind::Fork | Kind::Inetd | Kind::Squid { .. }) {
             return wrong("it keeps no log; use access_log = false".into());
+        }
+        if self.nice > 19 {
+            return wrong(format!("nice = {}; it is from 0 (as others) to 19", self.nice));
         }
         running::check_cores(&self.cores).or_else(wrong)
     }

@@ -128,7 +128,7 @@ impl Wanted {
         })?;
         let seed = self.seed.unwrap_or(experiment.seed);
         let unmade = |why: String| bad_input(format!("{}: {why}", self.what));
-        let topology = sojourn_lab::topology(&asked.system, seed).map_err(unmade)?;
+        let topology = asked.topology(seed).map_err(unmade)?;
         topology.check().map_err(|error| unmade(error.to_string()))?;
         Ok((topology, seed))
     }

@@ -47,7 +47,7 @@ use super::Conditions;
 use crate::answer::{Answer, Traces, Trust, Verdict};
 use crate::objective::wide_of_none;
 use crate::spec::{Engine, Program, Spec, SystemQuestion};
-use crate::topology::{ClientHosts, as_host, topology};
+use crate::topology::{ClientHosts, as_host, origin_of};
 
 /// Redirections that a request follows at most: one for each tier that a sane system has, and some.
 const REDIRECTS: u32 = 8;
@@ -105,7 +105,7 @@ pub(super) fn answer(
     let in_bed = bed::is_needed(asked);
     let mut ground: Box<dyn Ground> = match in_bed {
         true => {
-            let topology = topology(&asked.system, experiment.seed)?;
+            let topology = asked.topology(experiment.seed)?;
             Box::new(Namespaces::new(topology, experiment.seed).map_err(|e| e.to_string())?)
         }
         false => Box::new(Loopback::new()),
@@ -231,6 +231,10 @@ struct Real {
     running: Running,
     /// What it is a proxy of.
     origin: Option<Running>,
+    /// Where that is, in a bed.
+    behind: Option<Place>,
+    /// Clients ask it for that server's whole URLs.
+    is_forward_proxy: bool,
     /// What it serves, held until the last server has stopped.
     _files: Arc<Served>,
 }
@@ -242,17 +246,29 @@ impl Serving {
             Serving::Program(real) => real.running.address(),
         }
     }
+
+    /// How clients reach it.
+    fn entrance(&self) -> Entrances {
+        let origin = match self {
+            Serving::Program(real) if real.is_forward_proxy => real.origin.as_ref(),
+            _ => None,
+        };
+        match origin {
+            Some(origin) => Entrances::Proxy { proxy: self.address(), origin: origin.address() },
+            None => Entrances::One(self.address()),
+        }
+    }
 }
 
 impl Real {
     /// What happened to it, and whether it still answers.
     fn incidents(&self, name: &str, ground: &dyn Ground) -> Vec<Incident> {
-        let behind = self.origin.as_ref().map(|origin| (format!("the web server behind {name}"), origin));
-        let parts = [Some((name.to_owned(), &self.running)), behind];
-        let of = |(part, running): (String, &Running)| {
+        let behind = self.origin.as_ref().map(|origin| (format!("the web server behind {name}"), origin, self.behind));
+        let parts = [Some((name.to_owned(), &self.running, self.place)), behind];
+        let of = |(part, running, place): (String, &Running, Option<Place>)| {
             let mut found = incidents::of(&part, running.child(), |_| false);
             // After an overload its backlog may take a while.
-            if found.is_empty() && !on(ground, self.place, || (0..5).any(|_| running.answers())).unwrap_or(false) {
+            if found.is_empty() && !on(ground, place, || (0..5).any(|_| running.answers())).unwrap_or(false) {
                 found.push(incidents::silence(&part));
             }
             found
@@ -298,20 +314,27 @@ fn start_programs(asked: &SystemQuestion, program: &Program, ground: &mut dyn Gr
             true => Some(ground.host(&host.name).map_err(|e| e.to_string())?),
             false => None,
         };
-        let start = |server: &serve::Program| {
+        // The web server behind a proxy has a host of its own there.
+        let behind = match (place, &program.origin) {
+            (Some(_), Some(_)) => Some(ground.host(&origin_of(&host.name)).map_err(|e| e.to_string())?),
+            _ => None,
+        };
+        let start = |server: &serve::Program, place: Option<Place>| {
             let listen = place.map_or(server.listen, |place| SocketAddr::new(ground.address(place), 0));
             let server = serve::Program { listen, ..server.clone() };
             on(ground, place, || server.start().map_err(|e| e.to_string()))?
         };
         let origin = match &program.origin {
-            Some(origin) => Some(start(&serve::Program { root: served.0.clone(), ..origin.clone() })?),
+            Some(origin) => Some(start(&serve::Program { root: served.0.clone(), ..origin.clone() }, behind)?),
             None => None,
         };
         let mut server = server.clone();
-        if let (Some(behind), serve::Kind::Squid { origin, .. }) = (&origin, &mut server.kind) {
+        if let (Some(behind), serve::Kind::Squid { origin: Some(origin), .. }) = (&origin, &mut server.kind) {
             *origin = behind.address();
         }
-        Ok(Serving::Program(Box::new(Real { place, running: start(&server)?, origin, _files: Arc::clone(&served) })))
+        let (is_forward_proxy, _files) = (program.is_forward_proxy(), Arc::clone(&served));
+        let running = start(&server, place)?;
+        Ok(Serving::Program(Box::new(Real { place, running, origin, behind, is_forward_proxy, _files })))
     };
     asked.system.hosts.iter().map(serve_one).collect()
 }
@@ -442,6 +465,7 @@ fn load(
         cookies: asked.system.tiers.iter().any(|tier| tier.policy.starts_with("cookie")),
         ..match entrances {
             Entrances::One(to) => Load::new(*to, to.to_string(), schedule, targets(asked)),
+            Entrances::Proxy { proxy, origin } => through(*proxy, *origin, schedule, targets(asked)),
             Entrances::Rotated(all, rotation) if nodes::tier_of(&asked.system).is_some() => {
                 let load = Load::to(&[nodes::url()], schedule, targets(asked)).rotated(all, *rotation);
                 tls::secured(load, &asked.system, nodes::SERVICE, (all, *rotation))
@@ -465,6 +489,12 @@ fn load(
         _ if asked.system.paths.iter().any(|path| path.loses()) => Load { tries_first: false, ..load },
         _ => load,
     })
+}
+
+/// A load on a web server through the forward proxy in front of it.
+fn through(proxy: SocketAddr, origin: SocketAddr, schedule: Schedule, targets: Targets) -> Load {
+    let url = Url::parse(&format!("http://{proxy}/")).expect("it is one");
+    Load { proxy: Some(url), ..Load::new(origin, origin.to_string(), schedule, targets) }
 }
 
 /// How long what is under way at the end may take: what is cut off there is slow, so this is longer where clients wait for long.

@@ -2,9 +2,10 @@
 //!
 //! The settings are those of `sojourn_part::program`, and two for a proxy: `origin`, the web server behind it, written
 //! in the same way, and `hits`, the part of requests that it may answer from its cache. For that, every file has a
-//! second copy below `/miss/`, which Squid never stores. The copy is one byte longer, so that replies tell them apart.
+//! second copy below `/miss/`, which Squid never stores. The copy is one byte longer, so that replies tell them apart. With
+//! `forward = true` clients ask the proxy for the web server's whole URLs; without, as if it were the web server.
 
-use sojourn_part::program;
+use sojourn_part::program::{self, Kind};
 use sojourn_traffic::webstone::FileList;
 use sojourn_traffic::{Closed, Open, Sizes, Workload};
 use toml::{Spanned, Table, Value};
@@ -27,6 +28,13 @@ pub struct Program {
     pub has_keep_alive: bool,
 }
 
+impl Program {
+    /// Whether clients ask it for whole URLs of the web server behind it.
+    pub fn is_forward_proxy(&self) -> bool {
+        matches!(self.server.kind, Kind::Squid { origin: None, .. })
+    }
+}
+
 impl Reader<'_> {
     pub(super) fn program(&self, raw: &Spanned<Table>) -> Result<Program, SpecError> {
         let wrong = |message: &str| self.at(raw, "program", message);
@@ -44,8 +52,10 @@ impl Reader<'_> {
                 let number = value.as_float().or(value.as_integer().map(|whole| whole as f64));
                 hits = number.filter(|part| (0.0..=1.0).contains(part)).ok_or_else(|| wrong("hits is from 0 to 1"))?;
             }
-            // Its address is known once it runs.
-            table.insert("origin".into(), "127.0.0.1:0".into());
+            // Its address is known once it runs, and a forward proxy need not know it.
+            if table.get("forward") != Some(&Value::Boolean(true)) {
+                table.insert("origin".into(), "127.0.0.1:0".into());
+            }
         }
         let has_keep_alive = table.contains_key("keep_alive");
         Ok(Program { server: server(table).map_err(|e| wrong(&e))?, origin, hits, has_keep_alive })

@@ -95,6 +95,23 @@ fn redirects_are_followed_through_the_proxy() {
     }
 }
 
+/// A connection that carried requests for one host is asked for another's, and a relative location is that host's.
+#[test]
+fn a_relative_redirect_stays_with_the_host_that_was_asked_for() {
+    let proxy = Server::start(|asked| match asked_for(asked).as_str() {
+        HERE | THERE => vec![reply("302 Found", "location: /end\r\n", "moved")],
+        "http://127.0.0.1:1/end" | "http://10.255.255.1/end" => vec![ok("end")],
+        other => panic!("{other}"),
+    });
+    let mut load = through(&proxy, &[HERE, THERE], Schedule::open(steady(20, Span(MS))));
+    (load.redirects, load.connections_max, load.stop) = (1, 1, Stop::Requests(20));
+    let report = run(load);
+    assert_eq!((report.counts.ok, report.connections.opened), (20, 1));
+    let heads = proxy.heads();
+    let ends = |host: &str| heads.iter().filter(|head| head.starts_with(&format!("GET http://{host}/end "))).count();
+    assert_eq!((ends("127.0.0.1:1"), ends("10.255.255.1")), (10, 10));
+}
+
 /// The proxy connects to whatever it is asked for: what may be loaded without a proxy may be loaded through one, and no more.
 #[test]
 fn hosts_that_may_not_be_loaded_are_not_asked_for() {

@@ -72,7 +72,7 @@ impl Running {
     pub(super) fn start(
         kind: &'static str,
         launch: &Launch,
-        cores: &[usize],
+        (cores, nice): (&[usize], u8),
         folder: Folder,
         address: SocketAddr,
         ready: Ready,
@@ -87,6 +87,9 @@ impl Running {
         command.args(["--pdeathsig", "TERM"]);
         if files::is_alone() {
             command.args(["unshare", "--user", "--map-user=1000", "--map-group=1000"]);
+        }
+        if nice > 0 {
+            command.args(["nice", "-n", &nice.to_string()]);
         }
         if !cores.is_empty() {
             let list = cores.iter().map(usize::to_string).collect::<Vec<_>>().join(",");

@@ -8,7 +8,7 @@ use super::{Kind, Program, Workers};
 use crate::ServeError;
 
 /// What every kind takes, beside its own.
-const COMMON: [&str; 5] = ["keep_alive", "keep_alive_requests", "access_log", "cores", "listen"];
+const COMMON: [&str; 6] = ["keep_alive", "keep_alive_requests", "access_log", "cores", "nice", "listen"];
 
 impl Program {
     /// Reads a program: its kind's name and what is not to be as it is by default, in round brackets.
@@ -19,9 +19,9 @@ impl Program {
     /// | `apache-prefork`, `apache-php` | `workers = 16`, `start = workers`, `spare_min = 1`, `spare_max = workers + 1` |
     /// | `apache-event` | `processes = 1`, `threads = 25` |
     /// | `fork`, `inetd` | |
-    /// | `squid` | `origin` (needed: an address and port), `cache = 64 MB` |
+    /// | `squid` | `origin` (an address and port) or `forward = true`, `cache = 64 MB` |
     ///
-    /// All take `cores = 0,1` (any), `listen = 127.0.0.1:0`; those that can, `keep_alive = 15 s` (`0 s`: off),
+    /// All take `cores = 0,1` (any), `nice = 0` (to 19: gives way to others there), `listen = 127.0.0.1:0`; those that can, `keep_alive = 15 s` (`0 s`: off),
     /// `keep_alive_requests = 150` and `access_log = false`.
     ///
     /// # Errors
@@ -63,6 +63,7 @@ impl Program {
                 "keep_alive" => program.keep_alive = settings.span(key, &value)?,
                 "keep_alive_requests" => program.keep_alive_requests = settings.read(key, &value, "a whole number")?,
                 "access_log" => program.access_log = settings.read(key, &value, "true or false")?,
+                "nice" => program.nice = settings.read(key, &value, "a whole number from 0 to 19")?,
                 "listen" => program.listen = settings.read(key, &value, "an address and port")?,
                 _ => {
                     let numbers = value.trim_matches(['[', ']']).split(',').map(str::trim);
@@ -95,13 +96,18 @@ impl Settings<'_> {
             "fork" => Kind::Fork,
             "inetd" => Kind::Inetd,
             "squid" => {
-                let Some(origin) = self.take("origin") else {
-                    return Err(self.wrong("origin", "", "it needs the web server's address: origin = 127.0.0.1:8080"));
-                };
+                let forward =
+                    self.take("forward").map_or(Ok(false), |text| self.read("forward", &text, "true or false"))?;
+                let origin = self.take("origin");
+                let origin = origin.map(|text| self.read("origin", &text, "an address and port")).transpose()?;
+                if forward == origin.is_some() {
+                    let right = "it needs the web server's address, origin = 127.0.0.1:8080, or forward = true";
+                    return Err(self.wrong("origin", "", right));
+                }
                 let cache = self.take("cache").unwrap_or_else(|| "64 MB".into());
                 let bytes = quantity::parse(&cache, Dimension::Size);
                 Kind::Squid {
-                    origin: self.read("origin", &origin, "an address and port")?,
+                    origin,
                     cache: bytes.map_err(|error| self.wrong("cache", &cache, &error.to_string()))? as u64,
                 }
             }

@@ -1,8 +1,7 @@
 //! Squid in front of a web server: Fujita's proxy (2000, chapter 3).
 //!
-//! It is asked as if it were the web server (an accelerator), because a forward proxy would be asked for full addresses;
-//! what it does for a hit and for a miss is the same. Its cache is in memory only. What was not stored is asked for
-//! anew, so that a miss stays a miss, as in his experiments.
+//! It is asked as if it were the web server (an accelerator), or as a forward proxy for whole URLs, as his was. Its cache is in
+//! memory only. What was not stored is asked for anew, so that a miss stays a miss, as in his experiments.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -16,17 +15,30 @@ use super::{Launch, Place, Program};
 /// Makes names of programs in shared memory, which all of a machine share.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-pub(super) fn launch(server: &Program, program: &Path, origin: SocketAddr, cache: u64, place: &Place<'_>) -> Launch {
+pub(super) fn launch(
+    server: &Program,
+    program: &Path,
+    origin: Option<SocketAddr>,
+    cache: u64,
+    place: &Place<'_>,
+) -> Launch {
     let Place { folder, address, worker, .. } = *place;
-    let (host, port) = (origin.ip(), origin.port());
+    let listens = match origin {
+        None => format!("http_port {address}\n"),
+        Some(origin) => format!(
+            "http_port {address} accel defaultsite=localhost no-vhost\n\
+             cache_peer {} parent {} 0 no-query no-digest originserver\n",
+            origin.ip(),
+            origin.port()
+        ),
+    };
     let kilobytes = cache.div_ceil(1024);
     let (persistent, idle_s) = match server.keep_alive {
         Span::ZERO => ("off", 1),
         keep_alive => ("on", keep_alive.0.div_ceil(1_000_000_000)),
     };
     let text = format!(
-        "http_port {address} accel defaultsite=localhost no-vhost\n\
-         cache_peer {host} parent {port} 0 no-query no-digest originserver\n\
+        "{listens}\
          http_access allow all\n\
          visible_hostname localhost\n\
          pid_filename none\n\

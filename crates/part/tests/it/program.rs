@@ -168,6 +168,35 @@ fn squid_keeps_what_it_has_seen_except_below_miss() {
     until("the web server saw the misses", || origin.access_log().matches("\"GET").count() == 4);
 }
 
+/// Asked for whole URLs it fetches from any server; asked as if it were one, it has nothing.
+#[test]
+fn squid_as_a_forward_proxy_is_asked_for_whole_urls() {
+    let site = site();
+    let Some(origin) = start(&parse("nginx(access_log = true)", &site)) else { return };
+    let Some(squid) = start(&parse("squid(forward = true)", &site)) else { return };
+    let url = format!("http://{}/index.html", origin.address());
+    for wanted in ["MISS", "HIT", "HIT"] {
+        let reply = get(squid.address(), &url);
+        assert_eq!((reply.status, reply.text().as_str()), (200, "<p>"));
+        assert_eq!(reply.header("x-cache").expect("Squid says").split(' ').next(), Some(wanted));
+    }
+    assert_eq!(origin.access_log().matches("\"GET").count(), 1);
+    assert_eq!(get(squid.address(), "/index.html").status, 400);
+}
+
+#[test]
+fn a_program_gives_way_as_much_as_it_is_told() {
+    let site = site();
+    for (text, nice) in [("nginx(nice = 19)", "19"), ("nginx", "0")] {
+        let Some(running) = start(&parse(text, &site)) else { continue };
+        for pid in running.pids() {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
+            let fields: Vec<&str> = stat.rsplit_once(") ").expect("a name").1.split(' ').collect();
+            assert_eq!(fields[16], nice, "{text}");
+        }
+    }
+}
+
 #[test]
 fn a_program_runs_on_the_cores_it_is_given() {
     let site = site();
@@ -264,6 +293,10 @@ fn what_is_wrong_is_one_line() {
         ("inetd(access_log = true)", "inetd: it keeps no log"),
         ("squid", "origin: it needs the web server's address"),
         ("squid(origin = here)", "an address and port"),
+        ("squid(forward = yes)", "forward = yes: it is true or false"),
+        ("squid(forward = true, origin = 127.0.0.1:1)", "or forward = true"),
+        ("nginx(nice = 20)", "nice = 20; it is from 0 (as others) to 19"),
+        ("nginx(nice = -1)", "nice = -1: it is a whole number from 0 to 19"),
         ("apache-prefork(workers = 0)", "apache-prefork: at most 0 workers; it is from 1 to 20000"),
         ("apache-prefork(workers = 150, start = 151)", "151 workers at the start"),
         ("apache-prefork(spare_min = 5, spare_max = 5)", "5 to 5 idle workers"),

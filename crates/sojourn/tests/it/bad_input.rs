@@ -276,7 +276,7 @@ fn loads_that_cannot_be() {
     let folder = tempfile::tempdir().unwrap();
     let posts = file(folder.path(), "posts.txt", "/a method=POST contents='x'\n");
     let list = file(folder.path(), "list.txt", "/a\nheavy /b\n");
-    let cases: [(&[&str], &str); 36] = [
+    let cases: [(&[&str], &str); 40] = [
         (
             &[url, "--arrivals", "500/s"],
             "`500/s` is a rate where a law of gaps is expected: write `exponential(rate = 500/s)`",
@@ -300,6 +300,10 @@ fn loads_that_cannot_be() {
         (&[url, "--resolver", "dns"], "127.0.0.1:5353"),
         (&[url, "--resolves", "daily"], "--resolves daily: `ttl`, `request`, or a time above zero, e.g. 60s"),
         (&[url, "--resolves", "0 s"], "--resolves 0 s: `ttl`, `request`, or a time above zero, e.g. 60s"),
+        (&[url, "--proxy", "127.0.0.1:3128"], "--proxy: `127.0.0.1:3128`: an address starts with `http://`"),
+        (&[url, "--proxy", "https://127.0.0.1:3128"], "write `http://HOST:PORT`"),
+        (&["https://127.0.0.1:9/", "--proxy", "http://127.0.0.1:3128"], "CONNECT"),
+        (&[url, "--proxy", "http://127.0.0.1:3128", "--address", "127.0.0.1:9"], "--address: with --proxy"),
         (&[url, "--trace", "/nowhere/at/all"], "/nowhere/at/all"),
         (&[url, "--wsess", "10,5,1"], "--rate"),
         (&[url, "--rate", "9 /s", "--sessions-file", &posts, "--sessions", "3"], "GET"),

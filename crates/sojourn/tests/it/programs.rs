@@ -50,14 +50,44 @@ fn a_proxy_answers_hits_itself_and_asks_for_the_rest() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("out");
     let workload = "kind = \"webstone\"\nusers = 2\nsize = \"constant(2 kB)\"";
-    let path = file(folder.path(), "proxy.toml", experiment(workload, "{ name = \"squid\", hits = 0.5 }"));
+    for (index, more) in
+        ["", ", forward = true", ", forward = true, origin = { name = \"nginx\", nice = 19 }"].iter().enumerate()
+    {
+        let out = folder.path().join(format!("out{index}"));
+        let program = format!("{{ name = \"squid\", hits = 0.5{more} }}");
+        let path = file(folder.path(), "proxy.toml", experiment(workload, &program));
+        let output = sojourn(&["run", &path, "--out", &out.display().to_string()]);
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
+        assert_eq!(estimates(&out, "live", "error_ratio"), [0.0], "{program}");
+        assert_eq!(estimates(&out, "live", "response_time_mean_file_1").len(), 1, "hits, by their size");
+        assert_eq!(estimates(&out, "live", "response_time_mean_file_2").len(), 1, "misses, by theirs");
+    }
+}
+
+/// Clients, proxy and web server each on a host of its own: the proxy alone is asked, and it asks the web server over the network.
+#[test]
+fn a_forward_proxy_and_its_origin_are_in_a_bed() {
+    if is_missing("squid") || is_missing("nginx") || !crate::bed::can() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let text = experiment(
+        "kind = \"webstone\"\nusers = 2\nsize = \"constant(2 kB)\"",
+        "{ name = \"squid\", forward = true, hits = 0.5 }\n[system.network]\nrtt = \"20 ms\"",
+    );
+    let path = file(folder.path(), "bed.toml", text);
+    let hosts = sojourn(&["bed", "run", &path, "clients", "--", "cat", "/etc/hosts"]);
+    let hosts = String::from_utf8_lossy(&hosts.stdout).into_owned();
+    assert!(["server1", "server1-origin"].iter().all(|name| hosts.contains(name)), "{hosts}");
+    let out = folder.path().join("out");
     let output = sojourn(&["run", &path, "--out", &out.display().to_string()]);
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
     assert_eq!(estimates(&out, "live", "error_ratio"), [0.0]);
-    assert_eq!(estimates(&out, "live", "response_time_mean_file_1").len(), 1, "hits, by their size");
-    assert_eq!(estimates(&out, "live", "response_time_mean_file_2").len(), 1, "misses, by theirs");
+    for metric in ["response_time_mean_file_1", "response_time_mean_file_2"] {
+        let [mean_s] = estimates(&out, "live", metric)[..] else { panic!("{metric}: hits and misses are told apart") };
+        assert!(mean_s > 0.019, "{metric}: {mean_s} s over a network of 20 ms");
+    }
 }
 
 #[test]
@@ -71,6 +101,9 @@ fn what_a_program_cannot_be_is_one_line() {
         (list, "{ name = \"nginx\", hits = 0.5 }", "hits: no such setting"),
         (list, "{ name = \"squid\", hits = 2 }", "hits is from 0 to 1"),
         (list, "{ name = \"squid\", origin = \"nginx\" }", "origin is a program too"),
+        (list, "{ name = \"squid\", forward = 1 }", "forward = 1: it is true or false"),
+        (list, "{ name = \"nginx\", forward = true }", "forward: no such setting"),
+        (list, "{ name = \"squid\", forward = true }\nservers = 2", "one server and no tier"),
         (list, "{ name = \"inetd\", keep_alive = \"1 s\" }", "it closes every connection"),
         ("kind = \"closed\"\nusers = 1\nsize = \"exponential(mean = 1 kB)\"", "{ name = \"nginx\" }", "serves files"),
     ];

@@ -48,6 +48,13 @@ pub(super) struct Parts {
 pub(super) enum Entrances {
     /// To one address.
     One(SocketAddr),
+    /// To a forward proxy, which is asked for what the web server at the other address has.
+    Proxy {
+        /// The proxy's address.
+        proxy: SocketAddr,
+        /// The web server's.
+        origin: SocketAddr,
+    },
     /// To these, which are dealt to them.
     Rotated(Vec<SocketAddr>, Rotation),
     /// Where the DNS at this address says.
@@ -96,7 +103,7 @@ impl Parts {
         let mut walk = Walk { experiment, asked, servers: addresses, ground, conditions, started, products, beside };
         let first = Target::Seat { tier: 0, seat: 0 };
         let entrances = match asked.system.tiers.first() {
-            None => Entrances::One(walk.servers[0]),
+            None => servers[0].entrance(),
             Some(tier) if tier.face == Face::Dns => {
                 let targets = &tier.seats[0].targets;
                 let addresses = targets.iter().map(|target| walk.address(*target)).collect::<Result<Vec<_>, _>>()?;

@@ -16,8 +16,9 @@ use sojourn_stats::{Span, Time};
 use sojourn_traffic::{Planned, Request};
 
 use super::part::Part;
+use super::parts::Entrances;
 use super::product::Started;
-use super::{Conditions, REDIRECTS, Serving, pacing, probe_targets};
+use super::{Conditions, REDIRECTS, Serving, pacing, probe_targets, through};
 use crate::answer::PathDelay;
 use crate::spec::{Spec, SystemQuestion};
 
@@ -43,11 +44,12 @@ pub(super) fn measure(
     servers: &[Serving],
     conditions: &Conditions<'_>,
 ) -> Result<Measured, String> {
-    let rounds = |target: SocketAddr| {
-        let round = |_| round(experiment, asked, target, conditions);
+    let rounds_by = |entrance: Entrances| {
+        let round = |_| round(experiment, asked, &entrance, conditions);
         (0..ROUNDS).map(round).collect::<Result<Vec<_>, _>>().map(middle)
     };
-    let (to_server, spread) = rounds(servers[0].address())?;
+    let rounds = |target: SocketAddr| rounds_by(Entrances::One(target));
+    let (to_server, spread) = rounds_by(servers[0].entrance())?;
     let tiers = asked.system.tiers.iter().zip(&asked.deciders);
     let Some((tier, decider)) = tiers.into_iter().find(|(tier, _)| tier.face != Face::Dns) else {
         return Ok(Measured { delay: PathDelay { client: to_server, cluster: Span::ZERO }, spread });
@@ -91,7 +93,7 @@ pub(super) fn measure(
 fn round(
     experiment: &Spec,
     asked: &SystemQuestion,
-    target: SocketAddr,
+    entrance: &Entrances,
     conditions: &Conditions<'_>,
 ) -> Result<Span, String> {
     // A file that no client asks for, without a byte where a disk would have to read it: memory stays as it was.
@@ -99,12 +101,12 @@ fn round(
     let (object, size) = if is_read { (u32::MAX, 0) } else { (0, 1000) };
     let nothing = Request { client: 0, class: 0, object, size, demand: Span::ZERO, patience: Span::FOREVER };
     let plan = (1..=PROBES).map(move |k| Planned { at: Time(k * GAP.0), request: nothing });
-    let load = Load {
-        pacing: pacing(experiment),
-        stop: Stop::Requests(PROBES),
-        redirects: REDIRECTS,
-        ..Load::new(target, target.to_string(), Schedule::open(plan), probe_targets(asked))
+    let load = match entrance {
+        Entrances::One(to) => Load::new(*to, to.to_string(), Schedule::open(plan), probe_targets(asked)),
+        Entrances::Proxy { proxy, origin } => through(*proxy, *origin, Schedule::open(plan), probe_targets(asked)),
+        Entrances::Rotated(..) | Entrances::Named(_) => unreachable!("a single server or decider is probed"),
     };
+    let load = Load { pacing: pacing(experiment), stop: Stop::Requests(PROBES), redirects: REDIRECTS, ..load };
     let report = sojourn_load::run(load, conditions.cancel, &|_| {}).map_err(|e| e.to_string())?;
     Ok(Span(report.response.quantile(0.5).unwrap_or(0)))
 }
