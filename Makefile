@@ -114,11 +114,19 @@ stress-nightly: setup ## More and more users until something is denied, kept bes
 	@experiments/zhang-2002/live/ladder --minutes $(STRESS_MINUTES) --hours $(STRESS_HOURS) runs/zhang-2002-ladder \
 		studies/pages/zhang-2002-live/ladder.csv $(STRESS_SITES)
 
+# What is measured in blocks, each block everything once with a seed of its own.
+FUJITA_BLOCKS ?= 4
+FUJITA_LIVE := 1-daemons 2-helpers 3-sizes 4-mix 4-distributions 6-proxy-sizes 7-hit-ratio 8-direct 8-misses
+
 # Exit code 1 means SUSPECT, which the page says.
-fujita: setup ## Fujita's experiments on the servers of this machine (a quarter of an hour; leave it alone), and their page.
+fujita: setup ## Fujita's experiments on the servers of this machine (25 minutes; leave it alone), and their page.
 	@$(CARGO) build --quiet -p sojourn-cli -p sojourn-reproduce
 	@rm -rf runs/fujita-2000
-	@target/debug/sojourn run experiments/fujita-2000 --out runs/fujita-2000 || [ $$? -eq 1 ]
+	@for name in 5-network 5-network-live; do \
+		target/debug/sojourn run experiments/fujita-2000/$$name.toml --out runs/fujita-2000/$$name || [ $$? -eq 1 ]; done
+	@for block in $$(seq $(FUJITA_BLOCKS)); do for name in $(FUJITA_LIVE); do \
+		target/debug/sojourn run experiments/fujita-2000/$$name.toml --set seed=$$((1999 + block)) \
+			--out runs/fujita-2000/block-$$block/$$name || [ $$? -eq 1 ]; done; done
 	@target/debug/sojourn-reproduce fujita-2000 runs/fujita-2000 experiments/fujita-2000/published \
 		studies/pages/fujita-2000.md
 

@@ -1,5 +1,7 @@
 //! Answers of a run folder: the value of a metric in the variant with given settings.
 
+mod blocks;
+
 use std::collections::HashMap;
 use std::path::Path;
 

@@ -63,7 +63,11 @@ pub(crate) fn summary<T: Display>(findings: &[Finding<T>]) -> String {
     for (wanted, heading) in [(Verdict::InPart, "Hold in part"), (Verdict::Fails, "Do not hold")] {
         let lines: String = of(wanted)
             .map(|Finding { claim, ours, why, .. }| {
-                format!("- {claim}. Here: {}. What may lie behind it: {why}\n", ours.trim_end_matches('.'))
+                let why = match why.to_string() {
+                    none if none.is_empty() => none,
+                    why => format!(" What may lie behind it: {why}"),
+                };
+                format!("- {claim}. Here: {}.{why}\n", ours.trim_end_matches('.'))
             })
             .collect();
         if !lines.is_empty() {

@@ -10,6 +10,7 @@
 mod cells;
 mod drawing;
 mod functions;
+mod in_blocks;
 mod judging;
 mod record;
 mod showing;
@@ -45,6 +46,22 @@ pub(crate) fn read(folder: &Path, names: &[&str], engine: &str) -> Result<Runs, 
     names.iter().map(read).collect()
 }
 
+/// Reads what was measured of these names in blocks: the folders `block-1`, `block-2` and so on in `folder`.
+pub(crate) fn read_in_blocks(folder: &Path, names: &[&str], engine: &str) -> Result<Runs, ReproduceError> {
+    let all = (1..).map(|number| folder.join(format!("block-{number}")));
+    let blocks = all.take_while(|block| block.is_dir()).map(|block| read(&block, names, engine));
+    let blocks = blocks.collect::<Result<Vec<Runs>, _>>()?;
+    if blocks.is_empty() {
+        return Err(ReproduceError(format!("{}: there is no block; the first is `block-1`", folder.display())));
+    }
+    let mut of_each: BTreeMap<String, Vec<Answers>> = BTreeMap::new();
+    for (name, answers) in blocks.into_iter().flatten() {
+        let answers = Arc::into_inner(answers).expect("it has just been read");
+        of_each.entry(name).or_default().push(answers);
+    }
+    Ok(of_each.into_iter().map(|(name, blocks)| (name, Arc::new(Answers::of_blocks(blocks)))).collect())
+}
+
 impl<'a> Page<'a> {
     /// One whose function `sim`, `live` or `theory` (`engine`) looks up cells of these runs, by the name of a run and the keys
     /// whose values tell its variants apart: `sim("3-servers", "servers", "users")("throughput", "4", "960")`.
@@ -55,6 +72,7 @@ impl<'a> Page<'a> {
         environment.set_syntax(syntax.expect("Jinja's own delimiters"));
         let record = Arc::new(Mutex::new(Record::default()));
         functions::add(&mut environment);
+        in_blocks::add(&mut environment);
         showing::add(&mut environment);
         judging::add(&mut environment, &record);
         drawing::add(&mut environment, &record);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{LIVE, SIMULATED, TEMPLATE};
+use super::{LIVE, LIVE_WHOLE, SIMULATED, TEMPLATE};
 use crate::answers::{Answers, World, published, sampled};
 use crate::finding::Finding;
 use crate::verdict::Verdict;
@@ -46,7 +46,7 @@ fn as_he_found(run: &str, of: &dyn Fn(&str) -> String) -> Vec<(String, f64)> {
             vec![(MEAN, 2.0 * small + 10.0 * (1.0 - small)), (FIRST, 1.0 + behind), ("response_time_mean_file_2", 10.0)]
         }
         "4-distributions" => vec![(MEAN, if of("size") == "webstone" { 2.0 } else { 1.0 })],
-        "5-network" => {
+        "5-network" | "5-network-live" => {
             let rate = if of("cluster_rate") == "10 Mbit/s" { 10e6 } else { 15e6 };
             vec![("throughput", rate / 8.0 / bytes(&of("size")))]
         }
@@ -57,8 +57,11 @@ fn as_he_found(run: &str, of: &dyn Fn(&str) -> String) -> Vec<(String, f64)> {
         "7-hit-ratio" => {
             let hits = number("system.program.hits");
             let cached = if bytes(&of("size")) < 20e3 { 1.0 + hits } else { 2.0 - hits };
-            vec![(MEAN, 3.0 - hits), (FIRST, cached)]
+            if hits == 1.0 { vec![(MEAN, cached)] } else { vec![(MEAN, 3.0 - hits), (FIRST, cached)] }
         }
+        // The proxy adds as much for each client.
+        "8-direct" => vec![(MEAN, number("users") * by_size(bytes(&of("size")), 10e3))],
+        "8-misses" => vec![(MEAN, number("users") * (by_size(bytes(&of("size")), 10e3) + 1.0))],
         other => panic!("no world for {other}"),
     };
     values.into_iter().map(|(metric, value)| (metric.to_owned(), value)).collect()
@@ -73,7 +76,8 @@ fn page(world: impl Fn(f64) -> f64, is_suspect: bool) -> (String, Vec<Finding<St
         let answers = if is_suspect && run == "1-daemons" { answers.doubted() } else { answers };
         (run.to_owned(), Arc::new(answers))
     };
-    let page = super::of(LIVE.map(of).into(), SIMULATED.map(of).into(), &published("fujita-2000")).unwrap();
+    let live = LIVE.iter().chain(&LIVE_WHOLE).map(|run| of(run)).collect();
+    let page = super::of(live, SIMULATED.map(of).into(), &published("fujita-2000")).unwrap();
     let (text, record) = page.text(TEMPLATE, "fujita-2000").unwrap();
     (text, record.findings)
 }
@@ -81,7 +85,7 @@ fn page(world: impl Fn(f64) -> f64, is_suspect: bool) -> (String, Vec<Finding<St
 #[test]
 fn where_all_is_as_he_found_every_comparison_says_so() {
     let (_, findings) = page(|value| value, false);
-    assert_eq!(findings.len(), 23);
+    assert_eq!(findings.len(), 27);
     for Finding { claim, comparisons, .. } in findings {
         let says = comparisons.iter().map(|one| one.holds).collect::<Vec<_>>();
         assert!(!says.is_empty() && says.iter().all(|holds| *holds == Some(true)), "{claim}: {says:?}");
@@ -102,7 +106,12 @@ fn where_all_is_the_other_way_round_no_order_holds() {
     ];
     for finding in page(|value| 1.0 / value, false).1 {
         let stays = alike.iter().any(|begin| finding.claim.starts_with(begin));
-        let wanted = if stays { Verdict::Holds } else { Verdict::Fails };
+        let wanted = match () {
+            () if stays => Verdict::Holds,
+            // What it is near to is turned round too.
+            () if finding.claim.starts_with("The same live") => Verdict::InPart,
+            () => Verdict::Fails,
+        };
         assert_eq!(finding.verdict(), wanted, "{}: {:?}", finding.claim, finding.comparisons);
     }
 }
@@ -116,5 +125,6 @@ fn a_suspect_run_leaves_its_findings_without_a_verdict() {
     // The figures and what they would say stand there all the same.
     let row = "| **not judged: SUSPECT run** | 3, 0, 0 (3 SUSPECT) |";
     assert!(text.contains(row), "no `{row}` in\n{text}");
-    assert!(!text.contains("- *Fork is faster"), "what was not judged needs no cause");
+    assert!(!text.contains("- Fork is faster than inetd. Here"), "what was not judged needs no cause");
+    assert!(text.contains("**Not judged (SUSPECT run):**\n\n- Helpers are faster"), "the head says so:\n{text}");
 }

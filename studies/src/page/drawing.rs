@@ -25,6 +25,16 @@ pub(super) fn add(environment: &mut Environment<'_>, record: &Arc<Mutex<Record>>
     environment.add_function("file", move |name: &str, text: &str| {
         format!("{}/{name}", kept(&known, name.to_owned(), text.to_owned()))
     });
+    // A CSV file with a row for each pair of the two keys' values, and of each quantity the value and the ends of its interval, if
+    // it has any width; gives its place.
+    let known = record.clone();
+    environment.add_function(
+        "tidy",
+        move |name: &str, keys: Vec<String>, rows: Value, columns: Value, quantities: Value| -> Result<String, Error> {
+            let text = tidy(&keys, &[flat(&rows)?, flat(&columns)?], &quantities)?;
+            Ok(format!("{}/{name}", kept(&known, name.to_owned(), text)))
+        },
+    );
     let known = record.clone();
     let heat_map =
         move |name: &str, title: &str, rows: Vec<String>, columns: Vec<String>, of: Value| -> Result<String, Error> {
@@ -95,6 +105,39 @@ pub(super) fn add(environment: &mut Environment<'_>, record: &Arc<Mutex<Record>>
             };
         environment.add_function(name, drawn);
     }
+}
+
+fn tidy(keys: &[String], values: &[Vec<Value>; 2], quantities: &Value) -> Result<String, Error> {
+    let mut header = keys.to_vec();
+    let mut columns: Vec<Vec<String>> = Vec::new();
+    for name in quantities.try_iter()? {
+        let cells = cells_of(&quantities.get_item(&name)?)?;
+        if cells.len() != values[0].len() * values[1].len() {
+            return Err(wrong(format!("`{name}`: {} cells for a table of other keys", cells.len())));
+        }
+        let text = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.6e}"));
+        header.push(name.to_string());
+        columns.push(cells.iter().map(|of| text(of.value)).collect());
+        let has_interval = |of: &Cell| of.number.is_some_and(|number| number.low < number.high);
+        if cells.iter().any(has_interval) {
+            header.extend(["ci_low", "ci_high"].map(|end| format!("{name}_{end}")));
+            columns.push(cells.iter().map(|of| text(of.number.map(|number| number.low))).collect());
+            columns.push(cells.iter().map(|of| text(of.number.map(|number| number.high))).collect());
+        }
+    }
+    let fail = |e: String| wrong(format!("a table: {e}"));
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    csv.write_record(&header).map_err(|e| fail(e.to_string()))?;
+    let pairs = values[0].iter().flat_map(|row| values[1].iter().map(move |column| [row, column]));
+    for (place, pair) in pairs.enumerate() {
+        let shown = |key: &Value| match key.downcast_object_ref::<Cell>() {
+            Some(cell) => cell.value.map_or(String::new(), |value| value.to_string()),
+            None => key.to_string(),
+        };
+        let row = pair.into_iter().map(shown).chain(columns.iter().map(|column| column[place].clone()));
+        csv.write_record(row).map_err(|e| fail(e.to_string()))?;
+    }
+    String::from_utf8(csv.into_inner().map_err(|e| fail(e.to_string()))?).map_err(|e| fail(e.to_string()))
 }
 
 /// Keeps what will be a file beside the page; gives the name of its folder.

@@ -5,7 +5,7 @@ use sojourn_stats::{Moments, measure};
 
 use super::cells::{Cell, wrong};
 use super::values::{Compared, both, cell, cells_of, compare, comparisons, each};
-use crate::answers::{Replications, less, over, relative_spread, spread};
+use crate::answers::{Replications, relative_spread, spread};
 use crate::number::{Number, between, known, quotient, scaled, slope};
 use crate::verdict::{at_least, below, inside, near, positive};
 
@@ -16,10 +16,11 @@ pub(super) fn add(environment: &mut Environment<'_>) {
 
 fn computing(environment: &mut Environment<'_>) {
     add_two(environment, "quotient", |a, b| Cell::of(quotient(a.number, b.number)));
-    add_two(environment, "over", |a, b| Cell::of(over(a.replications(), b.replications())));
-    add_two(environment, "less", |a, b| Cell::of(less(a.replications(), b.replications())));
     add_two(environment, "scaled", |a, b| Cell {
         value: a.value.zip(b.value).map(|(a, b)| a * b),
+        replications: b.value.zip(a.replications()).map(|(factor, of)| {
+            (of.values.iter().map(|value| Some(value.as_ref()? * factor)).collect(), of.is_suspect)
+        }),
         ..Cell::of(b.value.and_then(|factor| scaled(a.number, factor)))
     });
     // Of values alone.

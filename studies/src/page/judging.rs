@@ -15,12 +15,22 @@ pub(super) fn add(environment: &mut Environment<'_>, record: &Arc<Mutex<Record>>
     let known = record.clone();
     environment.add_function("findings", move |claims: Value, options: Kwargs| -> Result<String, Error> {
         let findings = claims.try_iter()?.map(|claim| finding_of(&claim)).collect::<Result<Vec<_>, Error>>()?;
-        let text = finding::table(&findings, options.get::<Option<&str>>("heading")?.unwrap_or("he found"));
+        let heading = options.get::<Option<&str>>("heading")?.unwrap_or("he found");
+        // Without the causes, which the head of the page has.
+        let text = match options.get::<Option<bool>>("brief")? {
+            Some(true) => finding::rows(&findings, heading),
+            _ => finding::table(&findings, heading),
+        };
         options.assert_all_used()?;
         known.lock().expect("no thread has panicked").findings.extend(findings);
         Ok(text)
     });
-    // What a page begins with, of statements as `beside_his` takes them.
+    // What a page begins with, of statements as `findings` takes them.
+    environment.add_function("found", |claims: Value| -> Result<String, Error> {
+        let findings = claims.try_iter()?.map(|claim| finding_of(&claim)).collect::<Result<Vec<_>, Error>>()?;
+        Ok(finding::summary(&findings))
+    });
+    // The same of statements as `beside_his` takes them.
     environment.add_function("found_beside_his", |claims: Value| -> Result<String, Error> {
         let of = |claim: Value| -> Result<(Verdict, String), Error> {
             let holds =
