@@ -77,9 +77,9 @@ fn a_forward_proxy_and_its_origin_are_in_a_bed() {
         "{ name = \"squid\", forward = true, hits = 0.5 }\n[system.network]\nrtt = \"20 ms\"",
     );
     let path = file(folder.path(), "bed.toml", text);
-    let hosts = sojourn(&["bed", "run", &path, "clients", "--", "cat", "/etc/hosts"]);
+    let hosts = sojourn(&["bed", "run", &path, "server-1", "--", "cat", "/etc/hosts"]);
     let hosts = String::from_utf8_lossy(&hosts.stdout).into_owned();
-    assert!(["server1", "server1-origin"].iter().all(|name| hosts.contains(name)), "{hosts}");
+    assert!(["client", "server-1", "server-1-origin"].iter().all(|name| hosts.contains(name)), "{hosts}");
     let out = folder.path().join("out");
     let output = sojourn(&["run", &path, "--out", &out.display().to_string()]);
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
@@ -103,7 +103,7 @@ fn what_a_program_cannot_be_is_one_line() {
         (list, "{ name = \"squid\", origin = \"nginx\" }", "origin is a program too"),
         (list, "{ name = \"squid\", forward = 1 }", "forward = 1: it is true or false"),
         (list, "{ name = \"nginx\", forward = true }", "forward: no such setting"),
-        (list, "{ name = \"squid\", forward = true }\nservers = 2", "one server and no tier"),
+        (list, "{ name = \"squid\", forward = true }\n[[system.tier]]\nface = \"gateway\"\ntargets = { servers = 2 }", "one server"),
         (list, "{ name = \"inetd\", keep_alive = \"1 s\" }", "it closes every connection"),
         ("kind = \"closed\"\nusers = 1\nsize = \"exponential(mean = 1 kB)\"", "{ name = \"nginx\" }", "serves files"),
     ];
