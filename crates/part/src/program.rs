@@ -56,8 +56,9 @@ pub struct Program {
     pub access_log: bool,
     /// The cores that it may run on; none: all.
     pub cores: Vec<usize>,
-    /// How much it gives way to others on its cores, from 0 to 19: for the part of a system that shares the load generator's.
-    pub nice: u8,
+    /// It runs where its cores have nothing else to do (SCHED_IDLE), for the part of a system that shares the load generator's
+    /// core: a low priority would not do, since a process may keep its slice before one that wakes up (Linux 6.6 and later).
+    pub is_in_background: bool,
 }
 
 /// What serves.
@@ -135,7 +136,7 @@ impl Program {
             keep_alive_requests: 150,
             access_log: false,
             cores: Vec::new(),
-            nice: 0,
+            is_in_background: false,
         }
     }
 
@@ -171,8 +172,14 @@ impl Program {
             fs::write(&file, text).map_err(ServeError::system(format!("cannot write {}", file.display())))?;
             files::make_readable(&file)?;
         }
-        let running =
-            Running::start(self.kind.name(), &launch, (&self.cores, self.nice), folder, address, Ready::Answers)?;
+        let running = Running::start(
+            self.kind.name(),
+            &launch,
+            (&self.cores, self.is_in_background),
+            folder,
+            address,
+            Ready::Answers,
+        )?;
         drop(reserved);
         Ok(running)
     }
@@ -204,9 +211,6 @@ impl Program {
         }
         if self.access_log && matches!(self.kind, Kind::Fork | Kind::Inetd | Kind::Squid { .. }) {
             return wrong("it keeps no log; use access_log = false".into());
-        }
-        if self.nice > 19 {
-            return wrong(format!("nice = {}; it is from 0 (as others) to 19", self.nice));
         }
         running::check_cores(&self.cores).or_else(wrong)
     }

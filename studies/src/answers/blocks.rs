@@ -87,7 +87,8 @@ fn of_variant(settings: &[(String, String)], blocks: &[Option<&Variant>]) -> Var
     };
     let replications: HashMap<String, Vec<Option<f64>>> =
         metrics.into_iter().map(|metric| (metric.clone(), in_blocks(metric))).collect();
-    let mean = |values: &[Option<f64>]| measure::mean_of_samples(&values.iter().flatten().copied().collect::<Moments>());
+    let mean =
+        |values: &[Option<f64>]| measure::mean_of_samples(&values.iter().flatten().copied().collect::<Moments>());
     Variant {
         settings: settings.to_vec(),
         estimates: replications.iter().map(|(metric, values)| (metric.clone(), mean(values))).collect(),

@@ -113,7 +113,8 @@ pub(super) fn answer(
     let ground = ground.as_mut();
     let servers = start_servers(experiment, asked, ground, conditions)?;
     // The paths of a bed are known, and the twin has them already; a program without a model has no twin.
-    let path = if in_bed || !asked.is_modelled { None } else { Some(path::measure(experiment, asked, &servers, conditions)?) };
+    let path =
+        if in_bed || !asked.is_modelled { None } else { Some(path::measure(experiment, asked, &servers, conditions)?) };
     let mut system = Parts::start(experiment, asked, servers, ground, conditions)?;
     let mut loads = Vec::new();
     // One budget is of all clients, wherever they are.

@@ -243,7 +243,7 @@ impl Balancer {
         self.product.check(&executable, &configuration)?;
         let command = self.product.command(&executable, &configuration, &spot);
         let launch = Launch { command, ..Launch::default() };
-        let running = Running::start(name, &launch, (&self.cores, 0), folder, address, Ready::Accepts)?;
+        let running = Running::start(name, &launch, (&self.cores, false), folder, address, Ready::Accepts)?;
         drop(reserved);
         Ok(running)
     }

@@ -72,7 +72,7 @@ impl Running {
     pub(super) fn start(
         kind: &'static str,
         launch: &Launch,
-        (cores, nice): (&[usize], u8),
+        (cores, is_in_background): (&[usize], bool),
         folder: Folder,
         address: SocketAddr,
         ready: Ready,
@@ -88,8 +88,8 @@ impl Running {
         if files::is_alone() {
             command.args(["unshare", "--user", "--map-user=1000", "--map-group=1000"]);
         }
-        if nice > 0 {
-            command.args(["nice", "-n", &nice.to_string()]);
+        if is_in_background {
+            command.args(["chrt", "--idle", "0"]);
         }
         if !cores.is_empty() {
             let list = cores.iter().map(usize::to_string).collect::<Vec<_>>().join(",");

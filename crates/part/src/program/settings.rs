@@ -8,7 +8,7 @@ use super::{Kind, Program, Workers};
 use crate::ServeError;
 
 /// What every kind takes, beside its own.
-const COMMON: [&str; 6] = ["keep_alive", "keep_alive_requests", "access_log", "cores", "nice", "listen"];
+const COMMON: [&str; 6] = ["keep_alive", "keep_alive_requests", "access_log", "cores", "background", "listen"];
 
 impl Program {
     /// Reads a program: its kind's name and what is not to be as it is by default, in round brackets.
@@ -21,7 +21,7 @@ impl Program {
     /// | `fork`, `inetd` | |
     /// | `squid` | `origin` (an address and port) or `forward = true`, `cache = 64 MB` |
     ///
-    /// All take `cores = 0,1` (any), `nice = 0` (to 19: gives way to others there), `listen = 127.0.0.1:0`; those that can, `keep_alive = 15 s` (`0 s`: off),
+    /// All take `cores = 0,1` (any), `background = false` (true: gives way to others there), `listen = 127.0.0.1:0`; those that can, `keep_alive = 15 s` (`0 s`: off),
     /// `keep_alive_requests = 150` and `access_log = false`.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl Program {
                 "keep_alive" => program.keep_alive = settings.span(key, &value)?,
                 "keep_alive_requests" => program.keep_alive_requests = settings.read(key, &value, "a whole number")?,
                 "access_log" => program.access_log = settings.read(key, &value, "true or false")?,
-                "nice" => program.nice = settings.read(key, &value, "a whole number from 0 to 19")?,
+                "background" => program.is_in_background = settings.read(key, &value, "true or false")?,
                 "listen" => program.listen = settings.read(key, &value, "an address and port")?,
                 _ => {
                     let numbers = value.trim_matches(['[', ']']).split(',').map(str::trim);

@@ -185,14 +185,15 @@ fn squid_as_a_forward_proxy_is_asked_for_whole_urls() {
 }
 
 #[test]
-fn a_program_gives_way_as_much_as_it_is_told() {
+fn a_program_in_the_background_runs_where_nothing_else_does() {
     let site = site();
-    for (text, nice) in [("nginx(nice = 19)", "19"), ("nginx", "0")] {
+    // SCHED_IDLE and SCHED_OTHER (sched(7)).
+    for (text, policy) in [("nginx(background = true)", "5"), ("nginx", "0")] {
         let Some(running) = start(&parse(text, &site)) else { continue };
         for pid in running.pids() {
             let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
             let fields: Vec<&str> = stat.rsplit_once(") ").expect("a name").1.split(' ').collect();
-            assert_eq!(fields[16], nice, "{text}");
+            assert_eq!(fields[38], policy, "{text}");
         }
     }
 }
@@ -295,8 +296,7 @@ fn what_is_wrong_is_one_line() {
         ("squid(origin = here)", "an address and port"),
         ("squid(forward = yes)", "forward = yes: it is true or false"),
         ("squid(forward = true, origin = 127.0.0.1:1)", "or forward = true"),
-        ("nginx(nice = 20)", "nice = 20; it is from 0 (as others) to 19"),
-        ("nginx(nice = -1)", "nice = -1: it is a whole number from 0 to 19"),
+        ("nginx(background = 1)", "background = 1: it is true or false"),
         ("apache-prefork(workers = 0)", "apache-prefork: at most 0 workers; it is from 1 to 20000"),
         ("apache-prefork(workers = 150, start = 151)", "151 workers at the start"),
         ("apache-prefork(spare_min = 5, spare_max = 5)", "5 to 5 idle workers"),

@@ -51,8 +51,9 @@ fn a_proxy_answers_hits_itself_and_asks_for_the_rest() {
     }
     let folder = tempfile::tempdir().unwrap();
     let workload = "kind = \"webstone\"\nusers = 2\nsize = \"constant(2 kB)\"";
-    for (index, more) in
-        ["", ", forward = true", ", forward = true, origin = { name = \"nginx\", nice = 19 }"].iter().enumerate()
+    for (index, more) in ["", ", forward = true", ", forward = true, origin = { name = \"nginx\", background = true }"]
+        .iter()
+        .enumerate()
     {
         let out = folder.path().join(format!("out{index}"));
         let program = format!("{{ name = \"squid\", hits = 0.5{more} }}");
@@ -103,7 +104,11 @@ fn what_a_program_cannot_be_is_one_line() {
         (list, "{ name = \"squid\", origin = \"nginx\" }", "origin is a program too"),
         (list, "{ name = \"squid\", forward = 1 }", "forward = 1: it is true or false"),
         (list, "{ name = \"nginx\", forward = true }", "forward: no such setting"),
-        (list, "{ name = \"squid\", forward = true }\n[[system.tier]]\nface = \"gateway\"\ntargets = { servers = 2 }", "one server"),
+        (
+            list,
+            "{ name = \"squid\", forward = true }\n[[system.tier]]\nface = \"gateway\"\ntargets = { servers = 2 }",
+            "one server",
+        ),
         (list, "{ name = \"inetd\", keep_alive = \"1 s\" }", "it closes every connection"),
         ("kind = \"closed\"\nusers = 1\nsize = \"exponential(mean = 1 kB)\"", "{ name = \"nginx\" }", "serves files"),
     ];
