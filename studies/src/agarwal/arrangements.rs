@@ -178,7 +178,7 @@ pub(crate) fn write(runs: &Path, page: &Path) -> Result<(), ReproduceError> {
 }
 
 fn text(all: &[Answered]) -> String {
-    let mut text = HEAD.to_owned();
+    let mut text = TITLE.to_owned() + &found(all) + HOW;
     text += "| arrangement | far round trips per request | busiest server (utilisation) | requests that fail | needs |\n\
              |---|---|---|---|---|\n";
     for one in all {
@@ -212,9 +212,33 @@ fn text(all: &[Answered]) -> String {
         Some(held) => one.shown([(held, "5 s"), BASE, (held, "240 s")][case]),
         None => "-".into(),
     });
-    text += "\n## The fastest in each case\n\n";
-    text += &fastest(all);
     text
+}
+
+/// What the page begins with: the fastest in each case, who goes far, and where a server has more work than it can do.
+fn found(all: &[Answered]) -> String {
+    let named = |is_one: &dyn Fn(&Answered) -> bool| {
+        let names: Vec<&str> = all.iter().filter(|one| is_one(one)).map(|one| one.0.name).collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    };
+    let trips = |one: &Answered| {
+        let is_known = ![(BETWEEN, "40 ms"), (BETWEEN, "240 ms")].iter().any(|case| one.is_overloaded(*case));
+        one.far_trips().filter(|_| is_known)
+    };
+    let near = named(&|one| trips(one).is_some_and(|trips| trips.high < NEAR));
+    let far = named(&|one| trips(one).is_some_and(|trips| trips.low > FAR));
+    let [at_60, at_80] = [BASE, (RATE, RATES[2])].map(|case| named(&|one| one.is_overloaded(case)));
+    format!(
+        "## What was found\n\n**The fastest in each case:**\n\n{}\n\
+         - Less than {NEAR} far round trips per request (whole interval): {near}.\n\
+         - More than {FAR}: {far}.\n\
+         - A server has more work than it can do though all together are busy {:.0} % of the time: {at_60}; at 80 %: {at_80}.\n\n\
+         **Why.** Who goes to the nearest site travels least, and where the servers are not where the clients are, that site is the \
+         first to be full. What spreads requests evenly pays a far round trip for most of them, and what decides at a second place pays \
+         the way there as well.\n\n",
+        fastest(all),
+        60.0,
+    )
 }
 
 /// Of each case the arrangements with the shortest mean, as far as intervals tell them apart. What is overloaded is in
@@ -246,11 +270,22 @@ fn fastest(all: &[Answered]) -> String {
     text
 }
 
-const HEAD: &str = "\
+/// Far round trips per request of who hardly goes far, and of who mostly does.
+const NEAR: f64 = 0.1;
+const FAR: f64 = 0.5;
+
+const TITLE: &str = "\
 # What each way to distribute requests costs and gains
 
 Agarwal (2001, chapter 2) and Zhang (2002) survey ways to bring a request to one of many servers. Here each is [an
-experiment](../../experiments/arrangements) that the simulator answers, over the same system: three regions with 45, 35
+experiment](../../experiments/arrangements) that the simulator answers, over the same system.
+
+";
+
+const HOW: &str = "\
+## How it was run, and what the words mean
+
+The system: three regions with 45, 35
 and 20 % of the clients, a site with two servers in each (or all six in Europe, where an arrangement cannot leave one
 place), 20 ms inside a region and 120 ms between regions, requests of 7.5 ms mean work, paths without loss. What shares
 a site's requests between its servers goes by least connections. In each region 30 % of the clients are behind one
@@ -344,6 +379,29 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/arrangements");
         let files = std::fs::read_dir(folder).unwrap().count();
         assert_eq!(files, ARRANGEMENTS.len() + studies::STUDIES.len(), "an experiment that is not on the page");
+    }
+
+    #[test]
+    fn the_page_begins_with_who_goes_far_and_who_is_full() {
+        let mut all = made_up(|file| match file {
+            "anycast-resolver" => 0.01,
+            "probing-client" => 0.3,
+            _ => 0.9,
+        });
+        let hybrid = all.iter().position(|one| one.0.file == "dns-over-balancers").unwrap();
+        let world: World<'_> = &|_| vec![(MEAN.into(), 1.0), ("utilization".into(), 0.5), ("share_2".into(), 0.34)];
+        all[hybrid].1 = Answers::made_up("arrangements/dns-over-balancers.toml", world, sampled);
+        let text = text(&all);
+        let line = |begin: &str| text.lines().find(|line| line.starts_with(begin)).unwrap_or_else(|| panic!("{begin}"));
+        assert!(line("- Less than 0.1").ends_with(": anycast resolver."), "{}", line("- Less than 0.1"));
+        let far = line("- More than 0.5");
+        assert!(
+            far.contains("random host name") && !far.contains("probing client") && !far.contains("hybrid"),
+            "{far}"
+        );
+        let full = line("- A server has more work");
+        assert_eq!(full.matches("hybrid").count(), 2, "{full}");
+        assert!(text.find("## What was found").unwrap() < text.find("## How it was run").unwrap());
     }
 
     #[test]
