@@ -188,7 +188,8 @@ fn the_page_of_the_stress_test_begins_with_what_was_found() {
     let (text, record) = page.text(&format!("{}{}", live::CLAIMS, live::PAGE), "zhang-2002-live").unwrap();
     assert!(text.contains("## What was found\n\n**"), "{text}");
     assert_eq!(record.files["stress.csv"].lines().count(), 1 + 3 * 16);
-    assert!(record.files["stress.csv"].contains("1.143,960,1.726800e1"), "his latency: {}", record.files["stress.csv"]);
+    let last = record.files["stress.csv"].lines().find(|row| row.starts_with("1.143,960,")).unwrap();
+    assert!(last.contains(",1.726800e1,"), "his latency: {last}");
 }
 
 #[test]
