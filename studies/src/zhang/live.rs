@@ -18,7 +18,7 @@ use crate::page::{self, Page, Runs, wrong};
 
 /// What is said of the stress test, and the page that has it.
 pub(super) const CLAIMS: &str = include_str!("../../templates/zhang-2002-live-claims.md");
-pub(super) const PAGE: &str = include_str!("../../templates/zhang-2002-live.md");
+const PAGE: &str = include_str!("../../templates/zhang-2002-live.md");
 const SIGMAS: [&str; 3] = ["1.143", "1.7145", "2.5"];
 /// The penalty of a denial here: a tenth of his, like all times of users.
 const PENALTY: Span = Span(18_000_000_000);

@@ -171,27 +171,6 @@ fn a_stress_test_is_judged_on_all_that_is_said_of_it() {
     assert_eq!(verdicts(&|_, _, users| users, false)[1], Verdict::InPart);
 }
 
-/// The page of the stress test, with what it begins with and its table beside it.
-#[test]
-fn the_page_of_the_stress_test_begins_with_what_was_found() {
-    let made: World<'_> = &|of| {
-        let users: f64 = of("users").parse().unwrap();
-        let metrics = ["response_time_mean", "throughput", "file_throughput", "byte_throughput", "denied_ratio"];
-        metrics.map(|metric| (metric.to_owned(), users)).to_vec()
-    };
-    let run = |name: &str| {
-        let answers = Answers::made_up(&format!("zhang-2002/live/{name}.toml"), made, sampled);
-        [(name.to_owned(), Arc::new(answers))].into()
-    };
-    let page = live::of(run("stress"), &published("zhang-2002")).unwrap().with("sim", run("fitted"));
-    let page = page.given("model", minijinja::Value::from_function(|_: &str| "knee at 260 users."));
-    let (text, record) = page.text(&format!("{}{}", live::CLAIMS, live::PAGE), "zhang-2002-live").unwrap();
-    assert!(text.contains("## What was found\n\n**"), "{text}");
-    assert_eq!(record.files["stress.csv"].lines().count(), 1 + 3 * 16);
-    let last = record.files["stress.csv"].lines().find(|row| row.starts_with("1.143,960,")).unwrap();
-    assert!(last.contains(",1.726800e1,"), "his latency: {last}");
-}
-
 #[test]
 fn the_timeouts_of_the_page_are_those_of_the_experiment() {
     let file = published("zhang-2002").join("../9-causes.toml");
