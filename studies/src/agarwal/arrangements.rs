@@ -232,10 +232,11 @@ fn found(all: &[Answered]) -> String {
         "## What was found\n\n**The fastest in each case:**\n\n{}\n\
          - Less than {NEAR} far round trips per request (whole interval): {near}.\n\
          - More than {FAR}: {far}.\n\
-         - A server has more work than it can do though all together are busy 60 % of the time: {at_60}; at 80 %: {at_80}.\n\n\
-         **Why.** Who goes to the nearest site travels least, and where the servers are not where the clients are, that site is the \
-         first to be full. What spreads requests evenly pays a far round trip for most of them, and what decides at a second place pays \
-         the way there as well.\n\n",
+         - A server has more work than it can do though all together are busy 60 % of the time: {at_60}; at 80 %: \
+         {at_80}.\n\n\
+         **Why.** Who goes to the nearest site travels least, and where the servers are not where the clients are, that \
+         site is the first to be full. What spreads requests evenly pays a far round trip for most of them, and what \
+         decides at a second place pays the way there as well.\n\n",
         fastest(all),
     )
 }

@@ -25,8 +25,8 @@ pub(super) fn add(environment: &mut Environment<'_>, record: &Arc<Mutex<Record>>
     environment.add_function("file", move |name: &str, text: &str| {
         format!("{}/{name}", kept(&known, name.to_owned(), text.to_owned()))
     });
-    // A CSV file with a row for each pair of the two keys' values, and of each quantity the value and the ends of its interval, if
-    // it has any width; gives its place.
+    // A CSV file with a row for each pair of the two keys' values, and of each quantity the value and the ends of its
+    // interval, if it has any width; gives its place.
     let known = record.clone();
     environment.add_function(
         "tidy",

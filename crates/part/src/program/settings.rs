@@ -21,7 +21,8 @@ impl Program {
     /// | `fork`, `inetd` | |
     /// | `squid` | `origin` (an address and port) or `forward = true`, `cache = 64 MB` |
     ///
-    /// All take `cores = 0,1` (any), `background = false` (true: gives way to others there), `listen = 127.0.0.1:0`; those that can, `keep_alive = 15 s` (`0 s`: off),
+    /// All take `cores = 0,1` (any), `background = false` (true: gives way to others there), `listen = 127.0.0.1:0`;
+    /// those that can, `keep_alive = 15 s` (`0 s`: off),
     /// `keep_alive_requests = 150` and `access_log = false`.
     ///
     /// # Errors

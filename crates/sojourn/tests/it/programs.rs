@@ -66,7 +66,7 @@ fn a_proxy_answers_hits_itself_and_asks_for_the_rest() {
     }
 }
 
-/// Clients, proxy and web server each on a host of its own: the proxy alone is asked, and it asks the web server over the network.
+/// Clients, proxy and web server each on a host of its own: clients ask the proxy alone, which asks the web server.
 #[test]
 fn a_forward_proxy_and_its_origin_are_in_a_bed() {
     if is_missing("squid") || is_missing("nginx") || !crate::bed::can() {
@@ -106,7 +106,7 @@ fn what_a_program_cannot_be_is_one_line() {
         (list, "{ name = \"nginx\", forward = true }", "forward: no such setting"),
         (
             list,
-            "{ name = \"squid\", forward = true }\n[[system.tier]]\nface = \"gateway\"\ntargets = { servers = 2 }",
+            "{ name = \"squid\", forward = true }\n[[system.tier]]\nface = \"gateway\"\npolicy = \"random\"\ntargets = { servers = 2 }",
             "one server",
         ),
         (list, "{ name = \"inetd\", keep_alive = \"1 s\" }", "it closes every connection"),
