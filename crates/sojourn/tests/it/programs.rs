@@ -95,6 +95,8 @@ fn a_forward_proxy_and_its_origin_are_in_a_bed() {
 fn what_a_program_cannot_be_is_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let list = "kind = \"webstone\"\nusers = 4";
+    let two = "{ name = \"squid\", forward = true }\n[[system.tier]]\nface = \"gateway\"\npolicy = \"random\"\n\
+               targets = { servers = 2 }";
     let cases = [
         (list, "{ name = \"ngins\" }", "unknown program `ngins`"),
         (list, "{ workers = 4 }", "it needs a name"),
@@ -104,11 +106,7 @@ fn what_a_program_cannot_be_is_one_line() {
         (list, "{ name = \"squid\", origin = \"nginx\" }", "origin is a program too"),
         (list, "{ name = \"squid\", forward = 1 }", "forward = 1: it is true or false"),
         (list, "{ name = \"nginx\", forward = true }", "forward: no such setting"),
-        (
-            list,
-            "{ name = \"squid\", forward = true }\n[[system.tier]]\nface = \"gateway\"\npolicy = \"random\"\ntargets = { servers = 2 }",
-            "one server",
-        ),
+        (list, two, "one server and no tier"),
         (list, "{ name = \"inetd\", keep_alive = \"1 s\" }", "it closes every connection"),
         ("kind = \"closed\"\nusers = 1\nsize = \"exponential(mean = 1 kB)\"", "{ name = \"nginx\" }", "serves files"),
     ];
