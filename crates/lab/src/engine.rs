@@ -58,14 +58,29 @@ pub(crate) fn check(experiment: &Spec, by: &[Engine]) -> Result<(), String> {
         return Err("sim needs to know when it ends: give `duration` under [run], e.g. `60 s`".into());
     }
     if by.contains(&Engine::Sim) {
-        if experiment.run.duration.is_none() && !asked.system.faults.is_empty() {
-            return Err(
-                "sim needs to know how long a run with faults is: give `duration` under [run], e.g. `60 s`".into()
-            );
+        if experiment.run.duration.is_none() {
+            is_steady(experiment, asked)?;
         }
         sojourn_sim::check(&asked.system, &asked.workload).map_err(|e| e.to_string())?;
     }
     if by.contains(&Engine::Live) { live::check(experiment, asked) } else { Ok(()) }
+}
+
+/// Refuses faults of which it is not known when to end; those that are there from the beginning to the end are a steady state.
+fn is_steady(experiment: &Spec, asked: &SystemQuestion) -> Result<(), String> {
+    if !asked.system.faults.iter().all(Fault::lasts) {
+        return Err("sim needs to know how long a run with faults is: give `duration` under [run], e.g. `60 s`".into());
+    }
+    if asked.system.loses_all() {
+        return Err("no server is left, for ever: let a server stay, or give the fault an `until`".into());
+    }
+    match experiment.overload().filter(|_| !asked.system.faults.is_empty()) {
+        Some(utilization) => Err(format!(
+            "what is left would be at a utilisation of {utilization:.2}, and queues would grow for ever: give `duration` under [run], \
+             e.g. `60 s`"
+        )),
+        None => Ok(()),
+    }
 }
 
 fn is_sessions(asked: &SystemQuestion) -> bool {

@@ -9,6 +9,8 @@
 //!
 //! The price of pruning by formulas is that an approximate one may be wrong: it excludes a candidate only where it misses
 //! by more than [`APPROXIMATION`] of the limit.
+//!
+//! Objectives hold where nothing is broken, and in each state that a fault makes of the system ([`state`]).
 
 pub mod advice;
 mod bound;
@@ -16,6 +18,7 @@ mod candidate;
 pub mod choice;
 mod page;
 pub mod search;
+pub mod state;
 
 use std::io;
 use std::path::PathBuf;
@@ -37,6 +40,7 @@ use advice::{Growth, Relief, Traffic, Utilization};
 use bound::Bound;
 use choice::Choices;
 use search::{Candidate, Fate};
+use state::State;
 
 /// By how much of the limit an approximate formula has to miss an objective before it excludes a candidate.
 pub const APPROXIMATION: f64 = 0.25;
@@ -52,6 +56,9 @@ const LONGER: u64 = 5;
 pub struct Answered {
     /// The objective as written.
     pub objective: String,
+    /// The fault under which it is asked; none where nothing is broken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub under: Option<String>,
     /// The metric.
     pub metric: String,
     /// Its SI unit, `1` for a ratio; empty where it is not measured.
@@ -80,7 +87,12 @@ impl Answered {
             (_, Some(times)) if is_below == Some(true) => format!("{:.0} % of it", 100.0 / times),
             (_, Some(times)) => format!("{times:.2} times as much"),
         };
-        Some(format!("`{}`: {by}", self.objective))
+        Some(format!("{}: {by}", self.what()))
+    }
+
+    /// The objective and the fault: "`p99 < 300 ms` with 1 server down".
+    pub fn what(&self) -> String {
+        format!("`{}`{}", self.objective, with(self.under.as_deref()))
     }
 
     /// What was found of a share, in the unit of its limit; none of other metrics, and without an estimate.
@@ -190,7 +202,7 @@ pub struct Plan {
     pub name: String,
     /// What costs are in.
     pub unit: String,
-    /// What must hold.
+    /// What must hold, in every state.
     pub objectives: Vec<String>,
     /// What became of the candidates.
     pub tally: Tally,
@@ -198,6 +210,8 @@ pub struct Plan {
     pub offers: Vec<Offer>,
     /// Where there is no offer: how close one comes.
     pub nearest: Option<Nearest>,
+    /// Why the cheapest is no cheaper, where there are faults to bear: what the next cheaper one that was asked does not meet.
+    pub decided: Option<String>,
     /// What each next stronger choice would buy the cheapest.
     pub reliefs: Vec<Relief>,
     /// How much the traffic of the cheapest may grow.
@@ -257,7 +271,7 @@ impl Plan {
     /// Where every candidate is overloaded: the least of their utilisations.
     pub fn overload(&self) -> Option<f64> {
         let utilization = self.asked.iter().filter_map(|(_, _, fate)| match fate {
-            Fate::Overloaded(utilization) => Some(*utilization),
+            Fate::Overloaded { utilization, .. } => *utilization,
             _ => None,
         });
         utilization.reduce(f64::min).filter(|_| self.tally.overloaded == self.tally.candidates)
@@ -289,6 +303,10 @@ impl Planner<'_> {
             for (objective, best) in &mut bounds {
                 *best = best.and_then(|best| Some(best.or(Bound::of(objective, &experiment)?, objective)));
             }
+            for spec in self.states(&self.choices.settings(candidate))?.iter().skip(1).filter_map(|of| of.spec.as_ref()) {
+                engine::check(spec, &[Engine::Sim])
+                    .map_err(|message| SpecError(format!("{}: plan.fault: {message}", self.source.file.display())))?;
+            }
         }
         Ok(bounds.iter().filter_map(|(objective, best)| best.as_ref()?.against(objective)).collect())
     }
@@ -304,14 +322,16 @@ impl Planner<'_> {
         self.of = candidates.iter().filter(|candidate| candidate.fate == Fate::Open).count();
         let complete = search::search(self.choices, candidates, &mut |candidate| self.simulate(candidate))?;
         let first = self.experiment(&candidates[0])?;
+        let objectives = self.objectives(candidates)?;
         let mut plan = Plan {
             unwritten: None,
             name: first.name,
             unit: self.choices.unit.clone(),
-            objectives: first.objectives.iter().map(|objective| objective.text.clone()).collect(),
+            objectives,
             tally: tally(candidates),
             offers: Vec::new(),
             nearest: None,
+            decided: None,
             reliefs: Vec::new(),
             growth: None,
             traffic: Vec::new(),
@@ -339,12 +359,58 @@ impl Planner<'_> {
             let advice = advice::ask(self, best)?;
             (plan.reliefs, plan.growth, plan.traffic) = (advice.reliefs, advice.growth, advice.traffic);
             plan.cut_short = advice.cut_short;
+            plan.decided = self.decided(candidates, best);
         } else if complete {
             plan.nearest = self.nearest(candidates)?;
         }
         let asked = candidates.iter().filter(|candidate| !matches!(candidate.fate, Fate::Open | Fate::Weaker));
         plan.asked = asked.map(|candidate| (self.label(candidate), candidate.cost, candidate.fate.clone())).collect();
         Ok(plan)
+    }
+
+    /// What must hold, in the order of the answers: of the first candidate of which a server is left in every state.
+    fn objectives(&self, candidates: &[Candidate]) -> Result<Vec<String>, RunError> {
+        let mut longest: Vec<String> = Vec::new();
+        for candidate in candidates {
+            let states = self.states(&self.choices.settings(candidate))?;
+            let whole = states.iter().all(|state| state.spec.is_some());
+            let of = |state: &State| -> Vec<String> {
+                let Some(spec) = &state.spec else { return Vec::new() };
+                let with = with(state.under.as_deref());
+                spec.objectives.iter().map(|objective| format!("{}{with}", objective.text)).collect()
+            };
+            longest = states.iter().flat_map(of).collect();
+            if whole {
+                break;
+            }
+        }
+        Ok(longest)
+    }
+
+    /// What the dearest candidate cheaper than `best` that was asked does not meet, and whether it meets all while nothing is broken.
+    fn decided(&self, candidates: &[Candidate], best: &Candidate) -> Option<String> {
+        let is_asked = |of: &&Candidate| !matches!(of.fate, Fate::Open | Fate::Weaker | Fate::Meets(_));
+        let cheaper = candidates.iter().filter(|of| of.cost < best.cost).filter(is_asked).next_back()?;
+        let label = self.label(cheaper);
+        let why = match &cheaper.fate {
+            _ if self.choices.faults.is_empty() => return None,
+            Fate::Overloaded { utilization: None, under } => format!("has no server left{}", with(under.as_deref())),
+            Fate::Overloaded { utilization: Some(utilization), under } => {
+                format!("would be at a utilisation of {utilization:.2}{}", with(under.as_deref()))
+            }
+            Fate::Excluded { answer, .. } => format!("misses {} by formula", answer.what()),
+            Fate::Misses(found) => {
+                let is_open = |answer: &&Answered| answer.judgement != Judgement::Holds;
+                let misses: Vec<String> = found.answers.iter().filter(is_open).map(Answered::what).collect();
+                let word = if found.is_decided() { "misses" } else { "does not certainly meet" };
+                let whole = found.answers.iter().filter(|answer| answer.under.is_none());
+                let holds = whole.clone().all(|answer| answer.judgement == Judgement::Holds);
+                let holds = if holds { ", and meets all with nothing broken" } else { "" };
+                format!("{word} {}{holds}", misses.join(" and "))
+            }
+            Fate::Open | Fate::Weaker | Fate::Meets(_) => return None,
+        };
+        Some(format!("{label}, the next cheaper one asked, {why}"))
     }
 
     pub(crate) fn label(&self, candidate: &Candidate) -> String {
@@ -354,30 +420,54 @@ impl Planner<'_> {
 
     /// What becomes of a candidate without simulation.
     fn prune(&self, candidate: &Candidate) -> Result<Fate, RunError> {
-        let experiment = self.experiment(candidate)?;
-        if let Some(utilization) = experiment.overload() {
-            return Ok(Fate::Overloaded(utilization));
+        let states = self.states(&self.choices.settings(candidate))?;
+        if let Some(state::Overload { under, utilization }) = state::overload(&states) {
+            return Ok(Fate::Overloaded { utilization, under });
         }
-        let told = self.ask(Engine::Theory, &experiment, &|_, _| {})?;
-        let misses = experiment.objectives.iter().filter_map(|objective| excluded(objective, &told.measures));
-        let farthest = misses.max_by(|one, other| far(one).total_cmp(&far(other)));
-        let answers: Vec<Answered> = experiment.objectives.iter().map(|of| answered(of, &told.measures)).collect();
+        let (mut misses, mut answers) = (Vec::new(), Vec::new());
+        for State { under, spec } in &states {
+            let Some(spec) = spec else { continue };
+            let told = self.ask(Engine::Theory, spec, &|_, _| {})?;
+            misses.extend(spec.objectives.iter().filter_map(|of| excluded(of, under.as_ref(), &told.measures)));
+            answers.extend(spec.objectives.iter().map(|of| answered(of, under.as_ref(), &told.measures)));
+        }
+        let farthest = misses.into_iter().max_by(|one, other| far(one).total_cmp(&far(other)));
         let known: Vec<&Answered> = answers.iter().filter(|answer| answer.estimate.is_some()).collect();
         Ok(farthest.map_or(Fate::Open, |answer| Fate::Excluded { answer, distance: distance(known) }))
     }
 
     /// What the simulator says of a candidate; none where it was interrupted.
     fn simulate(&mut self, candidate: &Candidate) -> Result<Option<Fate>, RunError> {
-        let experiment = self.experiment(candidate)?;
+        let states = self.states(&self.choices.settings(candidate))?;
         self.done += 1;
         let label = self.label(candidate);
-        let simulated = self.judge(&experiment, &label)?;
+        let simulated = self.judge(&states, &label)?;
         Ok(simulated.map(|found| if found.holds() { Fate::Meets(found) } else { Fate::Misses(found) }))
     }
 
-    /// What the simulator says of every objective; none where it was interrupted. First a glance, then as precisely as the file
+    /// What the simulator says of every objective in every state, of which none is overloaded; none where it was interrupted.
+    pub(crate) fn judge(&self, states: &[State], label: &str) -> Result<Option<Simulated>, RunError> {
+        let mut found = Simulated::default();
+        for State { under, spec } in states {
+            let Some(spec) = spec else { continue };
+            let label = format!("{label}{}", with(under.as_deref()));
+            let Some(of_state) = self.judge_state(spec, under.as_ref(), &label)? else { return Ok(None) };
+            found.answers.extend(of_state.answers);
+            if under.is_none() {
+                found.parts = of_state.parts;
+            }
+        }
+        Ok(Some(found))
+    }
+
+    /// What the simulator says of every objective in a state. First a glance, then as precisely as the file
     /// asks, then once more for longer where that does not decide.
-    pub(crate) fn judge(&self, experiment: &Spec, label: &str) -> Result<Option<Simulated>, RunError> {
+    fn judge_state(
+        &self,
+        experiment: &Spec,
+        under: Option<&String>,
+        label: &str,
+    ) -> Result<Option<Simulated>, RunError> {
         let mut glance = experiment.clone();
         (glance.run.precision, glance.run.max_jobs) = (Some(GLANCE.0), GLANCE.1.min(experiment.run.max_jobs));
         let mut longer = experiment.clone();
@@ -394,7 +484,7 @@ impl Planner<'_> {
                 return Ok(None);
             }
             let answers: Vec<Answered> =
-                experiment.objectives.iter().map(|objective| answered(objective, &answer.measures)).collect();
+                experiment.objectives.iter().map(|objective| answered(objective, under, &answer.measures)).collect();
             let decided = |answer: &Answered| matches!(answer.judgement, Judgement::Holds | Judgement::Fails);
             let fails = answers.iter().any(|answer| answer.judgement == Judgement::Fails);
             // What seems to hold at a glance is confirmed as precisely as was asked.
@@ -441,7 +531,7 @@ impl Planner<'_> {
         let least = left_out.iter().map(|(_, distance)| *distance).fold(f64::INFINITY, f64::min);
         let mut near = left_out.iter().filter(|(_, distance)| *distance <= least + AS_NEAR).map(|(of, _)| *of);
         for candidate in [near.next(), near.next_back()].into_iter().flatten() {
-            let judged = self.judge(&self.experiment(candidate)?, &self.label(candidate))?;
+            let judged = self.judge(&self.states(&self.choices.settings(candidate))?, &self.label(candidate))?;
             known.extend(judged.map(|simulated| (candidate, simulated.answers)));
         }
         known.sort_by(|(one, _), (other, _)| one.cost.total_cmp(&other.cost));
@@ -457,9 +547,14 @@ impl Planner<'_> {
     }
 }
 
+/// "with 1 server down"; nothing where nothing is broken.
+fn with(under: Option<&str>) -> String {
+    under.map_or(String::new(), |under| format!(" with {under}"))
+}
+
 /// The objective that theory says is missed.
-fn excluded(objective: &Objective, measures: &[Measure]) -> Option<Answered> {
-    let answer = answered(objective, measures);
+fn excluded(objective: &Objective, under: Option<&String>, measures: &[Measure]) -> Option<Answered> {
+    let answer = answered(objective, under, measures);
     let estimate = answer.estimate.as_ref()?;
     let margin = match estimate {
         Estimate::Exact { .. } => 0.0,
@@ -470,10 +565,11 @@ fn excluded(objective: &Objective, measures: &[Measure]) -> Option<Answered> {
     (by >= 0.0 && by >= margin).then_some(answer)
 }
 
-fn answered(objective: &Objective, measures: &[Measure]) -> Answered {
+fn answered(objective: &Objective, under: Option<&String>, measures: &[Measure]) -> Answered {
     let measure = measures.iter().find(|measure| measure.metric == objective.metric);
     Answered {
         objective: objective.text.clone(),
+        under: under.cloned(),
         metric: objective.metric.clone(),
         unit: measure.map_or(String::new(), |measure| measure.unit.clone()),
         limit: objective.limit,
@@ -498,7 +594,7 @@ fn tally(candidates: &[Candidate]) -> Tally {
     let mut tally = Tally { candidates: candidates.len(), ..Tally::default() };
     for candidate in candidates {
         let count = match candidate.fate {
-            Fate::Overloaded(_) => &mut tally.overloaded,
+            Fate::Overloaded { .. } => &mut tally.overloaded,
             Fate::Excluded { .. } => &mut tally.excluded,
             Fate::Meets(_) | Fate::Misses(_) => &mut tally.simulated,
             Fate::Weaker => &mut tally.weaker,

@@ -361,6 +361,11 @@ impl SystemQuestion {
         self.system.servers().map(|server| f64::from(server.cores) * server.speed).sum::<f64>() / demand_mean_s
     }
 
+    /// The same of what is left of the system, where it is broken from the beginning and stays so ([`System::left`]).
+    pub(crate) fn left(&self) -> Option<SystemQuestion> {
+        Some(SystemQuestion { system: self.system.left()?, ..self.clone() })
+    }
+
     /// What requests that come by themselves ask of all servers and of each; none where that is not known.
     pub fn load(&self) -> Option<Load> {
         sojourn_sim::load(&self.system, &self.workload, &self.catalogue)

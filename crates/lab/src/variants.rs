@@ -388,6 +388,29 @@ impl Experiment {
         self.experiment(settings, &Shared::default(), Overload::Taken)
     }
 
+    /// The same with another edit after them; an error is a message without a place.
+    pub(crate) fn candidate_with(
+        &self,
+        settings: &[(String, Value)],
+        edit: &dyn Fn(&mut DocumentMut),
+    ) -> Result<Spec, String> {
+        let mut document = self.document.clone();
+        for (key, value) in settings {
+            put(&mut document, key, value.clone())?;
+            self.drop_others_keys(&mut document, (key, value), settings);
+        }
+        edit(&mut document);
+        let parsed =
+            Spec::parse_with(&document.to_string(), &self.file, &Shared::default(), Overload::Taken, &self.catalogue);
+        parsed.map_err(|error| self.without_place(&error).to_owned())
+    }
+
+    /// The message of an error about a text that the user has not seen.
+    fn without_place<'e>(&self, error: &'e SpecError) -> &'e str {
+        let message = error.0.strip_prefix(&format!("{}:", self.file.display()));
+        message.and_then(|rest| Some(rest.split_once(": ")?.1)).unwrap_or(&error.0)
+    }
+
     fn variant(&self, keys: &[String], settings: &[(String, Value)], shared: &Shared) -> Result<Variant, SpecError> {
         let experiment = self.experiment(settings, shared, Overload::Refused)?;
         let settings = keys
@@ -449,9 +472,7 @@ impl Experiment {
         }
         let count = (1..=self.set.len()).find(|&count| !read(&self.set[..count]))?;
         let (before, (key, value)) = (&self.set[..count - 1], &self.set[count - 1]);
-        // The line is one of a text that the user has not seen.
-        let message = error.0.strip_prefix(&format!("{}:", self.file.display()));
-        let message = message.and_then(|rest| Some(rest.split_once(": ")?.1)).unwrap_or(&error.0);
+        let message = self.without_place(error);
         let meant = TABLES.map(|table| format!("{table}.{key}"));
         let meant = meant.into_iter().find(|meant| read(&[before, &[(meant.clone(), value.clone())]].concat()));
         let meant = meant.or_else(|| meant_by_end(key, message).map(str::to_owned));
@@ -509,7 +530,7 @@ impl Experiment {
         }
     }
 
-    fn at(&self, line: Option<usize>, message: &str) -> SpecError {
+    pub(crate) fn at(&self, line: Option<usize>, message: &str) -> SpecError {
         let line = line.map_or(String::new(), |line| format!(":{line}"));
         SpecError(format!("{}{line}: {message}", self.file.display()))
     }

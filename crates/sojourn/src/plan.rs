@@ -123,6 +123,7 @@ fn text(plan: &Plan, path: &Path) -> String {
         });
         parts.push(table(&heads(&["cheapest first", "cost", "busy"]), rows.collect()));
     }
+    parts.extend(plan.decided.iter().map(|why| say(format!("No cheaper: {why}."))));
     if let Some(nearest) = &plan.nearest {
         parts.push("No candidate meets every objective. The nearest of those simulated:".into());
         let of = row(vec![nearest.label.clone(), cost(nearest.cost)], &nearest.answers);
@@ -209,6 +210,7 @@ mod tests {
         let told = |judgements: &[Judgement]| {
             let answer = |judgement: &Judgement| Answered {
                 objective: "p99 < 150 ms".into(),
+                under: None,
                 metric: "response_time_p99".into(),
                 unit: "s".into(),
                 limit: 0.15,

@@ -73,7 +73,7 @@ fn memory() -> u64 {
 /// for replies, requests that are given up or denied, gaps that depend on one another, and laws without a variance.
 fn relaxation(question: &Question) -> Option<u64> {
     let (time_s, rate) = match question {
-        Question::System(asked) => of_system(asked)?,
+        Question::System(asked) => of_system(asked.left().as_ref().unwrap_or(asked))?,
         Question::Network(network) => of_network(network)?,
     };
     Some(time_s * rate).filter(|requests| requests.is_finite()).map(|requests| requests.ceil() as u64)

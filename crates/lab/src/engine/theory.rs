@@ -27,6 +27,14 @@ fn unanswered(why: String) -> Answer {
 }
 
 fn of_system(asked: &SystemQuestion) -> Answer {
+    if asked.system.loses_all() {
+        return unanswered("no server is left".into());
+    }
+    if let Some(left) = asked.left() {
+        let mut answer = of_system(&left);
+        answer.notes.push("of what is left, once the decider knows which servers are gone".into());
+        return answer;
+    }
     if let Some(answer) = of_shared_files(asked) {
         return answer;
     }

@@ -10,6 +10,7 @@ use sojourn_theory::network::hit_ratios;
 use sojourn_traffic::Workload;
 
 use super::search::Candidate;
+use super::state::{self, State};
 use super::{Answered, Planner};
 use crate::run::RunError;
 use crate::spec::{Question, Spec};
@@ -80,11 +81,11 @@ pub(super) fn ask(planner: &Planner<'_>, best: &Candidate) -> Result<Advice, Run
         let mut picks = best.picks.clone();
         picks[number] = next;
         let relieved = planner.choices.candidate(picks);
-        let experiment = planner.experiment(&relieved)?;
-        if experiment.overload().is_some() {
+        let states = planner.states(&planner.choices.settings(&relieved))?;
+        if state::overload(&states).is_some() {
             continue;
         }
-        let Some(found) = planner.judge(&experiment, &planner.label(&relieved))? else { return Ok(advice) };
+        let Some(found) = planner.judge(&states, &planner.label(&relieved))? else { return Ok(advice) };
         advice.reliefs.push(Relief {
             key: choice.key.clone(),
             from: crate::variants::show(&choice.values[now]),
@@ -97,8 +98,8 @@ pub(super) fn ask(planner: &Planner<'_>, best: &Candidate) -> Result<Advice, Run
     advice.growth = growth;
     for (name, changes) in &planner.choices.traffic {
         let settings = [planner.choices.settings(best), changes.clone()].concat();
-        let experiment = planner.source.candidate(&settings)?;
-        let Some(found) = planner.judge(&experiment, name)? else { return Ok(advice) };
+        let states = planner.states(&settings)?;
+        let Some(found) = planner.judge(&states, name)? else { return Ok(advice) };
         let holds = found.holds();
         let set: Vec<String> = changes.iter().map(|(_, value)| crate::variants::show(value)).collect();
         advice.traffic.push(Traffic { name: name.clone(), arrivals: set.join(", "), answers: found.answers, holds });
@@ -110,15 +111,19 @@ pub(super) fn ask(planner: &Planner<'_>, best: &Candidate) -> Result<Advice, Run
 /// The growth that the cheapest survives; the inner none where its workload cannot grow, the outer one where it was
 /// interrupted.
 fn growth(planner: &Planner<'_>, best: &Candidate) -> Result<Option<Option<Growth>>, RunError> {
-    let experiment = planner.experiment(best)?;
+    let states = planner.states(&planner.choices.settings(best))?;
     let mut found = Growth { holds: 1.0, fails: None };
     let mut next = planner.choices.growth;
     if next <= 1.0 {
         return Ok(Some(None));
     }
     loop {
-        let Some(grown) = experiment.grown(next) else { return Ok(Some(None)) };
-        let holds = if grown.overload().is_some() {
+        let grown = |state: &State| {
+            let spec = state.spec.as_ref().map(|spec| spec.grown(next));
+            Some(State { under: state.under.clone(), spec: spec.map_or(Some(None), |grown| grown.map(Some))? })
+        };
+        let Some(grown) = states.iter().map(grown).collect::<Option<Vec<State>>>() else { return Ok(Some(None)) };
+        let holds = if state::overload(&grown).is_some() {
             false
         } else {
             match planner.judge(&grown, &format!("traffic x {next:.2}"))? {
@@ -171,6 +176,8 @@ impl Spec {
             Question::Network(network) => return Some(network.unstable(&hit_ratios(network))?.load),
             Question::System(asked) => asked,
         };
+        let left = asked.left();
+        let asked = left.as_ref().unwrap_or(asked);
         let Workload::Open(open) = &asked.workload else { return None };
         let is_shed = sojourn_sim::sheds_load(&asked.system, &asked.workload);
         let of_one = asked

@@ -21,8 +21,14 @@ pub struct Candidate {
 pub enum Fate {
     /// It was not asked: what was wanted is cheaper.
     Open,
-    /// More work comes than it can do: the utilisation that this would be.
-    Overloaded(f64),
+    /// More work comes than it can do.
+    Overloaded {
+        /// The utilisation that this would be; none where no server is left.
+        utilization: Option<f64>,
+        /// The fault that makes it so; none where nothing is broken.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        under: Option<String>,
+    },
     /// Theory says that it misses an objective.
     Excluded {
         /// The objective that it misses by most, and what theory says.

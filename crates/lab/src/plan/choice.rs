@@ -23,6 +23,7 @@ use toml::Spanned;
 use toml_edit::Value;
 
 use super::candidate::{Candidate, Fate};
+use super::state::{Fault, RawFault};
 use crate::range;
 use crate::spec::{SpecError, located, unknown};
 use crate::variants::{Experiment, long_name, show};
@@ -43,6 +44,8 @@ pub struct Choices {
     pub offers: usize,
     /// Growth of the traffic is looked for up to this factor.
     pub growth: f64,
+    /// What the system has to bear.
+    pub faults: Vec<Fault>,
     /// Other traffic of the same rate, by name: what it sets.
     pub traffic: Vec<(String, Vec<(String, Value)>)>,
 }
@@ -77,6 +80,8 @@ struct RawPlan {
     #[serde(default)]
     choice: Vec<Spanned<RawChoice>>,
     #[serde(default)]
+    fault: Vec<Spanned<RawFault>>,
+    #[serde(default)]
     traffic: toml::map::Map<String, toml::Value>,
 }
 
@@ -104,11 +109,11 @@ impl Choices {
                        values = \"1..8\", cost = 40";
         let plan = raw.plan.filter(|plan| !plan.choice.is_empty());
         let plan = plan.ok_or_else(|| SpecError(format!("{}: {missing}", file.display())))?;
-        let line = |raw: &Spanned<RawChoice>| 1 + text[..raw.span().start].matches('\n').count();
+        let line = |start: usize| 1 + text[..start].matches('\n').count();
         let keys: Vec<&str> = plan.choice.iter().map(|raw| raw.get_ref().key.as_str()).collect();
         let mut choices = Vec::new();
         for (number, raw) in plan.choice.iter().enumerate() {
-            let fail = |message: String| at(line(raw), format!("plan.choice `{}`: {message}", raw.get_ref().key));
+            let fail = |message: String| at(line(raw.span().start), format!("plan.choice `{}`: {message}", raw.get_ref().key));
             if keys[..number].iter().any(|key| long_name(key) == long_name(keys[number])) {
                 return Err(fail("it is chosen twice".into()));
             }
@@ -129,6 +134,16 @@ impl Choices {
         if !(growth >= 1.0 && growth.is_finite()) {
             return Err(SpecError(format!("{}: plan.growth is a factor of at least 1, e.g. 4", file.display())));
         }
+        let mut faults: Vec<Fault> = Vec::new();
+        for raw in &plan.fault {
+            let line = line(raw.span().start);
+            let fail = |message: String| at(line, format!("plan.fault: {message}"));
+            let fault = Fault::read(raw, line).map_err(fail)?;
+            if faults.iter().any(|of| of.name == fault.name) {
+                return Err(fail(format!("`{}` is there twice: give one of them another `name`", fault.name)));
+            }
+            faults.push(fault);
+        }
         let mut traffic = Vec::new();
         for (name, arrivals) in plan.traffic {
             let set = match &arrivals {
@@ -142,7 +157,8 @@ impl Choices {
             };
             traffic.push((name, set));
         }
-        Ok(Choices { choices, unit: plan.unit.unwrap_or_default(), offers: plan.offers.unwrap_or(3), growth, traffic })
+        let unit = plan.unit.unwrap_or_default();
+        Ok(Choices { choices, unit, offers: plan.offers.unwrap_or(3), growth, faults, traffic })
     }
 
     /// Every combination, unasked, from the cheapest to the dearest.
@@ -249,7 +265,7 @@ fn values(raw: &toml::Value) -> Result<Vec<Value>, String> {
 }
 
 /// A value as edits take it.
-fn edited(value: &toml::Value) -> Value {
+pub(super) fn edited(value: &toml::Value) -> Value {
     value.to_string().parse().expect("what TOML wrote, TOML reads")
 }
 

@@ -3,7 +3,7 @@
 use sojourn_stats::{Dimension, Estimate};
 
 use super::search::Fate;
-use super::{Answered, Plan};
+use super::{Answered, Plan, with};
 use crate::objective::Judgement;
 use crate::report::html::{escape, page};
 use crate::report::number::{estimate, is_share, significant};
@@ -46,6 +46,7 @@ fn masthead(plan: &Plan) -> String {
             None => "No candidate meets every objective".to_owned(),
         },
     };
+    let decided = plan.decided.as_ref().map_or(String::new(), |why| format!(" No cheaper: {}.", escape(why)));
     let growth = plan.growth.map_or(String::new(), |growth| match growth.fails {
         Some(fails) => {
             format!(" Its traffic may grow {:.2} times; at {fails:.2} times it misses or is undecided.", growth.holds)
@@ -65,7 +66,7 @@ fn masthead(plan: &Plan) -> String {
     };
     format!(
         "<header>\n<p class=\"kicker\">Sojourn plan</p>\n<h1>{}</h1>\n<p class=\"question\">The cheapest that meets {}</p>\n\
-         <p class=\"finding\">{finding}.{growth}</p>\n{interrupted}<p class=\"facts\">{facts}</p>\n</header>\n",
+         <p class=\"finding\">{finding}.{decided}{growth}</p>\n{interrupted}<p class=\"facts\">{facts}</p>\n</header>\n",
         escape(&plan.name),
         objectives.join(" and "),
     )
@@ -191,8 +192,11 @@ fn candidates(plan: &Plan) -> String {
         .iter()
         .map(|(label, price, fate)| {
             let what = match fate {
-                Fate::Overloaded(utilization) => format!("overloaded: a utilisation of {utilization:.2}"),
-                Fate::Excluded { answer, .. } => format!("theory: misses `{}`, {}", answer.objective, told(answer)),
+                Fate::Overloaded { utilization, under } => {
+                    let how = utilization.map_or("no server is left".into(), |of| format!("a utilisation of {of:.2}"));
+                    format!("overloaded: {how}{}", with(under.as_deref()))
+                }
+                Fate::Excluded { answer, .. } => format!("theory: misses {}, {}", answer.what(), told(answer)),
                 Fate::Meets(found) => {
                     format!("meets: {}", found.answers.iter().map(told).collect::<Vec<_>>().join(", "))
                 }

@@ -20,7 +20,7 @@ pub(super) struct RawFault {
     resolver: Option<Text>,
     path: Option<Text>,
     share: Option<Spanned<f64>>,
-    servers: Option<Text>,
+    servers: Option<Spanned<ManyServers>>,
     what: Text,
 }
 
@@ -48,6 +48,35 @@ impl<'de> Deserialize<'de> for ServerNumber {
             }
         }
         deserializer.deserialize_any(Number)
+    }
+}
+
+/// Some of the servers: so many, or a share of them.
+enum ManyServers {
+    Number(u32),
+    Share(f64),
+}
+
+impl<'de> Deserialize<'de> for ManyServers {
+    /// By hand, because an untagged enum would not say what is right.
+    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<ManyServers, D::Error> {
+        struct Many;
+        impl de::Visitor<'_> for Many {
+            type Value = ManyServers;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("how many servers, from 1 on, or a share of them, above 0 and at most 100 %, as in \"20 %\"")
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<ManyServers, E> {
+                let wrong = || E::invalid_value(de::Unexpected::Signed(number), &self);
+                u32::try_from(number).ok().filter(|number| *number > 0).map(ManyServers::Number).ok_or_else(wrong)
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ManyServers, E> {
+                let part = text.trim().strip_suffix('%').and_then(|part| part.trim().parse::<f64>().ok());
+                let share = part.filter(|part| *part > 0.0 && *part <= 100.0).map(|part| part / 100.0);
+                share.map(ManyServers::Share).ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
+            }
+        }
+        deserializer.deserialize_any(Many)
     }
 }
 
@@ -198,8 +227,8 @@ impl Reader<'_> {
     /// What happens to what clients ask for.
     fn of_requests(&self, raw: &Spanned<RawFault>, fault: Fault) -> Result<Fault, SpecError> {
         let RawFault { server, site, tier, resolver, path, share, servers, what, .. } = raw.get_ref();
-        let has_part = server.is_some() || share.is_some();
-        if has_part || [site, tier, resolver, path, servers].into_iter().any(Option::is_some) {
+        let has_part = server.is_some() || share.is_some() || servers.is_some();
+        if has_part || [site, tier, resolver, path].into_iter().any(Option::is_some) {
             return Err(self.at(what, "what", "a burst is of all requests: leave out what it happens to"));
         }
         if fault.until.is_none() {
@@ -221,7 +250,7 @@ impl Reader<'_> {
             servers.is_some(),
         ];
         if given.iter().filter(|is| **is).count() != 1 {
-            let right = "say once what it happens to: server = 2, site, tier, resolver, path, servers = \"20 %\", or share = 0.1";
+            let right = "say once what it happens to: server = 2, site, tier, resolver, path, servers = 2 or \"20 %\", or share = 0.1";
             return Err(self.at(raw, "fault", right));
         }
         let named = |text: &Text, key: &str, known: Vec<&str>| {
@@ -256,11 +285,14 @@ impl Reader<'_> {
             })?;
             return Ok(Subject::Path(a.min(b), a.max(b)));
         }
-        if let Some(text) = servers {
-            let part = text.get_ref().trim().strip_suffix('%').and_then(|part| part.trim().parse::<f64>().ok());
-            return match part {
-                Some(part) if part > 0.0 && part <= 100.0 => Ok(Subject::Share(part / 100.0)),
-                _ => Err(self.at(text, "servers", "a share of the servers, above 0 and at most 100 %, e.g. \"20 %\"")),
+        if let Some(servers) = servers {
+            let all = system.hosts.len();
+            return match *servers.get_ref() {
+                ManyServers::Share(part) => Ok(Subject::Share(part)),
+                ManyServers::Number(number) if number as usize <= all => {
+                    Ok(Subject::Share(f64::from(number) / all as f64))
+                }
+                ManyServers::Number(_) => Err(self.at(servers, "servers", &format!("there are no more than {all}"))),
             };
         }
         let share = share.as_ref().expect("one is given");

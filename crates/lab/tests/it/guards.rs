@@ -129,8 +129,9 @@ fn a_burst_multiplies_the_rate_for_a_while() {
 fn mistakes_about_faults_of_many_are_told() {
     let open = "[[fault]]\nat = \"10 s\"\n";
     for (lines, right) in [
-        ("servers = \"0 %\"\nwhat = \"down\"", "servers: a share of the servers"),
-        ("servers = \"2\"\nwhat = \"down\"", "servers: a share of the servers"),
+        ("servers = \"0 %\"\nwhat = \"down\"", "how many servers, from 1 on, or a share of them"),
+        ("servers = \"2\"\nwhat = \"down\"", "how many servers, from 1 on, or a share of them"),
+        ("servers = 0\nwhat = \"down\"", "how many servers, from 1 on, or a share of them"),
         ("servers = \"20 %\"\nshare = 0.2\nwhat = \"down\"", "say once what it happens to"),
         ("servers = \"100 %\"\nwhat = \"rolling-restart\"", "what: say how long each server is away"),
         ("servers = \"20 %\"\nwhat = \"rolling-restart(5 s)\"", "all of them, servers = \"100 %\""),

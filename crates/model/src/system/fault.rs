@@ -2,6 +2,7 @@
 
 use sojourn_stats::{Stream, Time};
 
+use super::{Face, Target, Tier};
 use crate::System;
 
 /// A fault that is planned.
@@ -60,6 +61,11 @@ pub enum Trouble {
 }
 
 impl Fault {
+    /// Whether it is there from the beginning and never ends.
+    pub fn lasts(&self) -> bool {
+        self.at == Time::ZERO && self.until.is_none()
+    }
+
     /// The servers that it happens to, as indices. Which ones a share has is drawn; `number` is the fault's own among those of
     /// the system.
     pub fn hosts(&self, number: usize, system: &System, seed: u64) -> Vec<usize> {
@@ -75,6 +81,64 @@ impl Fault {
             }
             Subject::Tier(_) | Subject::Resolver(_) | Subject::Path(..) | Subject::Requests => Vec::new(),
         }
+    }
+}
+
+impl System {
+    /// What is left of a system that is broken from the beginning and stays so, as one in which nothing breaks: without the servers
+    /// that are gone (`down`, `drained`), and with the `slow` ones at their part of the speed. Its decider knows who is gone, as it
+    /// does in the long run. None where nothing lasts, where a fault begins later, ends or is of another kind, where servers differ and
+    /// none is named, where no server is left, and where more than one decider stands in front of the servers, or a DNS or clients
+    /// decide, which go on naming what is gone.
+    pub fn left(&self) -> Option<System> {
+        let parts = self.parts_left()?;
+        let stays: Vec<usize> = (0..parts.len()).filter(|host| parts[*host] > 0.0).collect();
+        let looks = |tier: &Tier| {
+            let is_alone = tier.seats.len() == 1 && tier.seats[0].host.is_none() && tier.pools.is_empty();
+            is_alone && matches!(tier.face, Face::Gateway | Face::Switch | Face::Redirect)
+        };
+        if stays.is_empty() || self.tiers.len() > 1 || !self.tiers.iter().all(looks) || !self.sites.is_empty() {
+            return None;
+        }
+        let mut left = System { faults: Vec::new(), ..self.clone() };
+        left.hosts = stays.iter().map(|host| self.hosts[*host].clone()).collect();
+        left.hosts.iter_mut().zip(&stays).for_each(|(host, old)| host.server.speed *= parts[*old]);
+        if let Some(tier) = left.tiers.first_mut() {
+            tier.weights = stays.iter().filter_map(|host| tier.weights.get(*host).copied()).collect();
+            tier.limits = stays.iter().filter_map(|host| tier.limits.get(*host).copied()).collect();
+            tier.seats[0].targets = (0..stays.len()).map(Target::Host).collect();
+        }
+        Some(left)
+    }
+
+    /// Whether every server is gone from the beginning and stays so.
+    pub fn loses_all(&self) -> bool {
+        self.parts_left().is_some_and(|parts| parts.iter().all(|part| *part == 0.0))
+    }
+
+    /// The part of its speed that each host works at, 0 of one that is gone, where faults last; none where that cannot be said.
+    fn parts_left(&self) -> Option<Vec<f64>> {
+        if self.faults.is_empty() || !self.faults.iter().all(Fault::lasts) {
+            return None;
+        }
+        let mut parts = vec![1.0; self.hosts.len()];
+        let differ = self.tiers.iter().any(|tier| !tier.weights.is_empty() || !tier.limits.is_empty());
+        let are_alike = !differ && self.hosts.windows(2).all(|pair| pair[0].server == pair[1].server);
+        for (number, fault) in self.faults.iter().enumerate() {
+            let part = match fault.trouble {
+                Trouble::Down | Trouble::Drained => 0.0,
+                Trouble::Slow(part) => part,
+                _ => return None,
+            };
+            let hosts = match fault.subject {
+                Subject::Host(host) => vec![host],
+                // Which ones are drawn does not matter then.
+                Subject::Share(share) if are_alike || share == 1.0 => fault.hosts(number, self, 0),
+                _ => return None,
+            };
+            hosts.into_iter().for_each(|host| parts[host] *= part);
+        }
+        Some(parts)
     }
 }
 
