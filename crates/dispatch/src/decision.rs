@@ -147,6 +147,8 @@ pub enum Code {
     LeastRoundTrip,
     /// Fewest bytes transmitted in the averaging window.
     LeastTransmitted,
+    /// Smallest estimate of a time, times the requests in flight.
+    LeastExpected,
     /// Shortest predicted response time.
     LeastPredicted,
     /// Shortest round trip to the client.
@@ -204,6 +206,10 @@ impl fmt::Display for Reason {
                 write!(f, "shortest mean round trip in the window ({:.3})", Span::from_secs_f64(value))
             }
             Code::LeastTransmitted => write!(f, "fewest bytes in the window ({value} B)"),
+            Code::LeastExpected if value < 1e300 => {
+                write!(f, "shortest estimate for those in flight and this one ({:.3})", Span::from_secs_f64(value))
+            }
+            Code::LeastExpected => write!(f, "nothing has come back from it yet"),
             Code::LeastPredicted => write!(f, "shortest predicted response time ({:.3})", Span::from_secs_f64(value)),
             Code::LeastDistance => write!(f, "shortest round trip to the client ({:.3})", Span::from_secs_f64(value)),
             Code::LeastKilometres => write!(f, "shortest great-circle distance to the client ({value:.0} km)"),

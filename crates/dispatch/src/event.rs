@@ -43,8 +43,13 @@ pub enum Event {
         #[serde(with = "sojourn_stats::nanoseconds")]
         after: Span,
     },
-    /// The client went away first.
-    Cancelled { backend: BackendId },
+    /// The client went away first, this long after the request was sent; 0 where that says nothing of the backend, as when the
+    /// first byte had come, or the client's own upload was what took so long.
+    Cancelled {
+        backend: BackendId,
+        #[serde(default, skip_serializing_if = "crate::request::is_default", with = "sojourn_stats::nanoseconds")]
+        after: Span,
+    },
     /// A request is in flight there that another dispatcher forwarded, before this one took its place.
     Inherited { backend: BackendId },
     /// A connection to the backend was opened (idle ones count).
@@ -158,7 +163,7 @@ impl Event {
             | Event::Transmitted { backend, .. }
             | Event::Completed { backend, .. }
             | Event::Failed { backend, .. }
-            | Event::Cancelled { backend }
+            | Event::Cancelled { backend, .. }
             | Event::Inherited { backend }
             | Event::Opened { backend }
             | Event::Closed { backend }

@@ -303,7 +303,8 @@ impl Planner<'_> {
             for (objective, best) in &mut bounds {
                 *best = best.and_then(|best| Some(best.or(Bound::of(objective, &experiment)?, objective)));
             }
-            for spec in self.states(&self.choices.settings(candidate))?.iter().skip(1).filter_map(|of| of.spec.as_ref()) {
+            for spec in self.states(&self.choices.settings(candidate))?.iter().skip(1).filter_map(|of| of.spec.as_ref())
+            {
                 engine::check(spec, &[Engine::Sim])
                     .map_err(|message| SpecError(format!("{}: plan.fault: {message}", self.source.file.display())))?;
             }

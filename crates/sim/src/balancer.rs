@@ -295,9 +295,9 @@ impl Balancer {
         self.tell(choice, Event::Failed { backend: BackendId(choice.server), after }, now);
     }
 
-    /// The client is gone.
-    pub(crate) fn cancelled(&mut self, choice: Choice, now: Time) {
-        self.tell(choice, Event::Cancelled { backend: BackendId(choice.server) }, now);
+    /// The client is gone, this long after the request was sent.
+    pub(crate) fn cancelled(&mut self, choice: Choice, after: Span, now: Time) {
+        self.tell(choice, Event::Cancelled { backend: BackendId(choice.server), after }, now);
     }
 
     /// Whether what was asked for last, and got no target, is to wait.

@@ -148,7 +148,7 @@ pub(super) fn end_of(event: &Event) -> Option<(BackendId, End)> {
             Some((backend, if status >= 500 { End::Failed } else { End::Served(latency) }))
         }
         Event::Failed { backend, .. } => Some((backend, End::Failed)),
-        Event::Cancelled { backend } => Some((backend, End::Cancelled)),
+        Event::Cancelled { backend, .. } => Some((backend, End::Cancelled)),
         _ => None,
     }
 }

@@ -140,7 +140,7 @@ impl Walk {
                 let bytes = 100 * self.stream.below(4) as u64;
                 Step::Tell(match self.stream.below(20) {
                     0 => Event::Failed { backend, after: span },
-                    1 => Event::Cancelled { backend },
+                    1 => Event::Cancelled { backend, after: Span::ZERO },
                     2 => Event::Completed { backend, status: 503, bytes, latency: span },
                     _ => Event::Completed { backend, status: 200, bytes, latency: span },
                 })

@@ -29,7 +29,7 @@ fn each_way_to_end_ends_one_request() {
     let ends = [
         Event::Completed { backend: A, status: 200, bytes: 10, latency: Span(5) },
         Event::Failed { backend: A, after: Span(5) },
-        Event::Cancelled { backend: A },
+        Event::Cancelled { backend: A, after: Span::ZERO },
     ];
     for (ended, end) in ends.into_iter().enumerate() {
         dispatcher.observe(end, Time(9));
@@ -46,7 +46,7 @@ fn what_an_earlier_dispatcher_forwarded_counts_until_it_ends() {
     dispatcher.observe(Event::Inherited { backend: A }, Time::ZERO);
     let next = [(); 2].map(|()| dispatcher.choose(&REQUEST, &[], Time::ZERO).forwarded_to());
     assert_eq!(next, [Some(B), Some(B)], "it has two fewer");
-    dispatcher.observe(Event::Cancelled { backend: A }, Time::ZERO);
+    dispatcher.observe(Event::Cancelled { backend: A, after: Span::ZERO }, Time::ZERO);
     assert_eq!(dispatcher.table().in_flight(A), 1);
     assert_eq!(dispatcher.choose(&REQUEST, &[], Time::ZERO).forwarded_to(), Some(A));
     assert_eq!(dispatcher.table().totals(A).forwarded, 1, "only what this one forwarded");
@@ -60,7 +60,7 @@ fn counters_survive_leaving_and_joining_again() {
     }
     dispatcher.observe(Event::Left { backend: A }, Time::ZERO);
     assert_eq!(dispatcher.table().state(A), State::Left);
-    dispatcher.observe(Event::Cancelled { backend: A }, Time::ZERO); // requests of one that left still end
+    dispatcher.observe(Event::Cancelled { backend: A, after: Span::ZERO }, Time::ZERO); // requests of one that left still end
     assert_eq!(dispatcher.join("s1", 1.0, Time::ZERO), Ok(A), "its number is kept");
     assert_eq!((dispatcher.table().in_flight(A), dispatcher.table().in_flight(B)), (2, 3));
     assert_eq!(dispatcher.table().totals(A).forwarded, 3);
@@ -189,7 +189,7 @@ fn the_last_window_decides_the_next() {
         let chosen = |dispatcher: &mut Dispatcher, now| {
             let decision = dispatcher.choose(&REQUEST, &[], now);
             let backend = decision.forwarded_to().expect("both are up");
-            dispatcher.observe(Event::Cancelled { backend }, now);
+            dispatcher.observe(Event::Cancelled { backend, after: Span::ZERO }, now);
             (backend, decision.reason.ties)
         };
         serve(&mut dispatcher, A, B, Time(10), Span(90), 100);

@@ -1,7 +1,7 @@
 //! Policies that draw, and what no policy may ever choose.
 
 use sojourn_dispatch::{Action, BackendId, Code, Event};
-use sojourn_stats::Time;
+use sojourn_stats::{Span, Time};
 
 use crate::common::{REQUEST, assert_fits, dispatcher, equal, every_policy};
 
@@ -46,7 +46,7 @@ fn probabilistic_chances_are_inverse_to_the_load() {
             let at = chosen.0 as usize;
             assert!((decision.reason.value - chance(at) / total).abs() < 1e-9, "{:?}", decision.reason);
             counts[at] += 1;
-            dispatcher.observe(Event::Cancelled { backend: chosen }, Time::ZERO);
+            dispatcher.observe(Event::Cancelled { backend: chosen, after: Span::ZERO }, Time::ZERO);
         }
         let cells = (0..5).filter(|&at| chance(at) > 0.0).map(|at| (counts[at], DRAWS as f64 * chance(at) / total));
         assert_fits("probabilistic-least-connections", cells, 4.0 - exclude.len() as f64);
@@ -69,7 +69,7 @@ fn power_of_d_is_the_least_of_d_distinct_backends() {
         for _ in 0..DRAWS {
             let chosen = dispatcher.choose(&REQUEST, &[], Time::ZERO).forwarded_to().expect("all are up");
             counts[chosen.0 as usize] += 1;
-            dispatcher.observe(Event::Cancelled { backend: chosen }, Time::ZERO);
+            dispatcher.observe(Event::Cancelled { backend: chosen, after: Span::ZERO }, Time::ZERO);
         }
         let total: f64 = chances.iter().sum();
         let possible = (0..6).filter(|&at| chances[at] > 0.0);
@@ -88,7 +88,7 @@ fn retries_are_distinct_until_no_backend_is_left() {
             let mut tried = Vec::new();
             while let Some(id) = dispatcher.choose(&REQUEST, &tried, Time::ZERO).forwarded_to() {
                 assert!(!tried.contains(&id), "{policy} chose {id:?} again");
-                dispatcher.observe(Event::Cancelled { backend: id }, Time::ZERO);
+                dispatcher.observe(Event::Cancelled { backend: id, after: Span::ZERO }, Time::ZERO);
                 tried.push(id);
             }
             assert_eq!(tried.len(), 6, "{policy} gave up early");

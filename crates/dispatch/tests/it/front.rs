@@ -380,7 +380,7 @@ fn a_record_of_a_front_replays() {
         if let Some(backend) = front.choose(&REQUEST, &[], Time(now)).forwarded_to()
             && now % 3 > 0
         {
-            front.observe(Event::Cancelled { backend }, Time(now));
+            front.observe(Event::Cancelled { backend, after: Span::ZERO }, Time(now));
         }
     }
     assert_eq!(front.finish_record(), None);
@@ -450,7 +450,8 @@ fn a_new_decider_takes_over_what_is_in_flight() {
     let counts = |front: &Front| [A, B].map(|id| (front.table().in_flight(id), front.table().connections(id)));
     assert_eq!(counts(&new), counts(&old));
     for backend in [A, B] {
-        (0..counts(&old)[backend.0 as usize].0).for_each(|_| new.observe(Event::Cancelled { backend }, Time(6)));
+        (0..counts(&old)[backend.0 as usize].0)
+            .for_each(|_| new.observe(Event::Cancelled { backend, after: Span::ZERO }, Time(6)));
     }
     new.observe(Event::Closed { backend: B }, Time(6));
     assert_eq!(counts(&new), [(0, 0); 2]);

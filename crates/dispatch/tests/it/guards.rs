@@ -121,7 +121,7 @@ fn a_scan_compares_servers_with_enough_requests() {
     // What ended before the last scan counts no more; what its client left says nothing.
     for _ in 0..99 {
         front.observe(Event::Inherited { backend: BackendId(0) }, at(12));
-        front.observe(Event::Cancelled { backend: BackendId(0) }, at(12));
+        front.observe(Event::Cancelled { backend: BackendId(0), after: Span::ZERO }, at(12));
     }
     ends(&mut front, 0, 500, MS, at(12));
     front.due(at(21));
@@ -211,7 +211,7 @@ fn a_limit_grows_by_one_and_shrinks_by_a_tenth() {
     assert_eq!([end(500, MS), end(200, MS * 5000), end(200, MS * 5001)], [20, 21, 18]);
     // 14 are left: with fewer than half of the limit in use it stays.
     assert_eq!((0..6).map(|_| end(200, MS)).collect::<Vec<_>>(), [19, 20, 21, 22, 22, 22]);
-    front.observe(Event::Cancelled { backend: a }, at(1));
+    front.observe(Event::Cancelled { backend: a, after: Span::ZERO }, at(1));
     assert_eq!(limit(&front), 22);
 }
 
@@ -309,7 +309,7 @@ fn a_server_that_comes_back_gets_its_share_again() {
     let share = |front: &mut Front, now| {
         let chosen = (0..1000).filter(|_| {
             let to = front.choose(&REQUEST, &[], now).forwarded_to().unwrap();
-            front.observe(Event::Cancelled { backend: to }, now);
+            front.observe(Event::Cancelled { backend: to, after: Span::ZERO }, now);
             to == a
         });
         chosen.count()
@@ -472,7 +472,7 @@ fn breakers_count_requests_and_retries() {
     let others = [0; 3].map(|_| choose(&[]).forwarded_to().unwrap());
     let sixth = choose(&[]);
     assert_eq!((sixth.action, sixth.reason.code, sixth.reason.value), (Action::Refuse, Code::Breaker, 5.0));
-    front.observe(Event::Cancelled { backend: others[0] }, at(1));
+    front.observe(Event::Cancelled { backend: others[0], after: Span::ZERO }, at(1));
     assert_eq!(front.choose(&REQUEST, &[a], at(1)).action, Action::Refuse);
     front.retry_ended();
     assert!(front.choose(&REQUEST, &[a], at(1)).forwarded_to().is_some());

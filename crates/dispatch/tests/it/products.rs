@@ -6,7 +6,7 @@ mod nginx;
 mod texts;
 
 use sojourn_dispatch::{BackendId, Dispatcher, Event};
-use sojourn_stats::{Stream, Time};
+use sojourn_stats::{Span, Stream, Time};
 
 use crate::common::{REQUEST, dispatcher, weighted};
 
@@ -27,7 +27,7 @@ fn open(dispatcher: &mut Dispatcher) -> usize {
 }
 
 fn close(dispatcher: &mut Dispatcher, server: usize) {
-    dispatcher.observe(Event::Cancelled { backend: BackendId(server as u32) }, Time::ZERO);
+    dispatcher.observe(Event::Cancelled { backend: BackendId(server as u32), after: Span::ZERO }, Time::ZERO);
 }
 
 /// So many requests at each server, whatever the policy would do.

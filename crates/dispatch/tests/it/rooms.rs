@@ -1,7 +1,7 @@
 //! Policies that read free capacity and capacity from reports, and no place.
 
 use sojourn_dispatch::{BackendId, Code, Dispatcher, Event, Information, Report, Request, Signals};
-use sojourn_stats::{Stream, Time};
+use sojourn_stats::{Span, Stream, Time};
 
 use crate::common::{AT_DNS, OF_SITES, REQUEST, assert_fits, dispatcher, equal, letters, weighted};
 
@@ -186,7 +186,7 @@ fn the_busiest_clients_get_the_largest_with_room() {
     assert_eq!(ask(3).forwarded_to(), Some(BackendId(0)), "and 1 is left");
     assert_eq!(ask(4).reason.code, Code::Drawn, "not one of the busiest");
     assert_eq!(ask(77).reason.code, Code::Drawn, "unknown");
-    policy.observe(Event::Cancelled { backend: BackendId(1) }, Time(3));
+    policy.observe(Event::Cancelled { backend: BackendId(1), after: Span::ZERO }, Time(3));
     assert!(policy.tell_rate(3, Default::default(), 70.0, Time(3)));
     assert_eq!(policy.choose(&Request { client: 3, ..REQUEST }, &[], Time(4)).reason.code, Code::Drawn, "for 70");
 }

@@ -113,7 +113,8 @@ impl Choices {
         let keys: Vec<&str> = plan.choice.iter().map(|raw| raw.get_ref().key.as_str()).collect();
         let mut choices = Vec::new();
         for (number, raw) in plan.choice.iter().enumerate() {
-            let fail = |message: String| at(line(raw.span().start), format!("plan.choice `{}`: {message}", raw.get_ref().key));
+            let fail =
+                |message: String| at(line(raw.span().start), format!("plan.choice `{}`: {message}", raw.get_ref().key));
             if keys[..number].iter().any(|key| long_name(key) == long_name(keys[number])) {
                 return Err(fail("it is chosen twice".into()));
             }

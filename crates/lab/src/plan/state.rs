@@ -65,7 +65,8 @@ impl Fault {
         written.insert("at", toml_edit::value("0 s"));
         let subject: Vec<String> = fault.iter().filter(|(key, _)| *key != "what").map(words).collect();
         let name = name.clone().unwrap_or_else(|| format!("{} {what}", subject.join(" ")).trim_start().to_owned());
-        let servers = fault.get("servers").and_then(toml::Value::as_integer).and_then(|count| usize::try_from(count).ok());
+        let servers =
+            fault.get("servers").and_then(toml::Value::as_integer).and_then(|count| usize::try_from(count).ok());
         Ok(Fault { name, line, table: written, objective: objective.as_ref().map(table), servers })
     }
 }
@@ -149,6 +150,8 @@ impl Experiment {
                 document.insert("objective", Item::Table(objective.clone()));
             }
         };
-        Ok(self.candidate_with(settings, &edit).map_err(|message| self.at(Some(fault.line), &format!("plan.fault: {message}")))?)
+        Ok(self
+            .candidate_with(settings, &edit)
+            .map_err(|message| self.at(Some(fault.line), &format!("plan.fault: {message}")))?)
     }
 }

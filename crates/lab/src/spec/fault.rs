@@ -64,7 +64,9 @@ impl<'de> Deserialize<'de> for ManyServers {
         impl de::Visitor<'_> for Many {
             type Value = ManyServers;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("how many servers, from 1 on, or a share of them, above 0 and at most 100 %, as in \"20 %\"")
+                f.write_str(
+                    "how many servers, from 1 on, or a share of them, above 0 and at most 100 %, as in \"20 %\"",
+                )
             }
             fn visit_i64<E: de::Error>(self, number: i64) -> Result<ManyServers, E> {
                 let wrong = || E::invalid_value(de::Unexpected::Signed(number), &self);

@@ -8,7 +8,7 @@
 use std::net::Ipv4Addr;
 
 use sojourn_dispatch::{BackendId, Dispatcher, Event, Request};
-use sojourn_stats::{Stream, Time};
+use sojourn_stats::{Span, Stream, Time};
 
 use super::backends::{Backends, Held};
 use super::product::Asked;
@@ -48,7 +48,7 @@ pub(super) fn compare(
         let request = Request { key: keys.bits(), ..Request::default() };
         if let Some(backend) = twin.choose(&request, &[], Time::ZERO).forwarded_to() {
             named[backend.0 as usize] += 1;
-            twin.observe(Event::Cancelled { backend }, Time::ZERO);
+            twin.observe(Event::Cancelled { backend, after: Span::ZERO }, Time::ZERO);
         }
     }
     let due = named.iter().map(|named| *named as f64 / MORE as f64).collect();

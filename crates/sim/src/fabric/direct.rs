@@ -235,7 +235,7 @@ impl Fabric for Direct {
     }
 
     fn cancel(&mut self, slot: u32, cx: &mut Cx) {
-        let Job { choice, ticket, stage, .. } = cx.jobs.slab[slot as usize];
+        let Job { choice, ticket, stage, sent, .. } = cx.jobs.slab[slot as usize];
         if stage == Stage::AtServer {
             let server = choice.server as usize;
             let station = &mut self.stations[server];
@@ -243,7 +243,7 @@ impl Fabric for Direct {
             self.timers.set(server, station.next_departure());
         }
         if let (Stage::Forwarded | Stage::AtServer, Some(balancer)) = (stage, &mut self.balancer) {
-            balancer.cancelled(choice, cx.now);
+            balancer.cancelled(choice, cx.now - sent, cx.now);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddrV4;
 
 use sojourn_dispatch::{BackendId, Event};
-use sojourn_stats::Time;
+use sojourn_stats::{Span, Time};
 
 use super::super::kernel::rules::Mark;
 use super::super::overflow::Sites;
@@ -58,7 +58,7 @@ impl Decider {
                 let latency = now.saturating_since(flow.since);
                 Event::Completed { backend, status: 200, bytes: 0, latency }
             }
-            End::Forgotten => Event::Cancelled { backend },
+            End::Forgotten => Event::Cancelled { backend, after: Span::ZERO },
             End::Failed => Event::Failed { backend, after: now.saturating_since(flow.since) },
         };
         match to {

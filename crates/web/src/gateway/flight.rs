@@ -25,6 +25,8 @@ pub(super) struct Flight {
     /// How long the backend may take for what comes next.
     patience: Span,
     upload: Option<Rc<Upload>>,
+    /// The head of its reply came.
+    has_begun: bool,
     over: bool,
     _retrying: Option<Retrying>,
 }
@@ -72,8 +74,20 @@ impl Flight {
         let deadline = worker.deadlines.insert(Time::NEVER);
         let patience = worker.version().settings.timeouts.reply;
         let worker = Rc::clone(worker);
-        let (upload, over) = (None, false);
-        Flight { worker, backend, chosen, sent: chosen, bytes: 0, deadline, patience, upload, over, _retrying }
+        let (upload, has_begun, over) = (None, false, false);
+        Flight {
+            worker,
+            backend,
+            chosen,
+            sent: chosen,
+            bytes: 0,
+            deadline,
+            patience,
+            upload,
+            has_begun,
+            over,
+            _retrying,
+        }
     }
 
     pub(super) fn worker(&self) -> &Rc<Worker> {
@@ -96,6 +110,7 @@ impl Flight {
     pub(super) fn first_byte(&mut self) {
         let (backend, sent) = (self.backend, self.sent);
         self.tell_if(Signals::FIRST_BYTE, |now| Event::FirstByte { backend, round_trip: now.saturating_since(sent) });
+        self.has_begun = true;
         self.patience = self.worker.version().settings.timeouts.idle;
         self.wait_for_client();
     }
@@ -137,7 +152,7 @@ impl Flight {
             Failure::Truncated => (&counts.truncated, Some("it breaks replies off")),
             Failure::TimedOut => (&counts.timed_out, Some("it does not reply in time")),
             Failure::Spoiled | Failure::Stalled => {
-                return self.end(|count| &count.cancelled, |_| Event::Cancelled { backend });
+                return self.end(|count| &count.cancelled, |_| Event::Cancelled { backend, after: Span::ZERO });
             }
         };
         count.add(1);
@@ -208,8 +223,9 @@ impl Flight {
 impl Drop for Flight {
     fn drop(&mut self) {
         if !self.over {
-            let backend = self.backend;
-            self.end(|count| &count.cancelled, |_| Event::Cancelled { backend });
+            let (backend, sent, has_begun) = (self.backend, self.sent, self.has_begun);
+            let after = move |now: Time| if has_begun { Span::ZERO } else { now.saturating_since(sent) };
+            self.end(|count| &count.cancelled, |now| Event::Cancelled { backend, after: after(now) });
         }
     }
 }

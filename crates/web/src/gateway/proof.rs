@@ -242,7 +242,11 @@ fn a_failure_is_the_backends_or_the_clients() {
         desk.close();
         let told = desk.told();
         let after = told[1].0.saturating_since(instant(&desk.recorded("choose")[0]));
-        let end = if is_the_clients { Event::Cancelled { backend: A } } else { Event::Failed { backend: A, after } };
+        let end = if is_the_clients {
+            Event::Cancelled { backend: A, after: Span::ZERO }
+        } else {
+            Event::Failed { backend: A, after }
+        };
         let mut expected = vec![Event::Sent { backend: A }, end];
         expected.extend(why.map(|_| Event::Down { backend: A }));
         assert_eq!(told.into_iter().map(|(_, event)| event).collect::<Vec<_>>(), expected, "{case}");
@@ -272,8 +276,33 @@ fn a_flight_that_is_dropped_was_cancelled() {
         assert_eq!(counted(desk.board(), backend), [1, 0, 0, 1, 0, 0]);
     }
     desk.close();
-    let told: Vec<Event> = desk.told().into_iter().map(|(_, event)| event).collect();
-    assert_eq!(told, [A, B].map(|backend| Event::Cancelled { backend }));
+    let told: Vec<Event> = desk.told().into_iter().map(|(_, event)| timeless(event)).collect();
+    assert_eq!(told, [A, B].map(|backend| Event::Cancelled { backend, after: Span::ZERO }));
+}
+
+/// The event, without how long a client had waited.
+fn timeless(event: Event) -> Event {
+    match event {
+        Event::Cancelled { backend, .. } => Event::Cancelled { backend, after: Span::ZERO },
+        other => other,
+    }
+}
+
+/// Until the first byte a client that goes away has waited for the backend, and after it for itself.
+#[test]
+fn a_client_that_goes_away_has_waited_until_the_first_byte() {
+    let desk = Desk::new("peak-ewma", |_| ());
+    drop(desk.flight());
+    let mut begun = desk.flight();
+    begun.sent(None);
+    begun.first_byte();
+    drop(begun);
+    desk.close();
+    let after = desk.told().into_iter().filter_map(|(_, event)| match event {
+        Event::Cancelled { after, .. } => Some(after > Span::ZERO),
+        _ => None,
+    });
+    assert_eq!(after.collect::<Vec<_>>(), [true, false]);
 }
 
 /// The head of a reply may take 1000 s here, anything else 10 s.
@@ -451,8 +480,8 @@ fn threads_share_a_dispatcher_and_its_record() {
     assert_eq!(desk.recorded("observe").len(), 0, "it is in memory still");
     second.board.tell(|_| Event::Opened { backend: C });
     second.close();
-    let told: Vec<Event> = desk.told().into_iter().map(|(_, event)| event).collect();
-    let [a, b] = [A, B].map(|backend| Event::Cancelled { backend });
+    let told: Vec<Event> = desk.told().into_iter().map(|(_, event)| timeless(event)).collect();
+    let [a, b] = [A, B].map(|backend| Event::Cancelled { backend, after: Span::ZERO });
     assert_eq!(told, [a, b, a, Event::Opened { backend: C }]);
     assert_eq!(
         [A, B, C].map(|backend| desk.facts.seen()[backend.0 as usize].in_flight.now()),

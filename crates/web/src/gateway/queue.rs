@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use sojourn_dispatch::{Action, Decision, Event, Request};
-use sojourn_stats::Time;
+use sojourn_stats::{Span, Time};
 use tokio::sync::oneshot::Receiver;
 
 use super::board::{Board, Choice};
@@ -49,7 +49,7 @@ impl Drop for Place<'_> {
         match self.place.try_recv() {
             Ok((decision, _)) => {
                 if let Some(backend) = decision.forwarded_to() {
-                    self.board.tell(|_| Event::Cancelled { backend });
+                    self.board.tell(|_| Event::Cancelled { backend, after: Span::ZERO });
                 }
             }
             Err(_) => self.board.at_queue(|front, waiting, _| waiting.leave(front, self.name)),

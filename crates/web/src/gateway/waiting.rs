@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use sojourn_dispatch::{Decision, Event, Front, Request};
-use sojourn_stats::Time;
+use sojourn_stats::{Span, Time};
 use tokio::sync::oneshot::{Receiver, Sender, channel};
 
 /// Requests that wait at a decider, by name.
@@ -63,7 +63,7 @@ impl Waiting {
                 && let Some(backend) = admitted.decision.forwarded_to()
             {
                 // Its client went away at this very moment.
-                front.observe(Event::Cancelled { backend }, now);
+                front.observe(Event::Cancelled { backend, after: Span::ZERO }, now);
             }
         }
     }

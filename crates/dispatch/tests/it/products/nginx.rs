@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use sojourn_dispatch::{BackendId, Dispatcher, Event, Origin, Request, Signals};
-use sojourn_stats::{Stream, Time};
+use sojourn_stats::{Span, Stream, Time};
 
 use super::{Twin, counts, hold, of, walk, weights};
 use crate::common::{REQUEST, assert_fits, letters, weighted};
@@ -55,7 +55,7 @@ fn a_retry_of_least_conn_leaves_out_who_was_tried_and_the_turns_go_on() {
     let mut dispatcher = of("nginx(least_conn)", &[1, 1, 1, 1]);
     let mut idle = |tried: &[BackendId]| {
         let id = dispatcher.choose(&REQUEST, tried, Time::ZERO).forwarded_to().expect("all are up");
-        dispatcher.observe(Event::Cancelled { backend: id }, Time::ZERO);
+        dispatcher.observe(Event::Cancelled { backend: id, after: Span::ZERO }, Time::ZERO);
         id.0
     };
     let a = BackendId(0);

@@ -118,7 +118,7 @@ impl Routing for OneTier {
     }
 
     fn cancelled(&mut self, _: u32, lane: &Lane, now: Time) {
-        self.balancer().cancelled(choice(lane.server), now);
+        self.balancer().cancelled(choice(lane.server), now - lane.sent, now);
     }
 
     fn closed(&mut self, _: u32, lane: &Lane, breaks: bool, now: Time) {
@@ -126,7 +126,7 @@ impl Routing for OneTier {
             return;
         }
         if breaks {
-            self.balancer().cancelled(choice(lane.server), now);
+            self.balancer().cancelled(choice(lane.server), now - lane.chosen, now);
         } else {
             self.balancer().completed(choice(lane.server), lane.bytes, now - lane.chosen, now);
         }

@@ -220,8 +220,8 @@ impl Routing for Tiers {
         self.signal_request(number, |balancer, choice| balancer.failed(choice, now - lane.sent, now));
     }
 
-    fn cancelled(&mut self, number: u32, _: &Lane, now: Time) {
-        self.signal_request(number, |balancer, choice| balancer.cancelled(choice, now));
+    fn cancelled(&mut self, number: u32, lane: &Lane, now: Time) {
+        self.signal_request(number, |balancer, choice| balancer.cancelled(choice, now - lane.sent, now));
     }
 
     fn closed(&mut self, number: u32, lane: &Lane, breaks: bool, now: Time) {
@@ -229,7 +229,7 @@ impl Routing for Tiers {
         for Leg { decider, choice } in route.legs.drain(..) {
             let Decider { affinity, balancer, .. } = &mut self.deciders[decider as usize];
             match affinity {
-                Affinity::Connection if breaks => balancer.cancelled(choice, now),
+                Affinity::Connection if breaks => balancer.cancelled(choice, now - lane.chosen, now),
                 Affinity::Connection => balancer.completed(choice, lane.bytes, now - lane.chosen, now),
                 Affinity::Session | Affinity::Request => {}
             }

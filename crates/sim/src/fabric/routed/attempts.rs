@@ -186,7 +186,7 @@ impl Routed {
     fn tell_legs(&mut self, slot: u32, cx: &Cx) {
         let client = cx.jobs.slab[slot as usize].client;
         for leg in self.routes.take_legs(slot) {
-            self.balancers.that_chose(leg.decider, client).cancelled(leg.choice, cx.now);
+            self.balancers.that_chose(leg.decider, client).cancelled(leg.choice, cx.now - leg.sent, cx.now);
         }
     }
 }
