@@ -44,20 +44,6 @@ impl<'a> Params<'a> {
         (self.build)(text)
     }
 
-    /// So many of them.
-    ///
-    /// # Errors
-    /// As [`crate::Catalogue::build`].
-    pub fn policies(
-        &mut self,
-        name: &'static str,
-        default: &str,
-        count: usize,
-    ) -> Result<Vec<Box<dyn Policy>>, DispatchError> {
-        let text = self.text(name).unwrap_or(default);
-        (0..count).map(|_| (self.build)(text)).collect()
-    }
-
     /// The length of time that the text gives as `name`, or `default`.
     ///
     /// # Errors

@@ -7,39 +7,36 @@
 //! drawn by these shares.
 //!
 //! Parameters: `levels`, the number of backends of each level, in the order of the backends, as in `levels = 4 2`; any more are of
-//! the last level. `overprovision`, default 1.4; with as much as a level has backends, such as 100, the others are backups in the
-//! sense of HAProxy and nginx: they get nothing while one of the level is up. `policy`, default `random`, chooses within the level;
-//! each level has its own.
+//! the last level. The default is `1 1`: the first backend, and the others where it is down. `overprovision`, default 1.4; with as
+//! much as a level has backends, such as 100, the next levels are backups in the sense of HAProxy and nginx: they get nothing while
+//! one backend before them is up. `within` says who is chosen of a level: `random` (the default), `round-robin`, or `power-of-d`,
+//! the one with fewer requests in flight of two drawn without repetition.
 //!
-//! Reads who is up, and what the policies inside read. A level all of whose backends are full or were tried passes a request to the
-//! next one. Not modelled: Envoy's panic, where a level with few backends up gets requests for those that are down too, which no
-//! policy here may choose. Price: the policy inside looks past all that are not of its level, so that a choice takes time in
-//! proportion to the square of their number.
+//! Reads who is up, and with `within = power-of-d` requests in flight; keeps whose turn it is. A level all of whose backends are full
+//! or were tried passes a request to the next one. Not modelled: Envoy's panic, where a level with few backends up gets requests for
+//! those that are down too, which no policy here may choose. Price: where a backend becomes full or not, or goes or comes, the
+//! levels are made anew.
 
-use std::ops::RangeInclusive;
-
-use sojourn_stats::{Stream, Time};
+use sojourn_stats::Stream;
 
 use super::Entry;
-use crate::{
-    Ask, Averaging, BackendId, Command, Decision, Event, Explanation, Index, Policy, Signals, State, Table, Ties,
-};
+use crate::{Ask, BackendId, Code, Decision, Explanation, Policy, Reason, Signals, State, Table};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "priority-levels",
-    summary: "a level of backends takes what those before it cannot, by another policy inside",
+    summary: "a level of backends takes what those before it cannot; drawn, in turn or by fewer in flight within it",
     build: |params| {
-        let Some(text) = params.text("levels") else {
-            return Err(params.wrong("say how many backends each level has, as in `levels = 4 2`"));
-        };
-        let sizes: Option<Vec<usize>> =
+        let text = params.text("levels").unwrap_or("1 1");
+        let sizes: Option<Vec<u32>> =
             text.split_whitespace().map(|size| size.parse().ok().filter(|size| *size > 0)).collect();
         let Some(sizes) = sizes.filter(|sizes| (1..=100).contains(&sizes.len())) else {
-            return Err(params.wrong(&format!("levels = {text}: these are 1 to 100 whole numbers from 1 on, as in `levels = 4 2`")));
+            let right = "1 to 100 whole numbers from 1 on, as in `levels = 4 2`";
+            return Err(params.wrong(&format!("levels = {text}: it is {right}")));
         };
         let factor = params.number("overprovision", 1.4, 1.0..=1e6)?;
-        let inside = params.policies("policy", "random", sizes.len())?;
-        Ok(Box::new(PriorityLevels::new(&sizes, (100.0 * factor).round() as u64, inside)))
+        let rules = [("random", Within::Random), ("round-robin", Within::Turns), ("power-of-d", Within::LeastOfTwo)];
+        let within = params.choice("within", &rules)?.unwrap_or(Within::Random);
+        Ok(Box::new(PriorityLevels::new(&sizes, (100.0 * factor).round() as u64, within)))
     },
 };
 
@@ -61,29 +58,45 @@ pub fn shares_of_levels(levels: &[(u64, u64)], percent: u64) -> Vec<u64> {
     shares
 }
 
+/// Who is chosen of a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Within {
+    Random,
+    Turns,
+    LeastOfTwo,
+}
+
 /// See the module.
+#[derive(Clone, Debug)]
 pub struct PriorityLevels {
     /// What a level of which all are up could take, per cent.
     percent: u64,
-    /// The first backend after each level but the last.
+    within: Within,
+    /// The number of the first backend after each level but the last.
     ends: Vec<u32>,
-    inside: Vec<Box<dyn Policy>>,
-    shares: Vec<u64>,
-    membership: Option<u64>,
-    /// All that may not be chosen for the present request; kept so that a choice allocates nothing.
-    excluded: Vec<BackendId>,
+    levels: Vec<Level>,
+    generation: Option<u64>,
+}
+
+/// A level as it was when the table last changed.
+#[derive(Clone, Debug, Default)]
+struct Level {
+    /// The per cent of the requests that are for it.
+    share: u64,
+    /// Those that can be chosen, in ascending order.
+    eligible: Vec<BackendId>,
+    /// The one that had the last turn.
+    last: Option<BackendId>,
 }
 
 impl PriorityLevels {
-    /// Levels of these sizes, each with its own policy.
-    fn new(sizes: &[usize], percent: u64, inside: Vec<Box<dyn Policy>>) -> PriorityLevels {
-        let mut end = 0;
-        let mut after = |size: &usize| {
-            end += *size as u32;
-            end
-        };
-        let ends = sizes[..sizes.len() - 1].iter().map(&mut after).collect();
-        PriorityLevels { percent, ends, inside, shares: Vec::new(), membership: None, excluded: Vec::new() }
+    fn new(sizes: &[u32], percent: u64, within: Within) -> PriorityLevels {
+        let ends = sizes[..sizes.len() - 1].iter().scan(0, |end, size| {
+            *end += size;
+            Some(*end)
+        });
+        let levels = vec![Level::default(); sizes.len()];
+        PriorityLevels { percent, within, ends: ends.collect(), levels, generation: None }
     }
 
     fn level(&self, id: BackendId) -> usize {
@@ -92,117 +105,103 @@ impl PriorityLevels {
 
     #[cold]
     fn refresh(&mut self, table: &Table) {
-        self.membership = Some(table.membership());
-        let mut levels = vec![(0, 0); self.inside.len()];
+        self.generation = Some(table.generation());
+        let mut counts = vec![(0, 0); self.levels.len()];
         for id in (0..table.len() as u32).map(BackendId).filter(|id| table.state(*id) != State::Left) {
-            levels[self.level(id)].1 += 1;
+            counts[self.level(id)].1 += 1;
         }
-        table.up().iter().for_each(|id| levels[self.level(*id)].0 += 1);
-        self.shares = shares_of_levels(&levels, self.percent);
+        table.up().iter().for_each(|id| counts[self.level(*id)].0 += 1);
+        let shares = shares_of_levels(&counts, self.percent);
+        for (level, share) in self.levels.iter_mut().zip(shares) {
+            level.share = share;
+            level.eligible.clear();
+        }
+        for id in table.eligible() {
+            let level = self.level(*id);
+            self.levels[level].eligible.push(*id);
+        }
     }
 
     /// The level that a request is for.
     fn draw(&self, draw: &mut Stream) -> usize {
-        if let Some(alone) = self.shares.iter().position(|share| *share == 100) {
+        if let Some(alone) = self.levels.iter().position(|level| level.share == 100) {
             return alone;
         }
         let (point, mut sum) = (draw.below(100) as u64, 0);
-        let covers = |share: &u64| {
-            sum += share;
+        let covers = |level: &Level| {
+            sum += level.share;
             point < sum
         };
-        self.shares.iter().position(covers).unwrap_or(0)
+        self.levels.iter().position(covers).unwrap_or(0)
     }
+}
 
-    fn first(&self) -> &dyn Policy {
-        &*self.inside[0]
+impl Level {
+    /// One of those that were not tried; none where none is left.
+    fn choose(&mut self, within: Within, ask: &Ask<'_>, draw: &mut Stream) -> Option<(BackendId, Reason)> {
+        let is_open = |id: &BackendId| !ask.tried.contains(id);
+        let eligible = &self.eligible;
+        let tried = eligible.iter().filter(|id| !is_open(id));
+        let open = eligible.len() - if ask.tried.is_empty() { 0 } else { tried.count() };
+        if open == 0 {
+            return None;
+        }
+        let mut drawn = || loop {
+            let id = eligible[draw.below(eligible.len())];
+            if is_open(&id) {
+                return id;
+            }
+        };
+        let reason = |code, ties: usize, value| Reason { code, ties: ties as u32, value };
+        Some(match within {
+            Within::Random => (drawn(), reason(Code::Drawn, open, 0.0)),
+            Within::Turns => {
+                let next = self.last.map_or(0, |last| eligible.partition_point(|id| *id <= last));
+                let id = *eligible[next..].iter().chain(&eligible[..next]).find(|id| is_open(id))?;
+                self.last = Some(id);
+                (id, reason(Code::Turn, 1, 0.0))
+            }
+            Within::LeastOfTwo => {
+                let first = drawn();
+                let other = (open > 1).then(|| loop {
+                    let id = drawn();
+                    if id != first {
+                        break id;
+                    }
+                });
+                let load = |id: BackendId| ask.table.load(id);
+                let id = other.filter(|other| load(*other) < load(first)).unwrap_or(first);
+                (id, reason(Code::LeastInFlight, 1, f64::from(load(id))))
+            }
+        })
     }
 }
 
 impl Policy for PriorityLevels {
     fn requires(&self) -> Signals {
-        self.first().requires()
-    }
-
-    fn window(&self) -> Option<Averaging> {
-        self.first().window()
-    }
-
-    fn index(&self) -> Index {
-        self.first().index()
-    }
-
-    fn ties(&self) -> Ties {
-        self.first().ties()
-    }
-
-    fn weights(&self) -> RangeInclusive<f64> {
-        self.first().weights()
-    }
-
-    fn whole_weights(&self) -> bool {
-        self.first().whole_weights()
-    }
-
-    fn weighs(&self) -> bool {
-        self.first().weighs()
-    }
-
-    fn names(&self) -> &[String] {
-        self.first().names()
+        if self.within == Within::LeastOfTwo { Signals::IN_FLIGHT } else { Signals::empty() }
     }
 
     fn listens(&self) -> bool {
-        self.first().listens()
+        false
     }
 
     fn choose(&mut self, ask: &Ask<'_>, draw: &mut Stream) -> Decision {
-        if self.membership != Some(ask.table.membership()) {
+        if self.generation != Some(ask.table.generation()) {
             self.refresh(ask.table);
         }
-        let (first, levels) = (self.draw(draw), self.inside.len());
-        for level in (first..levels).chain(0..first) {
-            let mut excluded = std::mem::take(&mut self.excluded);
-            excluded.clear();
-            let is_out = |id: &BackendId| self.level(*id) != level || ask.tried.contains(id);
-            excluded.extend(ask.table.eligible().iter().copied().filter(is_out));
-            let decision = self.inside[level].choose(&Ask { tried: &excluded, ..*ask }, draw);
-            self.excluded = excluded;
-            if decision.chosen().is_some() || levels == 1 {
-                return decision;
-            }
-        }
-        Decision::refuse()
+        let first = self.draw(draw);
+        let (before, from) = self.levels.split_at_mut(first);
+        let mut levels = from.iter_mut().chain(before);
+        Decision::forward_or_refuse(levels.find_map(|level| level.choose(self.within, ask, draw)))
     }
 
     fn explain(&self, ask: &Ask<'_>) -> Explanation {
-        let mut explanation = self.first().explain(ask);
-        for candidate in &mut explanation.candidates {
-            let level = self.level(candidate.backend);
-            let share = self.shares.get(level).map_or(f64::NAN, |share| *share as f64 / 100.0);
-            candidate.terms.insert(0, ("level".into(), level as f64));
-            candidate.terms.insert(1, ("share_of_level".into(), share));
-        }
-        explanation
-    }
-
-    fn observe(&mut self, event: &Event, table: &Table, now: Time) {
-        self.inside.iter_mut().for_each(|inside| inside.observe(event, table, now));
-    }
-
-    fn reported(&mut self, backend: BackendId, table: &Table, now: Time) {
-        self.inside.iter_mut().for_each(|inside| inside.reported(backend, table, now));
-    }
-
-    fn rated(&mut self, ask: &Ask<'_>, draw: &mut Stream) {
-        self.inside.iter_mut().for_each(|inside| inside.rated(ask, draw));
-    }
-
-    fn poll(&mut self, table: &Table, now: Time) -> Vec<Command> {
-        self.inside.iter_mut().flat_map(|inside| inside.poll(table, now)).collect()
-    }
-
-    fn next_deadline(&self) -> Option<Time> {
-        self.inside.iter().filter_map(|inside| inside.next_deadline()).min()
+        Explanation::of(ask.candidates(), |id| {
+            let level = self.level(id);
+            let share = self.levels[level].share as f64 / 100.0;
+            let load = ("in_flight".into(), f64::from(ask.table.load(id)));
+            vec![("level".into(), level as f64), ("share_of_level".into(), share), load]
+        })
     }
 }

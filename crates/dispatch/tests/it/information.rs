@@ -133,11 +133,12 @@ fn a_switch_serves_those_that_read_counts_or_nothing_and_one_that_splices_more()
             made.is_err()
         };
         let by_path = ["haproxy(2.6, uri)", "nginx(hash consistent)", "envoy(ring-hash)", "envoy(maglev)"];
-        let sees_more = ["round-trip", "transmitted-size", "cookie", "path-hash", "lard"].contains(&policy);
+        let sees_more =
+            ["round-trip", "peak-ewma", "transmitted-size", "cookie", "path-hash", "lard"].contains(&policy);
         let sees_more = sees_more || by_path.contains(&policy);
         assert_eq!(is_refused(Signals::SWITCH), sees_more, "{policy}");
         // The path, and where replies pass, what they tell; a cookie could be read but not set.
-        let sees_replies = ["round-trip", "transmitted-size", "cookie"].contains(&policy);
+        let sees_replies = ["round-trip", "peak-ewma", "transmitted-size", "cookie"].contains(&policy);
         assert_eq!(is_refused(Signals::SPLICE_ASYMMETRIC), sees_replies, "{policy}");
         assert_eq!(is_refused(Signals::SPLICE), policy == "cookie", "{policy}");
     }

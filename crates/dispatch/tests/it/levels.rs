@@ -36,7 +36,7 @@ fn down(dispatcher: &mut Dispatcher, backends: impl Iterator<Item = u32>) {
 #[test]
 fn requests_go_to_levels_by_their_shares() {
     for inside in ["random", "round-robin", "power-of-d"] {
-        let text = format!("priority-levels(levels = 20 20 20, policy = {inside})");
+        let text = format!("priority-levels(levels = 20 20 20, within = {inside})");
         let mut levels = dispatcher(&text, &equal(60));
         down(&mut levels, (5..20).chain(25..40).chain(44..60));
         let draws = 100_000;

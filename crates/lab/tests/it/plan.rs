@@ -235,3 +235,99 @@ fn an_undecided_candidate_is_not_offered() {
     assert_eq!(found.offers[0].label, "servers 5");
     assert!(found.set == ["servers=5"] && found.offers.iter().all(|offer| offer.label != "servers 4"));
 }
+
+/// With N - 1 of N such servers the mean is 1/(50 - 100/(N - 1)): four do while all are there, and five with one lost.
+#[test]
+fn the_loss_of_one_takes_one_more() {
+    let fault = "[[plan.fault]]\nservers = 1\nwhat = \"down\"\n";
+    let (found, page) = planned_with_page(&format!("{FILE}{fault}")).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(found.offers[0].settings, [("servers".to_string(), "5".to_string())]);
+    assert_eq!(found.objectives, ["response_time_mean < 50 ms", "response_time_mean < 50 ms with 1 server down"]);
+    assert_eq!(
+        (found.tally.overloaded, found.tally.excluded),
+        (3, 1),
+        "three have two left, and four three: by formula"
+    );
+    // Precise to 5 % at 95 %: one in a million is not off by 5 standard deviations, an eighth.
+    let of = |answer: &sojourn_lab::plan::Answered| answer.estimate.as_ref().unwrap().value().unwrap();
+    let [whole, lost] = &found.offers[0].simulated.answers[..] else { panic!("{:?}", found.offers[0]) };
+    assert!((of(whole) * 30.0 - 1.0).abs() < 0.125 && whole.under.is_none(), "{whole:?}");
+    assert!((of(lost) * 25.0 - 1.0).abs() < 0.125 && lost.under.as_deref() == Some("1 server down"), "{lost:?}");
+    let decided =
+        "servers 4, the next cheaper one asked, misses `response_time_mean < 50 ms` with 1 server down by formula";
+    assert_eq!(found.decided.as_deref(), Some(decided));
+    // 1/(50 - 25 g) = 50 ms at g = 1.2, with four left.
+    let growth = found.growth.unwrap();
+    assert!(growth.holds > 1.05 && growth.holds < 1.2 && growth.fails.unwrap() > 1.15, "{growth:?}");
+    assert_eq!(found.reliefs[0].answers.len(), 2);
+    for said in [
+        "No cheaper: servers 4, the next cheaper one asked, misses",
+        "overloaded: no server is left with 1 server down",
+        "overloaded: a utilisation of 1.00 with 1 server down",
+        "<th scope=\"col\">response_time_mean &lt; 50 ms with 1 server down</th>",
+    ] {
+        assert!(page.contains(said), "`{said}` is not in {page}");
+    }
+}
+
+/// One of N at half of its speed is M/M/1 of 25 /s: (N - 1)/N / (50 - 100/N) + 1/N / (25 - 100/N) is 66.7 ms with five and
+/// 45 ms with six.
+#[test]
+fn a_slow_server_has_objectives_of_its_own() {
+    let fault = "[[plan.fault]]\nname = \"a tired server\"\nservers = 1\nwhat = \"slow(0.5)\"\n";
+    let cheapest = |more: &str| {
+        let found = planned(&format!("{FILE}{fault}{more}")).unwrap_or_else(|e| panic!("{e}"));
+        (found.offers[0].label.clone(), found.objectives[1].clone())
+    };
+    let under = |limit: &str| format!("response_time_mean < {limit} with a tired server");
+    assert_eq!(cheapest(""), ("servers 6".to_owned(), under("50 ms")));
+    assert_eq!(cheapest("objective = { mean = \"< 80 ms\" }\n"), ("servers 5".to_owned(), under("80 ms")));
+}
+
+/// A queue in front of servers that get one request at a time is M/M/c; with one down it is M/M/(c - 1). Of four, three are left:
+/// a = 2, C = 4/9, and the mean is 20 ms + 4/9 / (150 - 100 /s) = 28.9 ms.
+#[test]
+fn with_one_down_a_queue_of_c_servers_is_one_of_one_less() {
+    let waits = FILE.replace(
+        "targets = { servers = 1 }",
+        "targets = { servers = 1 }\nlimit = { connections = 1, full = \"waits\" }",
+    );
+    let waits = waits.replace("< 50 ms", "< 35 ms").replace("policy = \"random\"", "policy = \"least-connections\"");
+    let found =
+        planned(&format!("{waits}[[plan.fault]]\nservers = 1\nwhat = \"down\"\n[run]\nprecision = \"2% at 95%\"\n"));
+    let found = found.unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(found.offers[0].label, "servers 4");
+    let lost = found.offers[0].simulated.answers[1].estimate.as_ref().unwrap().value().unwrap();
+    let exact = 0.02 + 4.0 / 9.0 / 50.0;
+    // Five standard deviations.
+    assert!((lost / exact - 1.0).abs() < 0.05, "{lost} instead of {exact}");
+}
+
+#[test]
+fn a_fault_that_no_plan_can_bear_is_refused_in_a_line() {
+    for (fault, expected) in [
+        ("servers = 1\nwhat = \"lost\"", "unknown fault `lost`"),
+        ("what = \"down\"", "say once what it happens to"),
+        ("servers = 1", "say what is broken"),
+        ("servers = 0\nwhat = \"down\"", "how many servers, from 1 on"),
+        ("servers = 1\nwhat = \"down\"\nat = \"5 s\"", "at: it is there from the beginning"),
+        ("servers = 1\nwhat = \"down\"\nuntil = \"5 s\"", "until: it is there from the beginning"),
+        ("servers = 1\nwhat = \"down\"\nobjective = { p99 = \"300 ms\" }", "an objective starts with < or >"),
+        ("servers = 1\nwhat = \"down\"\nobjective = { p98.5 = \"< 1 s\" }", "p98"),
+        ("servers = 1\nwhat = \"down\"\nobjective = { recovery_time = \"< 1 s\" }", "a fault never ends"),
+        ("servers = 1\nwhat = \"frozen\"", "say how long clients wait"),
+        ("servers = 1\nwhat = \"loss(0.1)\"", "packets are lost on paths"),
+        ("server = 11\nwhat = \"down\"", "there is no such server"),
+        ("servers = 1\nwhat = \"down\"\nprice = 5", "price"),
+    ] {
+        let error = planned(&format!("{FILE}[[plan.fault]]\n{fault}\n"));
+        let error = error.err().unwrap_or_else(|| panic!("{fault} was taken")).to_string();
+        assert!(
+            error.contains(expected) && error.contains("plan.toml") && error.lines().count() == 1,
+            "{fault}: {error}"
+        );
+    }
+    let twice = "[[plan.fault]]\nservers = 1\nwhat = \"down\"\n".repeat(2);
+    let error = planned(&format!("{FILE}{twice}")).unwrap_err().to_string();
+    assert!(error.contains("`1 server down` is there twice"), "{error}");
+}

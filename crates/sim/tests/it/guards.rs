@@ -117,7 +117,9 @@ fn a_limit_of_all_keeps_response_times_where_they_should_be() {
 
 /// linkerd's of 2016: 11 servers, 167 ms with a deviation of 5 ms; 1000 requests a second for 60 s; from 15 s on one server
 /// takes 2 s for 30 s, and clients wait 1 s (Beyond round robin: load balancing for latency). Round robin has 95 %, least
-/// loaded 99 %. Peak-EWMA, with 99.9 %, is no policy here.
+/// loaded 99 %, Peak-EWMA 99.9 %. Here Peak-EWMA has 99.82 % (99.816 to 99.819 % over 20 runs): its estimate of the slow server
+/// is 1 s, the time after which clients left, and so it gets a request whenever it has fewer than two of its own against 15 of 167 ms,
+/// some three each second, of which each fails. That page does not say what else linkerd did meanwhile.
 #[test]
 fn a_server_that_is_slow_for_half_a_minute_costs_what_linkerd_measured() {
     let success = |policy: &str| {
@@ -135,6 +137,9 @@ fn a_server_that_is_slow_for_half_a_minute_costs_what_linkerd_measured() {
     // The slow one has no more than the others, about 15, and each is given up after 1 s: 15 /s fail instead of 91.
     let least_loaded = success("least-connections");
     assert!((0.990..0.994).contains(&least_loaded), "{least_loaded}");
+    // Runs differ by 0.00002: one in a million is not off by 0.0002.
+    let peak_ewma = success("peak-ewma");
+    assert!((0.9980..0.9984).contains(&peak_ewma), "{peak_ewma}");
 }
 
 /// tower's ten servers (its pull request 76): 50 requests at a time; servers take up to 1, four times 10, four times 100 and

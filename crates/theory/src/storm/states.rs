@@ -19,8 +19,6 @@ pub struct State {
     pub attempts: f64,
     /// Good replies per second.
     pub goodput: f64,
-    /// Share of its time that the server works.
-    pub utilization: f64,
 }
 
 /// The stable states, the one with the fewest attempts first; one at least.
@@ -47,11 +45,7 @@ pub fn all(storm: &Storm) -> Vec<State> {
 
 fn state(storm: &Storm, attempts: f64) -> State {
     let goodput = attempts * (1.0 - late(storm, attempts));
-    let utilization = match storm.work_goes_on {
-        true => (attempts * storm.service_s).min(1.0),
-        false => 1.0 - idle(storm, attempts),
-    };
-    State { attempts, goodput: goodput.min(storm.rate), utilization }
+    State { attempts, goodput: goodput.min(storm.rate) }
 }
 
 /// Attempts per second that requests bring where so many come.
