@@ -303,8 +303,9 @@ impl Planner<'_> {
             for (objective, best) in &mut bounds {
                 *best = best.and_then(|best| Some(best.or(Bound::of(objective, &experiment)?, objective)));
             }
-            for spec in self.states(&self.choices.settings(candidate))?.iter().skip(1).filter_map(|of| of.spec.as_ref())
-            {
+            let states = self.states(&self.choices.settings(candidate))?;
+            let can_do = |spec: &&Spec| spec.overload().is_none() && !spec.loses_all();
+            for spec in states.iter().skip(1).filter_map(|of| of.spec.as_ref()).filter(can_do) {
                 engine::check(spec, &[Engine::Sim])
                     .map_err(|message| SpecError(format!("{}: plan.fault: {message}", self.source.file.display())))?;
             }

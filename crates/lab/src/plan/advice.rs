@@ -188,6 +188,11 @@ impl Spec {
         Some(of_all).filter(|utilization| *utilization >= 1.0).or(of_one).filter(|_| !is_shed)
     }
 
+    /// Whether no server is left, from the beginning on.
+    pub(crate) fn loses_all(&self) -> bool {
+        self.system().is_some_and(|asked| asked.system.loses_all())
+    }
+
     /// Whether its rate is given as a share of what the system can do.
     pub(crate) fn grows_with_its_system(&self) -> bool {
         self.system().is_some_and(

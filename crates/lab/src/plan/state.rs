@@ -127,7 +127,7 @@ impl Fault {
 /// The worst of the overloads; none where each state can do its work.
 pub(crate) fn overload(states: &[State]) -> Option<Overload> {
     let of = |state: &State| {
-        let spec = state.spec.as_ref().filter(|spec| !spec.system().is_some_and(|asked| asked.system.loses_all()));
+        let spec = state.spec.as_ref().filter(|spec| !spec.loses_all());
         let utilization = match spec {
             Some(spec) => Some(spec.overload()?),
             None => None,

@@ -275,8 +275,9 @@ fn the_loss_of_one_takes_one_more() {
 #[test]
 fn a_slow_server_has_objectives_of_its_own() {
     let fault = "[[plan.fault]]\nname = \"a tired server\"\nservers = 1\nwhat = \"slow(0.5)\"\n";
+    let file = FILE.replace("unit = \"EUR\"", "unit = \"EUR\"\noffers = 1\ngrowth = 1.0");
     let cheapest = |more: &str| {
-        let found = planned(&format!("{FILE}{fault}{more}")).unwrap_or_else(|e| panic!("{e}"));
+        let found = planned(&format!("{file}{fault}{more}")).unwrap_or_else(|e| panic!("{e}"));
         (found.offers[0].label.clone(), found.objectives[1].clone())
     };
     let under = |limit: &str| format!("response_time_mean < {limit} with a tired server");
@@ -292,7 +293,10 @@ fn with_one_down_a_queue_of_c_servers_is_one_of_one_less() {
         "targets = { servers = 1 }",
         "targets = { servers = 1 }\nlimit = { connections = 1, full = \"waits\" }",
     );
-    let waits = waits.replace("< 50 ms", "< 35 ms").replace("policy = \"random\"", "policy = \"least-connections\"");
+    let waits = waits
+        .replace("unit = \"EUR\"", "unit = \"EUR\"\noffers = 1\ngrowth = 1.0")
+        .replace("< 50 ms", "< 35 ms")
+        .replace("policy = \"random\"", "policy = \"least-connections\"");
     let found =
         planned(&format!("{waits}[[plan.fault]]\nservers = 1\nwhat = \"down\"\n[run]\nprecision = \"2% at 95%\"\n"));
     let found = found.unwrap_or_else(|e| panic!("{e}"));

@@ -122,8 +122,12 @@ impl System {
             return None;
         }
         let mut parts = vec![1.0; self.hosts.len()];
-        let differ = self.tiers.iter().any(|tier| !tier.weights.is_empty() || !tier.limits.is_empty());
-        let are_alike = !differ && self.hosts.windows(2).all(|pair| pair[0].server == pair[1].server);
+        let same = |tier: &Tier| {
+            tier.weights.windows(2).all(|pair| pair[0] == pair[1])
+                && tier.limits.windows(2).all(|pair| pair[0] == pair[1])
+        };
+        let are_alike =
+            self.tiers.iter().all(same) && self.hosts.windows(2).all(|pair| pair[0].server == pair[1].server);
         for (number, fault) in self.faults.iter().enumerate() {
             let part = match fault.trouble {
                 Trouble::Down | Trouble::Drained => 0.0,

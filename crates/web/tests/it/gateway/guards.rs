@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use sojourn_bed::Events;
-use sojourn_dispatch::{Breakers, Concurrency, Ejection, Limit, LimitRule, Queue};
+use sojourn_dispatch::{Breakers, Concurrency, Ejection, Limit, LimitRule, Queue, SlowStart};
 use sojourn_part::Probe;
 use sojourn_part::settings::gateway::{GatewaySettings, RedirectorSettings};
 use sojourn_part::settings::{Checks, Settings};
@@ -130,6 +130,51 @@ fn a_server_whose_replies_fail_is_put_aside() {
     let said = lines.text();
     assert!(said.contains("backend_aside") && said.contains("its requests fail, or take longer"), "{said}");
     assert!(said.contains("backend_up"), "{said}");
+}
+
+/// A gateway in front of two servers, one of which has failed, was put aside and is back; and how often that one was asked.
+fn one_is_back(slow_start: SlowStart) -> (Gateway, Arc<AtomicUsize>, [Origin; 2]) {
+    let good = Origin::new(|_, stream| ok(stream, "good"));
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let moody = Origin::new(move |_, stream| {
+        use std::io::Write;
+        match count.fetch_add(1, Ordering::SeqCst) {
+            0..3 => stream.write_all(b"HTTP/1.1 500 Sorry\r\ncontent-length: 0\r\n\r\n").is_ok(),
+            _ => ok(stream, "good again"),
+        }
+    });
+    let health = Checks { probe: Probe::Off, ..Checks::default() };
+    let mut config = GatewaySettings::new("weighted-round-robin", backends(&[good.address, moody.address]));
+    config.decider.ejection =
+        Some(Ejection { consecutive: 3, every: ms(50), base_time: ms(100), ..Ejection::default() });
+    config.decider.slow_start = Some(slow_start);
+    let lines = Lines::default();
+    let gateway = Gateway::start(GatewaySettings { health, ..config }, Events::to(lines.clone())).expect("a gateway");
+    until("it is aside", || {
+        get(gateway.address(), "/");
+        lines.text().contains("backend_aside")
+    });
+    until("it is back", || lines.text().contains("backend_up"));
+    (gateway, asked, [good, moody])
+}
+
+/// What is back gets a tenth of its weight at first, so that of 22 requests 2 go there, or 3 where they take seconds; with its whole
+/// weight it would be 11. After its time it has its own again, though nothing happens meanwhile that would tell the gateway.
+#[test]
+fn a_server_that_is_back_starts_slowly() {
+    let there = |gateway: &Gateway, asked: &AtomicUsize, requests: usize| {
+        let before = asked.load(Ordering::SeqCst);
+        (0..requests).for_each(|_| assert_eq!(get(gateway.address(), "/").status, 200));
+        asked.load(Ordering::SeqCst) - before
+    };
+    let long = SlowStart { over: Span(20_000_000_000), ..SlowStart::default() };
+    let (gateway, asked, _origins) = one_is_back(long);
+    let few = there(&gateway, &asked, 22);
+    assert!((1..=5).contains(&few), "{few}");
+    let short = SlowStart { over: Span(1_000_000_000), least: 0.01, aggression: 0.1, ..SlowStart::default() };
+    let (gateway, asked, _origins) = one_is_back(short);
+    until("it has its own share", || there(&gateway, &asked, 20) == 10);
 }
 
 #[test]
