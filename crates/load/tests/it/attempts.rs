@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use sojourn_load::{Attempts, Counts, Load, Report, Stop, Targets, realtime_ns};
+use sojourn_load::{Attempts, Counts, Load, Report, Schedule, Stop, Targets, Url, Version, realtime_ns};
 use sojourn_model::system::{Backoff, Budget, Hedge, Retries, Rules};
 use sojourn_stats::{Law, Span};
 
 use crate::run::{MS, open, run, saturate, steady};
 use crate::server::{Act, Asked, Server, ok, reply};
+use crate::web::{Speak, Web};
 
 fn retries(at_most: u32, budget: Option<Budget>) -> Rules {
     Rules { retries: Some(Retries { at_most, backoff: None, budget }), ..Rules::default() }
@@ -145,6 +146,42 @@ fn a_hedge_beside_a_slow_request() {
     let report = run(load);
     assert_eq!(report.counts, Counts { planned: 4, ok: 4, tried_again: 4, ..Counts::default() });
     assert_eq!(report.connections.lost, 4);
+}
+
+/// Clients with these rules ask for `path` over HTTP/2.
+fn by_http2(web: &Web, path: &str, schedule: Schedule, rules: &Rules) -> Load {
+    let url = Url::parse(&format!("http://localhost:{}{path}", web.address.port())).unwrap();
+    let load = Load::to(&[url], schedule, Targets::Own);
+    Load { http: Version::Http2, attempts: Some(Attempts::new(rules, 1)), keep_records: true, ..load }
+}
+
+/// Over HTTP/2 an attempt is a stream: one that is given up takes nothing from the others of its connection.
+#[test]
+fn attempts_over_http2() {
+    // One request after the other: each fails twice.
+    let web = Web::start(Speak::Http2, None);
+    let report = run(by_http2(&web, "/busy", Schedule::open(steady(8, Span(60 * MS))), &retries(3, None)));
+    assert_eq!(report.counts, Counts { planned: 8, ok: 8, tried_again: 16, ..Counts::default() });
+    assert_eq!(web.requests().len(), 24);
+    assert!(web.requests().iter().all(|(version, ..)| *version == hyper::Version::HTTP_2));
+    // Requests every 10 ms, of which each waits 100 ms for its first attempt: ten are under way at once.
+    let web = Web::start(Speak::Http2, None);
+    let rules = Rules { timeout: Some(Span(100 * MS)), ..retries(5, None) };
+    let report = run(by_http2(&web, "/hangs", Schedule::open(steady(40, Span(10 * MS))), &rules));
+    let Counts { planned, ok, tried_again, .. } = report.counts;
+    assert_eq!((planned, ok, tried_again), (40, 40, web.requests().len() as u64 - 40), "{:?}", report.counts);
+    assert!((30..=50).contains(&tried_again), "every second attempt hangs: {tried_again}");
+    let (_, most) = times(&report);
+    assert!(most >= Span(100 * MS), "{most}");
+    // A second attempt beside the first one, of clients by themselves and of users.
+    let rules = Rules { hedge: Some(Hedge::After(Span(40 * MS))), ..Rules::default() };
+    for schedule in [Schedule::open(steady(10, Span(100 * MS))), Schedule::saturate(1)] {
+        let web = Web::start(Speak::Http2, None);
+        let report = run(Load { stop: Stop::Requests(10), ..by_http2(&web, "/hangs", schedule, &rules) });
+        assert_eq!(report.counts, Counts { planned: 10, ok: 10, tried_again: 10, ..Counts::default() });
+        let (least, most) = times(&report);
+        assert!(least >= Span(40 * MS) && most < Span(500 * MS), "{least} to {most}");
+    }
 }
 
 /// With one connection attempts wait for it, and some are over before they have it.

@@ -1,4 +1,5 @@
-//! A hyper server for HTTP/1.1, HTTP/2 and both over TLS: `/N` is N bytes, `/to/N` leads there, `/never` never comes.
+//! A hyper server for HTTP/1.1, HTTP/2 and both over TLS: `/N` is N bytes, `/to/N` leads there, `/never` never comes. Of `/busy` two of three are refused with a 503, and of
+//! `/hangs` the first of two never comes.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -77,6 +78,8 @@ pub(crate) struct Seen {
     /// Most requests that were there at once.
     pub(crate) together: AtomicUsize,
     present: AtomicUsize,
+    /// Requests for what does not always come.
+    moody: AtomicUsize,
 }
 
 pub(crate) struct Web {
@@ -185,12 +188,21 @@ async fn answer(request: Request<Incoming>, seen: &Seen) -> Response<Full<Bytes>
     if head.uri.path() == "/never" {
         std::future::pending::<()>().await;
     }
+    if head.uri.path() == "/hangs" && seen.moody.fetch_add(1, Ordering::SeqCst).is_multiple_of(2) {
+        std::future::pending::<()>().await;
+    }
     // Lets others of the same connection come in.
     tokio::time::sleep(std::time::Duration::from_millis(2)).await;
     seen.present.fetch_sub(1, Ordering::SeqCst);
     let path = head.uri.path();
     if let Some(to) = path.strip_prefix("/to/") {
         return Response::builder().status(302).header("location", format!("/{to}")).body(Full::default()).unwrap();
+    }
+    if path == "/busy" && seen.moody.fetch_add(1, Ordering::SeqCst) % 3 < 2 {
+        return Response::builder().status(503).body(Full::default()).unwrap();
+    }
+    if ["/busy", "/hangs"].contains(&path) {
+        return Response::builder().body(Full::from("at last")).unwrap();
     }
     match path[1..].parse() {
         Ok(size) => Response::builder().body(Full::new(Bytes::from(vec![b'x'; size]))).unwrap(),
