@@ -16,6 +16,7 @@ pub mod advice;
 mod bound;
 mod candidate;
 pub mod choice;
+mod found;
 mod page;
 pub mod search;
 pub mod state;
@@ -36,9 +37,10 @@ use crate::objective::{Judgement, Objective};
 use crate::run::{Context, RunError, Step};
 use crate::spec::{Engine, Spec, SpecError};
 use crate::variants::{Experiment, label};
-use advice::{Growth, Relief, Traffic, Utilization};
+use advice::{Growth, Relief, Traffic};
 use bound::Bound;
 use choice::Choices;
+pub use found::{Answered, Nearest, Offer, Simulated, Tally};
 use search::{Candidate, Fate};
 use state::State;
 
@@ -50,147 +52,6 @@ const AS_NEAR: f64 = 0.02;
 const GLANCE: (Precision, u64) = (Precision { relative: 0.15, confidence: 0.95 }, 200_000);
 /// Where the limit lies inside the interval, so many times as many requests are simulated, once.
 const LONGER: u64 = 5;
-
-/// What an objective's metric was found to be.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Answered {
-    /// The objective as written.
-    pub objective: String,
-    /// The fault under which it is asked; none where nothing is broken.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub under: Option<String>,
-    /// The metric.
-    pub metric: String,
-    /// Its SI unit, `1` for a ratio; empty where it is not measured.
-    pub unit: String,
-    /// The limit, in that unit.
-    pub limit: f64,
-    /// None where the simulator does not measure it.
-    pub estimate: Option<Estimate>,
-    /// Whether it holds.
-    pub judgement: Judgement,
-}
-
-impl Answered {
-    /// By how much the objective is missed, in words; none where it holds.
-    pub fn miss(&self) -> Option<String> {
-        let is_below = self.estimate.as_ref().and_then(Estimate::value).map(|value| value < self.limit);
-        let by = match (self.judgement, self.times_off()) {
-            (Judgement::Holds, _) => return None,
-            (Judgement::NoInterval, _) => "its number has no interval".into(),
-            (Judgement::TooFew, _) => "too few samples to say".into(),
-            (Judgement::NoSample, _) => "no request got a good reply".into(),
-            (Judgement::NotRecovered, _) => "it had not recovered when the run ended".into(),
-            (Judgement::Undecided, _) => "the limit is inside the interval".into(),
-            (Judgement::Fails, None) => "another percentile misses it".into(),
-            (_, None) => "not measured".into(),
-            (_, Some(times)) if is_below == Some(true) => format!("{:.0} % of it", 100.0 / times),
-            (_, Some(times)) => format!("{times:.2} times as much"),
-        };
-        Some(format!("{}: {by}", self.what()))
-    }
-
-    /// The objective and the fault: "`p99 < 300 ms` with 1 server down".
-    pub fn what(&self) -> String {
-        format!("`{}`{}", self.objective, with(self.under.as_deref()))
-    }
-
-    /// What was found of a share, in the unit of its limit; none of other metrics, and without an estimate.
-    pub fn share(&self) -> Option<String> {
-        let objective = Objective::parse(&self.objective).ok().filter(|_| self.unit == "1")?;
-        Some(objective.measured(self.estimate.as_ref()?))
-    }
-
-    /// How many times the limit it is, or the limit it; none without a number.
-    fn times_off(&self) -> Option<f64> {
-        let value = self.estimate.as_ref().and_then(Estimate::value)?;
-        Some((value / self.limit).max(self.limit / value)).filter(|times| times.is_finite())
-    }
-}
-
-/// What the simulator found of a system.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Simulated {
-    /// Each objective.
-    pub answers: Vec<Answered>,
-    /// Parts of the system, the busiest first.
-    pub parts: Vec<Utilization>,
-}
-
-impl Simulated {
-    /// Whether every objective holds.
-    pub fn holds(&self) -> bool {
-        self.answers.iter().all(|answer| answer.judgement == Judgement::Holds)
-    }
-
-    /// Whether that is known: every objective holds, or one fails.
-    pub fn is_decided(&self) -> bool {
-        self.holds() || self.answers.iter().any(|answer| answer.judgement == Judgement::Fails)
-    }
-}
-
-/// A candidate that meets every objective.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Offer {
-    /// What it is, in a line.
-    pub label: String,
-    /// The settings and their values.
-    pub settings: Vec<(String, String)>,
-    /// What it costs.
-    pub cost: f64,
-    /// What was found of it.
-    pub simulated: Simulated,
-}
-
-/// The candidate nearest to an objective that none meets.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Nearest {
-    /// What it is, in a line.
-    pub label: String,
-    /// What it costs.
-    pub cost: f64,
-    /// Each objective.
-    pub answers: Vec<Answered>,
-    /// Why no candidate can meet an objective, of each of which a reason is known.
-    pub impossible: Vec<String>,
-}
-
-/// How many candidates met which fate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Tally {
-    /// All of them.
-    pub candidates: usize,
-    /// More work comes than they can do.
-    pub overloaded: usize,
-    /// Left out by theory.
-    pub excluded: usize,
-    /// Simulated.
-    pub simulated: usize,
-    /// Never asked, because a stronger one misses.
-    pub weaker: usize,
-    /// Never asked, because they are dearer than what was wanted.
-    pub dearer: usize,
-}
-
-impl Tally {
-    /// In a line: `42 candidates: 6 overloaded, ...`.
-    pub fn words(&self) -> String {
-        let Tally { candidates, overloaded, excluded, simulated, weaker, dearer } = *self;
-        let s = if candidates == 1 { "" } else { "s" };
-        let mut unasked = Vec::new();
-        if weaker > 0 {
-            unasked.push(format!("{weaker} since a stronger one misses already"));
-        }
-        if dearer > 0 {
-            unasked.push(format!("{dearer} since they are dearer than what was found"));
-        }
-        let unasked =
-            if unasked.is_empty() { String::new() } else { format!("; not simulated: {}", unasked.join(", ")) };
-        format!(
-            "{candidates} candidate{s}: {overloaded} overloaded, {excluded} left out by theory, {simulated} simulated{unasked}"
-        )
-    }
-}
 
 /// A plan.
 #[derive(Clone, Debug, Serialize)]
@@ -368,51 +229,6 @@ impl Planner<'_> {
         let asked = candidates.iter().filter(|candidate| !matches!(candidate.fate, Fate::Open | Fate::Weaker));
         plan.asked = asked.map(|candidate| (self.label(candidate), candidate.cost, candidate.fate.clone())).collect();
         Ok(plan)
-    }
-
-    /// What must hold, in the order of the answers: of the first candidate of which a server is left in every state.
-    fn objectives(&self, candidates: &[Candidate]) -> Result<Vec<String>, RunError> {
-        let mut longest: Vec<String> = Vec::new();
-        for candidate in candidates {
-            let states = self.states(&self.choices.settings(candidate))?;
-            let whole = states.iter().all(|state| state.spec.is_some());
-            let of = |state: &State| -> Vec<String> {
-                let Some(spec) = &state.spec else { return Vec::new() };
-                let with = with(state.under.as_deref());
-                spec.objectives.iter().map(|objective| format!("{}{with}", objective.text)).collect()
-            };
-            longest = states.iter().flat_map(of).collect();
-            if whole {
-                break;
-            }
-        }
-        Ok(longest)
-    }
-
-    /// What the dearest candidate cheaper than `best` that was asked does not meet, and whether it meets all while nothing is broken.
-    fn decided(&self, candidates: &[Candidate], best: &Candidate) -> Option<String> {
-        let is_asked = |of: &&Candidate| !matches!(of.fate, Fate::Open | Fate::Weaker | Fate::Meets(_));
-        let cheaper = candidates.iter().filter(|of| of.cost < best.cost).filter(is_asked).next_back()?;
-        let label = self.label(cheaper);
-        let why = match &cheaper.fate {
-            _ if self.choices.faults.is_empty() => return None,
-            Fate::Overloaded { utilization: None, under } => format!("has no server left{}", with(under.as_deref())),
-            Fate::Overloaded { utilization: Some(utilization), under } => {
-                format!("would be at a utilisation of {utilization:.2}{}", with(under.as_deref()))
-            }
-            Fate::Excluded { answer, .. } => format!("misses {} by formula", answer.what()),
-            Fate::Misses(found) => {
-                let is_open = |answer: &&Answered| answer.judgement != Judgement::Holds;
-                let misses: Vec<String> = found.answers.iter().filter(is_open).map(Answered::what).collect();
-                let word = if found.is_decided() { "misses" } else { "does not certainly meet" };
-                let whole = found.answers.iter().filter(|answer| answer.under.is_none());
-                let holds = whole.clone().all(|answer| answer.judgement == Judgement::Holds);
-                let holds = if holds { ", and meets all with nothing broken" } else { "" };
-                format!("{word} {}{holds}", misses.join(" and "))
-            }
-            Fate::Open | Fate::Weaker | Fate::Meets(_) => return None,
-        };
-        Some(format!("{label}, the next cheaper one asked, {why}"))
     }
 
     pub(crate) fn label(&self, candidate: &Candidate) -> String {

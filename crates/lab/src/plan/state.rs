@@ -18,8 +18,10 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml_edit::{Item, Table};
 
+use super::candidate::{Candidate, Fate};
 use super::choice::edited;
-use super::{Planner, RunError};
+use super::{Answered, Planner, RunError, with};
+use crate::objective::Judgement;
 use crate::spec::Spec;
 use crate::variants::{Experiment, show};
 
@@ -113,6 +115,51 @@ impl Planner<'_> {
             states.push(State { under: Some(fault.name.clone()), spec });
         }
         Ok(states)
+    }
+
+    /// What must hold, in the order of the answers: of the first candidate of which a server is left in every state.
+    pub(super) fn objectives(&self, candidates: &[Candidate]) -> Result<Vec<String>, RunError> {
+        let mut longest: Vec<String> = Vec::new();
+        for candidate in candidates {
+            let states = self.states(&self.choices.settings(candidate))?;
+            let whole = states.iter().all(|state| state.spec.is_some());
+            let of = |state: &State| -> Vec<String> {
+                let Some(spec) = &state.spec else { return Vec::new() };
+                let with = with(state.under.as_deref());
+                spec.objectives.iter().map(|objective| format!("{}{with}", objective.text)).collect()
+            };
+            longest = states.iter().flat_map(of).collect();
+            if whole {
+                break;
+            }
+        }
+        Ok(longest)
+    }
+
+    /// What the dearest candidate cheaper than `best` that was asked does not meet, and whether it meets all while nothing is broken.
+    pub(super) fn decided(&self, candidates: &[Candidate], best: &Candidate) -> Option<String> {
+        let is_asked = |of: &&Candidate| !matches!(of.fate, Fate::Open | Fate::Weaker | Fate::Meets(_));
+        let cheaper = candidates.iter().filter(|of| of.cost < best.cost).filter(is_asked).next_back()?;
+        let label = self.label(cheaper);
+        let why = match &cheaper.fate {
+            _ if self.choices.faults.is_empty() => return None,
+            Fate::Overloaded { utilization: None, under } => format!("has no server left{}", with(under.as_deref())),
+            Fate::Overloaded { utilization: Some(utilization), under } => {
+                format!("would be at a utilisation of {utilization:.2}{}", with(under.as_deref()))
+            }
+            Fate::Excluded { answer, .. } => format!("misses {} by formula", answer.what()),
+            Fate::Misses(found) => {
+                let is_open = |answer: &&Answered| answer.judgement != Judgement::Holds;
+                let misses: Vec<String> = found.answers.iter().filter(is_open).map(Answered::what).collect();
+                let word = if found.is_decided() { "misses" } else { "does not certainly meet" };
+                let whole = found.answers.iter().filter(|answer| answer.under.is_none());
+                let holds = whole.clone().all(|answer| answer.judgement == Judgement::Holds);
+                let holds = if holds { ", and meets all with nothing broken" } else { "" };
+                format!("{word} {}{holds}", misses.join(" and "))
+            }
+            Fate::Open | Fate::Weaker | Fate::Meets(_) => return None,
+        };
+        Some(format!("{label}, the next cheaper one asked, {why}"))
     }
 }
 

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use sojourn_dispatch::{Breakers, Concurrency, Ejection, Queue, Scope, SlowStart, StartRule};
-use sojourn_lab::Experiment;
 use sojourn_lab::spec::{Question, SystemQuestion};
+use sojourn_lab::{Engine, Experiment, Progress};
 use sojourn_model::system::{Fault, Subject, Trouble};
-use sojourn_stats::{Span, Time};
+use sojourn_stats::{Estimate, Span, Time};
 use sojourn_traffic::Workload;
 
 /// Of the tier, in line 9 and behind, and of the end.
@@ -132,6 +132,8 @@ fn mistakes_about_faults_of_many_are_told() {
         ("servers = \"0 %\"\nwhat = \"down\"", "how many servers, from 1 on, or a share of them"),
         ("servers = \"2\"\nwhat = \"down\"", "how many servers, from 1 on, or a share of them"),
         ("servers = 0\nwhat = \"down\"", "how many servers, from 1 on, or a share of them"),
+        ("servers = 99\nwhat = \"down\"", "servers: there are no more than"),
+        ("servers = \"100 %\"\nwhat = \"rolling-restart(0 s)\"", "what: say how long each server is away"),
         ("servers = \"20 %\"\nshare = 0.2\nwhat = \"down\"", "say once what it happens to"),
         ("servers = \"100 %\"\nwhat = \"rolling-restart\"", "what: say how long each server is away"),
         ("servers = \"20 %\"\nwhat = \"rolling-restart(5 s)\"", "all of them, servers = \"100 %\""),
@@ -151,4 +153,33 @@ fn mistakes_about_faults_of_many_are_told() {
     let open = "kind = \"open\"\narrivals = \"exponential(rate = 10 /s)\"";
     let closed = again.replace(open, "kind = \"closed\"\nusers = 5\nthink = \"1 s\"");
     assert!(all(closed).map(drop).unwrap_err().contains("what: a burst is of requests that come by themselves"));
+}
+
+/// A fault that is there from the beginning and never ends is a steady state: with one of three servers down each of the two that are
+/// left is M/M/1, of 100 ms at 40 of 50 /s.
+#[test]
+fn a_run_without_an_end_bears_faults_that_last() {
+    let asked = |fault: &str, by: Engine| {
+        let text = format!(
+            "name = \"x\"\n[workload]\nkind = \"open\"\narrivals = \"exponential(rate = 80 /s)\"\n[[system.tier]]\n\
+             face = \"gateway\"\npolicy = \"random\"\ntargets = {{ servers = 3 }}\n[system.server]\ndiscipline = \"ps\"\n\
+             demand = \"exponential(mean = 20 ms)\"\n[[fault]]\n{fault}\n"
+        );
+        let experiment = Experiment::new(Path::new("x.toml"), text, &[]).unwrap();
+        experiment.ask([by], &Progress::none()).map_err(|error| error.to_string())
+    };
+    for (fault, right) in [
+        ("at = \"1 s\"\nservers = 1\nwhat = \"down\"", "how long a run with faults is"),
+        ("at = \"0 s\"\nuntil = \"9 s\"\nservers = 1\nwhat = \"down\"", "how long a run with faults is"),
+        ("at = \"0 s\"\nservers = 3\nwhat = \"down\"", "no server is left"),
+        ("at = \"0 s\"\nservers = 2\nwhat = \"down\"", "at a utilisation of 1.60"),
+    ] {
+        let error = asked(fault, Engine::Sim).map(drop).expect_err(fault);
+        assert!(error.contains(right), "{fault}: {error}");
+    }
+    let answers = asked("at = \"0 s\"\nservers = 1\nwhat = \"down\"", Engine::Theory).unwrap();
+    let answer = answers.iter().next().unwrap();
+    let mean = answer.estimate("response_time_mean").and_then(Estimate::value).expect("it is known");
+    assert!((mean - 0.1).abs() < 1e-9, "{mean}");
+    assert!(answer.notes.iter().any(|note| note.starts_with("of what is left")), "{:?}", answer.notes);
 }

@@ -563,7 +563,12 @@ fn mistakes_about_faults_and_clients() {
 fn a_policy_is_refused_by_the_signal_that_a_face_lacks() {
     // The signal that is missing at a gateway, a switch, a redirect and a DNS; nothing where the face has all.
     let missing = |name: &str| match name {
-        "round-robin" | "random" | "weighted-round-robin" | "weighted-round-robin-classic" | "address-hash" => [""; 4],
+        "round-robin"
+        | "random"
+        | "weighted-round-robin"
+        | "weighted-round-robin-classic"
+        | "address-hash"
+        | "priority-levels" => [""; 4],
         "least-connections"
         | "least-connections-lowest-id"
         | "probabilistic-least-connections"
@@ -571,7 +576,7 @@ fn a_policy_is_refused_by_the_signal_that_a_face_lacks() {
         | "weighted-least-connections" => ["", "", "(in-flight)", "(in-flight)"],
         "path-hash" => ["", "(path)", "", "(path)"],
         "lard" => ["", "(path)", "(in-flight)", "(in-flight)"],
-        "round-trip" => ["", "(first-byte", "(in-flight)", "(in-flight)"],
+        "round-trip" | "peak-ewma" => ["", "(first-byte", "(in-flight)", "(in-flight)"],
         "transmitted-size" => ["", "(bytes)", "(in-flight)", "(in-flight)"],
         "cookie" => ["", "(cookie)", "(in-flight)", "(in-flight)"],
         "shortest-predicted-response" => ["(predicted-response)"; 4],

@@ -1,0 +1,149 @@
+//! What is found of candidates.
+
+use serde::Serialize;
+use sojourn_stats::Estimate;
+
+use super::advice::Utilization;
+use super::with;
+use crate::objective::{Judgement, Objective};
+
+/// What an objective's metric was found to be.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answered {
+    /// The objective as written.
+    pub objective: String,
+    /// The fault under which it is asked; none where nothing is broken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub under: Option<String>,
+    /// The metric.
+    pub metric: String,
+    /// Its SI unit, `1` for a ratio; empty where it is not measured.
+    pub unit: String,
+    /// The limit, in that unit.
+    pub limit: f64,
+    /// None where the simulator does not measure it.
+    pub estimate: Option<Estimate>,
+    /// Whether it holds.
+    pub judgement: Judgement,
+}
+
+impl Answered {
+    /// By how much the objective is missed, in words; none where it holds.
+    pub fn miss(&self) -> Option<String> {
+        let is_below = self.estimate.as_ref().and_then(Estimate::value).map(|value| value < self.limit);
+        let by = match (self.judgement, self.times_off()) {
+            (Judgement::Holds, _) => return None,
+            (Judgement::NoInterval, _) => "its number has no interval".into(),
+            (Judgement::TooFew, _) => "too few samples to say".into(),
+            (Judgement::NoSample, _) => "no request got a good reply".into(),
+            (Judgement::NotRecovered, _) => "it had not recovered when the run ended".into(),
+            (Judgement::Undecided, _) => "the limit is inside the interval".into(),
+            (Judgement::Fails, None) => "another percentile misses it".into(),
+            (_, None) => "not measured".into(),
+            (_, Some(times)) if is_below == Some(true) => format!("{:.0} % of it", 100.0 / times),
+            (_, Some(times)) => format!("{times:.2} times as much"),
+        };
+        Some(format!("{}: {by}", self.what()))
+    }
+
+    /// The objective and the fault: "`p99 < 300 ms` with 1 server down".
+    pub fn what(&self) -> String {
+        format!("`{}`{}", self.objective, with(self.under.as_deref()))
+    }
+
+    /// What was found of a share, in the unit of its limit; none of other metrics, and without an estimate.
+    pub fn share(&self) -> Option<String> {
+        let objective = Objective::parse(&self.objective).ok().filter(|_| self.unit == "1")?;
+        Some(objective.measured(self.estimate.as_ref()?))
+    }
+
+    /// How many times the limit it is, or the limit it; none without a number.
+    pub(super) fn times_off(&self) -> Option<f64> {
+        let value = self.estimate.as_ref().and_then(Estimate::value)?;
+        Some((value / self.limit).max(self.limit / value)).filter(|times| times.is_finite())
+    }
+}
+
+/// What the simulator found of a system.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Simulated {
+    /// Each objective.
+    pub answers: Vec<Answered>,
+    /// Parts of the system, the busiest first.
+    pub parts: Vec<Utilization>,
+}
+
+impl Simulated {
+    /// Whether every objective holds.
+    pub fn holds(&self) -> bool {
+        self.answers.iter().all(|answer| answer.judgement == Judgement::Holds)
+    }
+
+    /// Whether that is known: every objective holds, or one fails.
+    pub fn is_decided(&self) -> bool {
+        self.holds() || self.answers.iter().any(|answer| answer.judgement == Judgement::Fails)
+    }
+}
+
+/// A candidate that meets every objective.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Offer {
+    /// What it is, in a line.
+    pub label: String,
+    /// The settings and their values.
+    pub settings: Vec<(String, String)>,
+    /// What it costs.
+    pub cost: f64,
+    /// What was found of it.
+    pub simulated: Simulated,
+}
+
+/// The candidate nearest to an objective that none meets.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Nearest {
+    /// What it is, in a line.
+    pub label: String,
+    /// What it costs.
+    pub cost: f64,
+    /// Each objective.
+    pub answers: Vec<Answered>,
+    /// Why no candidate can meet an objective, of each of which a reason is known.
+    pub impossible: Vec<String>,
+}
+
+/// How many candidates met which fate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Tally {
+    /// All of them.
+    pub candidates: usize,
+    /// More work comes than they can do.
+    pub overloaded: usize,
+    /// Left out by theory.
+    pub excluded: usize,
+    /// Simulated.
+    pub simulated: usize,
+    /// Never asked, because a stronger one misses.
+    pub weaker: usize,
+    /// Never asked, because they are dearer than what was wanted.
+    pub dearer: usize,
+}
+
+impl Tally {
+    /// In a line: `42 candidates: 6 overloaded, ...`.
+    pub fn words(&self) -> String {
+        let Tally { candidates, overloaded, excluded, simulated, weaker, dearer } = *self;
+        let s = if candidates == 1 { "" } else { "s" };
+        let mut unasked = Vec::new();
+        if weaker > 0 {
+            unasked.push(format!("{weaker} since a stronger one misses already"));
+        }
+        if dearer > 0 {
+            unasked.push(format!("{dearer} since they are dearer than what was found"));
+        }
+        let unasked =
+            if unasked.is_empty() { String::new() } else { format!("; not simulated: {}", unasked.join(", ")) };
+        format!(
+            "{candidates} candidate{s}: {overloaded} overloaded, {excluded} left out by theory, {simulated} simulated{unasked}"
+        )
+    }
+}
