@@ -285,6 +285,14 @@ fn a_slow_server_has_objectives_of_its_own() {
     assert_eq!(cheapest("objective = { mean = \"< 80 ms\" }\n"), ("servers 5".to_owned(), under("80 ms")));
 }
 
+/// Candidates that have no more servers than are lost are none, and no mistake.
+#[test]
+fn the_loss_of_two_takes_two_more() {
+    let file = FILE.replace("unit = \"EUR\"", "unit = \"EUR\"\noffers = 1\ngrowth = 1.0");
+    let found = planned(&format!("{file}[[plan.fault]]\nservers = 2\nwhat = \"down\"\n"));
+    assert_eq!(found.unwrap_or_else(|e| panic!("{e}")).offers[0].label, "servers 6");
+}
+
 /// A queue in front of servers that get one request at a time is M/M/c; with one down it is M/M/(c - 1). Of four, three are left:
 /// a = 2, C = 4/9, and the mean is 20 ms + 4/9 / (150 - 100 /s) = 28.9 ms.
 #[test]

@@ -1,5 +1,5 @@
-//! A hyper server for HTTP/1.1, HTTP/2 and both over TLS: `/N` is N bytes, `/to/N` leads there, `/never` never comes. Of `/busy` two of three are refused with a 503, and of
-//! `/hangs` the first of two never comes.
+//! A hyper server for HTTP/1.1, HTTP/2 and both over TLS: `/N` is N bytes, `/to/N` leads there, `/never` never comes. Of `/busy` two of three are refused with a 503, of
+//! `/hangs` the first of two never comes, and of `/hangs/N` the first N never come.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -188,6 +188,10 @@ async fn answer(request: Request<Incoming>, seen: &Seen) -> Response<Full<Bytes>
     if head.uri.path() == "/never" {
         std::future::pending::<()>().await;
     }
+    let first = head.uri.path().strip_prefix("/hangs/").and_then(|first| first.parse::<usize>().ok());
+    if first.is_some_and(|first| seen.moody.fetch_add(1, Ordering::SeqCst) < first) {
+        std::future::pending::<()>().await;
+    }
     if head.uri.path() == "/hangs" && seen.moody.fetch_add(1, Ordering::SeqCst).is_multiple_of(2) {
         std::future::pending::<()>().await;
     }
@@ -201,7 +205,7 @@ async fn answer(request: Request<Incoming>, seen: &Seen) -> Response<Full<Bytes>
     if path == "/busy" && seen.moody.fetch_add(1, Ordering::SeqCst) % 3 < 2 {
         return Response::builder().status(503).body(Full::default()).unwrap();
     }
-    if ["/busy", "/hangs"].contains(&path) {
+    if path == "/busy" || path.starts_with("/hangs") {
         return Response::builder().body(Full::from("at last")).unwrap();
     }
     match path[1..].parse() {
