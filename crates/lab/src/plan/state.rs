@@ -139,7 +139,7 @@ impl Planner<'_> {
     /// What the dearest candidate cheaper than `best` that was asked does not meet, and whether it meets all while nothing is broken.
     pub(super) fn decided(&self, candidates: &[Candidate], best: &Candidate) -> Option<String> {
         let is_asked = |of: &&Candidate| !matches!(of.fate, Fate::Open | Fate::Weaker | Fate::Meets(_));
-        let cheaper = candidates.iter().filter(|of| of.cost < best.cost).filter(is_asked).next_back()?;
+        let cheaper = candidates.iter().filter(|of| of.cost < best.cost).rfind(is_asked)?;
         let label = self.label(cheaper);
         let why = match &cheaper.fate {
             _ if self.choices.faults.is_empty() => return None,

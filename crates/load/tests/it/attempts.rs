@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sojourn_load::{Attempts, Counts, Load, Report, Schedule, Stop, Targets, Url, Version, realtime_ns};
 use sojourn_model::system::{Backoff, Budget, Hedge, Retries, Rules};
-use sojourn_stats::{Law, Span};
+use sojourn_stats::{Law, Span, Stream};
 
 use crate::run::{MS, open, run, saturate, steady};
 use crate::server::{Act, Asked, Server, ok, reply};
@@ -204,6 +204,70 @@ fn what_waits_at_the_end_is_unfinished_once() {
     (load.stop, load.grace) = (Stop::After(Span(100 * MS)), Span(50 * MS));
     let report = run(load);
     assert_eq!(report.counts, Counts { planned: 4, unfinished: 4, ..Counts::default() });
+}
+
+/// A retry may have to wait for the only connection, too; and what waits for it at the end is unfinished, once.
+#[test]
+fn retries_wait_for_a_connection() {
+    let server = Server::start(|asked: &Asked| if asked.number % 2 == 0 { busy() } else { vec![ok("x")] });
+    let load = open(server.address, steady(6, Span(1)));
+    let attempts = Some(Attempts::new(&retries(20, None), 1));
+    let report = run(Load { connections_max: 1, attempts, ..load });
+    assert_eq!((report.counts.ok, report.counts.tried_again), (6, 6), "{:?}", report.counts);
+    let server = Server::start(|_| vec![Act::Hang]);
+    let mut load = of(&server, 4, &retries(1, None));
+    (load.connections_max, load.stop, load.grace) = (1, Stop::After(Span(100 * MS)), Span(50 * MS));
+    let Counts { planned, unfinished, .. } = run(load).counts;
+    assert_eq!((planned, unfinished), (4, 4));
+}
+
+/// A hedge takes from the budget; and one after a percentile is sent once enough replies have said how long they take.
+#[test]
+fn hedges_go_by_budget_and_percentile() {
+    let budget = Some(Budget::Tokens { per_request: 0.1, most: 10 });
+    let hedge = Some(Hedge::After(Span(20 * MS)));
+    let timeout = Some(Span(80 * MS));
+    let server = Server::start(|_| vec![Act::Hang]);
+    let report = ask(
+        &server,
+        25,
+        &Rules { hedge, timeout, retries: Some(Retries { at_most: 0, backoff: None, budget }), ..Rules::default() },
+    );
+    assert_eq!(report.counts, Counts { planned: 25, timeout: 25, tried_again: 2, ..Counts::default() });
+    // Of 70 replies the median is known; the first attempt of the 71st request hangs.
+    let server = Server::start(|asked: &Asked| if asked.number == 70 { vec![Act::Hang] } else { vec![ok("x")] });
+    let rules = Rules { hedge: Some(Hedge::Quantile(0.5)), ..Rules::default() };
+    let load = Load { attempts: Some(Attempts::new(&rules, 1)), ..saturate(server.address, 1, 71) };
+    let report = run(load);
+    assert_eq!(report.counts.ok, 71, "{:?}", report.counts);
+    assert!(report.counts.tried_again >= 1, "{:?}", report.counts);
+}
+
+/// Each request waits before its retry as long as a simulated client with the same seed would.
+#[test]
+fn waits_are_drawn_for_each_request() {
+    let backoff = Backoff::FullJitter { base: Span(400 * MS), most: Span(400 * MS) };
+    // The first five are the first attempts.
+    let server = Server::start(|asked: &Asked| if asked.number < 5 { busy() } else { vec![ok("x")] });
+    let rules = Rules {
+        retries: Some(Retries { at_most: 3, backoff: Some(backoff.clone()), budget: None }),
+        ..Rules::default()
+    };
+    let mut load = open(server.address, steady(5, Span(1)));
+    load.attempts = Some(Attempts::new(&rules, 7));
+    let report = run(load);
+    for record in report.records.as_ref().unwrap() {
+        let drawn = |retry: u32| Stream::new(7, &format!("request {}", record.k), &format!("retry {retry}"));
+        let (took, wait) = (record.done - record.planned, backoff.wait(0, drawn));
+        assert!(took >= wait && record.attempts == 2, "{took} with a wait of {wait}: {record:?}");
+    }
+    let sum = |of: &dyn Fn(&sojourn_load::Record) -> u64| report.records.as_ref().unwrap().iter().map(of).sum::<u64>();
+    let waits = sum(&|record| {
+        let drawn = |retry: u32| Stream::new(7, &format!("request {}", record.k), &format!("retry {retry}"));
+        backoff.wait(0, drawn).0
+    });
+    let took = sum(&|record| (record.done - record.planned).0);
+    assert!(took - waits < 400 * MS, "{took} ns in all, of which {waits} were drawn");
 }
 
 /// A reply that is there before its time-out was noticed, and after it was due, has come too late.

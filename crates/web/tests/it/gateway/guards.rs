@@ -172,7 +172,7 @@ fn a_server_that_is_back_starts_slowly() {
     let (gateway, asked, _origins) = one_is_back(long);
     let few = there(&gateway, &asked, 22);
     assert!((1..=5).contains(&few), "{few}");
-    let short = SlowStart { over: Span(1_000_000_000), least: 0.01, aggression: 0.1, ..SlowStart::default() };
+    let short = SlowStart { over: Span(2_000_000_000), least: 0.01, aggression: 0.1, ..SlowStart::default() };
     let (gateway, asked, _origins) = one_is_back(short);
     until("it has its own share", || there(&gateway, &asked, 20) == 10);
 }
