@@ -209,7 +209,7 @@ fn what_waits_at_the_end_is_unfinished_once() {
 /// A retry may have to wait for the only connection, too; and what waits for it at the end is unfinished, once.
 #[test]
 fn retries_wait_for_a_connection() {
-    let server = Server::start(|asked: &Asked| if asked.number % 2 == 0 { busy() } else { vec![ok("x")] });
+    let server = Server::start(|asked: &Asked| if asked.number.is_multiple_of(2) { busy() } else { vec![ok("x")] });
     let load = open(server.address, steady(6, Span(1)));
     let attempts = Some(Attempts::new(&retries(20, None), 1));
     let report = run(Load { connections_max: 1, attempts, ..load });
