@@ -6,7 +6,7 @@ use sojourn_load::{Attempts, Counts, Load, Report, Schedule, Stop, Targets, Url,
 use sojourn_model::system::{Backoff, Budget, Hedge, Retries, Rules};
 use sojourn_stats::{Law, Span, Stream};
 
-use crate::run::{MS, open, run, saturate, steady};
+use crate::run::{MS, open, run, saturate, steady, try_run};
 use crate::server::{Act, Asked, Server, ok, reply};
 use crate::web::{Speak, Web};
 
@@ -172,15 +172,15 @@ fn attempts_over_http2() {
     assert_eq!(web.requests().len(), 60);
     let (_, most) = times(&report);
     assert!(most >= Span(100 * MS), "{most}");
-    // A second attempt beside the first one, of clients by themselves and of users.
+    // A second attempt beside the first one; of users it is refused.
     let rules = Rules { hedge: Some(Hedge::After(Span(40 * MS))), ..Rules::default() };
-    for schedule in [Schedule::open(steady(4, Span(400 * MS))), Schedule::saturate(1)] {
-        let web = Web::start(Speak::Http2, None);
-        let report = run(Load { stop: Stop::Requests(4), ..by_http2(&web, "/hangs", schedule, &rules) });
-        assert_eq!(report.counts, Counts { planned: 4, ok: 4, tried_again: 4, ..Counts::default() });
-        let (least, most) = times(&report);
-        assert!(least >= Span(40 * MS) && most < Span(500 * MS), "{least} to {most}");
-    }
+    let web = Web::start(Speak::Http2, None);
+    let report = run(by_http2(&web, "/hangs", Schedule::open(steady(4, Span(400 * MS))), &rules));
+    assert_eq!(report.counts, Counts { planned: 4, ok: 4, tried_again: 4, ..Counts::default() });
+    let (least, most) = times(&report);
+    assert!(least >= Span(40 * MS) && most < Span(500 * MS), "{least} to {most}");
+    let users = try_run(by_http2(&web, "/hangs", Schedule::saturate(1), &rules)).unwrap_err().to_string();
+    assert!(users.contains("over HTTP/2 only requests of a plan are hedged"), "{users}");
 }
 
 /// With one connection attempts wait for it, and some are over before they have it.
