@@ -76,8 +76,8 @@ fn is_steady(experiment: &Spec, asked: &SystemQuestion) -> Result<(), String> {
     }
     match experiment.overload().filter(|_| !asked.system.faults.is_empty()) {
         Some(utilization) => Err(format!(
-            "what is left would be at a utilisation of {utilization:.2}, and queues would grow for ever: give `duration` under [run], \
-             e.g. `60 s`"
+            "what is left would be at a utilisation of {utilization:.2}, and queues would grow for ever: give `duration` \
+             under [run], e.g. `60 s`"
         )),
         None => Ok(()),
     }

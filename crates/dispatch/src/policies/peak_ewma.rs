@@ -1,5 +1,5 @@
-//! Peak-EWMA: of `d` backends drawn without repetition the one with the smallest product of its estimated time to first byte and
-//! its requests in flight, counted with the request at hand; ties go to the one drawn first.
+//! Peak-EWMA: of `d` backends drawn without repetition the one with the smallest product of its estimated time to first byte
+//! and its requests in flight, counted with the request at hand; ties go to the one drawn first.
 //!
 //! The estimate is an exponentially weighted moving average that is sensitive to peaks: a sample above it replaces it, and any
 //! other moves it by 1 - exp(-t / `decay`), where t is the time since the sample before. Without samples it decays, so that a
@@ -7,13 +7,13 @@
 //! where reading an estimate does not change it. Finagle and tower let each reading count as a sample of 0.) As in Finagle, a
 //! backend without history is asked at once if it has nothing in flight, and else after all that have one.
 //!
-//! Parameters: `decay`, default 10 s, and `d`, default 2, as in all three; `failure`, default 5 s: **a failure never looks fast**.
-//! No reply, a broken one, or a status of 429 or from 500 up counts as a sample of at least that (linkerd2-proxy's
-//! `load-biaser`). A client that goes away before the first byte says that it would have taken longer: that raises the estimate,
-//! and never lowers it.
+//! Parameters: `decay`, default 10 s, and `d`, default 2, as in all three; `failure`, default 5 s: **a failure never looks
+//! fast**. No reply, a broken one, or a status of 429 or from 500 up counts as a sample of at least that (linkerd2-proxy's
+//! `load-biaser`). A client that goes away before the first byte says that it would have taken longer: that raises the
+//! estimate, and never lowers it.
 //!
-//! Reads first bytes and requests in flight; keeps an estimate per backend. Where all load is equal it herds less than the least of
-//! all would, since only two are compared. What it does not see: that a backend is fast because it does little.
+//! Reads first bytes and requests in flight; keeps an estimate per backend. Where all load is equal it herds less than the
+//! least of all would, since only two are compared. What it does not see: that a backend is fast because it does little.
 
 use sojourn_stats::{Span, Stream, Time, math};
 

@@ -1,21 +1,21 @@
 //! Priority levels: backends stand in levels, and a level takes what the levels before it cannot.
 //!
-//! A level can take min(100, 100 `overprovision` up / all) per cent of the requests, in whole numbers: with the default of 1.4 the
-//! first level takes all of them until less than 71.5 % of its backends are up, and the next level what is missing. Where all levels
-//! together can take less than 100 %, each takes its part of what they can, and the first that is up what rounding leaves over
-//! (Envoy, `load_balancer_impl.cc`, `recalculatePerPriorityState`; its documentation rounds otherwise). The level of a request is
-//! drawn by these shares.
+//! A level can take min(100, 100 `overprovision` up / all) per cent of the requests, in whole numbers: with the default of
+//! 1.4 the first level takes all of them until less than 71.5 % of its backends are up, and the next level what is missing.
+//! Where all levels together can take less than 100 %, each takes its part of what they can, and the first that is up what
+//! rounding leaves over (Envoy, `load_balancer_impl.cc`, `recalculatePerPriorityState`; its documentation rounds otherwise).
+//! The level of a request is drawn by these shares.
 //!
-//! Parameters: `levels`, the number of backends of each level, in the order of the backends, as in `levels = 4 2`; any more are of
-//! the last level. The default is `1 1`: the first backend, and the others where it is down. `overprovision`, default 1.4; with as
-//! much as a level has backends, such as 100, the next levels are backups in the sense of HAProxy and nginx: they get nothing while
-//! one backend before them is up. `within` says who is chosen of a level: `random` (the default), `round-robin`, or `power-of-d`,
-//! the one with fewer requests in flight of two drawn without repetition.
+//! Parameters: `levels`, the number of backends of each level, in the order of the backends, as in `levels = 4 2`; any more
+//! are of the last level. The default is `1 1`: the first backend, and the others where it is down. `overprovision`, default
+//! 1.4; with as much as a level has backends, such as 100, the next levels are backups in the sense of HAProxy and nginx:
+//! they get nothing while one backend before them is up. `within` says who is chosen of a level: `random` (the default),
+//! `round-robin`, or `power-of-d`, the one with fewer requests in flight of two drawn without repetition.
 //!
-//! Reads who is up, and with `within = power-of-d` requests in flight; keeps whose turn it is. A level all of whose backends are full
-//! or were tried passes a request to the next one. Not modelled: Envoy's panic, where a level with few backends up gets requests for
-//! those that are down too, which no policy here may choose. Price: where a backend becomes full or not, or goes or comes, the
-//! levels are made anew.
+//! Reads who is up, and with `within = power-of-d` requests in flight; keeps whose turn it is. A level all of whose backends
+//! are full or were tried passes a request to the next one. Not modelled: Envoy's panic, where a level with few backends up
+//! gets requests for those that are down too, which no policy here may choose. Price: where a backend becomes full or not,
+//! or goes or comes, the levels are made anew.
 
 use sojourn_stats::Stream;
 
@@ -40,8 +40,8 @@ pub(super) const ENTRY: Entry = Entry {
     },
 };
 
-/// The per cent of the requests that each level takes, of which so many backends are up and there in all, where a level of which
-/// all are up could take `percent`; all are 0 where none is up.
+/// The per cent of the requests that each level takes, of which so many backends are up and there in all, where a level of
+/// which all are up could take `percent`; all are 0 where none is up.
 pub fn shares_of_levels(levels: &[(u64, u64)], percent: u64) -> Vec<u64> {
     let can = |&(up, all): &(u64, u64)| (percent * up).checked_div(all).unwrap_or(0).min(100);
     let can: Vec<u64> = levels.iter().map(can).collect();

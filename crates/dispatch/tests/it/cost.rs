@@ -52,8 +52,8 @@ fn a_choice_among_ten_thousand_does_not_scan() {
 
 #[test]
 fn every_least_policy_asks_for_an_order() {
-    // Table::least scans only for a policy without an order, and for retries; power-of-d and peak-ewma look at d backends themselves. Rules
-    // of products keep orders of their own where they do not look at a few.
+    // Table::least scans only for a policy without an order, and for retries; power-of-d and peak-ewma look at d backends
+    // themselves. Rules of products keep orders of their own where they do not look at a few.
     for name in every_policy().filter(|name| !["power-of-d", "peak-ewma"].contains(name) && !name.contains('(')) {
         let policy = Catalogue::default().build(name).expect(name);
         assert_eq!(policy.index() != Index::None, policy.requires().contains(Signals::IN_FLIGHT), "{name}");

@@ -6,8 +6,8 @@ use sojourn_stats::{Span, Time};
 
 use crate::common::{REQUEST, assert_fits, dispatcher, equal};
 
-/// Of levels of a hundred so many are up. Envoy's documentation has the first four; its code adds what rounding leaves over to the first
-/// level, where its documentation says 36, 36, 28 and 7, 93.
+/// Of levels of a hundred so many are up. Envoy's documentation has the first four; its code adds what rounding leaves over
+/// to the first level, where its documentation says 36, 36, 28 and 7, 93.
 #[test]
 fn levels_take_the_shares_that_envoys_code_gives_them() {
     let of = |up: &[u64]| shares_of_levels(&up.iter().map(|up| (*up, 100)).collect::<Vec<_>>(), 140);
@@ -32,7 +32,8 @@ fn down(dispatcher: &mut Dispatcher, backends: impl Iterator<Item = u32>) {
     }
 }
 
-/// Where 5, 5 and 4 of 20 are up, 37, 35 and 28 per cent of the requests go to the levels, and all that are up share them evenly.
+/// Where 5, 5 and 4 of 20 are up, 37, 35 and 28 per cent of the requests go to the levels, and all that are up share them
+/// evenly.
 #[test]
 fn requests_go_to_levels_by_their_shares() {
     for inside in ["random", "round-robin", "power-of-d"] {

@@ -200,8 +200,8 @@ impl Spec {
         )
     }
 
-    /// The same with `factor` times the traffic: requests come so much faster, or so many more users ask; none where that cannot
-    /// be said.
+    /// The same with `factor` times the traffic: requests come so much faster, or so many more users ask; none where that
+    /// cannot be said.
     pub(crate) fn grown(&self, factor: f64) -> Option<Spec> {
         let mut grown = self.clone();
         let more = |users: u32| (f64::from(users) * factor).round() as u32;

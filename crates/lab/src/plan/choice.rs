@@ -23,7 +23,7 @@ use toml::Spanned;
 use toml_edit::Value;
 
 use super::candidate::{Candidate, Fate};
-use super::state::{Fault, RawFault};
+use super::state::{Fault, RawFault, edited};
 use crate::range;
 use crate::spec::{SpecError, located, unknown};
 use crate::variants::{Experiment, long_name, show};
@@ -263,11 +263,6 @@ fn values(raw: &toml::Value) -> Result<Vec<Value>, String> {
     let wrong = || format!("`values` is a list such as [1, 2, 4], or a range: {}", range::FORM);
     let list = raw.as_array().filter(|list| !list.is_empty()).ok_or_else(wrong)?;
     Ok(list.iter().map(edited).collect())
-}
-
-/// A value as edits take it.
-pub(super) fn edited(value: &toml::Value) -> Value {
-    value.to_string().parse().expect("what TOML wrote, TOML reads")
 }
 
 fn number(value: &Value) -> Option<f64> {

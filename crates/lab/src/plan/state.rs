@@ -11,15 +11,14 @@
 //! objective = { p99 = "< 300 ms" }       # instead of [objective]
 //! ```
 //!
-//! A state is one of the long run: its fault is there from the beginning and never ends. What happens while a fault begins, or is
-//! repaired, is a matter of `[[fault]]` and of objectives such as `during(fault).p99`.
+//! A state is one of the long run: its fault is there from the beginning and never ends. What happens while a fault begins,
+//! or is repaired, is a matter of `[[fault]]` and of objectives such as `during(fault).p99`.
 
 use serde::Deserialize;
 use toml::Spanned;
 use toml_edit::{Item, Table};
 
 use super::candidate::{Candidate, Fate};
-use super::choice::edited;
 use super::{Answered, Planner, RunError, with};
 use crate::objective::Judgement;
 use crate::spec::Spec;
@@ -71,6 +70,11 @@ impl Fault {
             fault.get("servers").and_then(toml::Value::as_integer).and_then(|count| usize::try_from(count).ok());
         Ok(Fault { name, line, table: written, objective: objective.as_ref().map(table), servers })
     }
+}
+
+/// A value as edits take it.
+pub(super) fn edited(value: &toml::Value) -> toml_edit::Value {
+    value.to_string().parse().expect("what TOML wrote, TOML reads")
 }
 
 /// What a fault is of, in words.
@@ -136,7 +140,8 @@ impl Planner<'_> {
         Ok(longest)
     }
 
-    /// What the dearest candidate cheaper than `best` that was asked does not meet, and whether it meets all while nothing is broken.
+    /// What the dearest candidate cheaper than `best` that was asked does not meet, and whether it meets all while nothing
+    /// is broken.
     pub(super) fn decided(&self, candidates: &[Candidate], best: &Candidate) -> Option<String> {
         let is_asked = |of: &&Candidate| !matches!(of.fate, Fate::Open | Fate::Weaker | Fate::Meets(_));
         let cheaper = candidates.iter().filter(|of| of.cost < best.cost).rfind(is_asked)?;

@@ -136,8 +136,8 @@ impl Reader<'_> {
         Ok(all)
     }
 
-    /// Servers that are restarted one after another: each ends what it has and is away for a while, the next one from when it is
-    /// back.
+    /// Servers that are restarted one after another: each ends what it has and is away for a while, the next one from when
+    /// it is back.
     fn rolling(&self, raw: &Spanned<RawFault>, each: &str, system: &System) -> Result<Vec<Fault>, SpecError> {
         let RawFault { at, until, what, .. } = raw.get_ref();
         let each = quantity::parse(each, Dimension::Time).ok().filter(|each_s| *each_s > 0.0).map(Span::from_secs_f64);
@@ -252,7 +252,8 @@ impl Reader<'_> {
             servers.is_some(),
         ];
         if given.iter().filter(|is| **is).count() != 1 {
-            let right = "say once what it happens to: server = 2, site, tier, resolver, path, servers = 2 or \"20 %\", or share = 0.1";
+            let right = "say once what it happens to: server = 2, site, tier, resolver, path, \
+                         servers = 2 or \"20 %\", or share = 0.1";
             return Err(self.at(raw, "fault", right));
         }
         let named = |text: &Text, key: &str, known: Vec<&str>| {

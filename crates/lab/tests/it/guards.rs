@@ -155,8 +155,8 @@ fn mistakes_about_faults_of_many_are_told() {
     assert!(all(closed).map(drop).unwrap_err().contains("what: a burst is of requests that come by themselves"));
 }
 
-/// A fault that is there from the beginning and never ends is a steady state: with one of three servers down each of the two that are
-/// left is M/M/1, of 100 ms at 40 of 50 /s.
+/// A fault that is there from the beginning and never ends is a steady state: with one of three servers down each of the two
+/// that are left is M/M/1, of 100 ms at 40 of 50 /s.
 #[test]
 fn a_run_without_an_end_bears_faults_that_last() {
     let asked = |fault: &str, by: Engine| {

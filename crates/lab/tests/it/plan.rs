@@ -293,8 +293,8 @@ fn the_loss_of_two_takes_two_more() {
     assert_eq!(found.unwrap_or_else(|e| panic!("{e}")).offers[0].label, "servers 6");
 }
 
-/// A queue in front of servers that get one request at a time is M/M/c; with one down it is M/M/(c - 1). Of four, three are left:
-/// a = 2, C = 4/9, and the mean is 20 ms + 4/9 / (150 - 100 /s) = 28.9 ms.
+/// A queue in front of servers that get one request at a time is M/M/c; with one down it is M/M/(c - 1). Of four, three are
+/// left: a = 2, C = 4/9, and the mean is 20 ms + 4/9 / (150 - 100 /s) = 28.9 ms.
 #[test]
 fn with_one_down_a_queue_of_c_servers_is_one_of_one_less() {
     let waits = FILE.replace(

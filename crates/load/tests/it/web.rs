@@ -1,5 +1,6 @@
-//! A hyper server for HTTP/1.1, HTTP/2 and both over TLS: `/N` is N bytes, `/to/N` leads there, `/never` never comes. Of `/busy` two of three are refused with a 503, of
-//! `/hangs` the first of two never comes, and of `/hangs/N` the first N never come.
+//! A hyper server for HTTP/1.1, HTTP/2 and both over TLS: `/N` is N bytes, `/to/N` leads there, `/never` never comes. Of
+//! `/busy` two of three are refused with a 503, of `/hangs` the first of two never comes, and of `/hangs/N` the first N
+//! never come.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;

@@ -85,11 +85,11 @@ impl Fault {
 }
 
 impl System {
-    /// What is left of a system that is broken from the beginning and stays so, as one in which nothing breaks: without the servers
-    /// that are gone (`down`, `drained`), and with the `slow` ones at their part of the speed. Its decider knows who is gone, as it
-    /// does in the long run. None where nothing lasts, where a fault begins later, ends or is of another kind, where servers differ and
-    /// none is named, where no server is left, and where more than one decider stands in front of the servers, or a DNS or clients
-    /// decide, which go on naming what is gone.
+    /// What is left of a system that is broken from the beginning and stays so, as one in which nothing breaks: without the
+    /// servers that are gone (`down`, `drained`), and with the `slow` ones at their part of the speed. Its decider knows who
+    /// is gone, as it does in the long run. None where nothing lasts, where a fault begins later, ends or is of another
+    /// kind, where servers differ and none is named, where no server is left, and where more than one decider stands in
+    /// front of the servers, or a DNS or clients decide, which go on naming what is gone.
     pub fn left(&self) -> Option<System> {
         let parts = self.parts_left()?;
         let stays: Vec<usize> = (0..parts.len()).filter(|host| parts[*host] > 0.0).collect();

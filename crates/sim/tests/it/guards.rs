@@ -1,9 +1,9 @@
 //! Guards of a gateway: what waits there, outliers, breakers, limits that follow response times, and what is published of
 //! policies beside a server that is slow.
 //!
-//! M/M/1 where each request waits at most so long for its server: of Poisson arrivals at rate a to a server of rate 1 the share
-//! (1 - a) a e^(-(1 - a) t) / (1 - a^2 e^(-(1 - a) t)) leaves, t being the longest wait (Barrer, Queuing with impatient customers
-//! and ordered service, Operations Research 5, 1957).
+//! M/M/1 where each request waits at most so long for its server: of Poisson arrivals at rate a to a server of rate 1 the
+//! share (1 - a) a e^(-(1 - a) t) / (1 - a^2 e^(-(1 - a) t)) leaves, t being the longest wait (Barrer, Queuing with
+//! impatient customers and ordered service, Operations Research 5, 1957).
 
 use sojourn_dispatch::{Breakers, Concurrency, Ejection, Guards, Queue, Scope};
 use sojourn_model::Server;
@@ -88,8 +88,8 @@ fn two_of_ten_that_fail_are_put_aside_and_three_are_not() {
     let near = |seen: f64, due: f64| assert!((seen - due).abs() < 0.004, "{seen} instead of {due}");
     near(half_failing(2, Guards::default()), 0.1);
     near(half_failing(3, by(1.0, 0, 1.9)), 0.15);
-    // They are in their place from 120 to 130 s, 160 to 170 s and so on: each scan takes one ejection off their number before it
-    // puts them aside again.
+    // They are in their place from 120 to 130 s, 160 to 170 s and so on: each scan takes one ejection off their number
+    // before it puts them aside again.
     near(half_failing(2, by(1.0, 0, 1.9)), 0.1 * 70.0 / 300.0);
     // By default only one of ten may be aside: they take turns, and the other one is one of nine.
     near(half_failing(2, by(0.1, 0, 1.9)), 0.5 / 9.0);
@@ -98,9 +98,9 @@ fn two_of_ten_that_fail_are_put_aside_and_three_are_not() {
     assert!(seen < 0.01, "{seen}");
 }
 
-/// Three times as much comes to two servers of five cores as they can do. The limit of all falls where responses take longer than
-/// 15 ms, half as long again as alone: what is not refused is served in time. The teeth of the saw cost a third of what the
-/// servers could do.
+/// Three times as much comes to two servers of five cores as they can do. The limit of all falls where responses take longer
+/// than 15 ms, half as long again as alone: what is not refused is served in time. The teeth of the saw cost a third of what
+/// the servers could do.
 #[test]
 fn a_limit_of_all_keeps_response_times_where_they_should_be() {
     let server = "discipline = \"ps\"\ncores = 5\ndemand = \"10 ms\"";
@@ -117,9 +117,10 @@ fn a_limit_of_all_keeps_response_times_where_they_should_be() {
 
 /// linkerd's of 2016: 11 servers, 167 ms with a deviation of 5 ms; 1000 requests a second for 60 s; from 15 s on one server
 /// takes 2 s for 30 s, and clients wait 1 s (Beyond round robin: load balancing for latency). Round robin has 95 %, least
-/// loaded 99 %, Peak-EWMA 99.9 %. Here Peak-EWMA has 99.82 % (99.816 to 99.819 % over 20 runs): its estimate of the slow server
-/// is 1 s, the time after which clients left, and so it gets a request whenever it has fewer than two of its own against 15 of 167 ms,
-/// some three each second, of which each fails. That page does not say what else linkerd did meanwhile.
+/// loaded 99 %, Peak-EWMA 99.9 %. Here Peak-EWMA has 99.82 % (99.816 to 99.819 % over 20 runs): its estimate of the slow
+/// server is 1 s, the time after which clients left, and so it gets a request whenever it has fewer than two of its own
+/// against 15 of 167 ms, some three each second, of which each fails. That page does not say what else linkerd did
+/// meanwhile.
 #[test]
 fn a_server_that_is_slow_for_half_a_minute_costs_what_linkerd_measured() {
     let success = |policy: &str| {

@@ -1,4 +1,5 @@
-//! Retry storms by means alone, against what an event loop without any randomness has exactly, and states against what is known.
+//! Retry storms by means alone, against what an event loop without any randomness has exactly, and states against what is
+//! known.
 
 use sojourn_model::system::Budget;
 use sojourn_theory::storm::fluid::{Outcome, after};

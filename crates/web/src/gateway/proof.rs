@@ -397,9 +397,9 @@ fn a_backend_falls_by_failures_in_a_row() {
     assert_eq!(told, [fell, rose, fell, Event::Down { backend: C }]);
 }
 
-/// A backend that answers its probes and has ceased to report is left out where the policy reads reports, unless all are. One
-/// that is not probed is out until it reports again; and where it does not report either, no failure takes it out, since nothing
-/// would bring it back.
+/// A backend that answers its probes and has ceased to report is left out where the policy reads reports, unless all are.
+/// One that is not probed is out until it reports again; and where it does not report either, no failure takes it out, since
+/// nothing would bring it back.
 #[test]
 fn what_silence_means_depends_on_what_else_is_known() {
     let lost = |backend| Told::Lost { backend, is_empty: false };

@@ -1,5 +1,5 @@
-//! Who is woken of the requests that wait at a decider for a backend with room. The decider knows their order, and how long each
-//! may wait ([`sojourn_dispatch::Queue`]).
+//! Who is woken of the requests that wait at a decider for a backend with room. The decider knows their order, and how long
+//! each may wait ([`sojourn_dispatch::Queue`]).
 
 use std::collections::HashMap;
 

@@ -1,4 +1,5 @@
-//! Guards over real sockets: what waits at a gateway, outliers, breakers and limits that follow. Their rules are tested without.
+//! Guards over real sockets: what waits at a gateway, outliers, breakers and limits that follow. Their rules are tested
+//! without.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -159,8 +160,9 @@ fn one_is_back(slow_start: SlowStart) -> (Gateway, Arc<AtomicUsize>, [Origin; 2]
     (gateway, asked, [good, moody])
 }
 
-/// What is back gets a tenth of its weight at first, so that of 22 requests 2 go there, or 3 where they take seconds; with its whole
-/// weight it would be 11. After its time it has its own again, though nothing happens meanwhile that would tell the gateway.
+/// What is back gets a tenth of its weight at first, so that of 22 requests 2 go there, or 3 where they take seconds; with
+/// its whole weight it would be 11. After its time it has its own again, though nothing happens meanwhile that would tell
+/// the gateway.
 #[test]
 fn a_server_that_is_back_starts_slowly() {
     let there = |gateway: &Gateway, asked: &AtomicUsize, requests: usize| {
