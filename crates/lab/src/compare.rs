@@ -169,6 +169,19 @@ impl Comparison {
         self.difference.low > rounding || self.difference.high < -rounding
     }
 
+    /// Whether B is seen to differ from A where so many comparisons are looked at, and one is picked: with Bonferroni's interval, so that
+    /// of equals one of all is taken for another as seldom as of two.
+    pub fn differs_among(&self, comparisons: usize) -> bool {
+        let degrees = match self.how {
+            How::Pairs(pairs) => pairs.saturating_sub(1).max(1) as u64,
+            _ => u64::from(u32::MAX),
+        };
+        let wider = t_quantile(1.0 - (1.0 - UPPER) / comparisons.max(1) as f64, degrees) / t_quantile(UPPER, degrees);
+        let Between { value, low, high } = self.difference;
+        let difference = Between { value, low: value - wider * (value - low), high: value + wider * (high - value) };
+        Comparison { difference, ..self.clone() }.differs()
+    }
+
     /// What it takes to see [`WORTH_SEEING`], in words; none where it was enough, or nothing is known of it.
     pub fn takes(&self) -> Option<String> {
         self.could_have_seen.filter(|share| *share > WORTH_SEEING)?;
@@ -513,6 +526,23 @@ mod tests {
             (common * (1.0 + 0.02 * stream.uniform()), factor * common * (1.0 + 0.02 * stream.uniform()))
         };
         (0..count).map(|_| pair()).collect()
+    }
+
+    /// One of many pairs of equals always differs by an interval of 95 %: what is picked from many is held against all of them.
+    #[test]
+    fn what_is_picked_from_many_is_held_against_all() {
+        let mut stream = Stream::new(1, "test", "picked");
+        let (mut alone, mut among) = (0, 0);
+        for _ in 0..200 {
+            let one = |stream: &mut Stream| (0..20).map(|_| (1.0 + stream.uniform(), 1.0 + stream.uniform())).collect();
+            let of: Vec<Vec<(f64, f64)>> = (0..10).map(|_| one(&mut stream)).collect();
+            let of = of.iter().map(|pairs| Comparison::of_pairs("response_time_mean", "s", pairs).unwrap());
+            let of: Vec<Comparison> = of.collect();
+            alone += usize::from(of.iter().any(|one| one.differs()));
+            among += usize::from(of.iter().any(|one| one.differs_among(10)));
+        }
+        // 40 % and 5 % of 200 are expected; each end is six deviations off.
+        assert!(alone > 38 && among < 29, "{alone} and {among} of 200");
     }
 
     /// That neither saw a failure is no proof that they are equal: 3 in all of the requests of both may come.

@@ -44,7 +44,9 @@ pub fn cut_at_zero(measure: &Measure) -> Measure {
     if let Estimate::Sampled { ci_low, .. } = &mut cut.estimate
         && !SIGNED.contains(&measure.metric.as_str())
     {
-        *ci_low = ci_low.max(0.0);
+        // A request is at least one attempt.
+        let least = if measure.metric.ends_with("attempts_ratio") { 1.0 } else { 0.0 };
+        *ci_low = ci_low.max(least);
     }
     cut
 }

@@ -40,7 +40,7 @@ use crate::variants::{Experiment, label};
 use advice::{Growth, Relief, Traffic};
 use bound::Bound;
 use choice::Choices;
-pub use found::{Answered, Nearest, Offer, Simulated, Tally};
+pub use found::{Answered, Nearest, Offer, Simulated, Tally, Utilization};
 use search::{Candidate, Fate};
 use state::State;
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sojourn_stats::interval::exact_ratio;
 use sojourn_stats::measure::{NoInterval, quantile_stands};
 use sojourn_stats::parts::{QuantileOfParts, clump, of_few, of_parts};
 use sojourn_stats::{Estimate, Histogram, Measure};
@@ -25,6 +26,8 @@ pub(crate) struct Row {
     pub(crate) quantile: Option<QuantileOfParts>,
     /// Between which ends the whole is for sure, where it was read from a histogram.
     pub(crate) ends: Option<(f64, f64)>,
+    /// Of the worst of so many intervals, where no request failed: how many ended in all.
+    pub(crate) none_of: Option<(u64, usize)>,
 }
 
 /// The events behind a share.
@@ -44,13 +47,12 @@ impl Events {
         Events { whole, parts, are_slow }
     }
 
-    /// How many come together, where `alike` requests tell as much as one. Of no event it is taken to be as many as that.
+    /// How many come together, where `alike` requests tell as much as one. Of no event it is taken to be as many as that, of one
+    /// as well, which is no surer; each further one that comes alone says more against it.
     fn together(&self, alike: f64) -> f64 {
-        match clump(&self.parts) {
-            _ if self.whole.0 == 0 => alike,
-            by_count if self.are_slow => by_count.max(alike),
-            by_count => by_count,
-        }
+        let events = self.whole.0.max(1) as f64;
+        let unseen = if self.are_slow { alike } else { alike / (events * events) };
+        clump(&self.parts).max(unseen)
     }
 }
 
@@ -135,6 +137,11 @@ impl Row {
         }
         if let Some(ends) = self.ends {
             estimate = estimate.widened(ends);
+        }
+        if let Some((ended, intervals)) = self.none_of {
+            // Those that may have failed by chance, and failures come together, may all have done so in one interval.
+            let most = exact_ratio(0.0, ended as f64 / alike, confidence).1 * intervals as f64;
+            estimate = estimate.widened((0.0, most.min(1.0)));
         }
         Measure { metric, unit, estimate }
     }
@@ -423,6 +430,20 @@ mod tests {
                 of_class: vec![class("x", 16, 2), class("y", 14, 7)],
             },
         ]
+    }
+
+    /// That one failure was seen makes the share no surer than that none was; many that come alone do.
+    #[test]
+    fn one_event_is_no_surer_than_none() {
+        let (alike, trials) = (400.0, 200_000u64);
+        let upper = |events: u64| {
+            let of_part = |part: u64| (u64::from(part < events), trials / 20);
+            let events = Events::new((0..20).map(of_part).collect(), false);
+            exact_ratio(events.whole.0 as f64 / events.together(alike), trials as f64 / events.together(alike), 0.95).1
+        };
+        assert!(upper(1) > upper(0), "{} and {}", upper(1), upper(0));
+        let each = |events: u64| exact_ratio(events as f64, trials as f64, 0.95).1;
+        assert!((upper(20) / each(20) - 1.0).abs() < 1e-9, "as the binomial law has it: {}", upper(20) / each(20));
     }
 
     /// All of a run is the sum of its parts, and without the first of them it is the other.

@@ -55,11 +55,14 @@ const VERBS: [(&str, &str); 24] = [
     ("proxy", "gateway"),
 ];
 /// Options by what other programs call them.
-const OPTIONS: [(&str, &str); 10] = [
+const OPTIONS: [(&str, &str); 13] = [
     ("--qps", "--rate"),
     ("--rps", "--rate"),
     ("--throughput", "--rate"),
     ("--lambda", "--rate"),
+    ("--lambda", "--arrivals"),
+    ("--rho", "--arrivals"),
+    ("--mu", "--service"),
     ("--concurrency", "--connections"),
     ("--clients", "--users"),
     ("--time", "--duration"),
@@ -90,17 +93,17 @@ fn called_otherwise(error: &clap::Error, command: &Command) -> Option<String> {
     };
     let asked = error.get(kind)?.to_string();
     let name = asked.split('=').next().unwrap_or_default();
-    let (_, meant) = all.iter().find(|(other, _)| *other == name)?;
     // The verb that was asked is the first argument that names one.
     let verb = std::env::args().skip(1).find_map(|word| command.find_subcommand(word));
-    let is_known = match (what, verb) {
+    let is_known = |meant: &str| match (what, verb) {
         // Within a verb that has verbs of its own it is none of those.
         ("subcommand", verb) => verb.is_none(),
         (_, Some(verb)) => verb.get_arguments().any(|arg| arg.get_long().is_some_and(|long| meant[2..] == *long)),
         (_, None) => false,
     };
+    let (_, meant) = all.iter().find(|(other, meant)| *other == name && is_known(meant))?;
     let meant = if what == "subcommand" { format!("sojourn {meant}") } else { (*meant).to_owned() };
-    is_known.then(|| format!("unknown {what} '{name}'; did you mean '{meant}'?\n"))
+    Some(format!("unknown {what} '{name}'; did you mean '{meant}'?\n"))
 }
 
 fn what_is_right(unread: &(dyn Error + 'static)) -> Option<&'static str> {

@@ -34,6 +34,8 @@ const FITTED_MOST: usize = 20_000;
 /// A server whose mean demand differs by less is as fast as the others.
 const SPEED_LEAST: f64 = 0.03;
 /// Parts of the data's own quantiles: many in the tail, of which the last holds one request in a thousand.
+/// Weights are written to one part of so many.
+const WEIGHTS: f64 = 1e9;
 const PARTS: [f64; 9] = [0.8, 0.9, 0.95, 0.975, 0.99, 0.995, 0.998, 0.999, 1.0];
 
 /// What was fitted to the demands.
@@ -219,10 +221,31 @@ fn quantiles(values: &[f64], low_s: f64) -> String {
         if to > from {
             let mean_s = sorted[from..to].iter().sum::<f64>() / (to - from) as f64;
             let separator = if from > 0 { ", " } else { "" };
-            let weight = (to - from) as f64 / sorted.len() as f64;
-            let _ = write!(text, "{separator}{weight:.5}: {}", time_text(mean_s.max(low_s)));
+            // Differences of rounded ends: they sum to 1 as they are written.
+            let end = |at: usize| (at as f64 / sorted.len() as f64 * WEIGHTS).round();
+            let weight = (end(to) - end(from)) / WEIGHTS;
+            let _ = write!(text, "{separator}{weight}: {}", time_text(mean_s.max(low_s)));
             from = to;
         }
     }
     text + ")"
+}
+
+#[cfg(test)]
+mod tests {
+    use sojourn_stats::{Dimension, Law};
+
+    use super::*;
+
+    /// Whatever the number of the data, the weights sum to 1.
+    #[test]
+    fn quantiles_are_a_law() {
+        for count in (20..3000).step_by(7) {
+            let values: Vec<f64> = (0..count).map(|at| 0.001 + 1e-5 * f64::from(at)).collect();
+            let text = quantiles(&values, 1e-6);
+            let law = Law::parse(&text, Dimension::Time).unwrap_or_else(|error| panic!("{count}: {error}: {text}"));
+            let mean = values.iter().sum::<f64>() / f64::from(count);
+            assert!((law.mean() / mean - 1.0).abs() < 1e-3, "{count}: {} for {mean}", law.mean());
+        }
+    }
 }

@@ -7,10 +7,10 @@
 //! The level of a request is drawn by these shares.
 //!
 //! Parameters: `levels`, the number of backends of each level, in the order of the backends, as in `levels = 4 2`; any more
-//! are of the last level. The default is `1 1`: the first backend, and the others where it is down. `overprovision`, default
-//! 1.4; with as much as a level has backends, such as 100, the next levels are backups in the sense of HAProxy and nginx:
-//! they get nothing while one backend before them is up. `within` says who is chosen of a level: `random` (the default),
-//! `round-robin`, or `power-of-d`, the one with fewer requests in flight of two drawn without repetition.
+//! are of the last level. Without it all are of one level. `overprovision`, default 1.4; with as much as a level has
+//! backends, such as 100, the next levels are backups in the sense of HAProxy and nginx: they get nothing while one backend
+//! before them is up. `within` says who is chosen of a level: `random` (the default), `round-robin`, or `power-of-d`, the one
+//! with fewer requests in flight of two drawn without repetition.
 //!
 //! Reads who is up, and with `within = power-of-d` requests in flight; keeps whose turn it is. A level all of whose backends
 //! are full or were tried passes a request to the next one. Not modelled: Envoy's panic, where a level with few backends up
@@ -26,7 +26,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "priority-levels",
     summary: "a level of backends takes what those before it cannot; drawn, in turn or by fewer in flight within it",
     build: |params| {
-        let text = params.text("levels").unwrap_or("1 1");
+        let text = params.text("levels").unwrap_or("1");
         let sizes: Option<Vec<u32>> =
             text.split_whitespace().map(|size| size.parse().ok().filter(|size| *size > 0)).collect();
         let Some(sizes) = sizes.filter(|sizes| (1..=100).contains(&sizes.len())) else {

@@ -78,9 +78,19 @@ pub(super) fn aftermath(system: &System, over_time: &[MetricOverTime], measures:
     let failed = over_time.iter().find(|of| of.metric == "failed")?;
     let goodput = over_time.iter().find(|of| of.metric == "goodput")?;
     let (every_s, end_s) = ends(failed)?;
+    let after_s = end_s - ended_s;
+    // What is after the fault alone.
     let last = |of: &MetricOverTime| -> Vec<f64> {
-        of.points.iter().rev().take(LAST).filter_map(|(_, estimate)| estimate.value()).collect()
+        let after = of.points.iter().rev().take_while(|(at, _)| *at >= ended_s);
+        after.take(LAST).filter_map(|(_, estimate)| estimate.value()).collect()
     };
+    // Nothing fails any more, and the run ended before it had been so for long enough.
+    if after_s < 2.0 * CALM as f64 * every_s && last(failed).first() == Some(&0.0) {
+        return Some(format!(
+            "whether it recovered could not be seen: {}",
+            ended_early(after_s, CALM as f64 * every_s)
+        ));
+    }
     let tell = |values: &[f64], what: &str| {
         let mean = significant(values.iter().sum::<f64>() / values.len() as f64);
         match values.iter().all(|value| significant(*value) == mean) {
@@ -93,7 +103,6 @@ pub(super) fn aftermath(system: &System, over_time: &[MetricOverTime], measures:
         (_, good) if !good.is_empty() => tell(&good, "good replies a second came"),
         _ => return None,
     };
-    let after_s = end_s - ended_s;
     let some = match recovery.samples() {
         Some(recovered) if recovered > 0 => format!(" in every replication ({recovered} did)"),
         _ => String::new(),
@@ -107,6 +116,12 @@ fn ends(of: &MetricOverTime) -> Option<(f64, f64)> {
     Some((every_s, of.points.last()?.0 + every_s))
 }
 
+/// That a run ended too soon after the last fault.
+fn ended_early(after_s: f64, calm_s: f64) -> String {
+    let after_s = significant(after_s);
+    format!("the run ended {after_s} s after the last fault had ended, and it takes {calm_s:.0} s as before it")
+}
+
 /// Why it is not told whether the system recovered from faults of which the last ended then; none where one never ends.
 fn unseen(system: &System, over_time: &[MetricOverTime], ended_s: f64) -> Option<String> {
     let is_over = |fault: &Fault| fault.until.is_some() || fault.trouble == Trouble::Restarted;
@@ -118,10 +133,7 @@ fn unseen(system: &System, over_time: &[MetricOverTime], ended_s: f64) -> Option
     let (before, usual_s, calm_s) = (first_s / every_s, USUAL as f64 * every_s, CALM as f64 * every_s);
     let after_s = end_s - ended_s;
     let of_little_before = format!("what is usual before the first fault is known from {usual_s:.0} s of it");
-    let of_little_after = format!(
-        "the run ended {} s after the last fault had ended, and it takes {calm_s:.0} s as before it",
-        significant(after_s)
-    );
+    let of_little_after = ended_early(after_s, calm_s);
     Some(match before {
         before if before < USUAL as f64 => format!("whether it recovered is not told: {of_little_before}"),
         // Of so little a part may be warm-up.

@@ -11,21 +11,12 @@ use sojourn_traffic::Workload;
 
 use super::search::Candidate;
 use super::state::{self, State};
-use super::{Answered, Planner};
+use super::{Answered, Planner, Utilization};
 use crate::run::RunError;
 use crate::spec::{Question, Spec};
 
 /// How narrow the bracket of the growth becomes.
 const GROWTH_WITHIN: f64 = 0.05;
-
-/// The utilisation of a part of the system.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Utilization {
-    /// The part's name.
-    pub name: String,
-    /// Its utilisation.
-    pub utilization: f64,
-}
 
 /// What the next stronger value of a choice buys.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -3,7 +3,6 @@
 use serde::Serialize;
 use sojourn_stats::Estimate;
 
-use super::advice::Utilization;
 use super::with;
 use crate::objective::{Judgement, Objective};
 
@@ -62,6 +61,15 @@ impl Answered {
         let value = self.estimate.as_ref().and_then(Estimate::value)?;
         Some((value / self.limit).max(self.limit / value)).filter(|times| times.is_finite())
     }
+}
+
+/// The utilisation of a part of the system.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Utilization {
+    /// The part's name.
+    pub name: String,
+    /// Its utilisation.
+    pub utilization: f64,
 }
 
 /// What the simulator found of a system.

@@ -156,9 +156,14 @@ fn answered<'a>(
     means
 }
 
-/// Whether the means of two variants are seen to differ; none where one of them has no interval.
-fn are_apart(a: &VariantAnswers, b: &VariantAnswers, engine: Engine) -> Option<bool> {
-    variants_by(a, b, engine, MEAN).map(|compared| compared.differs())
+/// Whether the means of two variants are seen to differ, picked from so many pairs; none where one of them has no interval.
+fn are_apart(a: &VariantAnswers, b: &VariantAnswers, engine: Engine, pairs: usize) -> Option<bool> {
+    variants_by(a, b, engine, MEAN).map(|compared| compared.differs_among(pairs))
+}
+
+/// The pairs of so many.
+fn pairs_of(count: usize) -> usize {
+    count * count.saturating_sub(1) / 2
 }
 
 /// Who has the lowest mean and who the highest, of two and more, as far as they are seen to differ.
@@ -179,8 +184,10 @@ fn first_and_last(means: &[(&VariantAnswers, f64)], engine: Engine) -> String {
     let (Some((first, low)), Some((last, high))) = (known.first(), known.last()) else {
         return format!("No mean response time by {} has an interval: which is lower is not known.", engine.name());
     };
+    let pairs = pairs_of(known.len());
     let like = |one: &VariantAnswers| {
-        let alike = known.iter().filter(|(of, _)| std::ptr::eq(*of, one) || are_apart(one, of, engine) != Some(true));
+        let is_like = |of: &VariantAnswers| std::ptr::eq(of, one) || are_apart(one, of, engine, pairs) != Some(true);
+        let alike = known.iter().filter(|(of, _)| is_like(of));
         alike.map(|(of, _)| name(of)).collect::<Vec<String>>()
     };
     let by = engine.name();
@@ -188,7 +195,7 @@ fn first_and_last(means: &[(&VariantAnswers, f64)], engine: Engine) -> String {
     if known.len() == 1 {
         return format!("Mean response time of {} by {by}: {}.{uncertain}", name(first), number::quantity(*low, "s"));
     }
-    if are_apart(first, last, engine) != Some(true) {
+    if are_apart(first, last, engine, pairs) != Some(true) {
         let all: Vec<String> = known.iter().map(|(of, _)| name(of)).collect();
         return format!(
             "By {by}, no difference is seen between the mean response times of {}: {}.{uncertain}",
@@ -245,11 +252,13 @@ fn equal_settings(report: &Answers, engine: Engine) -> Option<String> {
     if groups.len() < 2 || cases.is_empty() {
         return None;
     }
+    let pairs: usize = cases.iter().map(|(_, means)| pairs_of(means.len())).sum();
     // Of each value: in how many cases it alone is the lowest, and in how many it is one of those that may be.
     let mut wins: Vec<(&str, usize, usize)> = Vec::new();
     for (_, means) in &cases {
         let first = means[0].0;
-        let may_be = |of: &&VariantAnswers| std::ptr::eq(*of, first) || are_apart(first, of, engine) != Some(true);
+        let may_be =
+            |of: &&VariantAnswers| std::ptr::eq(*of, first) || are_apart(first, of, engine, pairs) != Some(true);
         let lowest: Vec<&str> =
             means.iter().map(|(of, _)| *of).filter(may_be).filter_map(|of| of.setting(key)).collect();
         for value in &lowest {
@@ -276,7 +285,7 @@ fn equal_settings(report: &Answers, engine: Engine) -> Option<String> {
     };
     let ends = cases.iter().filter_map(|(others, means)| {
         let ((first, low), (last, high)) = (means.first()?, means.last()?);
-        let is_seen = *low > 0.0 && are_apart(first, last, engine) == Some(true);
+        let is_seen = *low > 0.0 && are_apart(first, last, engine, pairs) == Some(true);
         is_seen.then(|| Some((others, (first.setting(key)?, *low), (last.setting(key)?, *high))))?
     });
     let largest = ends.max_by(|a, b| (a.2.1 / a.1.1).total_cmp(&(b.2.1 / b.1.1)));

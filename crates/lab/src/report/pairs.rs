@@ -56,7 +56,12 @@ fn table(title: &str, lead: &str, all: &[Within]) -> String {
     let row = |of: &Within| {
         let ratio = of.comparison.ratio.map_or("\u{2013}".to_owned(), |ratio| match of.engine {
             Engine::Theory => format!("{:.3}", ratio.value),
-            _ => format!("{:.3} ({:.3} to {:.3})", ratio.value, ratio.low, ratio.high),
+            _ => {
+                // So many digits that an end which is not 1 does not read as 1.
+                let width = (ratio.value - ratio.low).min(ratio.high - ratio.value);
+                let digits = if width > 0.0 { (1.0 - width.log10().floor()).clamp(3.0, 6.0) as usize } else { 3 };
+                format!("{:.digits$} ({:.digits$} to {:.digits$})", ratio.value, ratio.low, ratio.high)
+            }
         });
         let what = compare::short(&of.comparison.metric).to_owned();
         let by = of.engine.name().to_owned();

@@ -76,6 +76,9 @@ fn no_failure_over_a_fault_is_not_none() {
         panic!("{:?}", answers.variants)
     };
     assert!((0.04..0.12).contains(ci_high), "{ci_high}");
+    // Of the worst second less is known than of all.
+    let high = |metric: &str| estimate(&answers, metric).interval().unwrap().1;
+    assert!(high("worst_second_error_ratio") >= high("error_ratio"), "{:?}", answers.variants);
 }
 
 /// A longer run has the fault no more often: it is not what is recommended where the interval leaves an objective open.

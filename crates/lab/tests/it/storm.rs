@@ -104,6 +104,14 @@ fn clients_that_try_no_more_make_no_storm() {
     assert!(attempts.points.iter().all(|(_, of)| of.value().unwrap() <= 8.0), "nothing is asked for twice");
 }
 
+/// With a budget it recovers 8 s after the fault, once five seconds are calm: a run that ends before cannot tell.
+#[test]
+fn a_run_that_ends_before_all_is_calm_does_not_say_that_it_did_not_recover() {
+    let answers = by_sim(&[("client.retries.budget", "10 %"), ("run.duration", "40 s")]);
+    let told = said(&answers);
+    assert!(told.contains("could not be seen: the run ended 9") && !told.contains("did not recover"), "{told}");
+}
+
 #[test]
 fn one_that_ends_too() {
     for (key, value) in [

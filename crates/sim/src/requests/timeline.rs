@@ -356,8 +356,9 @@ impl<'a> Replications<'a> {
                 worst(&mut measured().filter_map(share))
             }),
         ];
-        let all = self.all.iter().map(|one| counts(one, &mut measured())).collect();
-        rows[1].ends = self.none_in_the_worst(all, measured().len());
+        let all = self.all.iter().map(|one| counts(one, &mut measured()));
+        let (failed, ended) = all.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+        rows[1].none_of = (failed == 0 && ended > 0).then(|| (ended, measured().len()));
         let troubled: Vec<usize> = (0..self.intervals).filter(|at| self.all[0].faults_in(*at) > 0).collect();
         if !troubled.is_empty() {
             let sum = |one: &OutcomesOverTime, of: fn(&Interval) -> u32| {
@@ -395,14 +396,6 @@ impl<'a> Replications<'a> {
             rows.push(of_replications("recovery_time", "s", parts, true));
         }
         rows
-    }
-
-    /// Between which ends the share of the worst interval is where no request failed in any of so many: those that may have
-    /// failed by chance all did in one.
-    fn none_in_the_worst(&self, parts: Vec<(u64, u64)>, intervals: usize) -> Option<(f64, f64)> {
-        let (failed, ended) = parts.iter().fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
-        let most = (failed == 0 && ended > 0).then(|| exact_ratio(0.0, ended as f64, CONFIDENCE).1)?;
-        Some((0.0, (most * intervals as f64).min(1.0)))
     }
 
     /// Between which ends the number of attempts at a request is where these intervals saw none a second time.

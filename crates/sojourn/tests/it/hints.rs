@@ -77,6 +77,8 @@ fn a_verb_or_an_option_that_others_have_is_named() {
         (&["describe", "x.log"][..], "unknown subcommand 'describe'; did you mean 'sojourn traffic describe'?"),
         (&["simulate", "x.toml"], "did you mean 'sojourn run --by sim'?"),
         (&["bench", "http://x/"], "did you mean 'sojourn load'?"),
+        (&["queue", "M/M/1", "--lambda", "0.8"], "unknown option '--lambda'; did you mean '--arrivals'?"),
+        (&["queue", "M/M/1", "--mu", "1"], "unknown option '--mu'; did you mean '--service'?"),
         (&["load", "http://127.0.0.1:1/", "--qps", "5"], "unknown option '--qps'; did you mean '--rate'?"),
         (&["load", "http://127.0.0.1:1/", "--rps=5"], "unknown option '--rps'; did you mean '--rate'?"),
         (&["load", "http://127.0.0.1:1/", "--concurrency", "5"], "did you mean '--connections'?"),
