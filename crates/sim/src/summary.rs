@@ -134,6 +134,10 @@ impl Row {
         let Measure { metric, unit, mut estimate } = self.measure(confidence);
         if let Some(events) = &self.events {
             estimate = of_few(estimate, events.whole, events.together(alike), confidence);
+            // However they come together, one is seen no more often than they are expected: of one the lower end holds as it is.
+            if let (Estimate::Sampled { ci_low, .. }, (1.., trials)) = (&mut estimate, events.whole) {
+                *ci_low = ci_low.max(exact_ratio(1.0, trials as f64, confidence).0);
+            }
         }
         if let Some(ends) = self.ends {
             estimate = estimate.widened(ends);
