@@ -28,7 +28,8 @@ pub(super) const ENTRY: Entry = Entry {
             Ok(d) if d >= 1 => d,
             _ => return Err(params.wrong("d is a whole number of at least 1, as in `d = 2`")),
         };
-        let (decay, failure) = (params.span("decay", Span(10_000_000_000))?, params.span("failure", Span(5_000_000_000))?);
+        let (decay, failure) =
+            (params.span("decay", Span(10_000_000_000))?, params.span("failure", Span(5_000_000_000))?);
         Ok(Box::new(PeakEwma { d, decay, failure, estimates: Vec::new(), drawn: Vec::new() }))
     },
 };

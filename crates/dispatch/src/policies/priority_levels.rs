@@ -163,10 +163,12 @@ impl Level {
             }
             Within::LeastOfTwo => {
                 let first = drawn();
-                let other = (open > 1).then(|| loop {
-                    let id = drawn();
-                    if id != first {
-                        break id;
+                let other = (open > 1).then(|| {
+                    loop {
+                        let id = drawn();
+                        if id != first {
+                            break id;
+                        }
                     }
                 });
                 let load = |id: BackendId| ask.table.load(id);
