@@ -113,7 +113,7 @@ def main() -> None:
     bar("10^7 gaps and demands replayed, of the engine's speed", engine / replay, 0.9, "", False)
 
     # By theory a point has some 15 rows.
-    many = sojourn.sweep(two.set("policy", "random"), {"utilization": [0.3 + 1e-5 * step for step in range(50_000)]}, engines="theory")
+    many = sojourn.sweep(two.set("policy", "random"), {"utilization": [0.3 + 5e-5 * step for step in range(10_000)]}, engines="theory")
     frame = many.to_polars()
     bar(f"{len(frame)} rows to polars, for 10^6", 1e3 * seconds(many.to_polars) * 1e6 / len(frame), 50, " ms", True)
 
