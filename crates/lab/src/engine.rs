@@ -17,6 +17,8 @@ mod over_time;
 mod sim;
 pub(crate) mod theory;
 
+pub(crate) use over_time::seen_after;
+
 /// What an engine needs besides the experiment.
 pub(crate) struct Conditions<'a> {
     /// This program.

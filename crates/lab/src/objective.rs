@@ -176,7 +176,7 @@ impl Objective {
             Estimate::Approximate { value } => format!("\u{2248} {}", with_unit(value)),
             Estimate::TooFew { samples: 0 } if self.metric == RECOVERY => "it never recovered".into(),
             Estimate::TooFew { samples } if self.metric == RECOVERY => {
-                format!("it did not recover in every replication ({samples} did)")
+                format!("only {samples} replications recovered")
             }
             Estimate::TooFew { .. } => "too few samples".into(),
         }
@@ -190,6 +190,11 @@ impl Objective {
         // Of a limit of 0 the ratio says nothing.
         let factor = if self.limit == 0.0 { 1.0 } else { number / self.limit };
         if unit == "%" { (100.0, "%") } else { (factor, unit) }
+    }
+
+    /// Whether it allows a recovery to take longer than this (s).
+    pub(crate) fn allows_recovery_after(&self, seen_s: f64) -> bool {
+        self.metric == RECOVERY && self.below && self.limit > seen_s
     }
 
     /// What `measures` say about it, by the one that [`Objective::deciding`] names.

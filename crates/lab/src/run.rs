@@ -17,10 +17,10 @@ use crate::answer::{Answer, Answers, ObjectiveAnswer, Traces, VariantAnswers, Ve
 use crate::engine;
 use crate::folder::{SCHEMA, Unwritten, Writer};
 use crate::host;
-use crate::objective::Judgement;
+use crate::objective::{Judgement, Objective};
 use crate::outcome::cut_at_zero;
 use crate::report::number::quantity;
-use crate::spec::{Engine, SpecError};
+use crate::spec::{Engine, Spec, SpecError};
 use crate::variants::{Experiment, Variant};
 
 /// What a run needs from outside.
@@ -316,15 +316,28 @@ impl Inquiry {
                 let beyond = beyond
                     .map(|rate| format!("no more than {} is offered", quantity(rate, "1/s").replace('\u{a0}', " ")));
                 for answer in answered.answers.iter().filter(|answer| is_silent || !answer.measures.is_empty()) {
-                    let judgement = match objective.judge_among(&answer.measures) {
+                    let judgement = objective.judge_among(&answer.measures);
+                    // It may still have recovered in time.
+                    let early = if judgement == Judgement::NotRecovered {
+                        ended_early(objective, answer, &variant.experiment)
+                    } else {
+                        None
+                    };
+                    let judgement = match judgement {
                         // However short the run is.
                         Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew if beyond.is_some() => {
                             Judgement::Fails
                         }
+                        Judgement::NotRecovered if early.is_some() => Judgement::Undecided,
                         judgement => judgement,
                     };
                     let is_open = matches!(judgement, Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew);
+                    let measured = match early {
+                        Some(_) => "not yet recovered".to_owned(),
+                        None => objective.measured_among(&answer.measures),
+                    };
                     let reason = match judgement {
+                        _ if early.is_some() => early,
                         Judgement::Holds => objective.outdone_by_failures(&answer.measures),
                         _ if is_open && has_faults => Some(open_over_a_fault(answer.engine).to_owned()),
                         Judgement::Fails => beyond.clone(),
@@ -341,7 +354,7 @@ impl Inquiry {
                             _ => None,
                         },
                         undecided: (reason.is_some() && judgement != Judgement::Fails) || is_open,
-                        measured: objective.measured_among(&answer.measures),
+                        measured,
                         reason: reason.unwrap_or_default(),
                     });
                 }
@@ -375,6 +388,14 @@ fn offered(workload: &Workload) -> Option<f64> {
         Workload::Open(open) => open.arrivals.rate(),
         _ => None,
     }
+}
+
+/// Why a recovery that was not seen may still be within its limit: the run ended sooner after the last fault. None where it did not.
+fn ended_early(objective: &Objective, answer: &Answer, experiment: &Spec) -> Option<String> {
+    let seen_s = engine::seen_after(&experiment.system()?.system, &answer.over_time)?;
+    let seen = quantity(seen_s, "s").replace('\u{a0}', " ");
+    let why = || format!("the run ended {seen} after the last fault had ended; a longer `run.duration` tells");
+    objective.allows_recovery_after(seen_s).then(why)
 }
 
 /// Why an objective is open where a fault is in the run: a run that is longer has the same fault and more of the time without.

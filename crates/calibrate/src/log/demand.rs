@@ -33,9 +33,9 @@ const MEAN_OFF_MOST: f64 = 0.01;
 const FITTED_MOST: usize = 20_000;
 /// A server whose mean demand differs by less is as fast as the others.
 const SPEED_LEAST: f64 = 0.03;
-/// Parts of the data's own quantiles: many in the tail, of which the last holds one request in a thousand.
 /// Weights are written to one part of so many.
 const WEIGHTS: f64 = 1e9;
+/// Parts of the data's own quantiles: many in the tail, of which the last holds one request in a thousand.
 const PARTS: [f64; 9] = [0.8, 0.9, 0.95, 0.975, 0.99, 0.995, 0.998, 0.999, 1.0];
 
 /// What was fitted to the demands.

@@ -61,10 +61,20 @@ pub(super) fn outcomes(every: Span, columns: Vec<Column>) -> Vec<MetricOverTime>
     columns.into_iter().map(of).collect()
 }
 
+/// How long after the last fault had ended (s) outcomes over time end; none without faults that end, or without such outcomes.
+pub(crate) fn seen_after(system: &System, over_time: &[MetricOverTime]) -> Option<f64> {
+    Some(ends(over_time.iter().find(|of| of.metric == "failed")?)?.1 - last_end(system)?)
+}
+
+/// When the last fault ends (s).
+fn last_end(system: &System) -> Option<f64> {
+    Some(system.faults.iter().filter_map(|fault| fault.until.or(Some(fault.at))).max()?.as_secs_f64())
+}
+
 /// What came after the last fault had ended, in words, from outcomes over time and the recovery time; none where that says
 /// nothing.
 pub(super) fn aftermath(system: &System, over_time: &[MetricOverTime], measures: &[Measure]) -> Option<String> {
-    let ended_s = system.faults.iter().filter_map(|fault| fault.until.or(Some(fault.at))).max()?.as_secs_f64();
+    let ended_s = last_end(system)?;
     let Some(recovery) = measures.iter().find(|measure| measure.metric == "recovery_time") else {
         return unseen(system, over_time, ended_s);
     };
@@ -84,7 +94,7 @@ pub(super) fn aftermath(system: &System, over_time: &[MetricOverTime], measures:
         let after = of.points.iter().rev().take_while(|(at, _)| *at >= ended_s);
         after.take(LAST).filter_map(|(_, estimate)| estimate.value()).collect()
     };
-    // Nothing fails any more, and the run ended before it had been so for long enough.
+    // Nothing fails any more, and the run ended too soon to see how that goes on.
     if after_s < 2.0 * CALM as f64 * every_s && last(failed).first() == Some(&0.0) {
         return Some(format!(
             "whether it recovered could not be seen: {}",
@@ -103,11 +113,11 @@ pub(super) fn aftermath(system: &System, over_time: &[MetricOverTime], measures:
         (_, good) if !good.is_empty() => tell(&good, "good replies a second came"),
         _ => return None,
     };
-    let some = match recovery.samples() {
-        Some(recovered) if recovered > 0 => format!(" in every replication ({recovered} did)"),
-        _ => String::new(),
+    let who = match recovery.samples() {
+        Some(recovered) if recovered > 0 => format!("only {recovered} replications recovered"),
+        _ => "it did not recover".to_owned(),
     };
-    Some(format!("it did not recover{some}: {after_s:.0} s after the last fault had ended, {still}"))
+    Some(format!("{who}: {after_s:.0} s after the last fault had ended, {still}"))
 }
 
 /// How long an interval is and when the last one ends (s).
