@@ -390,7 +390,8 @@ fn offered(workload: &Workload) -> Option<f64> {
     }
 }
 
-/// Why a recovery that was not seen may still be within its limit: the run ended sooner after the last fault. None where it did not.
+/// Why a recovery that was not seen may still be within its limit: the run ended sooner after the last fault. None where it
+/// did not.
 fn ended_early(objective: &Objective, answer: &Answer, experiment: &Spec) -> Option<String> {
     let seen_s = engine::seen_after(&experiment.system()?.system, &answer.over_time)?;
     let seen = quantity(seen_s, "s").replace('\u{a0}', " ");
