@@ -1,5 +1,5 @@
 //! The same bed with real packets: what was measured live beside what is simulated with the TCP of this kernel and what he
-//! printed, and what becomes of the load of a cluster that dies.
+//! printed, and what becomes of the load of a cluster that dies, and of one of whose servers dies.
 //!
 //! Figures come from the files that [`super::measured`] keeps. A run that was SUSPECT is shown with its verdict, and no finding
 //! rests on it.
@@ -7,12 +7,12 @@
 use std::fmt::Write;
 
 use super::findings::printed;
-use super::measured::{Case, DIES, Measured, NAMED_FOR};
+use super::measured::{Case, DIES, Measured, NAMED_FOR, server_dies};
 use super::{MEAN, NEAREST, POLICIES};
 use crate::finding::{self, Finding};
 use crate::number::{Number, interval, known, quotient, range, scaled};
 use crate::picture::{Figure, Series, over_time};
-use crate::verdict::{below, inside, near};
+use crate::verdict::{Comparison, below, inside, near};
 
 /// What he found of the ratio of nearest to each other policy, worked out from his ranges.
 const RATIO: (f64, f64) = (0.51, 0.64);
@@ -93,7 +93,7 @@ pub(super) fn text(measured: &Measured) -> String {
     }
     text += "\n";
     text += &finding::table(&findings(measured), "he found");
-    text + "\n" + &dies(measured)
+    text + "\n" + &dies(measured) + &server(measured)
 }
 
 fn of<'a>((processes, load): (u32, &'a str), policy: &'a str) -> Case<'a> {
@@ -164,6 +164,58 @@ fn dies(measured: &Measured) -> String {
     text
 }
 
+/// Outages of one server: how long it was dead, and when it was back.
+const OUTAGES: [(&str, &str); 2] = [("20 s", "60 s"), ("50 s", "90 s")];
+
+/// What becomes of the requests of a cluster one of whose servers dies.
+fn server(measured: &Measured) -> String {
+    let mut text = String::from(SERVER_HEAD);
+    text += "| dead for | errors, sim (%) | errors, live (%) | mean, sim (s) | mean, live (s) | live / sim | live run |\n\
+             |---|---|---|---|---|---|---|\n";
+    for (length, back) in OUTAGES {
+        let number = |engine, metric| of_server(measured, back, engine, metric);
+        let errors = ENGINES.map(|engine| interval(scaled(number(engine, "error_ratio"), 100.0), 2));
+        let means = ENGINES.map(|engine| interval(number(engine, MEAN), 3));
+        let ratio = interval(quotient(number("live", MEAN), number("sim", MEAN)), 2);
+        let load = server_dies(back);
+        let verdict = measured.verdict(server_case(&load)).unwrap_or("-");
+        let _ = writeln!(text, "| {length} | {} | {} | {ratio} | {verdict} |", errors.join(" | "), means.join(" | "));
+    }
+    text + "\n" + &finding::table(&server_findings(measured), "he found") + "\n"
+}
+
+fn server_case(load: &str) -> Case<'_> {
+    Case { processes: 0, load, policy: NEAREST, fails_over: false }
+}
+
+fn of_server(measured: &Measured, back: &str, engine: &str, metric: &str) -> Option<Number> {
+    measured.number(server_case(&server_dies(back)), engine, metric)
+}
+
+fn server_findings(measured: &Measured) -> Vec<Finding> {
+    let errors = |(_, back): (&str, &str)| of_server(measured, back, "live", "error_ratio");
+    let means = OUTAGES.map(|(_, back)| ENGINES.map(|engine| of_server(measured, back, engine, MEAN)));
+    let [short, long] = OUTAGES.map(errors);
+    let no_more = Comparison::of(long, short, |long, short| Some(long.low <= short.high));
+    let [short, long] = [short, long].map(|of| interval(scaled(of, 100.0), 2));
+    vec![
+        Finding {
+            place: "5.2, live",
+            claim: "A failed server gets no new requests; the connections that it has are lost",
+            comparisons: vec![below(known(0.0), errors(OUTAGES[0])), no_more],
+            ours: format!("errors: {short} % in an outage of 20 s, {long} % in one of 50 s"),
+            why: "one run has one death, so the interval of its errors is wide.",
+        },
+        Finding {
+            place: "live and sim",
+            claim: "A server dies: live's mean response time is the simulator's, within 25 %",
+            comparisons: means.map(|[sim, live]| near(live, sim, 1.0, AGREES)).to_vec(),
+            ours: format!("live / sim: {}", range(&means.map(|[sim, live]| quotient(live, sim)))),
+            why: "one run has one death, and what waits behind it is a large part of its mean.",
+        },
+    ]
+}
+
 /// Where requests went while the cluster was dead.
 pub(super) fn figures(measured: &Measured) -> Vec<Figure> {
     let figure = |way: &Way, engine: &str, (file, title): (&'static str, &'static str)| {
@@ -209,6 +261,15 @@ show requests per second by the instants at which they were asked for, and those
 
 ";
 
+const SERVER_HEAD: &str = "\
+### A server dies under load
+
+[The same users](../../experiments/agarwal-2001/server-dies.toml), with front nodes that go by free capacity, as his do: one of
+the two servers in Europe is killed after 40 s. Its front node knows that no sooner than two heartbeats later; until then each
+request that it gives to the dead server is refused.
+
+";
+
 #[cfg(test)]
 mod tests {
     use super::super::measured::{PlaceRow, Row};
@@ -249,6 +310,27 @@ mod tests {
         assert_eq!(text.matches("| SUSPECT |").count(), 8, "{text}");
         assert!(text.contains("| 110 | uneven | nearest | 0.92 to 0.96 | 0.93 (0.92 to 0.94) | 1.02"), "{text}");
         assert!(super::text(&Measured::default()).contains("Nothing has been measured yet"));
+    }
+
+    #[test]
+    fn a_server_that_dies_costs_the_same_in_a_longer_outage_or_the_finding_does_not_hold() {
+        let loads = OUTAGES.map(|(_, back)| server_dies(back));
+        let world = |errors: [f64; 2], factor: f64| {
+            let rows = loads.iter().zip(errors).flat_map(|(load, errors)| {
+                let row = |engine, metric, value| Row::made_up(server_case(load), engine, metric, value, "VALID");
+                let [sim, live] = ["sim", "live"].map(|engine| row(engine, "error_ratio", errors));
+                [sim, live, row("sim", MEAN, 0.2), row("live", MEAN, factor * 0.2)]
+            });
+            Measured { rows: rows.collect(), places: Vec::new() }
+        };
+        let verdicts = |errors, factor| {
+            let findings = server_findings(&world(errors, factor));
+            [findings[0].verdict(), findings[1].verdict()]
+        };
+        assert_eq!(verdicts([0.01, 0.01], 1.1), [Verdict::Holds; 2]);
+        assert_eq!(verdicts([0.01, 0.025], 1.4), [Verdict::InPart, Verdict::Fails]);
+        assert!(world([0.01; 2], 1.0).loads().is_empty(), "they are no loads of his grid");
+        assert!(server(&world([0.01, 0.02], 1.0)).contains("| 50 s | 2.00 (1.98 to 2.02) |"));
     }
 
     #[test]

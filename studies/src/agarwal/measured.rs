@@ -1,8 +1,8 @@
 //! What was measured live, as a file that stands beside the page, so that the page is written again without measuring again.
 //!
 //! `live.csv` has a row for each number of sim and live, with its interval and the verdict on its run; `site-dies.csv` where
-//! requests went while a cluster died. Both are made of run folders ([`condense`]), never by hand. The price: two more files to
-//! keep; the run folders, which have all else, are not kept.
+//! requests went while a cluster died. Both are made of run folders ([`condense`]), never by hand; what has no run folder any more
+//! stays as it was kept. The price: two more files to keep; the run folders, which have all else, are not kept.
 
 use std::path::Path;
 
@@ -18,6 +18,12 @@ use crate::number::Number;
 
 /// The load of an experiment in which a cluster dies.
 pub(super) const DIES: &str = "site-dies";
+
+/// The load of an experiment in which one server of a cluster dies; in a row with when it is back, as [`server_dies`] has it.
+const SERVER_DIES: &str = "server-dies";
+
+/// When the server that died is back.
+const BACK: &str = "fault.0.until";
 
 /// For how long (s) the DNS went on naming the cluster that had died.
 pub(super) const NAMED_FOR: &str = "named_for";
@@ -37,8 +43,9 @@ const METRICS: [&str; 8] = [
 /// A line of `live.csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Row {
+    /// As his grid has them; 0 for [`DIES`] and [`SERVER_DIES`].
     processes: u32,
-    /// `even`, `uneven`, or [`DIES`].
+    /// `even`, `uneven`, [`DIES`] or that of [`server_dies`].
     load: String,
     policy: String,
     /// Whether clients that are refused try the next address.
@@ -102,10 +109,10 @@ impl Measured {
         self.row(case, "live", MEAN).map(|row| row.verdict.as_str())
     }
 
-    /// The loads that were measured live, in the order of the file.
+    /// The loads of his grid that were measured live, in the order of the file.
     pub(super) fn loads(&self) -> Vec<(u32, &str)> {
         let mut loads: Vec<(u32, &str)> = Vec::new();
-        for row in self.rows.iter().filter(|row| row.engine == "live" && row.load != DIES) {
+        for row in self.rows.iter().filter(|row| row.engine == "live" && row.processes > 0) {
             if !loads.contains(&(row.processes, row.load.as_str())) {
                 loads.push((row.processes, &row.load));
             }
@@ -131,18 +138,28 @@ impl PlaceRow {
 }
 
 /// Writes the files in `kept` from the run folders in `runs`, `sim-60-even`, `live-60-even` and so on: of the loads that are
-/// there, and of [`DIES`]; and what [`super::capacity`] keeps.
+/// there, and of [`DIES`] and [`SERVER_DIES`]; and what [`super::capacity`] keeps. Loads without a run folder keep their rows.
 pub(crate) fn condense(runs: &Path, published: &Path, kept: &Path) -> Result<(), ReproduceError> {
     let mut measured = Measured::default();
+    let before = Measured::read(kept)?;
     let grid = grid::read(published)?;
+    let mut has_run = false;
     let of_load =
         |load: &Load| (format!("{}-{}", load.processes, load.spread), load.number() as u32, load.spread.clone());
-    for (name, processes, load) in grid.iter().map(of_load).chain([(DIES.to_owned(), 0, DIES.to_owned())]) {
+    let deaths = [DIES, SERVER_DIES].map(|name| (name.to_owned(), 0, name.to_owned()));
+    for (name, processes, load) in grid.iter().map(of_load).chain(deaths) {
         for engine in ["sim", "live"] {
             let path = runs.join(format!("{engine}-{name}"));
             if !path.exists() {
+                let is_of = |row: &&Row| {
+                    (row.processes, row.engine.as_str()) == (processes, engine) && row.load.starts_with(&load)
+                };
+                measured.rows.extend(before.rows.iter().filter(is_of).cloned());
+                let is_of = |row: &&PlaceRow| load == DIES && row.engine == engine;
+                measured.places.extend(before.places.iter().filter(is_of).cloned());
                 continue;
             }
+            has_run = true;
             let run = Answers::open(&path).map_err(|e| ReproduceError(e.to_string()))?;
             measured.rows.extend(of_run(&run, (processes, &load), engine));
             if load == DIES {
@@ -152,14 +169,19 @@ pub(crate) fn condense(runs: &Path, published: &Path, kept: &Path) -> Result<(),
         }
     }
     let has_more = super::capacity::condense(runs, kept)?;
-    if measured.rows.is_empty() && has_more {
+    if !has_run && has_more {
         return Ok(());
     }
-    if measured.rows.is_empty() {
+    if !has_run {
         return Err(ReproduceError(format!("{} has no run folder of these loads", runs.display())));
     }
     write(&kept.join("live.csv"), &measured.rows)?;
     write(&kept.join("site-dies.csv"), &measured.places)
+}
+
+/// The load of a row where a server dies and is back at that instant, e.g. `90 s`.
+pub(super) fn server_dies(back: &str) -> String {
+    format!("{SERVER_DIES}, back at {back}")
 }
 
 /// What a variant sets of policy and clients.
@@ -172,6 +194,7 @@ fn of_run(run: &Answers, (processes, load): (u32, &str), engine: &str) -> Vec<Ro
     let mut found = Vec::new();
     for variant in &run.variants {
         let (policy, fails_over) = settings(variant);
+        let load = variant.setting(BACK).filter(|_| load == SERVER_DIES).map_or_else(|| load.to_owned(), server_dies);
         let live = variant.trust().filter(|_| engine == "live").map_or(Verdict::Valid, |trust| trust.verdict);
         let verdict = if run.verdict == Verdict::Incomplete { Verdict::Incomplete } else { live };
         let of_engine = variant.answers.iter().filter(|answer| answer.engine.name() == engine);
@@ -180,7 +203,7 @@ fn of_run(run: &Answers, (processes, load): (u32, &str), engine: &str) -> Vec<Ro
             let (ci_low, ci_high) = measure.estimate.interval().unzip();
             Some(Row {
                 processes,
-                load: load.into(),
+                load: load.clone(),
                 policy: policy.clone(),
                 fails_over,
                 engine: engine.into(),
@@ -290,6 +313,33 @@ mod tests {
         let events = [&events[..], &[site("site_down", 48.6), site("site_down", 60.0)]].concat();
         assert!((until_down(&events).unwrap() - 8.5).abs() < 1e-9);
         assert_eq!(until_down(&events[1..]), None);
+    }
+
+    #[test]
+    fn what_is_measured_again_replaces_its_own_rows_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let [runs, kept] = ["runs", "kept"].map(|name| folder.path().join(name));
+        std::fs::create_dir_all(&kept).unwrap();
+        let case = |processes, load| Case { processes, load, policy: "random", fails_over: false };
+        let row = |case, engine| Row::made_up(case, engine, MEAN, 0.5, "VALID");
+        let cases = [case(20, "even"), case(30, "uneven"), case(0, DIES)];
+        let rows = cases.map(|case| ["sim", "live"].map(|engine| row(case, engine))).concat();
+        write(&kept.join("live.csv"), &rows).unwrap();
+        let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/agarwal-2001/published");
+        // An answer of 30-uneven alone, of sim: a run folder, as `run` writes it.
+        let measures = vec![Measure::new(MEAN, "s", sampled(0.7))];
+        let answers = vec![Answer { measures, ..Answer::new(Engine::Sim) }];
+        let settings = vec![(POLICY.to_owned(), "random".to_owned())];
+        let variant = VariantAnswers { label: "random".into(), settings, answers };
+        assert!(condense(&runs, &published, &kept).is_err(), "there is no run folder at all");
+        let run = Answers { variants: vec![variant], ..Answers::default() };
+        run.write(&runs.join("sim-30-uneven")).unwrap();
+        condense(&runs, &published, &kept).unwrap();
+        let read = Measured::read(&kept).unwrap();
+        let mean = |case, engine| read.value(case, engine, MEAN);
+        assert_eq!(mean(case(30, "uneven"), "sim"), Some(0.7));
+        assert_eq!(cases.map(|case| mean(case, "live")), [Some(0.5); 3]);
+        assert_eq!(read.rows.len(), 6);
     }
 
     #[test]
