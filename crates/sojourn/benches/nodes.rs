@@ -7,6 +7,10 @@
 //! each the processor time of all servers. One client asks for all in turns, over connections that are kept; medians. All run
 //! on one core: to be woken on another one takes longer than all else.
 //!
+//! Then the same of a file of 1.5 MB while four other clients fetch it from the two idle nodes without a pause, so that the core is
+//! busy all the time: what deciding and redirecting add to the time of a client, with intervals over rounds (SWEB 1996, section
+//! 4.3, table 5: such a file "over a fairly heavily loaded system").
+//!
 //! `cargo bench --profile dev -p sojourn-cli --bench nodes`. With `-- --keep FILE` what scheduling costs is written there too, as
 //! SWEB's page shows it.
 
@@ -15,6 +19,9 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use nix::sched::{CpuSet, sched_setaffinity};
@@ -30,6 +37,13 @@ const LIMIT_US: f64 = 50.0;
 const REPORTS: &str = "200 ms";
 /// How long nodes are looked at that only report.
 const IDLE: Duration = Duration::from_secs(4);
+const PAGE: &str = "/page.html";
+const FILE: &str = "/file.bin";
+const FILE_BYTES: usize = 1_500_000;
+/// Of the file, of each way in each round.
+const FILE_REQUESTS: usize = 200;
+/// That fetch the file from each of the two idle nodes all the time.
+const OTHERS: usize = 2;
 
 #[allow(clippy::print_stdout, reason = "a bench answers on the terminal")]
 fn main() {
@@ -41,7 +55,9 @@ fn main() {
     fs::create_dir(folder.path().join("site")).expect("there is room");
     write("site/page.html", &"x".repeat(1000));
     write("key", "0123456789abcdef");
-    write("oracle.toml", "[[rule]]\npath = \"/page.html\"\noperations = 0.1\n");
+    write("site/file.bin", &"x".repeat(FILE_BYTES));
+    let rule = |path: &str| format!("[[rule]]\npath = \"{path}\"\noperations = 0.1\n");
+    write("oracle.toml", &(rule(PAGE) + &rule(FILE)));
     let [front, through, addresses @ ..]: [SocketAddr; 5] = free();
     let redirector = redirector(folder.path(), addresses);
     let reports = redirector.events()[0]["reports"].as_str().expect("it says where").to_owned();
@@ -67,7 +83,7 @@ fn main() {
         ("handed over by a node that only dispatches", front, "service.test".to_owned()),
         ("handed over by a redirector (least-load, no oracle)", central, "any.test".to_owned()),
     ];
-    let mut clients = ways.each_ref().map(|(_, address, host)| Client::new(*address, host));
+    let mut clients = ways.each_ref().map(|(_, address, host)| Client::new(*address, host, PAGE));
     let is_ready = |reply: &Reply, way: usize| (reply.redirected == matches!(way, 2 | 4 | 5)) && reply.status == 200;
     for (way, client) in clients.iter_mut().enumerate() {
         while !is_ready(&client.fetch(), way) {
@@ -105,8 +121,10 @@ fn main() {
         println!("{:56} {median:9.1} {:9.1}", way.0, cost_s * 1e6 / (ROUNDS * REQUESTS) as f64);
     }
     println!("reports each {REPORTS}: {:.3} % of a core, each node", 100.0 * reporting);
+    let loaded = Loaded::measure(addresses);
+    println!("a file of 1.5 MB, {} other clients: {}", 2 * OTHERS, loaded.words());
     if let Some(file) = kept() {
-        fs::write(&file, table(&added, costs_s, reporting)).expect("the file can be written");
+        fs::write(&file, table(&added, costs_s, reporting) + &loaded.rows()).expect("the file can be written");
     }
     let added = medians[1] - medians[0];
     println!("a decision adds {added:+.1} us (limit {LIMIT_US} us)");
@@ -118,6 +136,71 @@ fn pause() {
     std::thread::sleep(IDLE);
 }
 
+/// Of a file of 1.5 MB on a core that is always busy, over rounds: its time (ms), and what deciding and redirecting add (us).
+#[derive(Default)]
+struct Loaded {
+    own_ms: Moments,
+    decided_us: Moments,
+    redirected_us: Moments,
+}
+
+impl Loaded {
+    /// The first node redirects, the other two serve.
+    fn measure([busy, idle, other]: [SocketAddr; 3]) -> Loaded {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let from = |node: SocketAddr| (0..OTHERS).map(move |_| node);
+        let others: Vec<JoinHandle<()>> =
+            from(idle).chain(from(other)).map(|node| fetching(node, is_over.clone())).collect();
+        let name = idle.to_string();
+        let ways = [(idle, name.as_str()), (idle, "service.test"), (busy, "service.test")];
+        let mut clients = ways.map(|(address, host)| Client::new(address, host, FILE));
+        let mut loaded = Loaded::default();
+        for _ in 0..ROUNDS {
+            let mut times_us = [Moments::default(); 3];
+            for _ in 0..FILE_REQUESTS {
+                for (way, client) in clients.iter_mut().enumerate() {
+                    let reply = client.fetch();
+                    // An idle node redirects too where its peer seems to be faster: that is not what is asked for here.
+                    if reply.redirected == (way == 2) {
+                        times_us[way].push(reply.time_us);
+                    }
+                }
+            }
+            let counts = times_us.map(|of| of.count());
+            assert!(counts.iter().all(|count| 2 * count >= FILE_REQUESTS as u64), "of {FILE_REQUESTS}: {counts:?}");
+            let [own, decided, redirected] = times_us.map(|of| of.mean());
+            loaded.own_ms.push(own / 1e3);
+            loaded.decided_us.push(decided - own);
+            loaded.redirected_us.push(redirected - decided);
+        }
+        is_over.store(true, Ordering::Relaxed);
+        others.into_iter().for_each(|other| other.join().expect("it fetches"));
+        loaded
+    }
+
+    fn words(&self) -> String {
+        let [own, decided, redirected] = [self.own_ms, self.decided_us, self.redirected_us].map(|of| of.mean());
+        format!("{own:.2} ms, a decision adds {decided:+.1} us, a redirection {redirected:+.1} us")
+    }
+
+    /// For the file of [`kept`].
+    fn rows(&self) -> String {
+        row("loaded", "ms", &self.own_ms)
+            + &row("loaded_decide", "us", &self.decided_us)
+            + &row("loaded_redirect", "us", &self.redirected_us)
+    }
+}
+
+/// A client that fetches the file from a node until all is over.
+fn fetching(node: SocketAddr, is_over: Arc<AtomicBool>) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        let mut asking = Asking::new(node, &node.to_string(), FILE);
+        while !is_over.load(Ordering::Relaxed) {
+            asking.ask();
+        }
+    })
+}
+
 /// The file after `--keep`.
 fn kept() -> Option<String> {
     std::env::args().skip_while(|argument| argument != "--keep").nth(1)
@@ -126,10 +209,8 @@ fn kept() -> Option<String> {
 /// What deciding and redirecting add, and what reports cost, as a table.
 fn table(added: &[Moments; 2], costs_s: [f64; 6], reporting: f64) -> String {
     let mut text = "what,unit,value,low,high\n".to_owned();
-    for (name, moments) in ["decide", "redirect"].iter().zip(added) {
-        let estimate = measure::mean_of_samples(moments);
-        let (low, high) = estimate.interval().expect("there are several rounds");
-        let _ = writeln!(text, "{name},us,{:.2},{low:.2},{high:.2}", estimate.value().expect("there are rounds"));
+    for (name, rounds) in ["decide", "redirect"].iter().zip(added) {
+        text += &row(name, "us", rounds);
     }
     let us = |way: usize| costs_s[way] * 1e6 / (ROUNDS * REQUESTS) as f64;
     for (name, cost_us) in [("decide_cpu", us(1) - us(0)), ("redirect_cpu", us(2) - us(1))] {
@@ -137,6 +218,13 @@ fn table(added: &[Moments; 2], costs_s: [f64; 6], reporting: f64) -> String {
     }
     let _ = writeln!(text, "reports_cpu,%,{:.4},,", 100.0 * reporting);
     text
+}
+
+/// The mean over rounds, with its interval.
+fn row(name: &str, unit: &str, rounds: &Moments) -> String {
+    let estimate = measure::mean_of_samples(rounds);
+    let (low, high) = estimate.interval().expect("there are several rounds");
+    format!("{name},{unit},{:.2},{low:.2},{high:.2}\n", estimate.value().expect("there are rounds"))
 }
 
 fn median(times: &[f64]) -> f64 {
@@ -171,16 +259,17 @@ struct Reply {
     time_us: f64,
 }
 
-/// A client that asks for the page under one name, and where a redirection leads it; its connections are kept.
+/// A client that asks for a path under one name, and where a redirection leads it; its connections are kept.
 struct Client {
+    path: &'static str,
     first: Asking,
     /// By the address that a redirection names.
     others: Vec<(SocketAddr, Asking)>,
 }
 
 impl Client {
-    fn new(address: SocketAddr, host: &str) -> Client {
-        Client { first: Asking::new(address, host), others: Vec::new() }
+    fn new(address: SocketAddr, host: &str, path: &'static str) -> Client {
+        Client { path, first: Asking::new(address, host, path), others: Vec::new() }
     }
 
     fn fetch(&mut self) -> Reply {
@@ -189,7 +278,7 @@ impl Client {
         if let Some(location) = &location {
             let address = location.split('/').nth(2).and_then(|host| host.parse().ok()).expect("an address in the URL");
             if !self.others.iter().any(|(known, _)| *known == address) {
-                self.others.push((address, Asking::new(address, &address.to_string())));
+                self.others.push((address, Asking::new(address, &address.to_string(), self.path)));
             }
             let (_, other) = self.others.iter_mut().find(|(known, _)| *known == address).expect("it is there now");
             (status, _) = other.ask();
@@ -199,34 +288,39 @@ impl Client {
     }
 }
 
-/// A connection on which a page is asked for under one name.
+/// A connection on which a path is asked for under one name.
 struct Asking {
     stream: TcpStream,
     request: String,
+    reply: Vec<u8>,
 }
 
 impl Asking {
-    fn new(address: SocketAddr, host: &str) -> Asking {
+    fn new(address: SocketAddr, host: &str, path: &str) -> Asking {
         let stream = TcpStream::connect(address).expect("it listens");
         stream.set_nodelay(true).expect("a socket option");
-        Asking { stream, request: format!("GET /page.html HTTP/1.1\r\nhost: {host}\r\n\r\n") }
+        Asking { stream, request: format!("GET {path} HTTP/1.1\r\nhost: {host}\r\n\r\n"), reply: vec![0; 1 << 16] }
     }
 
-    /// The status of the reply, and where it leads.
+    /// The status of the reply, and where it leads; its body is read, and forgotten.
     fn ask(&mut self) -> (u16, Option<String>) {
         self.stream.write_all(self.request.as_bytes()).expect("it is sent");
-        let (mut reply, mut length) = ([0; 8192], 0);
-        loop {
-            length += self.stream.read(&mut reply[length..]).expect("it answers");
-            let text = std::str::from_utf8(&reply[..length]).expect("it is text");
-            let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let mut length = 0;
+        let (status, location, mut left) = loop {
+            length += self.stream.read(&mut self.reply[length..]).expect("it answers");
+            let Some(end) = self.reply[..length].windows(4).position(|four| four == b"\r\n\r\n") else { continue };
+            let head = std::str::from_utf8(&self.reply[..end]).expect("it is text");
             let value = |name: &str| head.lines().find_map(|line| line.strip_prefix(name));
             let size = value("content-length: ").expect("a length").parse::<usize>().expect("a number");
-            if body.len() == size {
-                let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
-                return (status, value("location: ").map(str::to_owned));
-            }
+            let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
+            break (status, value("location: ").map(str::to_owned), size - (length - end - 4));
+        };
+        while left > 0 {
+            let read = self.stream.read(&mut self.reply).expect("it goes on");
+            assert!(read > 0, "the reply is cut");
+            left -= read;
         }
+        (status, location)
     }
 }
 
