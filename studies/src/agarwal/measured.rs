@@ -332,7 +332,7 @@ mod tests {
         let settings = vec![(POLICY.to_owned(), "random".to_owned())];
         let variant = VariantAnswers { label: "random".into(), settings, answers };
         assert!(condense(&runs, &published, &kept).is_err(), "there is no run folder at all");
-        let run = Answers { variants: vec![variant], ..Answers::default() };
+        let run = Answers { schema: 2, settings: vec![POLICY.into()], variants: vec![variant], ..Answers::default() };
         run.write(&runs.join("sim-30-uneven")).unwrap();
         condense(&runs, &published, &kept).unwrap();
         let read = Measured::read(&kept).unwrap();
