@@ -138,8 +138,12 @@ mod tests {
 
     /// What is added under load (us) to a client's 5 ms.
     fn loaded_world(decide_us: f64, redirect_us: f64) -> Vec<Row> {
-        let of = |what: &str, unit: &str, value: f64| {
-            Row { what: what.into(), unit: unit.into(), value, low: Some(value - 20.0), high: Some(value + 20.0) }
+        let of = |what: &str, unit: &str, value: f64| Row {
+            what: what.into(),
+            unit: unit.into(),
+            value,
+            low: Some(value - 20.0),
+            high: Some(value + 20.0),
         };
         let own = Row { low: Some(4.9), high: Some(5.1), ..of("loaded", "ms", 5.0) };
         vec![own, of("loaded_decide", "us", decide_us), of("loaded_redirect", "us", redirect_us)]
