@@ -6,6 +6,7 @@
 
 pub(crate) mod clients;
 pub(crate) mod connections;
+mod cursor;
 pub(crate) mod jobs;
 pub(crate) mod of_class;
 pub(crate) mod over_time;

@@ -146,18 +146,37 @@ impl Histogram {
         if needed == 0 || needed >= self.count {
             return if needed == 0 { self.min() } else { self.max() };
         }
-        let mut below = 0;
-        let at = self.buckets.iter().position(|bucket| {
-            below += bucket;
-            below >= needed
-        })?;
+        let (at, below) = self.place(needed);
         let of_bucket = self.buckets[at];
-        below -= of_bucket;
         let read = match self.is_even_at(at) {
             true => low(at) + (width(at) as f64 * ((needed - below) as f64 - 0.5) / of_bucket as f64) as u64,
             false => middle(at),
         };
         Some(read.clamp(self.min, self.max))
+    }
+
+    /// The bucket of the number of this rank, from 1 up to the count, and how many are in the buckets before it. It is looked for
+    /// from the nearer end.
+    fn place(&self, rank: u64) -> (usize, u64) {
+        let filled = self.filled();
+        if rank <= self.count / 2 {
+            let mut up_to = 0;
+            for at in filled {
+                up_to += self.buckets[at];
+                if up_to >= rank {
+                    return (at, up_to - self.buckets[at]);
+                }
+            }
+        } else {
+            let mut below = self.count;
+            for at in filled.rev() {
+                below -= self.buckets[at];
+                if below < rank {
+                    return (at, below);
+                }
+            }
+        }
+        unreachable!("the buckets hold as many numbers as were counted")
     }
 
     /// The smallest and the largest number that may be the `p` quantile, of which [`Histogram::quantile`] gives one between
@@ -194,13 +213,18 @@ impl Histogram {
 
     /// The share of the numbers at or below `value`, within the width of its bucket; 0 of none.
     pub fn share_up_to(&self, value: u64) -> f64 {
-        let seen: u64 = self.buckets[..=index(value)].iter().sum();
-        seen as f64 / self.count.max(1) as f64
+        self.share_before(index(value) + 1)
     }
 
     /// The share of the numbers in lower buckets than that of `value`.
     pub fn share_below(&self, value: u64) -> f64 {
-        let seen: u64 = self.buckets[..index(value)].iter().sum();
+        self.share_before(index(value))
+    }
+
+    /// The share of the numbers in buckets before this one.
+    fn share_before(&self, end: usize) -> f64 {
+        let Range { start, end: last } = self.filled();
+        let seen: u64 = self.buckets[start..end.clamp(start, last)].iter().sum();
         seen as f64 / self.count.max(1) as f64
     }
 
@@ -270,8 +294,9 @@ pub struct Sparse {
 impl Histogram {
     /// Its filled buckets.
     pub fn sparse(&self) -> Sparse {
-        let mut buckets = Vec::new();
-        for at in self.filled().filter(|at| self.buckets[*at] > 0) {
+        let filled = self.filled();
+        let mut buckets = Vec::with_capacity((self.count as usize).min(filled.len()));
+        for at in filled.filter(|at| self.buckets[*at] > 0) {
             let mut left = self.buckets[at];
             while left > 0 {
                 let some = u32::try_from(left).unwrap_or(u32::MAX);
@@ -279,6 +304,7 @@ impl Histogram {
                 left -= u64::from(some);
             }
         }
+        buckets.shrink_to_fit();
         Sparse { buckets, sum: ((self.sum >> 64) as u64, self.sum as u64), min: self.min, max: self.max }
     }
 

@@ -1,5 +1,7 @@
 //! Confidence intervals. `confidence` is the chance that the interval covers the truth, e.g. 0.95.
 
+use std::cell::Cell;
+
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::function::beta::beta_reg;
 use statrs::function::erf::erfc_inv;
@@ -13,6 +15,22 @@ use crate::root;
 /// When `degrees` is 0 or `p` is not between 0 and 1.
 pub fn t_quantile(p: f64, degrees: u64) -> f64 {
     assert!(degrees > 0 && p > 0.0 && p < 1.0, "no t quantile {p} with {degrees} degrees of freedom");
+    let (of_p, of_degrees, last) = LAST.get();
+    if (of_p, of_degrees) == (p, degrees) {
+        return last;
+    }
+    let found = found_t_quantile(p, degrees);
+    LAST.set((p, degrees, found));
+    found
+}
+
+thread_local! {
+    /// What was asked last of [`t_quantile`], and the answer, which takes microseconds: a report has thousands of intervals, all
+    /// from as many parts.
+    static LAST: Cell<(f64, u64, f64)> = const { Cell::new((0.0, 0, 0.0)) };
+}
+
+fn found_t_quantile(p: f64, degrees: u64) -> f64 {
     if degrees > 200 {
         // Fisher's expansion about the normal quantile (Abramowitz and Stegun 26.7.5), here good to eight digits;
         // statrs is off by 1e-4 at a million degrees.

@@ -52,8 +52,8 @@ pub fn half_width(off: &[f64], confidence: f64) -> Option<f64> {
         squares / (count - 1.0) / count
     };
     // What has no neighbour is left out at the beginning, where the warm-up is nearest.
-    let pairs = off.rchunks_exact(2).map(|pair| 0.5 * (pair[0] + pair[1])).collect::<Vec<_>>();
-    let of_pairs = if off.len() < PAIRED { 0.0 } else { variance(&pairs) };
+    let pairs = || off.rchunks_exact(2).map(|pair| 0.5 * (pair[0] + pair[1])).collect::<Vec<_>>();
+    let of_pairs = if off.len() < PAIRED { 0.0 } else { variance(&pairs()) };
     Some(interval::t_quantile(0.5 + 0.5 * confidence, degrees as u64) * variance(off).max(of_pairs).sqrt())
 }
 
@@ -81,20 +81,21 @@ impl QuantileOfParts {
     /// When `p` is not between 0 and 1.
     pub fn new(whole: &Arc<Histogram>, parts: &[&Histogram], p: f64) -> QuantileOfParts {
         assert!(p > 0.0 && p < 1.0, "the quantile {p} is not between 0 and 1");
-        let off = |p: f64, share: fn(&Histogram, u64) -> f64| {
-            let at = whole.quantile(p).unwrap_or(0);
+        let at = |p: f64| whole.quantile(p).unwrap_or(0);
+        let off = |at: u64, share: fn(&Histogram, u64) -> f64| {
             off(&parts.iter().map(|part| (share(part, at), part.count() as f64)).collect::<Vec<_>>())
         };
         let rare = (p.min(1.0 - p) * NEAR).min(0.5);
         let near = if p < 0.5 { rare } else { 1.0 - rare };
-        let error = half_width(&off(near, Histogram::share_up_to), CONFIDENCE)
+        let error = half_width(&off(at(near), Histogram::share_up_to), CONFIDENCE)
             .map(|half| half / interval::t_quantile(0.5 + 0.5 * CONFIDENCE, parts.len() as u64 - 1));
         let worth = error.map_or(0.0, |error| near * (1.0 - near) / (error * error)).min(whole.count() as f64);
+        let here = at(p);
         QuantileOfParts {
             p,
             whole: Arc::clone(whole),
-            up_to: off(p, Histogram::share_up_to),
-            below: off(p, Histogram::share_below),
+            up_to: off(here, Histogram::share_up_to),
+            below: off(here, Histogram::share_below),
             independent: worth * p.min(1.0 - p),
         }
     }

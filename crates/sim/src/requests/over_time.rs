@@ -2,6 +2,7 @@
 
 use sojourn_stats::{Span, Time};
 
+use super::cursor::Cursor;
 use super::timeline::{OutcomesOverTime, Replications};
 use crate::control::OverTime;
 
@@ -9,6 +10,7 @@ use crate::control::OverTime;
 #[derive(Clone)]
 pub(crate) struct Intervals {
     every: Span,
+    cursor: Cursor,
     /// By server, then interval.
     sent: Vec<Vec<u32>>,
     failed: Vec<u32>,
@@ -20,15 +22,17 @@ impl Intervals {
     /// Those of a run up to `horizon`, in which faults begin and end at these instants.
     pub(crate) fn new(every: Span, servers: usize, faults: Vec<(Time, Time)>, horizon: Time) -> Intervals {
         let outcomes = OutcomesOverTime::new(every, faults, horizon);
-        Intervals { every, sent: vec![Vec::new(); servers], failed: Vec::new(), outcomes }
+        let (cursor, sent) = (Cursor::new(every), vec![Vec::new(); servers]);
+        Intervals { every, cursor, sent, failed: Vec::new(), outcomes }
     }
 
+    #[inline]
     pub(crate) fn sent(&mut self, planned: Time, server: usize) {
-        count(&mut self.sent[server], planned, self.every);
+        count(&mut self.sent[server], self.cursor.of(planned));
     }
 
     pub(crate) fn failed(&mut self, planned: Time) {
-        count(&mut self.failed, planned, self.every);
+        count(&mut self.failed, self.cursor.of(planned));
     }
 
     /// The mean of some replications, which measured from `since` on; none of none.
@@ -51,8 +55,8 @@ impl Intervals {
     }
 }
 
-fn count(counts: &mut Vec<u32>, planned: Time, every: Span) {
-    let at = (planned.0 / every.0) as usize;
+#[inline]
+fn count(counts: &mut Vec<u32>, at: usize) {
     if counts.len() <= at {
         counts.resize(at + 1, 0);
     }

@@ -4,15 +4,13 @@
 //! it is sent, a reply when its last byte is at the client, a failure when the client gives the request up. So a second says what
 //! users had then, and no later end changes it. What ends after the last whole interval of the run is left out. Response times
 //! of an interval are kept as the filled buckets of a histogram, and joined over the replications: percentiles are never
-//! averaged.
+//! averaged. All of this is to cost a simulation next to nothing, so that a histogram is cleared and filled again rather than
+//! made, and what is counted of each event stands apart from what is kept of each interval.
 //!
-//! From them: the worst interval, what was while a fault lasted, and how long the system took to recover from the last one. It
-//! has recovered at the first interval from which on [`CALM`] of them in a row are as those before the first fault: no fewer
-//! good replies than [`SPREADS`] standard deviations below their mean, or one fewer than their least; no more failures than
-//! their most; no p99 further above. A replication that has not recovered by the end of the run has no such time, and neither
-//! has then the whole. One that ends calm, but sooner than after [`CALM`] intervals, has not shown whether it recovered. What was
-//! before the first fault is told by what is past the warm-up, or where that leaves too little, as one that ends with the fault,
-//! by the later half of it.
+//! From them: the worst interval, what was while a fault lasted, and how long the system took to recover from the last one
+//! (`recovery`).
+
+mod recovery;
 
 use std::sync::Arc;
 
@@ -22,15 +20,13 @@ use sojourn_stats::measure::{CONFIDENCE, NoInterval};
 use sojourn_stats::parts::of_parts;
 use sojourn_stats::{Estimate, Histogram, Measure, Span, Time};
 
+use self::recovery::Recovery;
+use super::cursor::Cursor;
 use crate::control::Column;
 use crate::summary::{self, Events, Row};
 
 /// So many calm intervals in a row end a recovery.
 pub const CALM: usize = 5;
-
-/// How far from the mean before the first fault an interval is calm (standard deviations): an interval is farther off by chance
-/// once in a thousand times.
-const SPREADS: f64 = 3.3;
 
 /// Intervals before the first fault that it takes to say what is usual.
 pub const USUAL: usize = 5;
@@ -52,7 +48,10 @@ pub enum Failure {
 #[derive(Clone, Debug)]
 pub struct OutcomesOverTime {
     every: Span,
+    cursor: Cursor,
     intervals: Vec<Interval>,
+    /// Of the good replies of the intervals before that of the last one.
+    responses: Vec<Responses>,
     /// Response times (ns) of the interval that the last reply was in.
     late: Histogram,
     late_at: usize,
@@ -63,15 +62,23 @@ pub struct OutcomesOverTime {
 }
 
 /// What happened in an interval.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Interval {
     arrived: u32,
     attempts: u32,
     good: u32,
     failed: [u32; 4],
-    /// Of the good replies; of the interval that is being filled in [`OutcomesOverTime::late`].
-    responses: Sparse,
 }
+
+/// How long the good replies of an interval took.
+#[derive(Clone, Debug, Default)]
+struct Responses {
+    all: Sparse,
+    p99_ns: Option<u64>,
+}
+
+/// The share of the replies of an interval at or below what is said of it.
+const P99: f64 = 0.99;
 
 const FAILURES: [(Failure, &str); 4] = [
     (Failure::TimedOut, "timed_out"),
@@ -94,22 +101,26 @@ impl OutcomesOverTime {
     /// None yet, in intervals of `every`, of a run of which faults begin and end at these instants ([`Time::NEVER`] where one
     /// does not end), and in which requests come until `horizon`.
     pub fn new(every: Span, troubles: Vec<(Time, Time)>, horizon: Time) -> OutcomesOverTime {
-        OutcomesOverTime { every, intervals: Vec::new(), late: Histogram::new(), late_at: 0, troubles, horizon }
+        let (intervals, responses, late) = (Vec::new(), Vec::new(), Histogram::new());
+        let cursor = Cursor::new(every);
+        OutcomesOverTime { every, cursor, intervals, responses, late, late_at: 0, troubles, horizon }
     }
 
+    /// The interval of an instant, which there is then.
     #[inline]
-    fn at(&mut self, now: Time) -> &mut Interval {
-        let at = (now.0 / self.every.0) as usize;
+    fn at(&mut self, now: Time) -> usize {
+        let at = self.cursor.of(now);
         if self.intervals.len() <= at {
             self.intervals.resize(at + 1, Interval::default());
         }
-        &mut self.intervals[at]
+        at
     }
 
     /// A request comes, and is asked for the first time.
     #[inline]
     pub fn arrived(&mut self, now: Time) {
-        let interval = self.at(now);
+        let at = self.at(now);
+        let interval = &mut self.intervals[at];
         interval.arrived += 1;
         interval.attempts += 1;
     }
@@ -117,27 +128,37 @@ impl OutcomesOverTime {
     /// A request is asked for once more.
     #[inline]
     pub fn again(&mut self, now: Time) {
-        self.at(now).attempts += 1;
+        let at = self.at(now);
+        self.intervals[at].attempts += 1;
     }
 
     /// A good reply has come after so long.
     #[inline]
     pub fn answered(&mut self, now: Time, response: Span) {
-        self.at(now).good += 1;
-        let at = (now.0 / self.every.0) as usize;
+        let at = self.at(now);
+        self.intervals[at].good += 1;
         if at != self.late_at {
-            if self.late.count() > 0 {
-                self.intervals[self.late_at].responses = self.late.sparse();
-                self.late.clear();
-            }
+            self.keep_late();
             self.late_at = at;
         }
         self.late.record(response.0);
     }
 
+    /// Keeps the response times of the interval that the last reply was in, and begins another.
+    #[cold]
+    fn keep_late(&mut self) {
+        let late = &mut self.late;
+        if late.count() > 0 {
+            self.responses.resize(self.responses.len().max(self.late_at + 1), Responses::default());
+            self.responses[self.late_at] = Responses { p99_ns: late.quantile(P99), all: late.sparse() };
+            late.clear();
+        }
+    }
+
     /// A request has failed.
     pub fn failed(&mut self, now: Time, why: Failure) {
-        self.at(now).failed[why as usize] += 1;
+        let at = self.at(now);
+        self.intervals[at].failed[why as usize] += 1;
     }
 
     /// What there is to say of one run that measures from `since` on: outcomes interval by interval, and the metrics that come of
@@ -148,22 +169,23 @@ impl OutcomesOverTime {
     }
 
     fn get(&self, at: usize) -> Interval {
-        self.intervals.get(at).cloned().unwrap_or_default()
+        self.intervals.get(at).copied().unwrap_or_default()
     }
 
-    fn responses(&self, at: usize) -> Histogram {
-        let mut all = Histogram::new();
+    /// Adds the response times of an interval to others.
+    fn add_responses(&self, at: usize, others: &mut Histogram) {
         if at == self.late_at {
-            all.merge(&self.late);
-        } else if let Some(interval) = self.intervals.get(at) {
-            all.merge_sparse(&interval.responses);
+            others.merge(&self.late);
+        } else if let Some(of) = self.responses.get(at) {
+            others.merge_sparse(&of.all);
         }
-        all
     }
 
     /// The 99th percentile of an interval (s); of fewer than 100 replies the longest.
     fn p99(&self, at: usize) -> Option<f64> {
-        self.responses(at).quantile(0.99).map(|ns| ns as f64 * 1e-9)
+        let kept = || self.responses.get(at)?.p99_ns;
+        let ns = if at == self.late_at { self.late.quantile(P99) } else { kept() };
+        ns.map(|ns| ns as f64 * 1e-9)
     }
 
     /// How many faults touch an interval.
@@ -173,83 +195,6 @@ impl OutcomesOverTime {
         let touches =
             |(begins, ends): &&(Time, Time)| *begins < to && (*ends > from || (begins == ends && *ends == from));
         self.troubles.iter().filter(touches).count()
-    }
-
-    /// How long (s) it took from the end of the last fault until all was as before the first one; `intervals` are those of the
-    /// run, of which the first `warm_up` say nothing. None where there is no fault that ends, too little before it, or no
-    /// recovery.
-    fn recovery(&self, warm_up: usize, intervals: usize) -> Recovery {
-        let (first, last) = (self.troubles.iter().map(|of| of.0).min(), self.troubles.iter().map(|of| of.1).max());
-        let (Some(first), Some(last)) = (first, last.filter(|last| *last < Time::NEVER)) else {
-            return Recovery::Unasked;
-        };
-        let first_at = (first.0 / self.every.0) as usize;
-        let before = if warm_up + USUAL <= first_at { warm_up..first_at } else { first_at / 2..first_at };
-        let from = last.0.div_ceil(self.every.0) as usize;
-        if before.len() < USUAL || from + CALM > intervals {
-            return Recovery::Unasked;
-        }
-        let usual = Usual::new(self, before);
-        let is_calm = |at: usize| usual.has(&self.get(at), self.p99(at));
-        let begins = (from..=intervals - CALM).find(|begin| (*begin..begin + CALM).all(is_calm));
-        match begins {
-            Some(begin) => Recovery::After((begin as u64 * self.every.0).saturating_sub(last.0) as f64 * 1e-9),
-            // It may have begun to recover; how that goes on is not seen.
-            None if is_calm(intervals - 1) => Recovery::Unasked,
-            None => Recovery::Never,
-        }
-    }
-}
-
-/// How a replication has recovered.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Recovery {
-    /// There is nothing to recover from, or too little was seen of it.
-    Unasked,
-    /// So long after the end of the last fault (s).
-    After(f64),
-    /// Not by the end of the run.
-    Never,
-}
-
-/// How intervals are before the first fault.
-struct Usual {
-    good_least: f64,
-    failed_most: u32,
-    p99_most: Option<f64>,
-}
-
-impl Usual {
-    fn new(of: &OutcomesOverTime, intervals: std::ops::Range<usize>) -> Usual {
-        let spread = |values: &[f64]| {
-            let mean = values.iter().sum::<f64>() / values.len() as f64;
-            let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
-            (mean, (squares / (values.len() as f64 - 1.0).max(1.0)).sqrt())
-        };
-        let all: Vec<Interval> = intervals.clone().map(|at| of.get(at)).collect();
-        let good: Vec<f64> = all.iter().map(|interval| f64::from(interval.good)).collect();
-        let (mean, deviation) = spread(&good);
-        let least = good.iter().copied().fold(f64::INFINITY, f64::min);
-        let p99: Vec<f64> = intervals.filter_map(|at| of.p99(at)).collect();
-        let p99_most = (!p99.is_empty()).then(|| {
-            let (mean, deviation) = spread(&p99);
-            // A bucket of the histogram is up to 1 % wide.
-            p99.iter().copied().fold(mean + SPREADS * deviation, f64::max) * 1.01
-        });
-        Usual {
-            good_least: (mean - SPREADS * deviation).min(least - 1.0),
-            failed_most: all.iter().map(Interval::failed).max().unwrap_or(0),
-            p99_most,
-        }
-    }
-
-    fn has(&self, interval: &Interval, p99: Option<f64>) -> bool {
-        let is_fast = match (p99, self.p99_most) {
-            (Some(p99), Some(most)) => p99 <= most,
-            (None, _) => true,
-            (Some(_), None) => false,
-        };
-        f64::from(interval.good) >= self.good_least && interval.failed() <= self.failed_most && is_fast
     }
 }
 
@@ -300,19 +245,31 @@ impl<'a> Replications<'a> {
             let values = (0..self.intervals).map(last).collect();
             columns.push(Column { metric: "faults".into(), unit: "1".into(), values });
         }
-        const TOLD: [(&str, f64); 2] = [("response_time_p50", 0.5), ("response_time_p99", 0.99)];
+        columns.extend(self.response_times());
+        columns
+    }
+
+    /// Percentiles of the response times of each interval, all replications together.
+    fn response_times(&self) -> [Column; 2] {
+        const TOLD: [(&str, f64); 2] = [("response_time_p50", 0.5), ("response_time_p99", P99)];
         let mut times = TOLD.map(|(metric, _)| Column { metric: metric.into(), unit: "s".into(), values: Vec::new() });
+        let mut parts = vec![Histogram::new(); self.all.len()];
+        let mut whole = Arc::new(Histogram::new());
         for at in 0..self.intervals {
-            let parts: Vec<Histogram> = self.all.iter().map(|one| one.responses(at)).collect();
+            for (part, one) in parts.iter_mut().zip(&self.all) {
+                part.clear();
+                one.add_responses(at, part);
+            }
             let parts: Vec<&Histogram> = parts.iter().collect();
-            let whole = Arc::new(crate::study::merged(&parts));
+            let all = Arc::get_mut(&mut whole).expect("the rows of the interval before are gone");
+            all.clear();
+            parts.iter().for_each(|part| all.merge(part));
             for (column, (metric, p)) in times.iter_mut().zip(TOLD) {
                 let row = summary::quantile(metric, &whole, &parts, p);
                 column.values.push(row.answer(CONFIDENCE, 1.0).estimate);
             }
         }
-        columns.extend(times);
-        columns
+        times
     }
 
     fn column(&self, metric: &str, unit: &str, of: &dyn Fn(&[Interval]) -> Vec<f64>) -> Column {
@@ -377,13 +334,14 @@ impl<'a> Replications<'a> {
             rows.last_mut().expect("it was added").ends = self.no_retry(&troubled);
             rows.push(self.row("during(fault).throughput", "1/s", &|one| Some(sum(one, |of| of.good) / lasts)));
             let responses = |one: &&OutcomesOverTime| {
-                let parts: Vec<Histogram> = troubled.iter().map(|at| one.responses(*at)).collect();
-                crate::study::merged(&parts.iter().collect::<Vec<_>>())
+                let mut all = Histogram::new();
+                troubled.iter().for_each(|at| one.add_responses(*at, &mut all));
+                all
             };
             let parts: Vec<Histogram> = self.all.iter().map(responses).collect();
             let parts: Vec<&Histogram> = parts.iter().collect();
             let whole = Arc::new(crate::study::merged(&parts));
-            rows.push(summary::quantile("during(fault).response_time_p99", &whole, &parts, 0.99));
+            rows.push(summary::quantile("during(fault).response_time_p99", &whole, &parts, P99));
         }
         let recoveries: Vec<Recovery> = self.all.iter().map(|one| one.recovery(self.warm_up, self.intervals)).collect();
         let is_told = recoveries.iter().all(|recovery| *recovery != Recovery::Unasked);

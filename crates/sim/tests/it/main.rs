@@ -23,6 +23,7 @@ mod losses;
 mod network_caches;
 mod networks;
 mod outages;
+mod outcomes;
 mod overflow;
 mod plan_run;
 mod prediction;

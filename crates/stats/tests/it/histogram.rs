@@ -49,6 +49,35 @@ fn every_number_has_a_bucket_near_it() {
     }
 }
 
+/// Looked for from the nearer end, a quantile is in the bucket that counting up from the least number comes to, and shares are
+/// sums over all buckets, at and beyond both ends too.
+#[test]
+fn a_quantile_is_in_the_bucket_of_its_rank() {
+    for values in [skewed(1), skewed(2), skewed(7), skewed(374), vec![500; 9], [vec![1000; 50], vec![9000; 50]].concat()] {
+        let histogram = recorded(&values);
+        let buckets: Vec<(u64, u64, u64)> = histogram.buckets().collect();
+        for rank in 1..=values.len() as u64 {
+            let p = (rank as f64 - 0.5) / values.len() as f64;
+            let mut up_to = 0;
+            let (low, high, _) = buckets.iter().find(|(.., count)| {
+                up_to += count;
+                up_to >= rank
+            }).expect("it is one of them");
+            let read = histogram.quantile(p).expect("not empty");
+            assert!((*low..=*high).contains(&read), "rank {rank} of {}: {read}, not in {low} to {high}", values.len());
+        }
+        for at in [0, 1, values[0] / 2, values[0], values[0] + 1, 2 * values[0], u64::MAX] {
+            let count = |is_in: &dyn Fn(u64, u64) -> bool| -> u64 {
+                buckets.iter().filter(|(low, high, _)| is_in(*low, *high)).map(|(.., count)| count).sum()
+            };
+            let share = |count: u64| count as f64 / values.len() as f64;
+            assert_eq!(histogram.share_up_to(at), share(count(&|low, _| low <= at)), "up to {at}");
+            assert_eq!(histogram.share_below(at), share(count(&|_, high| high < at)), "below {at}");
+        }
+    }
+    assert_eq!((Histogram::new().share_up_to(5), Histogram::new().share_below(5)), (0.0, 0.0));
+}
+
 #[test]
 fn small_numbers_are_exact() {
     let histogram = recorded(&(0..256).collect::<Vec<_>>());
