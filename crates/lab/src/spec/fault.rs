@@ -148,20 +148,22 @@ impl Reader<'_> {
         }
         let at = Time::ZERO + self.span(at, "at")?;
         let subject = self.subject(raw, system)?;
-        let is_of_many = matches!(subject, Subject::Site(_)) || subject == Subject::Share(1.0);
-        if !is_of_many {
-            let right =
-                "servers are restarted one after another: all of them, servers = \"100 %\", or those of a `site`";
-            return Err(self.at(what, "what", right));
-        }
-        let all = Fault { at, until: None, subject, trouble: Trouble::Drained };
-        let mut hosts = all.hosts(0, system, 0);
+        let mut hosts = Fault { at, until: None, subject, trouble: Trouble::Drained }.hosts(0, system, 0);
         hosts.sort_unstable();
-        let one = |(place, host): (u64, usize)| {
-            let at = at + each * place;
-            Fault { at, until: Some(at + each), subject: Subject::Host(host), trouble: Trouble::Drained }
+        // Which servers a share has is drawn by each run.
+        let turns: Vec<Subject> = match subject {
+            Subject::Share(share) if share < 1.0 => (0..hosts.len()).map(|place| Subject::OneOf(share, place)).collect(),
+            Subject::Site(_) | Subject::Share(_) => hosts.into_iter().map(Subject::Host).collect(),
+            _ => {
+                let right = "servers are restarted one after another: say which, servers = \"50 %\", or those of a `site`";
+                return Err(self.at(what, "what", right));
+            }
         };
-        Ok((0..).zip(hosts).map(one).collect())
+        let one = |(place, subject): (u64, Subject)| {
+            let at = at + each * place;
+            Fault { at, until: Some(at + each), subject, trouble: Trouble::Drained }
+        };
+        Ok((0..).zip(turns).map(one).collect())
     }
 
     /// Lets bursts of requests come.
@@ -174,7 +176,8 @@ impl Reader<'_> {
             };
             let times = (Span(fault.at.0), Span(until.0));
             let Some(profile) = Profile::with_burst(open.arrivals.profile(), factor, times) else {
-                let right = "the `profile` begins again, and so would a burst: leave one of the two out";
+                let right = "a million steps of the `profile` come before the burst is over: let it come earlier, or the \
+                             profile take longer";
                 return Err(self.at_key("what", right));
             };
             open.arrivals = open.arrivals.clone().with_profile(profile);
@@ -361,9 +364,10 @@ fn rolling(what: &str) -> Option<&str> {
 /// Whether a part of the system is in both; which servers a share has is drawn, so that it may have any.
 fn share_a_part(a: Subject, b: Subject, system: &System) -> bool {
     let site_of = |host: usize| system.hosts[host].site;
+    let is_drawn = |subject: Subject| matches!(subject, Subject::Share(_) | Subject::OneOf(..));
+    let is_of_servers = |subject: Subject| matches!(subject, Subject::Host(_) | Subject::Site(_)) || is_drawn(subject);
     match (a, b) {
-        (Subject::Share(_), Subject::Share(_) | Subject::Host(_) | Subject::Site(_)) => true,
-        (Subject::Host(_) | Subject::Site(_), Subject::Share(_)) => true,
+        _ if is_drawn(a) || is_drawn(b) => is_of_servers(a) && is_of_servers(b),
         (Subject::Host(host), Subject::Site(site)) | (Subject::Site(site), Subject::Host(host)) => {
             site_of(host) == Some(site)
         }

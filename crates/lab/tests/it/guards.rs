@@ -105,6 +105,64 @@ fn servers_are_restarted_one_after_another() {
     assert_eq!(faults, (0..5).map(due).collect::<Vec<_>>());
 }
 
+/// Of a share each run draws its servers, of which each is away once, in the order of their numbers.
+#[test]
+fn a_share_of_the_servers_is_restarted_one_after_another() {
+    let lines = |servers: &str| {
+        format!("[[fault]]\nat = \"10 s\"\nservers = {servers}\nwhat = \"rolling-restart(5 s)\"\n")
+    };
+    for (servers, share, number) in [("\"60 %\"", 0.6, 3), ("3", 0.6, 3), ("1", 0.2, 1)] {
+        let system = read("", &lines(servers)).unwrap().system;
+        let due = |place: usize| {
+            let from = 10 + 5 * place as u64;
+            let subject = Subject::OneOf(share, place);
+            Fault { at: at(from), until: Some(at(from + 5)), subject, trouble: Trouble::Drained }
+        };
+        assert_eq!(system.faults, (0..number).map(due).collect::<Vec<_>>(), "{servers}");
+        let of = |seed: u64| -> Vec<usize> {
+            let hosts = |(number, fault): (usize, &Fault)| fault.hosts(number, &system, seed);
+            system.faults.iter().enumerate().flat_map(hosts).collect()
+        };
+        for seed in 0..20 {
+            let hosts = of(seed);
+            assert!(hosts.len() == number && hosts.is_sorted_by(|one, next| one < next), "{servers}: {hosts:?}");
+        }
+        assert!((1..20).any(|seed| of(seed) != of(0)), "{servers}: they are drawn");
+    }
+    // Those of another fault are drawn apart, and what may be of the same server at the same time is refused.
+    let twice = lines("2") + &lines("2").replace("\"10 s\"", "\"50 s\"");
+    let system = read("", &twice).unwrap().system;
+    let of = |number: usize, seed: u64| system.faults[number].hosts(number, &system, seed);
+    assert!((0..20).any(|seed| of(0, seed) != of(2, seed) || of(1, seed) != of(3, seed)));
+    let meets = lines("2") + "[[fault]]\nat = \"12 s\"\nuntil = \"13 s\"\nserver = 1\nwhat = \"down\"\n";
+    assert!(read("", &meets).map(drop).unwrap_err().contains("overlaps another fault of the same part"));
+}
+
+#[test]
+fn vary_reaches_the_keys_of_faults_that_are_several() {
+    let vary = "[vary]\n\"fault.0.servers\" = [\"100 %\", \"40 %\"]\n\"fault.0.at\" = [\"5 s\", \"10 s\"]\n\
+                \"fault.0.what\" = [\"rolling-restart(1 s)\", \"rolling-restart(2 s)\"]\n\
+                \"fault.1.what\" = [\"burst(2)\", \"burst(3)\"]\n\"fault.1.until\" = [\"70 s\", \"80 s\"]\n";
+    let faults = "[[fault]]\nat = \"5 s\"\nservers = \"100 %\"\nwhat = \"rolling-restart(1 s)\"\n\
+                  [[fault]]\nat = \"60 s\"\nuntil = \"70 s\"\nwhat = \"burst(2)\"\n";
+    let daily = "kind = \"open\"\nprofile = \"daily(0 h: 1, 12 h: 2, over = 50 s)\"";
+    let all = all(text("", &format!("{faults}{vary}")).replace("kind = \"open\"", daily)).unwrap();
+    assert_eq!(all.len(), 32);
+    let count = |of: &dyn Fn(&SystemQuestion) -> bool| all.iter().filter(|asked| of(asked)).count();
+    assert_eq!(count(&|asked| asked.system.faults.len() == 2 + 1), 16);
+    assert_eq!(count(&|asked| asked.system.faults[0].at == at(10)), 16);
+    assert_eq!(count(&|asked| asked.system.faults[1].at == at(7)), 8, "2 s after 5 s");
+    // In the middle of a round of 50 s the level is 2, and 1.5 at a quarter.
+    let levels = |asked: &SystemQuestion| {
+        let Workload::Open(open) = &asked.workload else { panic!("it is open") };
+        let level = |at_s: f64| open.arrivals.profile().expect("it has one").level(at_s);
+        [level(25.0), level(62.5), level(75.0), level(125.0)].map(|level| (level * 1e6).round() / 1e6)
+    };
+    for (due, variants) in [([2.0, 3.0, 2.0, 2.0], 8), ([2.0, 4.5, 2.0, 2.0], 8), ([2.0, 3.0, 4.0, 2.0], 8), ([2.0, 4.5, 6.0, 2.0], 8)] {
+        assert_eq!(count(&|asked| levels(asked) == due), variants, "{due:?}");
+    }
+}
+
 #[test]
 fn a_burst_multiplies_the_rate_for_a_while() {
     let burst = "[[fault]]\nat = \"10 s\"\nuntil = \"20 s\"\nwhat = \"burst(3)\"\n";
@@ -136,7 +194,7 @@ fn mistakes_about_faults_of_many_are_told() {
         ("servers = \"100 %\"\nwhat = \"rolling-restart(0 s)\"", "what: say how long each server is away"),
         ("servers = \"20 %\"\nshare = 0.2\nwhat = \"down\"", "say once what it happens to"),
         ("servers = \"100 %\"\nwhat = \"rolling-restart\"", "what: say how long each server is away"),
-        ("servers = \"20 %\"\nwhat = \"rolling-restart(5 s)\"", "all of them, servers = \"100 %\""),
+        ("server = 2\nwhat = \"rolling-restart(5 s)\"", "say which, servers = \"50 %\", or those of a `site`"),
         ("servers = \"100 %\"\nuntil = \"20 s\"\nwhat = \"rolling-restart(5 s)\"", "until: it ends when the last"),
         ("servers = \"100 %\"\nwhat = \"rolling-restart(30 s)\"", "it begins after the run of 100 s has ended"),
         ("what = \"burst(3)\"", "what: a burst has an end"),
@@ -148,8 +206,8 @@ fn mistakes_about_faults_of_many_are_told() {
         assert!(message.lines().count() == 1 && message.starts_with("x.toml:") && message.contains(right), "{message}");
     }
     let again = text("", &format!("{open}until = \"20 s\"\nwhat = \"burst(3)\"\n"));
-    let daily = again.replace("kind = \"open\"", "kind = \"open\"\nprofile = \"daily(0 h: 1, 12 h: 2)\"");
-    assert!(all(daily).map(drop).unwrap_err().contains("what: the `profile` begins again"));
+    let quick = again.replace("kind = \"open\"", "kind = \"open\"\nprofile = \"daily(0 h: 1, 12 h: 2, over = 10 us)\"");
+    assert!(all(quick).map(drop).unwrap_err().contains("what: a million steps of the `profile` come before the burst"));
     let open = "kind = \"open\"\narrivals = \"exponential(rate = 10 /s)\"";
     let closed = again.replace(open, "kind = \"closed\"\nusers = 5\nthink = \"1 s\"");
     assert!(all(closed).map(drop).unwrap_err().contains("what: a burst is of requests that come by themselves"));

@@ -33,6 +33,9 @@ pub enum Subject {
     Path(usize, usize),
     /// This share of the hosts.
     Share(f64),
+    /// One of such a share, to which the same happens one after another: the host of this place among them, in the order of their
+    /// numbers. The faults of all places follow one another in the system's list.
+    OneOf(f64, usize),
     /// What clients ask for.
     Requests,
 }
@@ -73,15 +76,24 @@ impl Fault {
         match self.subject {
             Subject::Host(host) => vec![host],
             Subject::Site(site) => all.filter(|host| system.hosts[*host].site == Some(site)).collect(),
-            Subject::Share(share) => {
-                let mut left: Vec<usize> = all.collect();
-                let count = ((share * left.len() as f64).round() as usize).max(1);
-                let mut draws = Stream::new(seed, &format!("fault {number}"), "servers");
-                (0..count).map(|_| left.swap_remove(draws.below(left.len()))).collect()
+            Subject::Share(share) => drawn(share, number, system, seed),
+            Subject::OneOf(share, place) => {
+                // All places draw the same hosts: as the first of them does.
+                let mut hosts = drawn(share, number.saturating_sub(place), system, seed);
+                hosts.sort_unstable();
+                vec![hosts[place]]
             }
             Subject::Tier(_) | Subject::Resolver(_) | Subject::Path(..) | Subject::Requests => Vec::new(),
         }
     }
+}
+
+/// The hosts of a share, as the fault of this number has them.
+fn drawn(share: f64, number: usize, system: &System, seed: u64) -> Vec<usize> {
+    let mut left: Vec<usize> = (0..system.hosts.len()).collect();
+    let count = ((share * left.len() as f64).round() as usize).max(1);
+    let mut draws = Stream::new(seed, &format!("fault {number}"), "servers");
+    (0..count).map(|_| left.swap_remove(draws.below(left.len()))).collect()
 }
 
 impl System {

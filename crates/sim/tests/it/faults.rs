@@ -222,6 +222,8 @@ fn a_fault_that_is_not_there_is_refused() {
         // Of several resources.
         (Subject::Host(1), [true, true, false, true, true, true, true, false]),
         (Subject::Share(1.0), [true, true, false, true, true, true, true, false]),
+        (Subject::OneOf(1.0, 0), [true, true, true, true, true, true, true, false]),
+        (Subject::OneOf(1.0, 1), [true, true, false, true, true, true, true, false]),
         (Subject::Site(0), [true, true, true, true, true, true, true, false]),
         (Subject::Tier(0), [false; 8]),
         (Subject::Tier(1), [true, true, false, false, true, false, false, false]),

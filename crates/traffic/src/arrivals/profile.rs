@@ -34,15 +34,34 @@ struct Piece {
     integral_s: f64,
 }
 
-/// After what a profile begins again (s), and the integral of the multiplier up to there (s).
+/// What of a profile begins again for ever.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Period {
+    /// The first of the pieces that do, and when it begins (s): 0, unless a burst comes before.
+    first: usize,
+    from_s: f64,
+    /// How long they last (s), and the integral of the multiplier over them (s).
     span_s: f64,
     integral_s: f64,
 }
 
+impl Period {
+    /// How many rounds have passed at an instant (s).
+    fn rounds(&self, at_s: f64) -> f64 {
+        if at_s < self.from_s { 0.0 } else { ((at_s - self.from_s) / self.span_s).floor() }
+    }
+
+    /// When the first round ends (s).
+    fn end_s(&self) -> f64 {
+        self.from_s + self.span_s
+    }
+}
+
 /// A piece as it is written: where it begins (s), the multiplier there, and the one where it ends.
 type Corner = (f64, f64, f64);
+
+/// A profile that begins again is written out up to the end of a burst in it: in so many pieces at most.
+const PIECES: f64 = 1e6;
 
 impl Profile {
     /// Reads a profile; levels are multipliers of the rate.
@@ -75,40 +94,73 @@ impl Profile {
 
     /// The profile of these pieces, in order of time from 0; it begins again after `span_s`, if at all.
     fn of(text: &str, corners: &[Corner], span_s: Option<f64>) -> Profile {
+        Profile::repeating(text, corners, span_s.map(|span_s| (0, span_s)))
+    }
+
+    /// The same, of which the pieces from some number on begin again after so long (s), if any do.
+    fn repeating(text: &str, corners: &[Corner], again: Option<(usize, f64)>) -> Profile {
         let mut integral_s = 0.0;
-        let ends = corners.iter().skip(1).map(|corner| Some(corner.0)).chain([span_s]);
+        let end_s = again.map(|(first, span_s)| corners[first].0 + span_s);
+        let ends = corners.iter().skip(1).map(|corner| Some(corner.0)).chain([end_s]);
         let pieces = corners.iter().zip(ends).map(|(&(from_s, level, end), until_s)| {
             let length_s = until_s.map_or(f64::INFINITY, |until_s| until_s - from_s);
             let piece = Piece { from_s, level, slope: (end - level) / length_s, integral_s };
             integral_s += if until_s.is_some() { (level + end) / 2.0 * length_s } else { 0.0 };
             piece
         });
-        let pieces = pieces.collect();
-        Profile { text: text.into(), pieces, period: span_s.map(|span_s| Period { span_s, integral_s }) }
+        let pieces: Vec<Piece> = pieces.collect();
+        let period = again.map(|(first, span_s)| {
+            let Piece { from_s, integral_s: before_s, .. } = pieces[first];
+            Period { first, from_s, span_s, integral_s: integral_s - before_s }
+        });
+        Profile { text: text.into(), pieces, period }
     }
 
-    /// The same with a level so many times as high from one instant to another; none where it begins again, as that would too.
-    /// Without a profile the level is 1.
+    /// The same with a level so many times as high from one instant to another, once: a profile that begins again does so from
+    /// the end of the round in which the burst ends. Without a profile the level is 1. None where too many rounds come before.
     pub fn with_burst(profile: Option<&Profile>, factor: f64, (from, until): (Span, Span)) -> Option<Profile> {
         let flat = Profile::of("", &[(0.0, 1.0, 1.0)], None);
         let profile = profile.unwrap_or(&flat);
-        if profile.period.is_some() {
-            return None;
-        }
         let (from_s, until_s) = (from.as_secs_f64(), until.as_secs_f64());
-        let mut begins: Vec<f64> = profile.pieces.iter().map(|piece| piece.from_s).chain([from_s, until_s]).collect();
+        let (once, again) = profile.written_out(until_s)?;
+        let again_s = again.first().map(|piece| piece.from_s);
+        let mut begins: Vec<f64> = once.iter().map(|piece| piece.from_s).chain([from_s, until_s]).collect();
+        begins.retain(|begin| again_s.is_none_or(|again_s| *begin < again_s));
         begins.sort_by(f64::total_cmp);
         begins.dedup();
         let corner = |(place, &begin): (usize, &f64)| {
             let times = if (from_s..until_s).contains(&begin) { factor } else { 1.0 };
-            let piece = profile.piece_at(begin);
+            let piece = &once[once.partition_point(|piece| piece.from_s <= begin).max(1) - 1];
             let level = |at_s: f64| times * (piece.level + piece.slope * (at_s - piece.from_s));
-            (begin, level(begin), level(begins.get(place + 1).copied().unwrap_or(begin)))
+            (begin, level(begin), level(begins.get(place + 1).copied().or(again_s).unwrap_or(begin)))
         };
-        let corners: Vec<Corner> = begins.iter().enumerate().map(corner).collect();
+        let mut corners: Vec<Corner> = begins.iter().enumerate().map(corner).collect();
+        let repeats = profile.period.map(|period| (corners.len(), period.span_s));
+        let end_s = again_s.zip(repeats).map(|(again_s, (_, span_s))| again_s + span_s);
+        let ends = again.iter().skip(1).map(|next| next.from_s).chain(end_s);
+        corners.extend(again.iter().zip(ends).map(|(piece, end_s)| {
+            (piece.from_s, piece.level, piece.level + piece.slope * (end_s - piece.from_s))
+        }));
         let burst = format!("burst({factor}) from {from} to {until}");
         let text = if profile.text.is_empty() { burst } else { format!("{}, {burst}", profile.text) };
-        Some(Profile::of(&text, &corners, None))
+        Some(Profile::repeating(&text, &corners, repeats))
+    }
+
+    /// Its pieces up to the end of the round that an instant (s) is in, and those that begin again from then on; all and none
+    /// where none does. None of too many.
+    fn written_out(&self, until_s: f64) -> Option<(Vec<Piece>, Vec<Piece>)> {
+        let Some(period) = self.period else { return Some((self.pieces.clone(), Vec::new())) };
+        let rounds = if until_s <= period.from_s { 0.0 } else { ((until_s - period.from_s) / period.span_s).ceil() };
+        let (before, round) = self.pieces.split_at(period.first);
+        if rounds * round.len() as f64 > PIECES {
+            return None;
+        }
+        let later = |rounds: u64| {
+            let shift_s = rounds as f64 * period.span_s;
+            round.iter().map(move |piece| Piece { from_s: piece.from_s + shift_s, ..*piece })
+        };
+        let once = before.iter().copied().chain((0..rounds as u64).flat_map(later)).collect();
+        Some((once, later(rounds as u64).collect()))
     }
 
     /// The text that was read.
@@ -118,7 +170,10 @@ impl Profile {
 
     /// The multiplier `at` seconds after the start.
     pub fn level(&self, at_s: f64) -> f64 {
-        let within_s = self.period.map_or(at_s, |period| at_s.rem_euclid(period.span_s));
+        let within_s = match self.period {
+            Some(Period { from_s, span_s, .. }) if at_s >= from_s => from_s + (at_s - from_s).rem_euclid(span_s),
+            _ => at_s,
+        };
         let piece = self.piece_at(within_s);
         piece.level + piece.slope * (within_s - piece.from_s)
     }
@@ -127,7 +182,7 @@ impl Profile {
     pub fn integral(&self, span_s: f64) -> f64 {
         let (before_s, within_s) = match self.period {
             Some(period) => {
-                let rounds = (span_s / period.span_s).floor();
+                let rounds = period.rounds(span_s);
                 (rounds * period.integral_s, span_s - rounds * period.span_s)
             }
             None => (0.0, span_s),
@@ -143,7 +198,8 @@ impl Profile {
 
     /// The highest level.
     pub fn peak(&self) -> f64 {
-        let ends = self.pieces.iter().skip(1).map(|next| next.from_s).chain(self.period.map(|period| period.span_s));
+        let end_s = self.period.map(|period| period.end_s());
+        let ends = self.pieces.iter().skip(1).map(|next| next.from_s).chain(end_s);
         let at_ends =
             self.pieces.iter().zip(ends).map(|(piece, end_s)| piece.level + piece.slope * (end_s - piece.from_s));
         self.pieces.iter().map(|piece| piece.level).chain(at_ends).fold(0.0, f64::max)
@@ -152,13 +208,13 @@ impl Profile {
     /// The level that lasts; of one that begins again, the one that it ends with.
     pub fn last(&self) -> f64 {
         let piece = self.pieces[self.pieces.len() - 1];
-        self.period.map_or(piece.level, |period| piece.level + piece.slope * (period.span_s - piece.from_s))
+        self.period.map_or(piece.level, |period| piece.level + piece.slope * (period.end_s() - piece.from_s))
     }
 
     /// When it has reached its last level, or begins again.
     pub fn span(&self) -> Span {
         let last_s = self.pieces[self.pieces.len() - 1].from_s;
-        Span::from_secs_f64(self.period.map_or(last_s, |period| period.span_s))
+        Span::from_secs_f64(self.period.map_or(last_s, |period| period.end_s()))
     }
 
     /// When the integral is `integral_s`, which no earlier call had larger: `place` remembers where that was. None
@@ -169,7 +225,7 @@ impl Profile {
             *place += 1;
         }
         let (from_s, before_s) = self.begin(*place).expect("a place is one of a piece");
-        let piece = &self.pieces[*place % self.pieces.len()];
+        let piece = &self.pieces[self.piece(*place).0];
         let rest_s = integral_s - before_s;
         if rest_s <= 0.0 {
             return Some(from_s);
@@ -186,7 +242,19 @@ impl Profile {
             return Some((piece.from_s, piece.integral_s));
         }
         let period = self.period?;
-        let (rounds, piece) = ((place / self.pieces.len()) as f64, &self.pieces[place % self.pieces.len()]);
+        let (piece, rounds) = self.piece(place);
+        let (piece, rounds) = (&self.pieces[piece], rounds as f64);
         Some((rounds * period.span_s + piece.from_s, rounds * period.integral_s + piece.integral_s))
+    }
+
+    /// Which piece number `place`, counted through all rounds, is, and how many rounds have passed.
+    #[inline]
+    fn piece(&self, place: usize) -> (usize, usize) {
+        let first = self.period.map_or(0, |period| period.first);
+        let round = self.pieces.len() - first;
+        match place.checked_sub(self.pieces.len()) {
+            None => (place, 0),
+            Some(beyond) => (first + beyond % round, 1 + beyond / round),
+        }
     }
 }

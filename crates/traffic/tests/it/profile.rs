@@ -59,6 +59,48 @@ fn a_poisson_process_gets_the_profiles_rate() {
     assert_eq!((profile.peak(), profile.last(), profile.span()), (2.0, 2.0, Span(60_000_000_000)));
 }
 
+/// A burst in a profile that begins again comes once, wherever in a round it begins and ends, and whatever comes beside it; the
+/// rounds after it are as they were.
+#[test]
+fn a_burst_comes_once_in_a_profile_that_begins_again() {
+    let day = Profile::parse("daily(0 h: 0.5, 6 h: 1.5, 18 h: 1, over = 24 s)").unwrap();
+    let span = |s: f64| Span::from_secs_f64(s);
+    let cases: [&[(f64, f64)]; 6] = [
+        &[(5.0, 7.5)],
+        &[(20.0, 50.0)],
+        &[(30.0, 48.0)],
+        &[(0.0, 1.0)],
+        &[(3.0, 4.0), (100.0, 101.0)],
+        &[(100.0, 101.0), (3.0, 4.0)],
+    ];
+    for bursts in cases {
+        let add = |profile: Profile, &(from, until): &(f64, f64)| {
+            Profile::with_burst(Some(&profile), 3.0, (span(from), span(until))).expect("few rounds come before")
+        };
+        let with = bursts.iter().fold(day.clone(), add);
+        let mut integral_s = 0.0;
+        for step in 0..20_000 {
+            // All corners are at multiples of 10 ms, so that the middle of a step has its mean.
+            let (at_s, end_s) = ((f64::from(step) + 0.5) * 0.01, f64::from(step + 1) * 0.01);
+            let is_in = bursts.iter().any(|(from, until)| (*from..*until).contains(&at_s));
+            let level = if is_in { 3.0 } else { 1.0 } * day.level(at_s);
+            assert!((with.level(at_s) - level).abs() < 1e-9, "{bursts:?}: {} for {level} at {at_s} s", with.level(at_s));
+            integral_s += level * 0.01;
+            assert!((with.integral(end_s) - integral_s).abs() < 1e-6, "{bursts:?}: up to {end_s} s");
+        }
+        let highest = (0..20_000).map(|step| with.level((f64::from(step) + 0.5) * 0.01)).fold(0.0, f64::max);
+        assert!(highest <= with.peak() && highest > 0.99 * with.peak(), "{bursts:?}: {highest} of {}", with.peak());
+        let mut open = open("constant(rate = 100 /s)", 10, "webstone");
+        open.arrivals = open.arrivals.with_profile(with.clone());
+        for (index, planned) in first(&Workload::Open(open), 1, 20_000).iter().enumerate() {
+            let count = 100.0 * with.integral(planned.at.as_secs_f64());
+            assert!((count - (index + 1) as f64).abs() < 1e-3, "{bursts:?}: request {index}, {count}");
+        }
+    }
+    let quick = Profile::parse("daily(0 h: 0.5, 12 h: 1.5, over = 1 ms)").unwrap();
+    assert!(Profile::with_burst(Some(&quick), 3.0, (span(1e6), span(1e6 + 1.0))).is_none(), "too many rounds come before");
+}
+
 /// The profile moves instants and nothing else; the same seed gives the same plan.
 #[test]
 fn a_profile_changes_only_when() {

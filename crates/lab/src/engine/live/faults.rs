@@ -145,10 +145,10 @@ impl Breaker<'_> {
         match fault.trouble {
             // The plan has the requests.
             Trouble::Burst(_) => {}
-            Trouble::Cut => self.each_way(&fault, |links, one, other| links.cut(one, other, begins)),
+            Trouble::Cut => self.each_way(number, |links, one, other| links.cut(one, other, begins)),
             Trouble::Loss(share) => {
                 let law = if begins { reach::loss_each_way(share) } else { LossLaw::default() };
-                self.each_way(&fault, |links, one, other| links.lose(one, other, law));
+                self.each_way(number, |links, one, other| links.lose(one, other, law));
             }
             Trouble::Down | Trouble::Restarted if !begins => self.each_part(which, |part| part.revive(ground))?,
             Trouble::Restarted if reach::is_momentary(&fault) => self.each_part(which, |part| {
@@ -201,9 +201,11 @@ impl Breaker<'_> {
     }
 
     /// The pairs of hosts whose packets meet a fault of links.
-    fn each_way(&self, fault: &Fault, change: impl Fn(&dyn Links, Host, Host)) {
+    fn each_way(&self, number: usize, change: impl Fn(&dyn Links, Host, Host)) {
         let links = self.ground.links().expect("it was checked that there are paths, and so a bed");
-        for (one, other) in reach::ways(self.system, fault) {
+        let fault = &self.system.faults[number];
+        let servers = fault.hosts(number, self.system, self.seed);
+        for (one, other) in reach::ways(self.system, fault, &servers) {
             change(links, Host(one as u32), Host(other as u32));
         }
     }

@@ -66,7 +66,7 @@ impl<'a> Notes<'a> {
     fn add(&mut self, number: usize, at: Time, until: Option<Time>) {
         let fault = Fault { at, until, ..self.system.faults[number] };
         match fault.subject {
-            Subject::Share(_) => {
+            Subject::Share(_) | Subject::OneOf(..) => {
                 let hosts = fault.hosts(number, self.system, self.seed).into_iter();
                 self.happened.faults.extend(hosts.map(|host| Fault { subject: Subject::Host(host), ..fault }));
             }
@@ -114,6 +114,32 @@ mod tests {
             happened.events[1],
             json!({"event": "fault", "number": 2, "what": "down", "is": "over", "planned_s": 0.02, "at_s": 0.047})
         );
+    }
+
+    /// The twin has them one after another too, whatever their numbers are there.
+    #[test]
+    fn one_of_a_share_is_written_out() {
+        let turn = |place: usize| {
+            let from = 10 * place as u64;
+            fault(from, Some(from + 10), Subject::OneOf(0.5, place), Trouble::Drained)
+        };
+        let first = fault(1, Some(2), Subject::Host(7), Trouble::Down);
+        let system = system([vec![first], (0..4).map(turn).collect()].concat());
+        let mut notes = Notes::new(&system, SEED);
+        let (mut begins, mut due) = (Vec::new(), system.faults[1].hosts(1, &system, SEED));
+        for number in 1..=4 {
+            notes.note(number, true, at(0), at(10 * number as u64));
+            notes.note(number, false, at(0), at(10 * number as u64 + 9));
+        }
+        for number in 2..=4 {
+            due.extend(system.faults[number].hosts(number, &system, SEED));
+        }
+        for fault in notes.end().faults {
+            let Subject::Host(host) = fault.subject else { panic!("{fault:?}") };
+            begins.push(host);
+        }
+        assert_eq!(begins, due);
+        assert!(due.len() == 4 && due.is_sorted_by(|one, next| one < next), "each of half of eight once: {due:?}");
     }
 
     #[test]

@@ -23,17 +23,10 @@ pub(super) fn loss_each_way(share: f64) -> LossLaw {
     LossLaw::independent(0.5 * share)
 }
 
-/// The pairs of hosts, as a topology has them, whose packets meet a fault of links.
-pub(super) fn ways(system: &System, fault: &Fault) -> Vec<(usize, usize)> {
+/// The pairs of hosts, as a topology has them, whose packets meet a fault of links that happens to these servers.
+pub(super) fn ways(system: &System, fault: &Fault, servers: &[usize]) -> Vec<(usize, usize)> {
     let places = places(system);
-    let is_of = |host: usize| {
-        let (name, place) = &places[host];
-        match fault.subject {
-            Subject::Host(of) => as_host(&system.hosts[of].name) == *name,
-            Subject::Site(of) => place.site == Some(of),
-            _ => false,
-        }
-    };
+    let is_one = |host: usize| servers.iter().any(|server| as_host(&system.hosts[*server].name) == places[host].0);
     let are_met = |one: usize, other: usize| {
         let (a, b) = (places[one].1, places[other].1);
         match fault.subject {
@@ -41,7 +34,9 @@ pub(super) fn ways(system: &System, fault: &Fault) -> Vec<(usize, usize)> {
                 let joins = (a.region.min(b.region), a.region.max(b.region)) == (x, y);
                 joins && (a.site.is_none() || a.site != b.site)
             }
-            _ => is_of(one) != is_of(other),
+            Subject::Site(site) => (a.site == Some(site)) != (b.site == Some(site)),
+            // Each server has links of its own.
+            _ => is_one(one) || is_one(other),
         }
     };
     let pairs = (0..places.len()).flat_map(|one| (one + 1..places.len()).map(move |other| (one, other)));
@@ -129,7 +124,8 @@ demand = "1 ms"
         let experiment = Spec::parse(PLACES, std::path::Path::new("x.toml")).unwrap();
         let system = &experiment.system().unwrap().system;
         let places = places(system);
-        let ways = ways(system, &fault(at(1), None, subject, Trouble::Cut));
+        let fault = fault(at(1), None, subject, Trouble::Cut);
+        let ways = ways(system, &fault, &fault.hosts(0, system, 1));
         ways.into_iter().map(|(one, other)| format!("{} {}", places[one].0, places[other].0)).collect()
     }
 
@@ -144,6 +140,11 @@ demand = "1 ms"
         let of_one = met(Subject::Host(0));
         assert_eq!(of_one.len(), 8, "{of_one:?}");
         assert!(of_one.iter().all(|way| way.contains("server-1")), "{of_one:?}");
+        // So do several: seven others each, and each other.
+        let of_half = met(Subject::Share(0.5));
+        assert_eq!(of_half.len(), 2 * 7 + 1, "{of_half:?}");
+        assert!(of_half.iter().all(|way| way.contains("server-")), "{of_half:?}");
+        assert_eq!(met(Subject::Share(1.0)).len(), 4 * 5 + 6);
         // A site loses what is outside, and nothing inside: three hosts of it, six others.
         let of_site = met(Subject::Site(1));
         assert_eq!(of_site.len(), 18, "{of_site:?}");
