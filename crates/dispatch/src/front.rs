@@ -15,7 +15,7 @@
 //! Left is worse than down, that than drained, that than aside, and that than up. A backend that is *aside* keeps what it
 //! has and gets nothing new, unless no backend is up: then those that are aside are chosen all the same, since one that is
 //! overloaded or of which nothing is heard is better than none. Where outliers are ejected, that begins sooner, with too few
-//! up ([`crate::Ejection::panic`]). What a source says stays until the source itself takes it
+//! up ([`crate::Ejection::panic`]), and may reach those that are down. What a source says stays until the source itself takes it
 //! back: a check that is answered does not end a drain.
 //!
 //! **A backend that answers its checks and has ceased to report** is aside where its reports decide who is chosen: where the
@@ -242,7 +242,7 @@ impl Front {
         self.change(backend, Health::join, now);
         // The dispatcher takes what joins for up.
         self.settle(backend, now);
-        self.settle_aside(now);
+        self.settle_others(now);
         Ok(backend)
     }
 
@@ -406,24 +406,38 @@ impl Front {
             self.learned(backend, was, is, now);
         }
         self.settle(backend, now);
-        self.settle_aside(now);
+        self.settle_others(now);
         Some(Change { backend, was, is })
     }
 
-    /// Whether so few are up that those that are aside are chosen too.
-    fn is_panic(&self) -> bool {
-        let all = self.dispatcher.table().len();
-        let share = self.guards.as_ref().and_then(|guards| guards.outliers.as_ref()).map_or(0.0, Outliers::panic);
-        self.out == all || ((all - self.out) as f64) < share * (all - self.left) as f64
+    fn outliers(&self) -> Option<&Outliers> {
+        self.guards.as_ref()?.outliers.as_ref()
     }
 
-    /// Whether others are up now is a matter to those that are aside.
-    fn settle_aside(&mut self, now: Time) {
-        if self.aside == 0 {
+    /// Whether fewer are up than there have to be.
+    fn is_panic(&self) -> bool {
+        let all = self.dispatcher.table().len();
+        let share = self.outliers().map_or(0.0, Outliers::panic);
+        ((all - self.out) as f64) < share * (all - self.left) as f64
+    }
+
+    /// Whether those that are aside are chosen too.
+    fn takes_aside(&self) -> bool {
+        self.out == self.dispatcher.table().len() || self.is_panic()
+    }
+
+    /// Whether those that are down are chosen too.
+    fn takes_down(&self) -> bool {
+        self.outliers().is_some_and(Outliers::panics_to_all) && self.is_panic()
+    }
+
+    /// How many are up is a matter to those that are not, but may be chosen all the same.
+    fn settle_others(&mut self, now: Time) {
+        if self.aside == 0 && !self.outliers().is_some_and(Outliers::panics_to_all) {
             return;
         }
         for backend in self.backends() {
-            if self.standing(backend) == Standing::Aside {
+            if matches!(self.standing(backend), Standing::Aside | Standing::Down) {
                 self.settle(backend, now);
             }
         }
@@ -433,7 +447,8 @@ impl Front {
     fn settle(&mut self, backend: BackendId, now: Time) {
         let (state, event) = match self.standing(backend) {
             Standing::Up => (State::Up, Event::Joined { backend }),
-            Standing::Aside if self.is_panic() => (State::Up, Event::Joined { backend }),
+            Standing::Aside if self.takes_aside() => (State::Up, Event::Joined { backend }),
+            Standing::Down if self.takes_down() => (State::Up, Event::Joined { backend }),
             Standing::Aside | Standing::Drained => (State::Draining, Event::Draining { backend }),
             Standing::Down => (State::Down, Event::Down { backend }),
             Standing::Left => (State::Left, Event::Left { backend }),

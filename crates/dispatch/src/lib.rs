@@ -139,7 +139,9 @@ pub use decision::{Action, Candidate, Code, Decision, Explanation, Hold, Reason,
 pub use dispatcher::Dispatcher;
 pub use error::DispatchError;
 pub use event::{Event, LoadBy, Report};
-pub use front::guards::{Breakers, Concurrency, Ejection, Guards, LimitRule, Queue, Scope, SlowStart, StartRule};
+pub use front::guards::{
+    Breakers, Concurrency, Ejection, Guards, LimitRule, PanicTo, Queue, Scope, SlowStart, StartRule,
+};
 pub use front::{Admitted, Change, Front, FrontSettings, Heed, News, Standing, written_limit};
 pub use index::{Index, Ties};
 pub use origin::{Location, Origin};

@@ -418,7 +418,7 @@ impl Balancer {
         self.fronts[0].table()
     }
 
-    /// The first dispatcher, which stands for all where its tier adds up reports.
+    /// The first dispatcher, which stands for all where its tier adds up reports, and in what all of them learn.
     pub(crate) fn front(&self) -> &Front {
         &self.fronts[0]
     }

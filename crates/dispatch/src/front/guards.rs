@@ -25,7 +25,7 @@ use sojourn_stats::{Span, Time};
 
 use crate::{BackendId, Event};
 pub use concurrency::{Concurrency, LimitRule, Scope};
-pub use ejection::Ejection;
+pub use ejection::{Ejection, PanicTo};
 pub use queue::{Breakers, Queue};
 pub use slow_start::{SlowStart, StartRule};
 

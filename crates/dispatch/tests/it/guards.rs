@@ -3,7 +3,7 @@
 use sojourn_dispatch::record::{Detail, replay};
 use sojourn_dispatch::{
     Action, BackendId, Breakers, Catalogue, Code, Concurrency, Ejection, Event, Front, FrontSettings, Guards,
-    LimitRule, News, Queue, Scope, Signals, SlowStart, Standing, StartRule,
+    LimitRule, News, PanicTo, Queue, Scope, Signals, SlowStart, Standing, StartRule,
 };
 use sojourn_stats::{Span, Stream, Time};
 
@@ -165,6 +165,76 @@ fn in_panic_those_that_are_aside_are_chosen_too() {
     assert_eq!(front.table().eligible().len(), 4, "four of eight are a half");
 }
 
+/// Envoy's panic (`isHostSetInPanic` in its `load_balancer_impl.cc`): with less than half of the hosts healthy, which those are that
+/// neither outlier detection nor health checks have taken out, all are chosen. With its usual `max_ejection_percent` of 10 only
+/// health can bring that; with 100 ejection does by itself. A threshold of 0 is none.
+#[test]
+fn in_envoys_panic_those_that_are_down_are_chosen_too() {
+    let eligible = |max_share: f64, panic: f64, ejected: u32, down: u32| {
+        let rule = Ejection { consecutive: 1, max_share, panic, panic_to: PanicTo::All, ..Ejection::default() };
+        let mut front = front("round-robin", 10, ejecting(rule));
+        (0..ejected).for_each(|bad| ends(&mut front, bad, 500, MS, at(1)));
+        (10 - down..10).for_each(|dead| _ = front.learn(BackendId(dead), News::Refused, at(2)));
+        front.table().eligible().len()
+    };
+    assert_eq!([5, 6, 10].map(|ejected| eligible(1.0, 0.5, ejected, 0)), [5, 10, 10]);
+    assert_eq!([1, 6, 10].map(|ejected| eligible(0.1, 0.5, ejected, 0)), [9; 3], "one of ten may be aside");
+    assert_eq!([4, 5, 9].map(|down| eligible(0.1, 0.5, 9, down)), [5, 10, 10]);
+    assert_eq!([5, 6, 10].map(|down| eligible(0.1, 0.5, 0, down)), [5, 10, 10]);
+    assert_eq!([5, 9, 10].map(|down| eligible(0.1, 0.0, 0, down)), [5, 1, 0], "without a threshold none is left");
+}
+
+/// At every step of a random walk who may be chosen follows from what each is alone, whatever came before; by hand one is out in
+/// every panic, and what has left is none of all.
+#[test]
+fn who_may_be_chosen_in_a_panic_follows_from_what_each_is() {
+    for (seed, max_share, panic, panic_to) in [
+        (1, 1.0, 0.5, PanicTo::Aside),
+        (2, 1.0, 0.5, PanicTo::All),
+        (3, 0.3, 0.75, PanicTo::Aside),
+        (4, 0.3, 0.75, PanicTo::All),
+        (5, 0.5, 0.0, PanicTo::All),
+        (6, 0.5, 1.0, PanicTo::All),
+    ] {
+        let (every, aside_for) = (Span(SECOND), Span(5 * SECOND));
+        let times = Ejection { every, base_time: aside_for, max_time: aside_for, ..Ejection::default() };
+        let mut front =
+            front("round-robin", 8, ejecting(Ejection { consecutive: 1, max_share, panic, panic_to, ..times }));
+        let mut draws = Stream::new(seed, "guards", "panic");
+        let (mut panics, mut calm) = (0, 0);
+        for step in 1..3000 {
+            let (backend, now) = (draws.below(8) as u32, Time(step * SECOND / 4));
+            let id = BackendId(backend);
+            front.due(now);
+            if step == 2000 {
+                front.learn(BackendId(7), News::Left, now);
+            }
+            match draws.below(8) {
+                0 if front.standing(id) != Standing::Left => ends(&mut front, backend, 500, MS, now),
+                1 => _ = front.learn(id, News::Refused, now),
+                2..=4 => _ = front.learn(id, News::Answered, now),
+                5 => _ = front.learn(id, News::Drained(draws.below(4) == 0), now),
+                _ => {}
+            }
+            let all: Vec<Standing> = front.backends().map(|id| front.standing(id)).collect();
+            let count = |standing| all.iter().filter(|of| **of == standing).count();
+            let known = all.len() - count(Standing::Left);
+            let is_panic = (count(Standing::Up) as f64) < panic * known as f64;
+            let is_chosen = |of: &Standing| match of {
+                Standing::Up => true,
+                Standing::Aside => is_panic || count(Standing::Up) == 0,
+                Standing::Down => is_panic && panic_to == PanicTo::All,
+                Standing::Drained | Standing::Left => false,
+            };
+            let due: Vec<BackendId> = front.backends().filter(|id| is_chosen(&all[id.0 as usize])).collect();
+            assert_eq!(front.table().eligible(), due, "seed {seed}, step {step}: {all:?}");
+            (panics, calm) = (panics + i32::from(is_panic), calm + i32::from(!is_panic));
+        }
+        let is_seen = (panics > 50 || panic == 0.0) && (calm > 50 || panic == 1.0);
+        assert!(is_seen, "seed {seed}: {panics} in panic, {calm} not");
+    }
+}
+
 #[test]
 fn what_leaves_and_who_comes_after_know_of_outliers() {
     let rule = Ejection { success_rate: 0.0, consecutive: 1, max_share: 0.4, ..Ejection::default() };
@@ -255,6 +325,149 @@ fn a_limit_follows_the_queue_that_response_times_betray() {
     // The shortest so far; no queue; then 2 of 26, 5 of 27, 8 of 27, and a failure.
     assert_eq!([end(200, 1000), end(200, 1000), end(200, 1080)], [20, 26, 27]);
     assert_eq!([end(200, 1220), end(200, 1400), end(500, 1000)], [27, 26, 25]);
+}
+
+/// The rules once more, as plainly as Netflix's sources have them: `AIMDLimit`, `Gradient2Limit` with its `ExpAvgMeasurement`, and
+/// `VegasLimit`, whose instant of measuring anew is not drawn here.
+struct AsPublished {
+    rule: Concurrency,
+    limit: f64,
+    /// Of the long mean.
+    sum: f64,
+    count: u32,
+    long: f64,
+    /// Of Vegas.
+    shortest: f64,
+    probes: f64,
+}
+
+impl AsPublished {
+    fn new(rule: &Concurrency) -> AsPublished {
+        let (limit, rule) = (f64::from(rule.first), rule.clone());
+        AsPublished { rule, limit, sum: 0.0, count: 0, long: 0.0, shortest: 0.0, probes: 0.0 }
+    }
+
+    /// The limit after a response of so long (s), or a failure, at which so many were in flight.
+    fn update(&mut self, took: Option<f64>, in_flight: u32) -> u32 {
+        let in_flight = f64::from(in_flight);
+        let new = match self.rule.by {
+            LimitRule::Aimd => self.aimd(took, in_flight),
+            LimitRule::Gradient => took.map_or(self.limit, |took| self.gradient(took, in_flight)),
+            LimitRule::Vegas => self.vegas(took, in_flight),
+        };
+        self.limit = f64::from(self.rule.most).min(f64::from(self.rule.least).max(new));
+        self.limit as u32
+    }
+
+    fn aimd(&self, took: Option<f64>, in_flight: f64) -> f64 {
+        if took.is_none_or(|took| took > self.rule.timeout.as_secs_f64()) {
+            (self.limit * self.rule.backoff).floor()
+        } else if in_flight * 2.0 >= self.limit {
+            self.limit + 1.0
+        } else {
+            self.limit
+        }
+    }
+
+    fn gradient(&mut self, short: f64, in_flight: f64) -> f64 {
+        if self.count < 10 {
+            self.count += 1;
+            self.sum += short;
+            self.long = self.sum / f64::from(self.count);
+        } else {
+            let factor = 2.0 / f64::from(self.rule.window + 1);
+            self.long = self.long * (1.0 - factor) + short * factor;
+        }
+        let long = self.long;
+        if long / short > 2.0 {
+            self.long *= 0.95;
+        }
+        if in_flight < self.limit / 2.0 {
+            return self.limit;
+        }
+        let gradient = f64::max(0.5, f64::min(1.0, self.rule.tolerance * long / short));
+        let new = self.limit * gradient + f64::from(self.rule.headroom);
+        self.limit * (1.0 - self.rule.smoothing) + new * self.rule.smoothing
+    }
+
+    fn vegas(&mut self, took: Option<f64>, in_flight: f64) -> f64 {
+        let log = (self.limit.log10() as i32).max(1) as f64;
+        let Some(took) = took else { return self.limit - log };
+        self.probes += 1.0;
+        if self.shortest == 0.0 || took < self.shortest || self.probes >= 30.0 * self.limit {
+            (self.shortest, self.probes) = (took, 0.0);
+            return self.limit;
+        }
+        if in_flight * 2.0 < self.limit {
+            return self.limit;
+        }
+        let queue = (self.limit * (1.0 - self.shortest / took)).ceil();
+        let (threshold, alpha, beta) = (log, 3.0 * log, 6.0 * log);
+        if queue <= threshold {
+            self.limit + beta
+        } else if queue < alpha {
+            self.limit + log
+        } else if queue > beta {
+            self.limit - log
+        } else {
+            self.limit
+        }
+    }
+}
+
+/// Step by step, over response times that wander, with failures, times of little load and clients that go away, and up to both
+/// ends of what a limit may be.
+#[test]
+fn limits_follow_the_rules_as_they_were_published() {
+    let of = |by, least, most| Concurrency { by, first: 20, least, most, ..Concurrency::default() };
+    let timeout = Span(25 * MS.0);
+    let mut ends = [false; 2];
+    for (seed, rule) in [
+        (1, Concurrency { timeout, ..of(LimitRule::Aimd, 20, 200) }),
+        (2, Concurrency { timeout, backoff: 0.5, ..of(LimitRule::Aimd, 3, 40) }),
+        (3, of(LimitRule::Gradient, 20, 200)),
+        (4, Concurrency { tolerance: 1.0, window: 20, ..of(LimitRule::Gradient, 1, 45) }),
+        (5, Concurrency { tolerance: 2.0, smoothing: 0.7, headroom: 9, ..of(LimitRule::Gradient, 2, 100) }),
+        (6, of(LimitRule::Vegas, 1, 1000)),
+        (7, of(LimitRule::Vegas, 15, 60)),
+    ] {
+        let mut front = front("round-robin", 1, limiting(rule.clone()));
+        let mut published = AsPublished::new(&rule);
+        let (a, mut draws) = (BackendId(0), Stream::new(seed, "guards", "limits"));
+        let (mut usual_ms, mut in_flight, mut seen) = (20.0_f64, 0u32, Vec::new());
+        for step in 0..4000u64 {
+            let now = Time(step * MS.0);
+            // What is usual changes for good now and then, and each response is off by up to a half of it.
+            if step % 500 == 0 {
+                usual_ms = [5.0, 10.0, 20.0, 60.0][draws.below(4)];
+            }
+            let wanted = if step / 100 % 5 == 4 { 1 } else { 1 + draws.below(rule.most as usize) as u32 };
+            while in_flight < wanted {
+                front.observe(Event::Inherited { backend: a }, now);
+                in_flight += 1;
+            }
+            while in_flight > wanted {
+                front.observe(Event::Cancelled { backend: a, after: MS * 3000 }, now);
+                in_flight -= 1;
+            }
+            let fails = step / 250 % 4 == 3 && draws.below(10) == 0;
+            let latency = Span((usual_ms * (0.5 + draws.uniform()) * 1e6) as u64);
+            match fails {
+                true => front.observe(Event::Failed { backend: a, after: latency }, now),
+                false => front.observe(Event::Completed { backend: a, status: 200, bytes: 0, latency }, now),
+            }
+            let due = published.update((!fails).then(|| latency.as_secs_f64()), in_flight);
+            in_flight -= 1;
+            let limit = front.table().limit_of(a).unwrap().connections();
+            assert_eq!(limit, due, "seed {seed}, step {step}: {rule:?}");
+            seen.push(limit);
+        }
+        let (least, most) = (*seen.iter().min().unwrap(), *seen.iter().max().unwrap());
+        let turns = seen.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        assert!(turns > 100 && least < most, "seed {seed}: {turns} times another limit, from {least} to {most}");
+        ends = [ends[0] || least == rule.least, ends[1] || most == rule.most];
+    }
+    assert_eq!(ends, [true; 2], "some came to the least, and some to the most");
 }
 
 /// What all have together is limited; the policy is asked as usual.
@@ -547,6 +760,7 @@ fn guards_are_plain_data_and_what_cannot_be_is_told() {
     for (text, right) in [
         (r#"{"ejection":{"consecutiv":5}}"#, "unknown field `consecutiv`"),
         (r#"{"ejection":{"every":10}}"#, "`10` has no unit"),
+        (r#"{"ejection":{"panic_to":"none"}}"#, "unknown variant `none`, expected `aside` or `all`"),
         (r#"{"concurrency":{"by":"magic"}}"#, "unknown variant `magic`"),
     ] {
         let error = read(text).unwrap_err();

@@ -5,16 +5,20 @@
 //! share (1 - a) a e^(-(1 - a) t) / (1 - a^2 e^(-(1 - a) t)) leaves, t being the longest wait (Barrer, Queuing with
 //! impatient customers and ordered service, Operations Research 5, 1957).
 
-use sojourn_dispatch::{Breakers, Concurrency, Ejection, Guards, Queue, Scope};
+use sojourn_dispatch::{Breakers, Concurrency, Ejection, Guards, LimitRule, PanicTo, Queue, Scope, SlowStart};
 use sojourn_model::Server;
 use sojourn_model::system::{Fault, Limit, Subject, Trouble};
-use sojourn_sim::Report;
+use sojourn_sim::{Control, OverTime, Report};
 use sojourn_stats::{Estimate, Span, Time};
 
 use crate::support::{Scenario, closed, cluster, covers, estimate, run, run_plan};
 
 const EXPONENTIAL: &str = "discipline = \"ps\"\ndemand = \"exponential(mean = 1 s)\"";
 const SECOND: Span = Span(1_000_000_000);
+
+fn at(seconds: u64) -> Time {
+    Time::ZERO + SECOND * seconds
+}
 
 fn value(report: &Report, metric: &str) -> f64 {
     match estimate(report, metric) {
@@ -115,6 +119,79 @@ fn a_limit_of_all_keeps_response_times_where_they_should_be() {
     assert!(mean < 0.016 && served > 600.0, "{mean} s, {served} /s of 1000");
 }
 
+/// What a run of so long tells second by second.
+fn second_by_second(scenario: &Scenario, horizon: Span) -> OverTime {
+    let control = Control { horizon: Some(horizon), over_time: Some(SECOND), ..Control::default() };
+    sojourn_sim::run_plan(&scenario.system, &scenario.workload, &control).unwrap().over_time.unwrap()
+}
+
+/// By the gradient a limit grows by a fifth of its headroom with each response, up to the most, while all take 0.1 s: 50 at a time
+/// are 500 a second. Once each takes ten times as long it is nine tenths of what it was, and 0.8, with each: 8, of which as many a
+/// second are answered. Until the long mean has learned of it, 10.
+#[test]
+fn a_limit_by_the_gradient_follows_a_server_that_becomes_slow() {
+    let server = "discipline = \"ps\"\ncores = 1000\ndemand = \"100 ms\"";
+    let mut scenario = cluster("constant(rate = 1000 /s)", "round-robin", 1, server);
+    let rule = Concurrency { by: LimitRule::Gradient, first: 4, least: 4, most: 50, ..Concurrency::default() };
+    scenario.tier().guards.concurrency = Some(rule);
+    let slow = Fault { at: at(5), until: None, subject: Subject::Host(0), trouble: Trouble::Slow(0.1) };
+    scenario.system.faults = vec![slow];
+    let over_time = second_by_second(&scenario, SECOND * 10);
+    let goodput = over_time.columns.iter().find(|column| column.metric == "goodput").unwrap();
+    let goodput: Vec<f64> = goodput.values.iter().map(|value| value.value().unwrap()).collect();
+    assert!(goodput[1..5].iter().all(|rate| (rate - 500.0).abs() < 10.0), "{goodput:?}");
+    assert!(goodput[7..].iter().all(|rate| (7.0..13.0).contains(rate)), "{goodput:?}");
+}
+
+/// Envoy's rule second by second: a server that was down is known to be back at 6 s, and has then for each of ten seconds the
+/// share w / (1 + w) beside one of weight 1, w being the seconds since then over 10, at least 0.1.
+#[test]
+fn a_server_that_is_back_gets_its_share_second_by_second() {
+    let server = "discipline = \"ps\"\ncores = 100\ndemand = \"1 ms\"";
+    let mut scenario = cluster("constant(rate = 1000 /s)", "weighted-round-robin", 2, server);
+    scenario.tier().guards.slow_start = Some(SlowStart { over: SECOND * 10, ..SlowStart::default() });
+    let until = Some(Time::ZERO + Span(5_500_000_000));
+    scenario.system.faults = vec![Fault { at: at(2), until, subject: Subject::Host(1), trouble: Trouble::Down }];
+    let sent = &second_by_second(&scenario, SECOND * 20).servers[1];
+    assert!(sent.len() >= 20, "{sent:?}");
+    for (second, sent) in sent.iter().take(20).enumerate() {
+        let weight = match second {
+            2..=5 => 0.0,
+            6..=15 => f64::from(second as u32 - 6).max(1.0) / 10.0,
+            _ => 1.0,
+        };
+        let due = 1000.0 * weight / (1.0 + weight);
+        assert!((sent - due).abs() <= 6.0, "second {second}: {sent} instead of {due}");
+    }
+}
+
+/// Three of four servers stand still from 2 to 10 s. Their silence is known at 4 s, and then they get nothing, so that what comes in
+/// 2 s fails there, three of four requests; in Envoy's panic they go on to get it: less than half is up. From 20 to 28 s the fourth
+/// stands still alone, which is left out either way, as the others are known to be back.
+#[test]
+fn in_envoys_panic_servers_that_are_silent_go_on_to_be_chosen() {
+    let failed = |panic_to| {
+        let server = "discipline = \"ps\"\ncores = 100\ndemand = \"1 ms\"";
+        let mut scenario = cluster("constant(rate = 100 /s)", "round-robin", 4, server);
+        // By health alone: no reply fails.
+        let rule = Ejection { consecutive: 1000, success_rate: 0.0, panic_to, ..Ejection::default() };
+        scenario.tier().guards.ejection = Some(rule);
+        scenario.system.rules.timeout = Some(SECOND / 2);
+        let frozen = |host, from, until| Fault {
+            at: at(from),
+            until: Some(at(until)),
+            subject: Subject::Host(host),
+            trouble: Trouble::Frozen,
+        };
+        scenario.system.faults = vec![frozen(1, 2, 10), frozen(2, 2, 10), frozen(3, 2, 10), frozen(0, 20, 28)];
+        4000.0 * value(&run_plan(&scenario, 1, SECOND * 40, Span::ZERO).unwrap(), "error_ratio")
+    };
+    let near = |seen: f64, due: f64| assert!((seen - due).abs() < 10.0, "{seen} instead of {due}");
+    near(failed(PanicTo::Aside), 150.0 + 50.0);
+    // What comes within half a second of the end is still answered in time.
+    near(failed(PanicTo::All), 7.5 * 75.0 + 50.0);
+}
+
 /// linkerd's of 2016: 11 servers, 167 ms with a deviation of 5 ms; 1000 requests a second for 60 s; from 15 s on one server
 /// takes 2 s for 30 s, and clients wait 1 s (Beyond round robin: load balancing for latency). Round robin has 95 %, least
 /// loaded 99 %, Peak-EWMA 99.9 %. Here Peak-EWMA has 99.82 % (99.816 to 99.819 % over 20 runs): its estimate of the slow
@@ -126,7 +203,6 @@ fn a_server_that_is_slow_for_half_a_minute_costs_what_linkerd_measured() {
     let success = |policy: &str| {
         let server = "discipline = \"ps\"\ncores = 10000\ndemand = \"normal(mean = 167 ms, sd = 5 ms)\"";
         let mut scenario = cluster("constant(rate = 1000 /s)", policy, 11, server);
-        let at = |seconds| Time::ZERO + SECOND * seconds;
         let trouble = Trouble::Slow(0.167 / 2.0);
         scenario.system.faults = vec![Fault { at: at(15), until: Some(at(45)), subject: Subject::Host(10), trouble }];
         scenario.system.rules.timeout = Some(SECOND);

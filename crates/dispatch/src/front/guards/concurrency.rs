@@ -132,6 +132,8 @@ struct Adaptive {
     /// Mean response time and how many it is of; in Vegas the shortest one, and how many since it was taken.
     known: f64,
     count: u32,
+    /// The sum of the first response times, of which the mean is a plain one.
+    sum: f64,
 }
 
 impl Limiter {
@@ -157,7 +159,7 @@ impl Limiter {
     pub(in super::super) fn ended(&mut self, backend: BackendId, end: End, in_flight: u32) -> Option<u32> {
         let place = if self.settings.of == Scope::Server { backend.0 as usize } else { 0 };
         if self.limits.len() <= place {
-            let first = Adaptive { limit: self.settings.first.into(), known: 0.0, count: 0 };
+            let first = Adaptive { limit: self.settings.first.into(), known: 0.0, count: 0, sum: 0.0 };
             self.limits.resize(place + 1, first);
         }
         let of = &mut self.limits[place];
@@ -190,8 +192,8 @@ impl Adaptive {
     fn by_gradient(&mut self, settings: &Concurrency, last: f64, in_flight: u32) -> f64 {
         const WARM_UP: u32 = 10;
         if self.count < WARM_UP {
-            self.known = (self.known * f64::from(self.count) + last) / f64::from(self.count + 1);
-            self.count += 1;
+            (self.sum, self.count) = (self.sum + last, self.count + 1);
+            self.known = self.sum / f64::from(self.count);
         } else {
             let weight = 2.0 / f64::from(settings.window + 1);
             self.known += (last - self.known) * weight;

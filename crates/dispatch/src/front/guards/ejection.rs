@@ -16,9 +16,10 @@
 //! deviations below the mean, however often it fails: with 1.9, nothing is seen above f = 21.7 %. A median is not blind below
 //! one half, which is why latencies are compared to that.
 //!
-//! **Panic**: with fewer than the share `panic` of all servers up, those that are aside are chosen too. The other servers
-//! would get what they cannot bear. In Envoy's panic also those are chosen that health checks have taken out; here only those
-//! that are aside: what is known to be down stays out.
+//! **Panic**: with fewer than the share `panic` of all servers up, those that are aside are chosen too: the other servers would
+//! get what they cannot bear. In Envoy's panic also those are chosen that health checks have taken out (`isHostSetInPanic` in its
+//! `load_balancer_impl.cc`): `panic_to = "all"`. Usually what is known to be down stays out. Both count: those that are aside, no
+//! more than `max_share`, and those that are down. What is drained by hand is never chosen.
 
 use serde::{Deserialize, Serialize};
 use sojourn_stats::{Span, Time};
@@ -46,10 +47,23 @@ pub struct Ejection {
     pub max_share: f64,
     /// With fewer than this share up, those that are aside are chosen too.
     pub panic: f64,
+    /// Who else is chosen then.
+    pub panic_to: PanicTo,
     /// Servers that a scan needs for its comparison.
     pub min_servers: u32,
     /// Requests that a server needs to be in it.
     pub min_requests: u32,
+}
+
+/// Who is chosen beside those that are up, with too few of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PanicTo {
+    /// Those that are aside.
+    #[default]
+    Aside,
+    /// Those that are down too, as in Envoy.
+    All,
 }
 
 const SECOND: Span = Span(1_000_000_000);
@@ -65,6 +79,7 @@ impl Default for Ejection {
             max_time: SECOND * 300,
             max_share: 0.1,
             panic: 0.5,
+            panic_to: PanicTo::Aside,
             min_servers: 5,
             min_requests: 100,
         }
@@ -142,6 +157,11 @@ impl Outliers {
     /// With fewer than this share up, those that are aside are chosen too.
     pub(in super::super) fn panic(&self) -> f64 {
         self.settings.panic
+    }
+
+    /// Whether those that are down are chosen then too.
+    pub(in super::super) fn panics_to_all(&self) -> bool {
+        self.settings.panic_to == PanicTo::All
     }
 
     pub(super) fn due(&self) -> Time {

@@ -6,7 +6,7 @@ mod origins;
 mod probes;
 mod reports;
 
-use sojourn_dispatch::{BackendId, Hardware, News, Origin, Signals, State};
+use sojourn_dispatch::{BackendId, Hardware, News, Origin, Signals, Standing};
 use sojourn_model::System;
 use sojourn_model::system::{Face, Trouble};
 use sojourn_stats::{Span, Time};
@@ -111,7 +111,8 @@ impl Information {
                     continue;
                 }
                 let is_lost = faults.is_silent(next, now) || !network.passes(Next::Decider(number), next, now);
-                let is_up = decider.balancer.table().state(BackendId(target)) != State::Down;
+                // One that is down may be chosen all the same, where too few are up.
+                let is_up = decider.balancer.front().standing(BackendId(target)) != Standing::Down;
                 match is_lost {
                     true if is_up => decider.balancer.learn(target, News::Refused, now),
                     false if !is_up => decider.balancer.learn(target, News::Answered, now),

@@ -210,11 +210,16 @@ fn retries_count_while_they_last() {
     assert_eq!(gateway.counts().retried, 5, "each had its own when the one before was over");
 }
 
+/// One more with each by AIMD; by the gradient a headroom of one more, where all of a new limit is taken.
 #[test]
 fn a_limit_grows_with_replies_that_come_in_time() {
+    let of = |by| Concurrency { by, first: 1, least: 1, smoothing: 1.0, headroom: 1, ..Concurrency::default() };
+    [LimitRule::Aimd, LimitRule::Gradient].map(|by| grows_by_one(of(by)));
+}
+
+fn grows_by_one(rule: Concurrency) {
     let held = held();
     let mut config = GatewaySettings::new("least-connections", backends(&[held.origin.address]));
-    let rule = Concurrency { by: LimitRule::Aimd, first: 1, least: 1, ..Concurrency::default() };
     config.decider.concurrency = Some(rule);
     let gateway = Gateway::start(config, Events::nowhere()).expect("a gateway");
     let mut first = Client::new(gateway.address());
@@ -231,6 +236,35 @@ fn a_limit_grows_with_replies_that_come_in_time() {
     assert_eq!(get(gateway.address(), "/").status, 503);
     held.goes_on.store(true, Ordering::SeqCst);
     two.iter_mut().for_each(|client| assert_eq!(client.reply(true).expect("a reply").status, 200));
+}
+
+/// Two at a time, and after a failure nine tenths of that: one.
+#[test]
+fn a_limit_shrinks_with_replies_that_fail() {
+    let goes_on = Arc::new(AtomicBool::new(false));
+    let inside = Arc::new(AtomicUsize::new(0));
+    let (may, count) = (Arc::clone(&goes_on), Arc::clone(&inside));
+    let origin = Origin::new(move |got, stream| {
+        use std::io::Write;
+        if !got.line.contains("/slow") {
+            return stream.write_all(b"HTTP/1.1 500 Sorry\r\ncontent-length: 0\r\n\r\n").is_ok();
+        }
+        count.fetch_add(1, Ordering::SeqCst);
+        until("it may answer", || may.load(Ordering::SeqCst));
+        ok(stream, "page")
+    });
+    let health = Checks { probe: Probe::Off, ..Checks::default() };
+    let mut config = GatewaySettings::new("least-connections", backends(&[origin.address]));
+    config.decider.concurrency = Some(Concurrency { first: 2, least: 1, ..Concurrency::default() });
+    let gateway = Gateway::start(GatewaySettings { health, ..config }, Events::nowhere()).expect("a gateway");
+    let mut first = Client::new(gateway.address());
+    first.send(SLOW);
+    until("one is inside", || inside.load(Ordering::SeqCst) == 1);
+    assert_eq!(get(gateway.address(), "/").status, 500, "a second one has room");
+    until("it has ended", || gateway.counts().backends[0].in_flight_table == 1);
+    assert_eq!(get(gateway.address(), "/").status, 503, "now one is all");
+    goes_on.store(true, Ordering::SeqCst);
+    assert_eq!(first.reply(true).expect("a reply").status, 200);
 }
 
 #[test]
