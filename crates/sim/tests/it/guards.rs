@@ -176,7 +176,7 @@ fn in_envoys_panic_servers_that_are_silent_go_on_to_be_chosen() {
         // By health alone: no reply fails.
         let rule = Ejection { consecutive: 1000, success_rate: 0.0, panic_to, ..Ejection::default() };
         scenario.tier().guards.ejection = Some(rule);
-        scenario.system.rules.timeout = Some(SECOND / 2);
+        scenario.system.rules.timeout = Some(Span(500_000_000));
         let frozen = |host, from, until| Fault {
             at: at(from),
             until: Some(at(until)),
