@@ -38,9 +38,16 @@ pub struct Storm {
     pub work_goes_on: bool,
     /// Whether arrivals are Poisson and service is exponential.
     pub is_markovian: bool,
+    /// Squared coefficients of variation of gaps and services.
+    pub gaps_scv: f64,
+    /// See `gaps_scv`.
+    pub service_scv: f64,
     /// How long the server stands still once (s), in the good state.
     pub standstill_s: Option<f64>,
 }
+
+/// The largest squared coefficient of variation with which means tell what comes of a standstill: that of the exponential law.
+const SCV_MOST: f64 = 1.0 + 1e-9;
 
 impl Storm {
     /// Attempts per request where none is in time: all of them, or as many as the budget has in the long run.
@@ -125,6 +132,23 @@ fn recovery(storm: &Storm, standstill_s: f64) -> Result<Answer, Unanswered> {
         let why = "no formula for a standstill where servers drop what was given up (`abandoned = \"cancelled\"`): \
             sim answers this";
         return Err(Unanswered(why.into()));
+    }
+    if storm.timeout_s <= storm.service_s {
+        return Err(Unanswered(format!(
+            "no formula for a standstill where a time-out, {} s, is no longer than a service, {} s: by means alone nothing is in \
+             time, before it and after it",
+            brief(storm.timeout_s),
+            brief(storm.service_s)
+        )));
+    }
+    // Neither is one that is not known.
+    let varies = [("gaps", storm.gaps_scv), ("services", storm.service_scv)].into_iter().find(|(_, scv)| !(*scv <= SCV_MOST));
+    if let Some((what, scv)) = varies {
+        return Err(Unanswered(format!(
+            "no formula for a standstill where {what} vary more than exponential ones do (squared coefficient of variation {}): \
+             means alone do not tell what comes of it, and sim does",
+            brief(scv)
+        )));
     }
     let mut answer = Answer::default();
     match fluid::after(storm, standstill_s) {

@@ -17,6 +17,8 @@ fn storm(rate: f64) -> Storm {
         budget: None,
         work_goes_on: true,
         is_markovian: false,
+        gaps_scv: 0.0,
+        service_scv: 0.0,
         standstill_s: Some(1.0),
     }
 }

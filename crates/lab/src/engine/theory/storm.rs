@@ -63,9 +63,12 @@ fn of(asked: &SystemQuestion) -> Result<Storm, String> {
             (0..count as i32).map(longest).sum::<f64>() / f64::from(count) / 2.0
         }
     };
+    let (mean_s, variance) = asked.demand_moments();
     Ok(Storm {
         rate,
-        service_s: asked.demand_moments().0 / server.speed,
+        service_s: mean_s / server.speed,
+        gaps_scv: gaps.scv(),
+        service_scv: variance / (mean_s * mean_s),
         timeout_s: timeout.as_secs_f64(),
         retries: retries.as_ref().map_or(0, |retries| retries.at_most),
         backoff_s,
