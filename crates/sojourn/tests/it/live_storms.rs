@@ -82,3 +82,41 @@ fn a_budget_or_deadlines_end_it_live() {
         }
     }
 }
+
+/// One of two servers stands still for four seconds. The gateway knows of it from the first check that has no answer, one to two
+/// seconds after that: until then 20 requests a second fail there. The twin looks at whole seconds, and knows after 1.5 s; with
+/// three checks nothing would be known before all is over, and 75 would fail.
+#[test]
+fn a_gateway_knows_of_a_silence_as_soon_as_its_twin() {
+    const SILENT: &str = r#"
+name = "silence"
+seed = 1
+[workload]
+kind = "open"
+arrivals = "constant(25 ms)"
+[client]
+timeout = "250 ms"
+[[system.tier]]
+face = "gateway"
+policy = "round-robin"
+targets = { servers = 2 }
+[system.server]
+discipline = "ps"
+demand = "1 ms"
+[[fault]]
+at = "1.5 s"
+until = "5.5 s"
+server = 2
+what = "frozen"
+[run]
+by = ["live"]
+live = { duration = "7 s", warm_up = "0 s" }
+"#;
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let path = file(folder.path(), "silence.toml", SILENT.into());
+    let output = sojourn(&["run", &path, "--out", &out.display().to_string()]);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}{}", stdout(&output), stderr(&output));
+    let [live, twin] = ["live", "twin"].map(|engine| 280.0 * estimates(&out, engine, "error_ratio")[0]);
+    assert!((15.0..55.0).contains(&live) && (27.0..34.0).contains(&twin), "live {live}, twin {twin}");
+}

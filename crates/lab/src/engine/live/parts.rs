@@ -12,7 +12,7 @@ use sojourn_bed::Ground;
 use sojourn_dispatch::{FrontSettings, Guards, Queue};
 use sojourn_load::Rotation;
 use sojourn_model::System;
-use sojourn_model::system::{Face, Host, Target, Tier, Trouble};
+use sojourn_model::system::{Face, Fault, Host, Target, Tier, Trouble};
 use sojourn_part::Backend;
 use sojourn_part::settings;
 use sojourn_part::settings::gateway::{Forward, InFront, Redirect};
@@ -179,6 +179,15 @@ pub(super) fn grace(system: &System) -> Option<Span> {
     system.faults.iter().any(|fault| fault.trouble == Trouble::Drained).then_some(HOUR)
 }
 
+/// Settings of a decider that follows this policy. Where the plan lets something fall silent, one check without an answer tells it,
+/// as it tells the simulator's deciders; usually three do, and take five seconds or six.
+fn following(policy: &str, system: &System) -> FrontSettings {
+    let usual = FrontSettings::new(policy);
+    let is_silence = |fault: &Fault| matches!(fault.trouble, Trouble::Frozen | Trouble::Cut);
+    let fall = if system.faults.iter().any(is_silence) { 1 } else { usual.fall };
+    FrontSettings { fall, ..usual }
+}
+
 impl Walk<'_> {
     /// Where `target` listens; starts it, if it has not been started yet.
     fn address(&mut self, target: Target) -> Result<SocketAddr, String> {
@@ -212,7 +221,7 @@ impl Walk<'_> {
                     decider: FrontSettings {
                         seed: self.seed(tier, seat, &name),
                         limit: of.limit.map(switch::as_decided).transpose()?,
-                        ..FrontSettings::new(&of.policy)
+                        ..following(&of.policy, &self.asked.system)
                     },
                     record: self.record((tier, seat), &name),
                     ..SwitchSettings::default()
@@ -306,7 +315,7 @@ impl Walk<'_> {
             seed: self.seed(index, seat, name),
             poll: tier.polled,
             limit: tier.limit.map(switch::as_decided).transpose()?,
-            ..FrontSettings::new(tier.policy.as_str())
+            ..following(&tier.policy, &self.asked.system)
         };
         let queue = tier.guards.queue.clone().or(tier.waits.then(Queue::default));
         let decider = decider.guarded(Guards { queue, ..tier.guards.clone() });
