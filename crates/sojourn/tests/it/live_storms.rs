@@ -114,7 +114,7 @@ live = { duration = "7 s", warm_up = "0 s" }
 "#;
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
-    let path = file(folder.path(), "silence.toml", SILENT.into());
+    let path = file(folder.path(), "silence.toml", SILENT);
     let output = sojourn(&["run", &path, "--out", &out.display().to_string()]);
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}{}", stdout(&output), stderr(&output));
     let [live, twin] = ["live", "twin"].map(|engine| 280.0 * estimates(&out, engine, "error_ratio")[0]);
