@@ -141,9 +141,8 @@ fn recovery(storm: &Storm, standstill_s: f64) -> Result<Answer, Unanswered> {
             brief(storm.service_s)
         )));
     }
-    // Neither is one that is not known.
-    let varies = [("gaps", storm.gaps_scv), ("services", storm.service_scv)].into_iter().find(|(_, scv)| !(*scv <= SCV_MOST));
-    if let Some((what, scv)) = varies {
+    let laws = [("gaps", storm.gaps_scv), ("services", storm.service_scv)];
+    if let Some((what, scv)) = laws.into_iter().find(|(_, scv)| scv.is_nan() || *scv > SCV_MOST) {
         return Err(Unanswered(format!(
             "no formula for a standstill where {what} vary more than exponential ones do (squared coefficient of variation {}): \
              means alone do not tell what comes of it, and sim does",

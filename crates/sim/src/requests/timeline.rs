@@ -77,7 +77,7 @@ struct Responses {
     p99_ns: Option<u64>,
 }
 
-/// The share of the replies of an interval at or below what is said of it.
+/// The percentile that is told of each interval.
 const P99: f64 = 0.99;
 
 const FAILURES: [(Failure, &str); 4] = [
