@@ -165,9 +165,9 @@ fn in_panic_those_that_are_aside_are_chosen_too() {
     assert_eq!(front.table().eligible().len(), 4, "four of eight are a half");
 }
 
-/// Envoy's panic (`isHostSetInPanic` in its `load_balancer_impl.cc`): with less than half of the hosts healthy, which those are that
-/// neither outlier detection nor health checks have taken out, all are chosen. With its usual `max_ejection_percent` of 10 only
-/// health can bring that; with 100 ejection does by itself. A threshold of 0 is none.
+/// Envoy's panic (`isHostSetInPanic` in its `load_balancer_impl.cc`): with less than half of the hosts healthy, all are chosen. Healthy
+/// is what neither outlier detection nor health checks have taken out. With the usual `max_ejection_percent` of 10 only health can
+/// bring a panic; with 100 ejection does by itself. A threshold of 0 is none.
 #[test]
 fn in_envoys_panic_those_that_are_down_are_chosen_too() {
     let eligible = |max_share: f64, panic: f64, ejected: u32, down: u32| {
@@ -327,8 +327,8 @@ fn a_limit_follows_the_queue_that_response_times_betray() {
     assert_eq!([end(200, 1220), end(200, 1400), end(500, 1000)], [27, 26, 25]);
 }
 
-/// The rules once more, as plainly as Netflix's sources have them: `AIMDLimit`, `Gradient2Limit` with its `ExpAvgMeasurement`, and
-/// `VegasLimit`, whose instant of measuring anew is not drawn here.
+/// The rules once more, as plainly as Netflix's sources have them: `AIMDLimit`, `Gradient2Limit` with its `ExpAvgMeasurement`,
+/// and `VegasLimit`, whose instant of measuring anew is not drawn here.
 struct AsPublished {
     rule: Concurrency,
     limit: f64,

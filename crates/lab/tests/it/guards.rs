@@ -158,8 +158,9 @@ fn vary_reaches_the_keys_of_faults_that_are_several() {
         let level = |at_s: f64| open.arrivals.profile().expect("it has one").level(at_s);
         [level(25.0), level(62.5), level(75.0), level(125.0)].map(|level| (level * 1e6).round() / 1e6)
     };
-    for (due, variants) in [([2.0, 3.0, 2.0, 2.0], 8), ([2.0, 4.5, 2.0, 2.0], 8), ([2.0, 3.0, 4.0, 2.0], 8), ([2.0, 4.5, 6.0, 2.0], 8)] {
-        assert_eq!(count(&|asked| levels(asked) == due), variants, "{due:?}");
+    for (at_62_s, at_75_s) in [(3.0, 2.0), (4.5, 2.0), (3.0, 4.0), (4.5, 6.0)] {
+        let due = [2.0, at_62_s, at_75_s, 2.0];
+        assert_eq!(count(&|asked| levels(asked) == due), 8, "{due:?}");
     }
 }
 

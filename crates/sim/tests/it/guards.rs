@@ -125,9 +125,9 @@ fn second_by_second(scenario: &Scenario, horizon: Span) -> OverTime {
     sojourn_sim::run_plan(&scenario.system, &scenario.workload, &control).unwrap().over_time.unwrap()
 }
 
-/// By the gradient a limit grows by a fifth of its headroom with each response, up to the most, while all take 0.1 s: 50 at a time
-/// are 500 a second. Once each takes ten times as long it is nine tenths of what it was, and 0.8, with each: 8, of which as many a
-/// second are answered. Until the long mean has learned of it, 10.
+/// By the gradient a limit grows by a fifth of its headroom with each response, up to the most, while all take 0.1 s: 50 at a
+/// time are 500 a second. Once each takes ten times as long, each leaves nine tenths of it and 0.8: in the end 8, of which as many
+/// a second are answered, and as the long mean learns of it, 10.
 #[test]
 fn a_limit_by_the_gradient_follows_a_server_that_becomes_slow() {
     let server = "discipline = \"ps\"\ncores = 1000\ndemand = \"100 ms\"";
@@ -165,8 +165,8 @@ fn a_server_that_is_back_gets_its_share_second_by_second() {
     }
 }
 
-/// Three of four servers stand still from 2 to 10 s. Their silence is known at 4 s, and then they get nothing, so that what comes in
-/// 2 s fails there, three of four requests; in Envoy's panic they go on to get it: less than half is up. From 20 to 28 s the fourth
+/// Three of four servers stand still from 2 to 10 s. Their silence is known at 4 s, and then they get nothing: for 2 s three of
+/// four requests have failed. In Envoy's panic they go on to get them, as less than half is up. From 20 to 28 s the fourth
 /// stands still alone, which is left out either way, as the others are known to be back.
 #[test]
 fn in_envoys_panic_servers_that_are_silent_go_on_to_be_chosen() {

@@ -179,8 +179,8 @@ pub(super) fn grace(system: &System) -> Option<Span> {
     system.faults.iter().any(|fault| fault.trouble == Trouble::Drained).then_some(HOUR)
 }
 
-/// Settings of a decider that follows this policy. Where the plan lets something fall silent, one check without an answer tells it,
-/// as it tells the simulator's deciders; usually three do, and take five seconds or six.
+/// Settings of a decider that follows this policy. Where the plan lets something fall silent, one check without an answer tells
+/// it, as it tells the simulator's deciders; usually three do, and take five seconds or six.
 fn following(policy: &str, system: &System) -> FrontSettings {
     let usual = FrontSettings::new(policy);
     let is_silence = |fault: &Fault| matches!(fault.trouble, Trouble::Frozen | Trouble::Cut);
