@@ -10,6 +10,8 @@
 mod balancer_cores;
 mod occupancy;
 mod one_tier;
+mod polls;
+mod routing;
 mod tiers;
 
 use std::collections::VecDeque;
@@ -26,6 +28,9 @@ use sojourn_traffic::Sessions;
 use self::balancer_cores::BalancerCores;
 use self::occupancy::Occupancy;
 pub(crate) use self::one_tier::OneTier;
+use self::polls::POLL;
+pub(crate) use self::routing::Routing;
+use self::routing::FirstByte;
 pub(crate) use self::tiers::Tiers;
 use crate::balancer::Asked;
 use crate::control::SimError;
@@ -54,83 +59,6 @@ pub(crate) struct Cluster<R> {
     reports: Vec<VecDeque<(u32, Time)>>,
     /// Polls that are due; kept so that a poll allocates nothing.
     polled: Vec<u32>,
-}
-
-/// Who chooses the servers of sessions, connections and requests, for how long, and what that one learns.
-pub(crate) trait Routing: Send + Sized {
-    /// Those in front of the servers of `system`, with policies of `catalogue` and random streams of this seed.
-    fn new(system: &System, sessions: &Sessions, catalogue: &Catalogue, seed: u64) -> Result<Self, SimError>;
-
-    /// Whether a choice is made for every request: users' connections then end in front of the servers.
-    fn is_per_request(&self) -> bool;
-
-    /// A user sets out to open a connection.
-    fn sets_out(&mut self, lane: u32, asked: Asked, now: Time) {
-        let _ = (lane, asked, now);
-    }
-
-    /// A connection opens: its server. [`NOWHERE`] if none takes it, or if each of its requests has a server of its own.
-    fn opens(&mut self, lane: u32, asked: Asked, now: Time) -> u32;
-
-    /// A request comes, where each has a server of its own; [`NOWHERE`] if none takes it.
-    fn requests(&mut self, lane: u32, asked: Asked, now: Time) -> u32;
-
-    /// Where the first byte of a reply is looked for.
-    fn first_byte_seen(&self) -> FirstByte;
-
-    /// It is seen there.
-    fn first_byte(&mut self, number: u32, lane: &Lane, now: Time);
-
-    /// The last byte of a reply to `user` is sent.
-    fn sent(&mut self, number: u32, user: u32, lane: &Lane, now: Time);
-
-    /// No server took the request, for which one was chosen.
-    fn failed(&mut self, number: u32, lane: &Lane, now: Time);
-
-    /// The user has dropped the request, for which a server was chosen.
-    fn cancelled(&mut self, number: u32, lane: &Lane, now: Time);
-
-    /// A connection has closed, or has broken.
-    fn closed(&mut self, number: u32, lane: &Lane, breaks: bool, now: Time);
-
-    /// A user's session is no longer held.
-    fn session_ended(&mut self, user: u32, now: Time);
-
-    /// When [`Routing::poll`] is due; [`Time::NEVER`] when nothing is.
-    fn deadline(&self) -> Time;
-
-    /// Does what is due, and adds the numbers of the polls to send.
-    fn poll(&mut self, now: Time, polled: &mut Vec<u32>);
-
-    /// How many polls there are numbers for.
-    fn polls(&self) -> usize;
-
-    /// What the poll of this number counts, and the work that it is to a server.
-    fn counts(&self, number: u32) -> (Counted, Span);
-
-    /// The answer to a poll: so many at `measured`.
-    fn reported(&mut self, number: u32, count: u32, measured: Time, now: Time);
-}
-
-/// Where the first byte of a reply is looked for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FirstByte {
-    Unread,
-    /// Of every file, at the balancer.
-    AtBalancer,
-    /// Of every page file, at the user.
-    AtUser,
-}
-
-/// What a poll counts.
-#[derive(Clone, Copy)]
-pub(crate) enum Counted {
-    /// The users attached to a server.
-    Users(u32),
-    /// A server's connections; its requests, where choices are made for them.
-    Connections(u32),
-    /// What a decider has forwarded: so many.
-    Forwarded(u32),
 }
 
 /// What a server is.
@@ -164,9 +92,6 @@ struct Delays {
     round_trip: Span,
     nominal_rate: Option<f64>,
 }
-
-/// A job at a station that is a poll.
-const POLL: u64 = u64::MAX;
 
 impl<R: Routing> Cluster<R> {
     /// The servers of `system` and the users of `sessions`, with policies of `catalogue` and random streams of this seed.
@@ -401,43 +326,6 @@ impl<R: Routing> Cluster<R> {
             self.attached.leave(server, now);
         }
         self.routing.session_ended(user, now);
-    }
-
-    /// The balancer asks servers for their load.
-    fn poll(&mut self, cx: &mut Cx) {
-        self.routing.poll(cx.now, &mut self.polled);
-        let mut asked = cx.now;
-        for number in self.polled.drain(..) {
-            if let Some(balancer_cores) = &mut self.balancer_cores {
-                asked = balancer_cores.work(cx.now, self.balancing.per_packet * 2);
-            }
-            cx.agenda.add(asked + self.delays.there, What::Counts, number, 0);
-        }
-    }
-
-    /// A server counts those it has, which is work to a station.
-    fn count(&mut self, number: u32, cx: &mut Cx) {
-        let (counted, work) = self.routing.counts(number);
-        let (server, count) = match counted {
-            Counted::Users(server) => (Some(server as usize), self.attached.at(server)),
-            Counted::Connections(server) => (Some(server as usize), self.open.at(server)),
-            Counted::Forwarded(count) => (None, count),
-        };
-        if let (Some(server), true) = (server, work > Span::ZERO)
-            && let Serves::Station(station) = &mut self.serves[server]
-        {
-            // A station that is full counts without taking on the work.
-            let _ = station.arrive(cx.now, POLL, work);
-            self.timers.set(server, station.next_departure());
-        }
-        self.reports[number as usize].push_back((count, cx.now));
-        cx.agenda.add(cx.now + self.delays.back, What::Reports, number, 0);
-    }
-
-    /// Its answer is at the balancer.
-    fn report(&mut self, number: u32, cx: &mut Cx) {
-        let (count, measured) = self.reports[number as usize].pop_front().expect("an answer was counted");
-        self.routing.reported(number, count, measured, cx.now);
     }
 
     /// Finds what the balancer's cores leave to replies.

@@ -6,7 +6,7 @@ use sojourn_model::system::Affinity;
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::Sessions;
 
-use super::{Counted, FirstByte, Routing};
+use super::routing::{Counted, FirstByte, Routing};
 use crate::balancer::{Asked, Balancer, Choice, signals};
 use crate::control::SimError;
 use crate::sessions::connections::{Lane, NOWHERE};

@@ -19,7 +19,8 @@ use sojourn_traffic::Sessions;
 
 use super::super::deciders::{Decider, Next, deciders};
 use super::super::names::Names;
-use super::{Counted, FirstByte, Routing, forwarding};
+use super::forwarding;
+use super::routing::{Counted, FirstByte, Routing};
 use crate::balancer::{Asked, Balancer, Choice, signals};
 use crate::control::SimError;
 use crate::sessions::connections::{Lane, NOWHERE};
