@@ -152,10 +152,13 @@ impl Reader<'_> {
         hosts.sort_unstable();
         // Which servers a share has is drawn by each run.
         let turns: Vec<Subject> = match subject {
-            Subject::Share(share) if share < 1.0 => (0..hosts.len()).map(|place| Subject::OneOf(share, place)).collect(),
+            Subject::Share(share) if share < 1.0 => {
+                (0..hosts.len()).map(|place| Subject::OneOf(share, place)).collect()
+            }
             Subject::Site(_) | Subject::Share(_) => hosts.into_iter().map(Subject::Host).collect(),
             _ => {
-                let right = "servers are restarted one after another: say which, servers = \"50 %\", or those of a `site`";
+                let right =
+                    "servers are restarted one after another: say which, servers = \"50 %\", or those of a `site`";
                 return Err(self.at(what, "what", right));
             }
         };

@@ -108,9 +108,8 @@ fn servers_are_restarted_one_after_another() {
 /// Of a share each run draws its servers, of which each is away once, in the order of their numbers.
 #[test]
 fn a_share_of_the_servers_is_restarted_one_after_another() {
-    let lines = |servers: &str| {
-        format!("[[fault]]\nat = \"10 s\"\nservers = {servers}\nwhat = \"rolling-restart(5 s)\"\n")
-    };
+    let lines =
+        |servers: &str| format!("[[fault]]\nat = \"10 s\"\nservers = {servers}\nwhat = \"rolling-restart(5 s)\"\n");
     for (servers, share, number) in [("\"60 %\"", 0.6, 3), ("3", 0.6, 3), ("1", 0.2, 1)] {
         let system = read("", &lines(servers)).unwrap().system;
         let due = |place: usize| {

@@ -61,10 +61,8 @@ fn is_simulated(fault: &Fault, of: &Combination<'_>) -> bool {
     if let (Trouble::Burst(_), Subject::Requests) = (fault.trouble, fault.subject) {
         return true;
     }
-    let is_of_servers = matches!(
-        fault.subject,
-        Subject::Host(_) | Subject::Site(_) | Subject::Share(_) | Subject::OneOf(..)
-    );
+    let is_of_servers =
+        matches!(fault.subject, Subject::Host(_) | Subject::Site(_) | Subject::Share(_) | Subject::OneOf(..));
     let has_one_resource = |host: &usize| system.hosts[*host].server.machine.is_none();
     match (fault.trouble, fault.subject) {
         (Trouble::Cut, Subject::Path(..)) => true,

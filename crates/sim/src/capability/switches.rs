@@ -59,7 +59,8 @@ pub(super) const ROWS: &[Row] = &[
         Yes,
         Instead("cut its site"),
         |of| {
-            let is_of_server = |fault: &Fault| matches!(fault.subject, Subject::Host(_) | Subject::Share(_) | Subject::OneOf(..));
+            let is_of_server =
+                |fault: &Fault| matches!(fault.subject, Subject::Host(_) | Subject::Share(_) | Subject::OneOf(..));
             let is_cut = |fault: &Fault| fault.trouble == Trouble::Cut && is_of_server(fault);
             has_switch(of) && of.system.faults.iter().any(is_cut)
         },

@@ -53,16 +53,21 @@ fn every_number_has_a_bucket_near_it() {
 /// sums over all buckets, at and beyond both ends too.
 #[test]
 fn a_quantile_is_in_the_bucket_of_its_rank() {
-    for values in [skewed(1), skewed(2), skewed(7), skewed(374), vec![500; 9], [vec![1000; 50], vec![9000; 50]].concat()] {
+    for values in
+        [skewed(1), skewed(2), skewed(7), skewed(374), vec![500; 9], [vec![1000; 50], vec![9000; 50]].concat()]
+    {
         let histogram = recorded(&values);
         let buckets: Vec<(u64, u64, u64)> = histogram.buckets().collect();
         for rank in 1..=values.len() as u64 {
             let p = (rank as f64 - 0.5) / values.len() as f64;
             let mut up_to = 0;
-            let (low, high, _) = buckets.iter().find(|(.., count)| {
-                up_to += count;
-                up_to >= rank
-            }).expect("it is one of them");
+            let (low, high, _) = buckets
+                .iter()
+                .find(|(.., count)| {
+                    up_to += count;
+                    up_to >= rank
+                })
+                .expect("it is one of them");
             let read = histogram.quantile(p).expect("not empty");
             assert!((*low..=*high).contains(&read), "rank {rank} of {}: {read}, not in {low} to {high}", values.len());
         }

@@ -138,9 +138,12 @@ impl Profile {
         let repeats = profile.period.map(|period| (corners.len(), period.span_s));
         let end_s = again_s.zip(repeats).map(|(again_s, (_, span_s))| again_s + span_s);
         let ends = again.iter().skip(1).map(|next| next.from_s).chain(end_s);
-        corners.extend(again.iter().zip(ends).map(|(piece, end_s)| {
-            (piece.from_s, piece.level, piece.level + piece.slope * (end_s - piece.from_s))
-        }));
+        corners.extend(
+            again
+                .iter()
+                .zip(ends)
+                .map(|(piece, end_s)| (piece.from_s, piece.level, piece.level + piece.slope * (end_s - piece.from_s))),
+        );
         let burst = format!("burst({factor}) from {from} to {until}");
         let text = if profile.text.is_empty() { burst } else { format!("{}, {burst}", profile.text) };
         Some(Profile::repeating(&text, &corners, repeats))

@@ -84,7 +84,11 @@ fn a_burst_comes_once_in_a_profile_that_begins_again() {
             let (at_s, end_s) = ((f64::from(step) + 0.5) * 0.01, f64::from(step + 1) * 0.01);
             let is_in = bursts.iter().any(|(from, until)| (*from..*until).contains(&at_s));
             let level = if is_in { 3.0 } else { 1.0 } * day.level(at_s);
-            assert!((with.level(at_s) - level).abs() < 1e-9, "{bursts:?}: {} for {level} at {at_s} s", with.level(at_s));
+            assert!(
+                (with.level(at_s) - level).abs() < 1e-9,
+                "{bursts:?}: {} for {level} at {at_s} s",
+                with.level(at_s)
+            );
             integral_s += level * 0.01;
             assert!((with.integral(end_s) - integral_s).abs() < 1e-6, "{bursts:?}: up to {end_s} s");
         }
@@ -98,7 +102,10 @@ fn a_burst_comes_once_in_a_profile_that_begins_again() {
         }
     }
     let quick = Profile::parse("daily(0 h: 0.5, 12 h: 1.5, over = 1 ms)").unwrap();
-    assert!(Profile::with_burst(Some(&quick), 3.0, (span(1e6), span(1e6 + 1.0))).is_none(), "too many rounds come before");
+    assert!(
+        Profile::with_burst(Some(&quick), 3.0, (span(1e6), span(1e6 + 1.0))).is_none(),
+        "too many rounds come before"
+    );
 }
 
 /// The profile moves instants and nothing else; the same seed gives the same plan.

@@ -135,11 +135,7 @@ fn deciders(fault: &Fault, system: &System) -> Vec<u32> {
         Subject::Tier(of) => of == tier,
         Subject::Site(site) => seat.site == Some(site),
         Subject::Host(host) => seat.host == Some(host),
-        Subject::Share(_)
-        | Subject::OneOf(..)
-        | Subject::Resolver(_)
-        | Subject::Path(..)
-        | Subject::Requests => false,
+        Subject::Share(_) | Subject::OneOf(..) | Subject::Resolver(_) | Subject::Path(..) | Subject::Requests => false,
     };
     let are_in: Vec<bool> = seats.map(is_in).collect();
     // What stands for a decider that overflows is where that one is.
