@@ -21,7 +21,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use serde_json::json;
 use sojourn_bed::{Ground, Host, Links, clock};
 use sojourn_load::{Limits, Report};
-use sojourn_model::system::{Fault, Trouble};
+use sojourn_model::system::Trouble;
 use sojourn_model::{LossLaw, System};
 use sojourn_stats::{Span, Time};
 

@@ -214,7 +214,9 @@ fn retries_count_while_they_last() {
 #[test]
 fn a_limit_grows_with_replies_that_come_in_time() {
     let of = |by| Concurrency { by, first: 1, least: 1, smoothing: 1.0, headroom: 1, ..Concurrency::default() };
-    [LimitRule::Aimd, LimitRule::Gradient].map(|by| grows_by_one(of(by)));
+    for by in [LimitRule::Aimd, LimitRule::Gradient] {
+        grows_by_one(of(by));
+    }
 }
 
 fn grows_by_one(rule: Concurrency) {
