@@ -103,6 +103,7 @@ mod error;
 pub mod folder;
 mod heavy;
 pub mod host;
+mod judged;
 pub mod objective;
 pub mod outcome;
 pub mod plan;

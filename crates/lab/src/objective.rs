@@ -68,7 +68,7 @@ impl fmt::Display for Judgement {
 const NEAR_DIGITS: usize = 6;
 
 /// How long a system took to be as before a fault.
-const RECOVERY: &str = "recovery_time";
+pub(crate) const RECOVERY: &str = "recovery_time";
 
 /// What stands in front of a metric that is measured while a fault lasts, and those metrics.
 const DURING: &str = "during(fault).";

@@ -63,6 +63,8 @@ pub struct Plan {
     pub name: String,
     /// What costs are in.
     pub unit: String,
+    /// Why the server model is SUSPECT, by which all of this was found; empty where it is not.
+    pub doubts: Vec<String>,
     /// What must hold, in every state.
     pub objectives: Vec<String>,
     /// What became of the candidates.
@@ -137,6 +139,12 @@ impl Plan {
         });
         utilization.reduce(f64::min).filter(|_| self.tally.overloaded == self.tally.candidates)
     }
+
+    /// Why none of it was seen to be so: the model of the server is SUSPECT. None where it is not.
+    pub fn doubted(&self) -> Option<String> {
+        let why = self.doubts.first()?;
+        Some(format!("the server model is SUSPECT, and so is what is said of any candidate: {why}"))
+    }
 }
 
 impl Planner<'_> {
@@ -186,9 +194,11 @@ impl Planner<'_> {
         let complete = search::search(self.choices, candidates, &mut |candidate| self.simulate(candidate))?;
         let first = self.experiment(&candidates[0])?;
         let objectives = self.objectives(candidates)?;
+        let doubts = first.system().map_or_else(Vec::new, |asked| asked.findings.doubts.clone());
         let mut plan = Plan {
             unwritten: None,
             name: first.name,
+            doubts,
             unit: self.choices.unit.clone(),
             objectives,
             tally: tally(candidates),
@@ -301,8 +311,11 @@ impl Planner<'_> {
             if self.context.progress.is_cancelled() {
                 return Ok(None);
             }
-            let answers: Vec<Answered> =
-                experiment.objectives.iter().map(|objective| answered(objective, under, &answer.measures)).collect();
+            let judged = |objective: &Objective| Answered {
+                judgement: objective.judge_answer(&answer),
+                ..answered(objective, under, &answer.measures)
+            };
+            let answers: Vec<Answered> = experiment.objectives.iter().map(judged).collect();
             let decided = |answer: &Answered| matches!(answer.judgement, Judgement::Holds | Judgement::Fails);
             let fails = answers.iter().any(|answer| answer.judgement == Judgement::Fails);
             // What seems to hold at a glance is confirmed as precisely as was asked.

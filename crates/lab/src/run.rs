@@ -13,14 +13,13 @@ use serde_json::{Value, json};
 use sojourn_traffic::Workload;
 use thiserror::Error;
 
-use crate::answer::{Answer, Answers, ObjectiveAnswer, Traces, VariantAnswers, Verdict};
+use crate::answer::{Answer, Answers, Traces, VariantAnswers, Verdict};
 use crate::engine;
 use crate::folder::{SCHEMA, Unwritten, Writer};
 use crate::host;
-use crate::objective::{Judgement, Objective};
+use crate::judged::Judge;
 use crate::outcome::cut_at_zero;
-use crate::report::number::quantity;
-use crate::spec::{Engine, Spec, SpecError};
+use crate::spec::{Engine, SpecError};
 use crate::variants::{Experiment, Variant};
 
 /// What a run needs from outside.
@@ -302,63 +301,11 @@ impl Inquiry {
         Ok(())
     }
 
-    /// Judges the objectives. The run is as good as its worst live run.
+    /// Judges models by the log, and the objectives. The run is as good as its worst live run.
     fn conclude(&mut self, interrupted: bool) {
         let answers = &mut self.answers;
-        for (index, (variant, answered)) in self.variants.iter().zip(&mut answers.variants).enumerate() {
-            // An engine that has no number at all has said why once.
-            let is_silent = answered.answers.iter().all(|answer| answer.measures.is_empty());
-            let has_faults = variant.experiment.system().is_some_and(|asked| !asked.system.faults.is_empty());
-            let offered = variant.experiment.system().and_then(|asked| offered(&asked.workload));
-            for objective in &variant.experiment.objectives {
-                // No system can do it.
-                let beyond = offered.filter(|rate| !has_faults && objective.is_beyond(*rate));
-                let beyond = beyond
-                    .map(|rate| format!("no more than {} is offered", quantity(rate, "1/s").replace('\u{a0}', " ")));
-                for answer in answered.answers.iter().filter(|answer| is_silent || !answer.measures.is_empty()) {
-                    let judgement = objective.judge_among(&answer.measures);
-                    // It may still have recovered in time.
-                    let early = if judgement == Judgement::NotRecovered {
-                        ended_early(objective, answer, &variant.experiment)
-                    } else {
-                        None
-                    };
-                    let judgement = match judgement {
-                        // However short the run is.
-                        Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew if beyond.is_some() => {
-                            Judgement::Fails
-                        }
-                        Judgement::NotRecovered if early.is_some() => Judgement::Undecided,
-                        judgement => judgement,
-                    };
-                    let is_open = matches!(judgement, Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew);
-                    let measured = match early {
-                        Some(_) => "not yet recovered".to_owned(),
-                        None => objective.measured_among(&answer.measures),
-                    };
-                    let reason = match judgement {
-                        _ if early.is_some() => early,
-                        Judgement::Holds => objective.outdone_by_failures(&answer.measures),
-                        _ if is_open && has_faults => Some(open_over_a_fault(answer.engine).to_owned()),
-                        Judgement::Fails => beyond.clone(),
-                        _ => None,
-                    };
-                    answers.objectives.push(ObjectiveAnswer {
-                        text: objective.text.clone(),
-                        variant: index,
-                        engine: answer.engine,
-                        met: match judgement {
-                            Judgement::Holds if reason.is_some() => None,
-                            Judgement::Holds => Some(true),
-                            Judgement::Fails | Judgement::NoSample | Judgement::NotRecovered => Some(false),
-                            _ => None,
-                        },
-                        undecided: (reason.is_some() && judgement != Judgement::Fails) || is_open,
-                        measured,
-                        reason: reason.unwrap_or_default(),
-                    });
-                }
-            }
+        // How far a model is to be believed is known before anything is said by it.
+        for (variant, answered) in self.variants.iter().zip(&mut answers.variants) {
             if let (Some(happened), Some(sim)) = (answered.answer(Engine::Log), answered.answer(Engine::Sim))
                 && let Some(asked) = variant.experiment.system()
                 && let Some((trust, note)) = engine::log::judged(happened, sim, asked)
@@ -367,6 +314,10 @@ impl Inquiry {
                 happened.trust = Some(trust);
                 happened.notes.insert(0, note);
             }
+        }
+        let judge = Judge::of(&answers.variants);
+        for (index, (variant, answered)) in self.variants.iter().zip(&mut answers.variants).enumerate() {
+            answers.objectives.extend(judge.objectives(index, &variant.experiment, answered));
             for trust in answered.trust().into_iter().chain(answered.model_trust()) {
                 answers.verdict = answers.verdict.max(trust.verdict);
                 answers.reasons.extend(trust.reasons.iter().map(|reason| format!("{}: {reason}", answered.label)));
@@ -378,35 +329,6 @@ impl Inquiry {
         if interrupted {
             answers.verdict = Verdict::Incomplete;
             answers.reasons.push("interrupted: what was measured until then is kept".into());
-        }
-    }
-}
-
-/// How many requests a second (1/s) come, where their gaps say so.
-fn offered(workload: &Workload) -> Option<f64> {
-    match workload {
-        Workload::Open(open) => open.arrivals.rate(),
-        _ => None,
-    }
-}
-
-/// Why a recovery that was not seen may still be within its limit: the run ended sooner after the last fault. None where it
-/// did not.
-fn ended_early(objective: &Objective, answer: &Answer, experiment: &Spec) -> Option<String> {
-    let seen_s = engine::seen_after(&experiment.system()?.system, &answer.over_time)?;
-    let seen = quantity(seen_s, "s").replace('\u{a0}', " ");
-    let why = || format!("the run ended {seen} after the last fault had ended; a longer `run.duration` tells");
-    objective.allows_recovery_after(seen_s).then(why)
-}
-
-/// Why an objective is open where a fault is in the run: a run that is longer has the same fault and more of the time without.
-fn open_over_a_fault(engine: Engine) -> &'static str {
-    match engine {
-        Engine::Sim => {
-            "the interval does not tell; more replications have the fault more often, longer ones are another mixture"
-        }
-        _ => {
-            "the interval does not tell; the fault is in this run once, and a longer one is another mixture: repeat it"
         }
     }
 }

@@ -63,7 +63,8 @@ pub(crate) fn plan(arguments: &Arguments) -> Result<Exit, Failure> {
         false => Exit::Ok,
     };
     if !arguments.live || exit != Exit::Ok {
-        return Ok(exit);
+        // What a model in doubt meets was not seen to be met.
+        return Ok(if exit == Exit::Ok && plan.doubted().is_some() { Exit::Missed } else { exit });
     }
     let source = arguments.flags.source(&arguments.file, &plan.set)?;
     let context = Context { out: Some(path.join("live")), ..context };
@@ -156,6 +157,7 @@ fn text(plan: &Plan, path: &Path) -> String {
         parts.push(table(&heads(&["the cheapest under"]), rows.collect()));
         parts.extend(beware(&plan.traffic).map(say));
     }
+    parts.extend(plan.doubted().map(|doubted| say(format!("SUSPECT: {doubted}"))));
     parts.push(say(format!("Everything is in {0}; open {0}/report.html", path.display())));
     parts.join("\n")
 }

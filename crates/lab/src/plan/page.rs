@@ -64,9 +64,12 @@ fn masthead(plan: &Plan) -> String {
         "" => String::new(),
         why => format!("<p class=\"verdict warn\"><strong>INCOMPLETE</strong> {why}</p>\n"),
     };
+    let doubted = plan.doubted().map_or(String::new(), |doubted| {
+        format!("<p class=\"verdict warn\"><strong>SUSPECT</strong> {}</p>\n", escape(&doubted))
+    });
     format!(
         "<header>\n<p class=\"kicker\">Sojourn plan</p>\n<h1>{}</h1>\n<p class=\"question\">The cheapest that meets {}</p>\n\
-         <p class=\"finding\">{finding}.{decided}{growth}</p>\n{interrupted}<p class=\"facts\">{facts}</p>\n</header>\n",
+         <p class=\"finding\">{finding}.{decided}{growth}</p>\n{doubted}{interrupted}<p class=\"facts\">{facts}</p>\n</header>\n",
         escape(&plan.name),
         objectives.join(" and "),
     )

@@ -232,6 +232,37 @@ fn what_is_known_of_the_fit_is_said() {
     assert!(!notes.contains("mean demand"), "{notes}");
 }
 
+/// A number by a model that is SUSPECT neither meets an objective nor misses it; nor does one by a model that the log does not
+/// bear out, whichever variant it is of.
+#[test]
+fn an_objective_is_open_where_the_model_is_in_doubt() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = log(24_000);
+    let judged = |demand: &str, measured: &str, limit: &str| {
+        let vary = format!("{POLICIES}\n[objective]\nmean = \"{limit}\"");
+        let answers = ask(&experiment(folder.path(), &lines, "", (demand, measured), &vary));
+        let (met, exit) = (answers.objectives_met(), answers.verdict);
+        let (by_sim, by_log): (Vec<_>, Vec<_>) =
+            answers.objectives.into_iter().partition(|of| of.engine == Engine::Sim);
+        assert_eq!((by_sim.len(), by_log.len()), (2, 1), "two variants, of which one ran");
+        (by_sim, by_log, met, exit)
+    };
+    let suspect = "[measured]\nverdict = \"SUSPECT\"\nreasons = [\"no request waited\"]\n";
+    for (limit, by_log) in [("< 10 s", true), ("< 1 ms", false)] {
+        let (by_sim, happened, ..) = judged("exponential(mean = 20 ms)", suspect, limit);
+        for of in by_sim {
+            let words = "UNDECIDED: the server model is SUSPECT: no request waited";
+            assert_eq!((of.met, of.words()), (None, ("warn", words.into())), "{limit}");
+        }
+        assert_eq!(happened[0].met, Some(by_log), "what happened is no model");
+    }
+    let (by_sim, _, met, _) = judged("exponential(mean = 20 ms)", "", "< 10 s");
+    assert!(met && by_sim.iter().all(|of| of.met == Some(true)), "{by_sim:?}");
+    let (by_sim, _, met, verdict) = judged("exponential(mean = 10 ms)", "", "< 10 s");
+    assert_eq!((met, verdict), (false, Verdict::Suspect));
+    assert!(by_sim.iter().all(|of| of.reason.starts_with("the model is SUSPECT by the log: ")), "{by_sim:?}");
+}
+
 /// What is too much is told by what was made more.
 #[test]
 fn too_much_is_told_by_its_key() {

@@ -54,6 +54,25 @@ fn planned_with_page(text: &str) -> Result<(Plan, String), RunError> {
     Ok((plan, std::fs::read_to_string(path.join("report.html")).unwrap()))
 }
 
+/// What a plan found with a server model that its own fit doubts is doubted with it.
+#[test]
+fn a_plan_by_a_model_in_doubt_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("server.toml");
+    let own = "[system.server]\ndiscipline = \"ps\"\ndemand = \"exponential(mean = 20 ms)\"\n";
+    let text = FILE.replace(own, &format!("[system]\nserver = \"{}\"\n", model.display()));
+    let with = |measured: &str| {
+        let server = "discipline = \"ps\"\ndemand = \"exponential(mean = 20 ms)\"\n";
+        std::fs::write(&model, format!("{server}{measured}")).unwrap();
+        planned_with_page(&text).unwrap_or_else(|e| panic!("{e}"))
+    };
+    let (found, page) = with("[measured]\nverdict = \"SUSPECT\"\nreasons = [\"no request waited\"]\n");
+    assert!(found.doubted().is_some_and(|why| why.ends_with("no request waited")), "{:?}", found.doubts);
+    assert!(page.contains("<strong>SUSPECT</strong> the server model is SUSPECT"), "{page}");
+    let (found, page) = with("[measured]\nverdict = \"VALID\"\n");
+    assert!(found.doubted().is_none() && !page.contains("SUSPECT"), "{:?}", found.doubts);
+}
+
 #[test]
 fn theory_prunes_and_simulation_confirms_the_cheapest() {
     let (found, page) = planned_with_page(FILE).unwrap_or_else(|e| panic!("{e}"));

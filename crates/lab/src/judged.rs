@@ -1,0 +1,239 @@
+//! What an answer says about an objective, and why it may say nothing.
+//!
+//! The number decides ([`Objective::judge_answer`]) where nothing speaks against it. A number by a model that is SUSPECT, or
+//! that the log contradicts, decides nothing, whichever side of the limit it is on: the objective is then UNDECIDED, with that
+//! as its reason. So is a time below its limit where more requests failed than may be slower, and a recovery for which the run
+//! was too short. What is out of every system's reach is missed, however short the run is.
+
+mod recovery;
+
+use sojourn_traffic::Workload;
+
+use crate::answer::{Answer, ObjectiveAnswer, VariantAnswers, Verdict};
+use crate::engine;
+use crate::objective::{Judgement, Objective};
+use crate::report::number::quantity;
+use crate::spec::{Engine, Spec};
+
+/// What is known of all variants before the objectives of one are judged.
+pub(crate) struct Judge {
+    /// Why the model does not give what happened, by the log.
+    doubt: Option<String>,
+}
+
+impl Judge {
+    /// Of variants whose models have been set beside the log, where there is one.
+    pub(crate) fn of(variants: &[VariantAnswers]) -> Judge {
+        let mut trusts = variants.iter().filter_map(VariantAnswers::model_trust);
+        let suspect = trusts.find(|trust| trust.verdict != Verdict::Valid);
+        Judge { doubt: suspect.and_then(|trust| trust.reasons.first().cloned()) }
+    }
+
+    /// The objectives of variant number `variant`, each by every engine that has a number, or by those that say why none has.
+    pub(crate) fn objectives(
+        &self,
+        variant: usize,
+        experiment: &Spec,
+        answered: &VariantAnswers,
+    ) -> Vec<ObjectiveAnswer> {
+        // An engine that has no number at all has said why once.
+        let is_silent = answered.answers.iter().all(|answer| answer.measures.is_empty());
+        let speak = |answer: &&Answer| is_silent || !answer.measures.is_empty();
+        let of_one = |objective: &Objective| -> Vec<ObjectiveAnswer> {
+            let asked = Asked { judge: self, objective, experiment, answered };
+            answered.answers.iter().filter(speak).map(|answer| asked.by(answer, variant)).collect()
+        };
+        experiment.objectives.iter().flat_map(of_one).collect()
+    }
+}
+
+/// An objective of a variant.
+struct Asked<'a> {
+    judge: &'a Judge,
+    objective: &'a Objective,
+    experiment: &'a Spec,
+    answered: &'a VariantAnswers,
+}
+
+impl Asked<'_> {
+    /// What an engine says of it.
+    fn by(&self, answer: &Answer, variant: usize) -> ObjectiveAnswer {
+        let Asked { objective, experiment, .. } = *self;
+        let has_faults = experiment.system().is_some_and(|asked| !asked.system.faults.is_empty());
+        let judgement = objective.judge_answer(answer);
+        // No system can do it, however short the run is.
+        let beyond = self.beyond();
+        // It may still have recovered in time.
+        let early = (judgement == Judgement::NotRecovered).then(|| self.ended_early(answer)).flatten();
+        let judgement = match judgement {
+            open if is_open(open) && beyond.is_some() => Judgement::Fails,
+            Judgement::NotRecovered if early.is_some() => Judgement::Undecided,
+            judgement => judgement,
+        };
+        let doubt = match judgement {
+            Judgement::Unknown => None,
+            _ if beyond.is_some() => None,
+            _ => self.doubt(judgement, answer),
+        };
+        let measured = match early {
+            Some(_) => "not yet recovered".to_owned(),
+            None => objective.measured_by(answer),
+        };
+        let is_doubted = doubt.is_some();
+        let reason = match judgement {
+            _ if is_doubted => doubt,
+            _ if early.is_some() => early,
+            Judgement::Holds => objective.outdone_by_failures(&answer.measures),
+            open if is_open(open) && has_faults => Some(open_over_a_fault(answer.engine).to_owned()),
+            Judgement::Fails => beyond,
+            _ => None,
+        };
+        let undecided = is_doubted || is_open(judgement) || (judgement == Judgement::Holds && reason.is_some());
+        ObjectiveAnswer {
+            text: objective.text.clone(),
+            variant,
+            engine: answer.engine,
+            met: match judgement {
+                _ if undecided => None,
+                Judgement::Holds => Some(true),
+                Judgement::Fails | Judgement::NoSample | Judgement::NotRecovered => Some(false),
+                _ => None,
+            },
+            undecided,
+            measured,
+            reason: reason.unwrap_or_default(),
+        }
+    }
+
+    /// Why what a model says of it is not to be relied on, whatever it says: the fit that the model is from said so, or the log
+    /// that is replayed does.
+    fn doubt(&self, judgement: Judgement, answer: &Answer) -> Option<String> {
+        if !matches!(answer.engine, Engine::Theory | Engine::Sim | Engine::Twin) {
+            return None;
+        }
+        let asked = self.experiment.system()?;
+        if let Some(doubt) = asked.findings.doubts.first() {
+            return Some(format!("the server model is SUSPECT: {doubt}"));
+        }
+        if let Some(doubt) = &self.judge.doubt {
+            return Some(format!("the model is SUSPECT by the log: {doubt}"));
+        }
+        let happened = self.answered.answer(Engine::Log)?;
+        let is_decided = |of: Judgement| matches!(of, Judgement::Holds | Judgement::Fails);
+        let by_log = self.objective.judge_answer(happened);
+        let contradicts = is_decided(by_log) && is_decided(judgement) && by_log != judgement;
+        contradicts.then(|| format!("the log contradicts the model: it has {}", self.objective.measured_by(happened)))
+    }
+
+    /// Why no system can meet it: it asks for more good replies than requests are offered.
+    fn beyond(&self) -> Option<String> {
+        let asked = self.experiment.system().filter(|asked| asked.system.faults.is_empty())?;
+        let rate = offered(&asked.workload).filter(|rate| self.objective.is_beyond(*rate))?;
+        Some(format!("no more than {} is offered", quantity(rate, "1/s").replace('\u{a0}', " ")))
+    }
+
+    /// Why a recovery that was not seen may still be within its limit: the run ended sooner after the last fault. None where it
+    /// did not.
+    fn ended_early(&self, answer: &Answer) -> Option<String> {
+        let seen_s = engine::seen_after(&self.experiment.system()?.system, &answer.over_time)?;
+        let seen = quantity(seen_s, "s").replace('\u{a0}', " ");
+        let why = || format!("the run ended {seen} after the last fault had ended; a longer `run.duration` tells");
+        self.objective.allows_recovery_after(seen_s).then(why)
+    }
+}
+
+/// Whether more of the same may decide it.
+fn is_open(judgement: Judgement) -> bool {
+    matches!(judgement, Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew)
+}
+
+/// How many requests a second (1/s) come, where their gaps say so.
+fn offered(workload: &Workload) -> Option<f64> {
+    match workload {
+        Workload::Open(open) => open.arrivals.rate(),
+        _ => None,
+    }
+}
+
+/// Why an objective is open where a fault is in the run: a run that is longer has the same fault and more of the time without.
+fn open_over_a_fault(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Sim => {
+            "the interval does not tell; more replications have the fault more often, longer ones are another mixture"
+        }
+        _ => {
+            "the interval does not tell; the fault is in this run once, and a longer one is another mixture: repeat it"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use sojourn_stats::{Estimate, Measure};
+
+    use super::*;
+    use crate::answer::Trust;
+
+    const FILE: &str = "name = \"x\"\n[workload]\nkind = \"open\"\narrivals = \"exponential(rate = 10 /s)\"\n[system.server]\n\
+                        discipline = \"ps\"\ndemand = \"10 ms\"\n[objective]\nmean = \"< 50 ms\"\nthroughput = \"> 12 /s\"\n";
+
+    fn answer(engine: Engine, mean: (f64, f64)) -> Answer {
+        let of = |value: f64, half: f64| Estimate::Sampled {
+            value,
+            ci_low: value - half,
+            ci_high: value + half,
+            samples: 900,
+        };
+        let measures = vec![
+            Measure::new("response_time_mean", "s", of(mean.0, mean.1)),
+            Measure::new("throughput", "1/s", of(10.0, 3.0)),
+        ];
+        Answer { measures, ..Answer::new(engine) }
+    }
+
+    fn judged(answers: Vec<Answer>) -> Vec<ObjectiveAnswer> {
+        let experiment = Spec::parse(FILE, Path::new("x.toml")).unwrap();
+        let answered = VariantAnswers { answers, ..VariantAnswers::default() };
+        let mean = |of: &ObjectiveAnswer| of.text.starts_with("response_time_mean");
+        let judge = Judge::of(std::slice::from_ref(&answered));
+        judge.objectives(0, &experiment, &answered).into_iter().filter(mean).collect()
+    }
+
+    /// What the model meets and the log misses is open by the model.
+    #[test]
+    fn the_log_contradicts_a_model() {
+        let of = judged(vec![answer(Engine::Sim, (0.048, 0.001)), answer(Engine::Log, (0.053, 0.001))]);
+        let told: Vec<(&str, String)> = of.iter().map(ObjectiveAnswer::words).collect();
+        let contradicted = "UNDECIDED: the log contradicts the model: it has 53.0 ms (52.0 to 54.0 ms)";
+        assert_eq!(told, [("warn", contradicted.into()), ("bad", "MISSED".into())]);
+        let of = judged(vec![answer(Engine::Sim, (0.048, 0.001)), answer(Engine::Log, (0.049, 0.0005))]);
+        assert!(of.iter().all(|of| of.met == Some(true)), "{of:?}");
+        // A log that does not decide contradicts nothing.
+        let of = judged(vec![answer(Engine::Sim, (0.048, 0.001)), answer(Engine::Log, (0.051, 0.003))]);
+        assert_eq!((of[0].met, of[1].met), (Some(true), None), "{of:?}");
+    }
+
+    /// A model that does not give what happened decides nothing, whichever side of the limit its number is on.
+    #[test]
+    fn a_model_that_misses_the_log_decides_nothing() {
+        for mean in [0.02, 0.09] {
+            let trust = Trust { verdict: Verdict::Suspect, reasons: vec!["it misses".into()], ..Trust::default() };
+            let happened = Answer { trust: Some(trust), ..answer(Engine::Log, (0.04, 0.001)) };
+            let of = judged(vec![answer(Engine::Sim, (mean, 0.001)), happened]);
+            assert_eq!((of[0].met, of[0].undecided, of[1].met), (None, true, Some(true)), "{of:?}");
+            assert_eq!(of[0].words().1, "UNDECIDED: the model is SUSPECT by the log: it misses");
+        }
+    }
+
+    /// What no system can do is missed, however little is known of it.
+    #[test]
+    fn what_is_beyond_every_system_is_missed() {
+        let experiment = Spec::parse(FILE, Path::new("x.toml")).unwrap();
+        let answered = VariantAnswers { answers: vec![answer(Engine::Sim, (0.04, 0.001))], ..VariantAnswers::default() };
+        let of = Judge::of(&[]).objectives(0, &experiment, &answered);
+        let rate = of.iter().find(|of| of.text.starts_with("throughput")).unwrap();
+        assert_eq!(rate.words(), ("bad", "MISSED: no more than 10.0 /s is offered".into()), "12 is inside 7 to 13");
+    }
+}
