@@ -276,16 +276,20 @@ impl Objective {
     }
 }
 
-/// Why the interval of a share of which nothing was seen is wider than that of as many independent requests: about 3 in all of
-/// them (an exact binomial interval).
-pub(crate) fn wide_of_none(measures: &[Measure]) -> Option<String> {
+/// Why the interval of a share of which nothing was seen in so many replications is wider than that of as many independent
+/// requests: about 3 in all of them (an exact binomial interval).
+pub(crate) fn wide_of_none(measures: &[Measure], replications: u32) -> Option<String> {
     let measure = measures.iter().find(|measure| measure.metric == "error_ratio")?;
     let Estimate::Sampled { value: 0.0, ci_high, samples, .. } = measure.estimate else { return None };
     let together = ci_high / exact_ratio(0.0, samples.max(1) as f64, CONFIDENCE).1;
+    let of = if replications > 1 { format!(" in {replications} replications") } else { String::new() };
     (together >= 2.0).then(|| {
         format!(
-            "how failures would come is not known where none was seen: they are taken to come {together:.0} together, as slow \
-             replies do, and so the interval of error_ratio is as wide"
+            "none of {samples} requests{of} failed, and still up to {} % may: slow replies come here in groups of about \
+             {together:.0}, failures may come in such groups too, and then these requests say no more than {:.0} would that fail \
+             each by itself",
+            significant(100.0 * ci_high),
+            samples as f64 / together
         )
     })
 }
@@ -519,6 +523,22 @@ mod tests {
         assert_eq!(told("p90 < 10 ms"), "too few samples; p50 20.0 ms (20.0 to 30.0 ms)");
         assert_eq!(told("p90 < 50 ms"), "too few samples");
         assert_eq!(told("p95 < 50 ms"), "");
+    }
+
+    /// Why none of many allows so much is said in plain words, with what the interval rests on.
+    #[test]
+    fn none_seen_says_what_it_rests_on() {
+        let of = |ci_high: f64, replications: u32| {
+            let estimate = Estimate::Sampled { value: 0.0, ci_low: 0.0, ci_high, samples: 120_000 };
+            wide_of_none(&[Measure { metric: "error_ratio".into(), unit: "1".into(), estimate }], replications)
+        };
+        let alone = exact_ratio(0.0, 120_000.0, CONFIDENCE).1;
+        assert_eq!(of(alone, 10), None);
+        let told = of(446.0 * alone, 10).unwrap();
+        for part in ["none of 120000 requests in 10 replications failed", "up to 1.11 % may", "about 446,", "no more than 269"] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+        assert!(of(446.0 * alone, 1).unwrap().starts_with("none of 120000 requests failed, "));
     }
 
     #[test]

@@ -173,7 +173,7 @@ pub(super) fn answer(
         }
         _ => (None, Vec::new()),
     };
-    notes.extend(super::over_time::aftermath(&asked.system, &over_time, &outcomes));
+    notes.extend(super::over_time::aftermath(&asked.system, &over_time, &outcomes, &[]));
     notes.extend(told.notes);
     if experiment.run.live.kernel_tcp {
         live.facts.push(("TCP, of live and its twin".into(), "this kernel's, whatever the file says of it".into()));
@@ -610,7 +610,7 @@ pub fn facts(report: &sojourn_load::Report) -> Vec<(String, String)> {
         ("cores busy".into(), percent(&report.cores_busy)),
         ("requests".into(), report.counts.planned.to_string()),
     ];
-    facts.extend(wide_of_none(&report.measures).map(|words| ("failures, none seen".into(), words)));
+    facts.extend(wide_of_none(&report.measures, 1).map(|words| ("failures, none seen".into(), words)));
     let counts = &report.counts;
     let sojourn_load::Connections { resolutions, failed_over, secured, resumed, .. } = report.connections;
     let names = [

@@ -11,6 +11,7 @@ use sojourn_sim::{CALM, Column, USUAL};
 use sojourn_stats::{Estimate, Measure, Span};
 
 use crate::answer::{FAILED, Flow, MetricOverTime};
+use crate::objective::RECOVERY;
 use crate::report::number::significant;
 
 /// What is said of the end of a run is of so many intervals.
@@ -71,19 +72,23 @@ fn last_end(system: &System) -> Option<f64> {
     Some(system.faults.iter().filter_map(|fault| fault.until.or(Some(fault.at))).max()?.as_secs_f64())
 }
 
-/// What came after the last fault had ended, in words, from outcomes over time and the recovery time; none where that says
-/// nothing.
-pub(super) fn aftermath(system: &System, over_time: &[MetricOverTime], measures: &[Measure]) -> Option<String> {
+/// What came after the last fault had ended, in words, from outcomes over time and the recovery time, of which `replications`
+/// has that of each, where there are several; none where that says nothing.
+pub(super) fn aftermath(
+    system: &System,
+    over_time: &[MetricOverTime],
+    measures: &[Measure],
+    replications: &[(String, Vec<Option<f64>>)],
+) -> Option<String> {
     let ended_s = last_end(system)?;
-    let Some(recovery) = measures.iter().find(|measure| measure.metric == "recovery_time") else {
+    let Some(recovery) = measures.iter().find(|measure| measure.metric == RECOVERY) else {
         return unseen(system, over_time, ended_s);
     };
     let recovery = &recovery.estimate;
-    if let Some(value) = recovery.value() {
-        return Some(match value < 0.5 {
-            true => "as soon as the last fault had ended, all was as before it".into(),
-            false => format!("it recovered {} s after the last fault had ended", significant(value)),
-        });
+    if let Some(mean_s) = recovery.value() {
+        let each = replications.iter().find(|(metric, _)| metric == RECOVERY);
+        let each_s: Vec<f64> = each.iter().flat_map(|(_, each)| each.iter().flatten().copied()).collect();
+        return Some(recovered(mean_s, &each_s));
     }
     let failed = over_time.iter().find(|of| of.metric == "failed")?;
     let goodput = over_time.iter().find(|of| of.metric == "goodput")?;
@@ -120,6 +125,21 @@ pub(super) fn aftermath(system: &System, over_time: &[MetricOverTime], measures:
     Some(format!("{who}: {after_s:.0} s after the last fault had ended, {still}"))
 }
 
+/// How long a recovery took (s); of replications that differ, that it is their mean, and the longest.
+fn recovered(mean_s: f64, each_s: &[f64]) -> String {
+    if mean_s == 0.0 {
+        return "as soon as the last fault had ended, all was as before it".into();
+    }
+    let (mean, longest) = (significant(mean_s), significant(each_s.iter().copied().fold(mean_s, f64::max)));
+    let of_several = match each_s.len() {
+        several @ 2.. if longest != mean => {
+            format!(", on average over {several} replications; the longest took {longest} s")
+        }
+        _ => String::new(),
+    };
+    format!("it recovered {mean} s after the last fault had ended{of_several}")
+}
+
 /// How long an interval is and when the last one ends (s).
 fn ends(of: &MetricOverTime) -> Option<(f64, f64)> {
     let every_s = of.points.get(1).map_or(1.0, |(at, _)| *at);
@@ -152,4 +172,20 @@ fn unseen(system: &System, over_time: &[MetricOverTime], ended_s: f64) -> Option
         }
         _ => format!("whether it recovered could not be seen: {of_little_after}"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recovery_has_its_number_however_short() {
+        assert_eq!(recovered(0.0, &[0.0, 0.0]), "as soon as the last fault had ended, all was as before it");
+        assert_eq!(recovered(0.3, &[]), "it recovered 0.300 s after the last fault had ended");
+        assert_eq!(recovered(3.0, &[3.0, 3.0]), "it recovered 3.00 s after the last fault had ended");
+        assert_eq!(
+            recovered(7.3, &[4.0, 4.0, 13.9]),
+            "it recovered 7.30 s after the last fault had ended, on average over 3 replications; the longest took 13.9 s"
+        );
+    }
 }

@@ -56,9 +56,10 @@ pub(super) fn long_run(experiment: &Spec, conditions: &Conditions<'_>) -> Result
     if let (Ok(report), Some(work)) = (&mut report, experiment.system().and_then(Work::of_system)) {
         work.withhold(report);
     }
+    let replications = report.as_ref().map_or(0, |report| report.replications);
     let mut answer = answered(report, experiment.system().map(|asked| &asked.system))?;
     answer.notes.extend(experiment.system().and_then(overload));
-    answer.notes.extend(wide_of_none(&answer.measures));
+    answer.notes.extend(wide_of_none(&answer.measures, replications));
     answer.notes.extend(experiment.system().and_then(of_a_sample));
     Ok((answer, traces))
 }
@@ -209,7 +210,8 @@ fn answer(report: sojourn_sim::Report, system: Option<&System>) -> Answer {
     if let (Some(of), Some(system)) = (report.over_time, system) {
         answer.flows = over_time::by_site(system, of.every, &of.servers, &of.failed);
         answer.over_time = over_time::outcomes(of.every, of.columns);
-        answer.notes.extend(over_time::aftermath(system, &answer.over_time, &report.measures));
+        let (over_time, of_each) = (&answer.over_time, &report.replications_values);
+        answer.notes.extend(over_time::aftermath(system, over_time, &report.measures, of_each));
     }
     answer.notes.extend(report.notes);
     Answer {
