@@ -383,8 +383,8 @@ impl<C: Clients<F>, F: Fabric<Traffic = Requests>> Replication for Engine<C, F> 
         Some(&self.cx.tally.remembered)
     }
 
-    fn over_time(replications: &[&Engine<C, F>]) -> Option<OverTime> {
+    fn over_time(replications: &[&Engine<C, F>], alike: f64) -> Option<OverTime> {
         let since = replications.iter().map(|engine| engine.cx.tally.since).max().unwrap_or_default();
-        Intervals::mean(replications.iter().filter_map(|engine| engine.cx.tally.over_time.as_ref()), since)
+        Intervals::mean(replications.iter().filter_map(|engine| engine.cx.tally.over_time.as_ref()), since, alike)
     }
 }

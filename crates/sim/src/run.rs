@@ -337,7 +337,7 @@ impl<'a> Task<'a> for OnePlan<'a> {
         }
         Ok(Report {
             measures,
-            over_time: Intervals::mean(tally.over_time.iter(), tally.since),
+            over_time: Intervals::mean(tally.over_time.iter(), tally.since, alike),
             response_time_cdf: summary::cdf(&tally.response),
             jobs,
             replications: 1,

@@ -110,8 +110,8 @@ pub(crate) trait Replication: Send + Sized {
         None
     }
 
-    /// Where the requests of `replications` went over time, where that is counted.
-    fn over_time(_replications: &[&Self]) -> Option<OverTime> {
+    /// Where the requests of `replications` went over time, where that is counted; `alike` of them tell as much as one.
+    fn over_time(_replications: &[&Self], _alike: f64) -> Option<OverTime> {
         None
     }
 }
@@ -419,7 +419,7 @@ impl<'a, E: Replication> Study<'a, E> {
         let mut rows = E::rows(&measured);
         let alike = self.alike(&rows, &measured);
         let whole = E::responses(&measured);
-        let over_time = E::over_time(&measured);
+        let over_time = E::over_time(&measured, alike);
         let jobs = measured.iter().map(|engine| engine.measured()).sum();
         let (more_rows, more_notes) = (self.subject.closing)(&self.replications, self.pool.as_ref())?;
         rows.extend(more_rows);

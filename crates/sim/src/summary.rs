@@ -28,6 +28,8 @@ pub(crate) struct Row {
     pub(crate) ends: Option<(f64, f64)>,
     /// Of the worst of so many intervals, where no request failed: how many ended in all.
     pub(crate) none_of: Option<(u64, usize)>,
+    /// Of a rate: the events behind it, and the time (s) of all parts together.
+    pub(crate) rate: Option<(Events, f64)>,
 }
 
 /// The events behind a share.
@@ -53,6 +55,17 @@ impl Events {
         let events = self.whole.0.max(1) as f64;
         let unseen = if self.are_slow { alike } else { alike / (events * events) };
         clump(&self.parts).max(unseen)
+    }
+
+    /// Between which numbers of events the truth is, where so many are worth as much as one and all parts saw the same: none, or
+    /// as many by chance. None without a chance of one. One part says nothing of another, so that no more come together than a
+    /// part has.
+    pub(crate) fn ends(&self, confidence: f64, alike: f64) -> Option<(f64, f64)> {
+        let (events, trials) = (self.whole.0 as f64, self.whole.1 as f64);
+        let parts = self.parts.iter().filter(|part| part.1 > 0).count();
+        let together = self.together(alike).min(trials / parts as f64).max(1.0);
+        let ends = || exact_ratio(events / together, trials / together, confidence);
+        (parts > 0).then(ends).map(|(low, high)| (low * trials, high * trials))
     }
 }
 
@@ -141,6 +154,11 @@ impl Row {
         }
         if let Some(ends) = self.ends {
             estimate = estimate.widened(ends);
+        }
+        if let Some((events, seconds)) = self.rate.as_ref().filter(|_| estimate.is_sharp())
+            && let Some((low, high)) = events.ends(confidence, alike)
+        {
+            estimate = estimate.widened((low / seconds, high / seconds));
         }
         if let Some((ended, intervals)) = self.none_of {
             // Those that may have failed by chance, and failures come together, may all have done so in one interval.
@@ -252,6 +270,10 @@ pub(crate) fn others(whole: &Counts, parts: &[Counts]) -> Vec<Row> {
     rows.add("throughput", "1/s", whole.completions, |part| {
         (part.elapsed_s > 0.0).then(|| part.completions as f64 / part.elapsed_s)
     });
+    if whole.completions == 0 && whole.ended > 0 {
+        let good = Events::new(parts.iter().map(|part| (0, part.ended)).collect(), false);
+        rows.rows.last_mut().expect("it was added").rate = Some((good, whole.elapsed_s));
+    }
     rows.add("utilization", "1", whole.completions, |part| {
         (part.elapsed_s > 0.0).then(|| part.busy_s / part.elapsed_s)
     });
@@ -529,6 +551,27 @@ mod tests {
         assert!(near(row.whole, 4.0) && near(row.parts[0], 2.0) && near(row.parts[1], 6.0), "{:?}", row.parts);
         assert_eq!((row.parts[2], row.samples), (None, 4));
         assert_eq!(longest("response_time_max", &empty, &[&empty]).whole, None);
+    }
+
+    /// A rate of none has an upper end, as the share of none has: about 3 in all that ended.
+    #[test]
+    fn a_rate_of_none_has_an_upper_end() {
+        let two = || [(); 2].map(|()| Counts { ended: 200, elapsed_s: 10.0, denied: 200, ..Counts::default() });
+        let of = |parts: &[Counts], alike: f64| {
+            let rows = others(&Counts::sum(parts), parts);
+            let row = rows.iter().find(|row| row.metric == "throughput").expect("there is time");
+            row.answer(0.95, alike).estimate.interval().expect("there are two parts")
+        };
+        let (low, high) = of(&two(), 1.0);
+        // None of 400 in 20 s: 400 (1 - 0.05^(1/400)) / 20 = 0.1492 a second.
+        assert!(low == 0.0 && (high - 0.1492).abs() < 1e-4, "{low} to {high}");
+        let (_, bursty) = of(&two(), 40.0);
+        assert!((bursty - 20.0 * 0.2589).abs() < 1e-2, "forty good ones may come together: {bursty}");
+        let (_, most) = of(&two(), 1e9);
+        // Two parts without any: 1 - 0.05^(1/2) of them may have had nothing but.
+        assert!((most - 20.0 * 0.7764).abs() < 1e-2, "{most}");
+        let good = two().map(|part| Counts { completions: 30, ..part });
+        assert_eq!(of(&good, 1.0), (3.0, 3.0), "what was seen is told by how parts differ");
     }
 
     /// Two parts with an event each, or none, or with the same median, do not make a number exact.

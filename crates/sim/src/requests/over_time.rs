@@ -35,8 +35,12 @@ impl Intervals {
         count(&mut self.failed, self.cursor.of(planned));
     }
 
-    /// The mean of some replications, which measured from `since` on; none of none.
-    pub(crate) fn mean<'a>(all: impl Iterator<Item = &'a Intervals> + Clone, since: Time) -> Option<OverTime> {
+    /// The mean of some replications, which measured from `since` on, where `alike` requests tell as much as one; none of none.
+    pub(crate) fn mean<'a>(
+        all: impl Iterator<Item = &'a Intervals> + Clone,
+        since: Time,
+        alike: f64,
+    ) -> Option<OverTime> {
         let first = all.clone().next()?;
         let (every, servers) = (first.every, first.sent.len());
         let rows = |of: &'a Intervals| of.sent.iter().chain([&of.failed]);
@@ -50,7 +54,7 @@ impl Intervals {
         };
         let servers = (0..servers).map(|server| rates(&|of| &of.sent[server])).collect();
         let outcomes = Replications::new(all.clone().map(|of| &of.outcomes).collect(), since);
-        let columns = outcomes.map_or_else(Vec::new, |outcomes| outcomes.columns());
+        let columns = outcomes.map_or_else(Vec::new, |outcomes| outcomes.columns(alike));
         Some(OverTime { every, servers, failed: rates(&|of| &of.failed), columns })
     }
 }
@@ -77,9 +81,9 @@ mod tests {
         let mut other = Intervals::new(Span(2 * second.0), 2, Vec::new(), Time::NEVER);
         other.sent(at(0.5), 0);
         other.failed(at(6.5));
-        let mean = Intervals::mean([&one, &other].into_iter(), Time::ZERO).unwrap();
+        let mean = Intervals::mean([&one, &other].into_iter(), Time::ZERO, 1.0).unwrap();
         assert_eq!(mean.servers, [vec![0.75, 0.25, 0.25, 0.0], vec![0.0, 0.25, 0.0, 0.0]]);
         assert_eq!(mean.failed, [0.0, 0.0, 0.0, 0.25]);
-        assert_eq!(Intervals::mean([].into_iter(), Time::ZERO), None);
+        assert_eq!(Intervals::mean([].into_iter(), Time::ZERO, 1.0), None);
     }
 }

@@ -15,7 +15,7 @@ mod recovery;
 use std::sync::Arc;
 
 use sojourn_stats::histogram::Sparse;
-use sojourn_stats::interval::exact_ratio;
+use sojourn_stats::interval::{exact_count, exact_ratio};
 use sojourn_stats::measure::{CONFIDENCE, NoInterval};
 use sojourn_stats::parts::of_parts;
 use sojourn_stats::{Estimate, Histogram, Measure, Span, Time};
@@ -165,7 +165,7 @@ impl OutcomesOverTime {
     /// them. Events may have been told in any order of kinds, but replies in the order of their ends.
     pub fn told(&self, since: Time) -> (Vec<Column>, Vec<Measure>) {
         let Some(one) = Replications::new(vec![self], since) else { return Default::default() };
-        (one.columns(), summary::answers(&one.rows(), CONFIDENCE, 1.0))
+        (one.columns(1.0), summary::answers(&one.rows(), CONFIDENCE, 1.0))
     }
 
     fn get(&self, at: usize) -> Interval {
@@ -214,22 +214,18 @@ impl<'a> Replications<'a> {
         (intervals > 0).then(|| Replications { intervals, warm_up: since.0.div_ceil(every.0) as usize, all })
     }
 
-    /// Interval by interval, with what the replications agree on.
-    pub(crate) fn columns(&self) -> Vec<Column> {
-        let every = self.all[0].every;
-        let per_second = |count: u32| f64::from(count) / every.as_secs_f64();
+    /// Interval by interval, with what the replications agree on, where `alike` requests tell as much as one.
+    pub(crate) fn columns(&self, alike: f64) -> Vec<Column> {
         let mut columns = vec![
-            self.column("arrivals", "1/s", &|of| of.iter().map(|of| per_second(of.arrived)).collect()),
-            self.column("attempts", "1/s", &|of| of.iter().map(|of| per_second(of.attempts)).collect()),
-            self.column("goodput", "1/s", &|of| of.iter().map(|of| per_second(of.good)).collect()),
+            self.coming("arrivals", &|of| of.arrived),
+            self.coming("attempts", &|of| of.attempts),
+            self.ending("goodput", &|of| of.good, alike),
+            self.ending("failed", &Interval::failed, alike),
         ];
-        columns.push(self.column("failed", "1/s", &|of| of.iter().map(|of| per_second(of.failed())).collect()));
         for (failure, name) in FAILURES {
-            let of = |intervals: &[Interval]| {
-                intervals.iter().map(|of| per_second(of.failed[failure as usize])).collect::<Vec<f64>>()
-            };
-            if self.all.iter().any(|one| one.intervals.iter().any(|of| of.failed[failure as usize] > 0)) {
-                columns.push(self.column(name, "1/s", &of));
+            let of = |interval: &Interval| interval.failed[failure as usize];
+            if self.all.iter().any(|one| one.intervals.iter().any(|interval| of(interval) > 0)) {
+                columns.push(self.ending(name, &of, alike));
             }
         }
         let in_flight = |intervals: &[Interval]| {
@@ -239,7 +235,12 @@ impl<'a> Replications<'a> {
             };
             intervals.iter().scan(0, inside).collect::<Vec<f64>>()
         };
-        columns.push(self.column("in_flight", "1", &in_flight));
+        let mut inside = self.column("in_flight", "1", &in_flight);
+        for of in inside.values.iter_mut().filter(|of| is_of_none(of)) {
+            // How many there are where some are is not known of none.
+            *of = of.clone().withheld(NoInterval::TooFew);
+        }
+        columns.push(inside);
         if !self.all[0].troubles.is_empty() {
             let last = |at: usize| Estimate::Exact { value: self.all[0].faults_in(at) as f64 };
             let values = (0..self.intervals).map(last).collect();
@@ -270,6 +271,43 @@ impl<'a> Replications<'a> {
             }
         }
         times
+    }
+
+    /// A rate (1/s) of what comes; where none came, 3 may have in all replications together.
+    fn coming(&self, metric: &str, of: &dyn Fn(&Interval) -> u32) -> Column {
+        let mut column = self.rate(metric, of);
+        let most = exact_count(0, CONFIDENCE).1 / self.seconds();
+        for of in column.values.iter_mut().filter(|of| is_of_none(of)) {
+            *of = of.clone().widened((0.0, most));
+        }
+        column
+    }
+
+    /// A rate (1/s) of requests that end so; where all replications saw the same, as none, it is no better known than their
+    /// share of those that ended.
+    fn ending(&self, metric: &str, of: &dyn Fn(&Interval) -> u32, alike: f64) -> Column {
+        let mut column = self.rate(metric, of);
+        for (at, estimate) in column.values.iter_mut().enumerate().filter(|(_, of)| of.is_sharp()) {
+            let counts = |one: &&OutcomesOverTime| {
+                let interval = one.get(at);
+                (u64::from(of(&interval)), u64::from(interval.ended()))
+            };
+            let events = Events::new(self.all.iter().map(counts).collect(), false);
+            // Where nothing ended there is no share, and it is as with what comes.
+            let (low, high) = events.ends(CONFIDENCE, alike).unwrap_or_else(|| exact_count(0, CONFIDENCE));
+            *estimate = estimate.clone().widened((low / self.seconds(), high / self.seconds()));
+        }
+        column
+    }
+
+    fn rate(&self, metric: &str, of: &dyn Fn(&Interval) -> u32) -> Column {
+        let every_s = self.all[0].every.as_secs_f64();
+        self.column(metric, "1/s", &|all| all.iter().map(|one| f64::from(of(one)) / every_s).collect())
+    }
+
+    /// How long an interval is in all replications together (s).
+    fn seconds(&self) -> f64 {
+        self.all.len() as f64 * self.all[0].every.as_secs_f64()
     }
 
     fn column(&self, metric: &str, unit: &str, of: &dyn Fn(&[Interval]) -> Vec<f64>) -> Column {
@@ -333,6 +371,9 @@ impl<'a> Replications<'a> {
             }));
             rows.last_mut().expect("it was added").ends = self.no_retry(&troubled);
             rows.push(self.row("during(fault).throughput", "1/s", &|one| Some(sum(one, |of| of.good) / lasts)));
+            let good = |one: &&OutcomesOverTime| (sum(one, |of| of.good) as u64, sum(one, Interval::ended) as u64);
+            let good = Events::new(self.all.iter().map(good).collect(), false);
+            rows.last_mut().expect("it was added").rate = Some((good, lasts * self.all.len() as f64));
             let responses = |one: &&OutcomesOverTime| {
                 let mut all = Histogram::new();
                 troubled.iter().for_each(|at| one.add_responses(*at, &mut all));
@@ -370,10 +411,72 @@ impl<'a> Replications<'a> {
     }
 }
 
+/// Whether it is 0 in every replication.
+fn is_of_none(estimate: &Estimate) -> bool {
+    estimate.value() == Some(0.0) && estimate.is_sharp()
+}
+
 /// The mean of what the replications have; where `needs_all`, none unless all have it.
 fn of_replications(metric: &str, unit: &'static str, parts: Vec<Option<f64>>, needs_all: bool) -> Row {
     let known: Vec<f64> = parts.iter().flatten().copied().collect();
     let has = if needs_all { known.len() == parts.len() } else { !known.is_empty() };
     let whole = has.then(|| known.iter().sum::<f64>() / known.len() as f64);
     Row { metric: metric.into(), unit, whole, samples: known.len() as u64, parts, ..Row::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run of so many seconds in which ten requests come in each and one fails in the last; in the first none comes.
+    fn run(seconds: u64) -> OutcomesOverTime {
+        let second = Span(1_000_000_000);
+        let at = |second_of: u64, part: u64| Time(second_of * second.0 + part * second.0 / 20);
+        let faults = vec![(at(seconds - 1, 0), at(seconds, 0))];
+        let mut outcomes = OutcomesOverTime::new(second, faults, at(seconds, 0));
+        for of in 1..seconds {
+            for part in 0..10 {
+                outcomes.arrived(at(of, part));
+                match of + 1 == seconds {
+                    true => outcomes.failed(at(of, part), Failure::Refused),
+                    false => outcomes.answered(at(of, part), Span(1_000_000)),
+                }
+            }
+        }
+        outcomes
+    }
+
+    /// That no replication saw a failure in a second is no proof that none can come there: 3 in all that ended, or where they
+    /// come together, in 1 - 0.05^(1/10) of ten replications all of them. So it is with good replies while a fault lasts.
+    #[test]
+    fn none_in_a_second_has_an_upper_end() {
+        let runs: Vec<OutcomesOverTime> = (0..10).map(|_| run(8)).collect();
+        let all = Replications::new(runs.iter().collect(), Time::ZERO).unwrap();
+        let interval = |alike: f64, metric: &str, at: usize| {
+            let columns = all.columns(alike);
+            let column = columns.iter().find(|column| column.metric == metric).unwrap();
+            column.values[at].interval()
+        };
+        let near = |found: Option<(f64, f64)>, low: f64, high: f64| {
+            let (found_low, found_high) = found.expect("there is an interval");
+            assert!((found_low - low).abs() < 1e-3 && (found_high - high).abs() < 1e-3, "{found_low} to {found_high}");
+        };
+        // None of 100 in ten replications of a second: 100 (1 - 0.05^(1/100)) / 10.
+        near(interval(1.0, "failed", 3), 0.0, 0.2951);
+        near(interval(1.0, "refused", 3), 0.0, 0.2951);
+        near(interval(1e6, "failed", 3), 0.0, 2.5887);
+        near(interval(1.0, "goodput", 7), 0.0, 0.2951);
+        near(interval(1.0, "failed", 7), 9.7049, 10.0);
+        // Nothing ends where nothing comes, and 3 may have come in ten seconds.
+        near(interval(1.0, "arrivals", 0), 0.0, 0.2996);
+        near(interval(1.0, "goodput", 0), 0.0, 0.2996);
+        assert_eq!(interval(1.0, "in_flight", 0), None, "how many there might be is not known");
+        let rows = summary::answers(&all.rows(), CONFIDENCE, 1.0);
+        let during = rows.iter().find(|of| of.metric == "during(fault).throughput").unwrap();
+        near(during.estimate.interval(), 0.0, 0.2951);
+        // One run has no interval at all.
+        let (columns, _) = run(8).told(Time::ZERO);
+        let failed = columns.iter().find(|column| column.metric == "failed").unwrap();
+        assert_eq!((failed.values[3].value(), failed.values[3].interval()), (Some(0.0), None));
+    }
 }
