@@ -243,14 +243,30 @@ fn failures(report: &Answers) -> Option<String> {
 }
 
 /// Who is fastest where all other settings are equal, of a run in which several vary: what serves half the load is no answer.
-/// Who is not seen to differ from the fastest is not slower.
+/// Who is not seen to differ from the fastest is not slower, and where a mean has no interval nothing is seen.
 fn equal_settings(report: &Answers, engine: Engine) -> Option<String> {
     let key = compared_setting(report)?;
     let groups = equal_but_for(report, key);
     let cases = groups.iter().map(|(others, variants)| (others, answered(variants.iter().copied(), engine)));
-    let cases: Vec<_> = cases.filter(|(_, means)| means.len() > 1).collect();
-    if groups.len() < 2 || cases.is_empty() {
+    let all: Vec<_> = cases.filter(|(_, means)| means.len() > 1).collect();
+    if groups.len() < 2 || all.is_empty() {
         return None;
+    }
+    let has_interval = |of: &VariantAnswers| of.estimate(engine, MEAN).and_then(Estimate::ends).is_some();
+    let (cases, open): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|(_, means)| means.iter().all(|(of, _)| has_interval(of)));
+    let by = engine.name();
+    let count = html::count(cases.len() + open.len(), "case");
+    let unjudged = match open.len() {
+        0 => String::new(),
+        1 => " In 1 case this could not be judged: a mean has no interval.".to_owned(),
+        several => format!(" In {several} cases this could not be judged: a mean has no interval."),
+    };
+    if cases.is_empty() {
+        return Some(format!(
+            "By {by}, with all else equal, the lowest mean response time could be judged in none of {count}: a mean has no \
+             interval."
+        ));
     }
     let pairs: usize = cases.iter().map(|(_, means)| pairs_of(means.len())).sum();
     // Of each value: in how many cases it alone is the lowest, and in how many it is one of those that may be.
@@ -272,7 +288,7 @@ fn equal_settings(report: &Answers, engine: Engine) -> Option<String> {
     let bold = |name: &str| format!("<strong>{}</strong>", html::escape(name));
     // Of equals the first, in the order of the file.
     let (winner, alone, among) = wins.into_iter().rev().max_by_key(|(_, alone, among)| (alone + among, *alone))?;
-    let (by, winner, all) = (engine.name(), bold(winner), html::count(cases.len(), "case"));
+    let (winner, all) = (bold(winner), count);
     let lead = match (alone, among) {
         (alone, 0) => format!("{winner} has the lowest mean response time in {alone} of {all}."),
         (0, among) => format!(
@@ -301,7 +317,7 @@ fn equal_settings(report: &Answers, engine: Engine) -> Option<String> {
         ),
         None => "In no case is a difference seen between the lowest and the highest.".to_owned(),
     };
-    Some(format!("By {by}, with all else equal, {lead} {largest}"))
+    Some(format!("By {by}, with all else equal, {lead}{unjudged} {largest}"))
 }
 
 fn times(ratio: f64) -> String {
@@ -431,6 +447,27 @@ mod tests {
         let told = headline([unseen.clone(), at("0.2", (1.001, 0.0), (1.0, 0.003))].concat());
         assert!(told.contains("is among those with the lowest mean response time in 2 of 2 cases"), "{told}");
         assert!(told.contains("In no case is a difference seen"), "{told}");
+    }
+
+    /// A case without intervals is neither a win nor one in which no difference is seen.
+    #[test]
+    fn a_case_without_intervals_could_not_be_judged() {
+        let at = |load: &str| [simulated("random", load, 2.0, 0.0), simulated("jsq", load, 1.0, 0.0)];
+        let bare = |load: &str| {
+            let mut variants = at(load);
+            let why = NoInterval::TooShort;
+            variants[0].answers[0].measures[0].estimate = Estimate::WithoutInterval { value: 2.0, samples: 30, why };
+            variants
+        };
+        let told = headline([at("0.7"), bare("0.9")].concat());
+        let expected = "jsq has the lowest mean response time in 1 of 2 cases. In 1 case this could not be judged: a mean has no \
+                        interval. The largest difference is at load 0.7";
+        assert!(told.contains(expected), "{told}");
+        let told = headline([bare("0.7"), bare("0.9")].concat());
+        assert_eq!(
+            told,
+            "By sim, with all else equal, the lowest mean response time could be judged in none of 2 cases: a mean has no interval."
+        );
     }
 
     #[test]
