@@ -213,6 +213,11 @@ pub const FAILURES: [(&str, &str); 6] = [
     (ATTEMPTS, "attempts"),
 ];
 
+/// What one of [`FAILURES`] is where all goes well: a request is asked for once.
+fn usual(metric: &str) -> f64 {
+    if metric == ATTEMPTS { 1.0 } else { 0.0 }
+}
+
 /// Metrics of what a fault does, and what each is called: they are said wherever a fault is planned.
 pub const OF_FAULTS: [(&str, &str); 5] = [
     ("during(fault).error_ratio", "failed"),
@@ -340,12 +345,24 @@ impl Answers {
         self.objectives.is_empty() || (0..self.variants.len()).any(is_met)
     }
 
+    /// What there is to tell of what goes wrong, each of [`FAILURES`] with what it is called: nothing where all went well, else also
+    /// that of which none was seen, and which may come all the same.
+    pub fn failures(&self) -> Vec<(&'static str, &'static str)> {
+        if FAILURES.iter().all(|(metric, _)| self.worst(metric).is_none()) {
+            return Vec::new();
+        }
+        let may_come = |(metric, _): &(&str, &str)| {
+            let known = self.all().filter_map(|answer| answer.estimate(metric));
+            known.map(Estimate::ends).any(|ends| ends.is_none_or(|(_, high)| high > usual(metric)))
+        };
+        FAILURES.into_iter().filter(may_come).collect()
+    }
+
     /// Where `metric`, one of [`FAILURES`], is highest, if anywhere it is more than it is when all goes well.
     pub fn worst(&self, metric: &str) -> Option<(&VariantAnswers, &Answer, f64)> {
-        let usual = if metric == ATTEMPTS { 1.0 } else { 0.0 };
         let all = self.variants.iter().flat_map(|variant| variant.answers.iter().map(move |answer| (variant, answer)));
         let known = all.filter_map(|(variant, answer)| Some((variant, answer, answer.estimate(metric)?.value()?)));
-        known.filter(|(.., value)| *value > usual).max_by(|one, other| one.2.total_cmp(&other.2))
+        known.filter(|(.., value)| *value > usual(metric)).max_by(|one, other| one.2.total_cmp(&other.2))
     }
 
     /// Why the run as a whole is not VALID, beside what its live runs say of themselves: also where a model misses what happened.

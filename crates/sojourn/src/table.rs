@@ -10,7 +10,7 @@ use sojourn_lab::compare::Within;
 use sojourn_lab::outcome::asymmetric;
 use sojourn_lab::report::scope;
 use sojourn_lab::{
-    Answers, Engine, FAILURES, OF_FAULTS, VariantAnswers, Verdict, between as between_ends, is_share,
+    Answers, Engine, OF_FAULTS, VariantAnswers, Verdict, between as between_ends, is_share,
     plus_minus as rounded_plus_minus, unrecovered,
 };
 use sojourn_stats::{Estimate, Measure};
@@ -190,7 +190,9 @@ fn text(answers: &Answers, path: &Path) -> String {
             tables.push(table);
         }
         // Only cells have these words; a name or a label may be one of them.
-        let is_shown = |metric: &str| metric.contains("_time_") || answers.worst(metric).is_some();
+        let failures = answers.failures();
+        let shown = || failures.iter().chain(&OF_FAULTS).map(|(metric, _)| *metric);
+        let is_shown = |metric: &str| metric.contains("_time_") || shown().any(|of| of == metric);
         let has_sharp = answers.rows().any(|(_, _, of)| is_shown(&of.metric) && of.estimate.is_sharp());
         let said = tables.join("\n");
         lines.extend(tables);
@@ -397,8 +399,7 @@ fn tail_table(answers: &Answers) -> Option<String> {
 
 /// What went wrong with requests, in every variant, where something did in one; none where all went well.
 fn failure_table(answers: &Answers) -> Option<String> {
-    let said: Vec<(&str, &str)> = FAILURES.into_iter().filter(|(metric, _)| answers.worst(metric).is_some()).collect();
-    metrics_table("What went wrong", answers, &said)
+    metrics_table("What went wrong", answers, &answers.failures())
 }
 
 /// What was while a fault lasted, and how long the system took to be as before; none where no fault is planned.

@@ -2,7 +2,7 @@
 
 use super::html::{and_list, count, engine, escape};
 use super::{Answers, Engine, VariantAnswers, Verdict, compare, number, reasons, when};
-use crate::answer::{FAILURES, OF_FAULTS, ObjectiveAnswer, Trust};
+use crate::answer::{OF_FAULTS, ObjectiveAnswer, Trust};
 use sojourn_stats::Estimate;
 
 /// The classes of verdicts in the style sheet, by rank.
@@ -170,10 +170,9 @@ pub(super) fn summary(report: &Answers) -> String {
 
 /// What went wrong with requests, wherever something did.
 pub(super) fn failures(report: &Answers) -> String {
-    let said: Vec<(&str, &str)> = FAILURES.into_iter().filter(|(metric, _)| report.worst(metric).is_some()).collect();
     let lead = "Shares of the requests, with the half width of their interval. Response times are of those that were answered \
                 well.";
-    metrics("failures", "What went wrong", lead, report, &said)
+    metrics("failures", "What went wrong", lead, report, &report.failures())
 }
 
 /// What was while a fault lasted, and how long the system took to be as before.

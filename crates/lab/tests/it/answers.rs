@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sojourn_lab::prelude::*;
 use sojourn_lab::{ObjectiveAnswer, VariantAnswers};
-use sojourn_stats::Estimate;
+use sojourn_stats::{Estimate, Measure};
 
 fn by_sim(text: &str, set: &[(&str, &str)]) -> Answers {
     let experiment = Experiment::new(Path::new("asked.toml"), text.into(), &[]).unwrap();
@@ -16,6 +16,28 @@ fn by_sim(text: &str, set: &[(&str, &str)]) -> Answers {
 fn estimate<'a>(answers: &'a Answers, metric: &str) -> &'a Estimate {
     let known = answers.iter().flat_map(|answer| answer.estimate(metric));
     known.last().unwrap_or_else(|| panic!("no {metric}: {:?}", answers.variants))
+}
+
+/// Where something went wrong, what did not stands beside it, since more may come; what cannot come does not, and where all went
+/// well nothing does.
+#[test]
+fn what_did_not_go_wrong_stands_beside_what_did() {
+    let told = |attempts: (f64, f64), most_failed: f64, most_left: f64| {
+        let row = |metric: &str, (value, ci_high): (f64, f64)| {
+            Measure::new(metric, "1", Estimate::Sampled { value, ci_low: value, ci_high, samples: 99 })
+        };
+        let measures = vec![
+            row("attempts_ratio", attempts),
+            row("error_ratio", (0.0, most_failed)),
+            row("abandoned_ratio", (0.0, most_left)),
+        ];
+        let answers = vec![Answer { measures, ..Answer::new(Engine::Sim) }];
+        let variants = vec![VariantAnswers { answers, ..VariantAnswers::default() }];
+        let told = Answers { variants, ..Answers::default() }.failures();
+        told.into_iter().map(|(metric, _)| metric).collect::<Vec<_>>()
+    };
+    assert_eq!(told((1.2, 1.3), 0.01, 0.0), ["error_ratio", "attempts_ratio"]);
+    assert!(told((1.0, 1.1), 0.01, 0.0).is_empty());
 }
 
 /// M/M/1-PS at utilisation 0.4 and a time-out of 300 ms: 0.165 % of the requests fail, and two runs of 5 s see none of it in
