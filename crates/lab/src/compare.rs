@@ -5,7 +5,11 @@
 //! is Student's t over the pairs; that of the ratio is the same over the differences of logarithms, so that twice as
 //! fast and half as fast are equally far from 1. Where there are no pairs, Welch's interval takes two samples (B. L.
 //! Welch, Biometrika 34, 1947), and two bare estimates are combined as independent. All intervals are at 95 %, each for
-//! itself: of twenty metrics without any difference one shows one.
+//! itself: of twenty metrics without any difference one shows one. No difference is known better than the step in which numbers
+//! are told ([`Comparison::in_steps`]).
+
+mod settings;
+mod steps;
 
 use std::fmt;
 
@@ -16,6 +20,8 @@ use crate::answer::{Answer, Answers, VariantAnswers};
 use crate::objective::dimension;
 use crate::spec::{Engine, SpecError};
 use crate::variants::label;
+
+pub use settings::differing;
 
 /// Half the chance that an interval misses.
 const UPPER: f64 = 0.975;
@@ -53,6 +59,8 @@ pub struct Comparison {
     pub more: Option<f64>,
     /// Where the interval comes from.
     pub how: How,
+    /// The step (SI) in which both numbers are told; 0 where they have none.
+    pub step: f64,
 }
 
 /// A number between two others.
@@ -110,6 +118,7 @@ impl Comparison {
             could_have_seen: seen.map(f64::exp_m1),
             more,
             how: How::Pairs(pairs.len()),
+            step: 0.0,
         })
     }
 
@@ -129,6 +138,7 @@ impl Comparison {
             could_have_seen: logarithms.map(|(_, seen)| seen.exp_m1()),
             more: logarithms.and_then(|(_, seen)| times_as_much(seen)),
             how: How::Samples(a.len(), b.len()),
+            step: 0.0,
         })
     }
 
@@ -160,6 +170,7 @@ impl Comparison {
             could_have_seen: half.map(|half| (half * normal).exp_m1()),
             more: half.and_then(|half| times_as_much(half * normal)),
             how: How::Estimates,
+            step: 0.0,
         })
     }
 
@@ -184,6 +195,9 @@ impl Comparison {
 
     /// What it takes to see [`WORTH_SEEING`], in words; none where it was enough, or nothing is known of it.
     pub fn takes(&self) -> Option<String> {
+        if self.is_too_coarse() {
+            return Some(format!("it is told in steps of {}", told(self.step, &self.unit)));
+        }
         self.could_have_seen.filter(|share| *share > WORTH_SEEING)?;
         let percent = WORTH_SEEING * 100.0;
         Some(match (self.more, self.how) {
@@ -213,8 +227,10 @@ impl Comparison {
                 Some(share) if share <= WORTH_SEEING => {
                     format!("no difference seen (could have seen {} %)", Short(share * 100.0))
                 }
-                Some(_) => format!("no difference seen: {}", self.takes().unwrap_or_default()),
-                None => "no difference seen".into(),
+                _ => match self.takes() {
+                    Some(takes) => format!("no difference seen: {takes}"),
+                    None => "no difference seen".into(),
+                },
             };
         }
         let more = self.difference.value > 0.0;
@@ -226,6 +242,12 @@ impl Comparison {
         }
         .into()
     }
+}
+
+/// A number with its SI unit.
+fn told(value: f64, unit: &str) -> String {
+    let unit = unit.strip_prefix('1').unwrap_or(unit);
+    format!("{} {unit}", Short(value)).trim_end().to_owned()
 }
 
 /// A number with about two digits.
@@ -324,6 +346,22 @@ pub struct VariantComparison {
     pub metrics: Vec<Comparison>,
     /// What both have and is not compared, since one of them has no interval of it, or no number.
     pub left_out: Vec<String>,
+    /// How many replications A and B have; none but of the simulator.
+    pub replications: (usize, usize),
+}
+
+impl VariantComparison {
+    /// That not all of its replications are in pairs, in a sentence; none where all are, or none is.
+    pub fn unpaired(&self) -> Option<String> {
+        let (a, b) = self.replications;
+        let is_paired = self.metrics.iter().any(|of| matches!(of.how, How::Pairs(_)));
+        let (less, more, name) = if a < b { (a, b, "B") } else { (b, a, "A") };
+        (is_paired && less < more).then(|| {
+            format!(
+                "The pairs are of the first {less} replications, which both have; {name} has {more}. The columns A and B are of all."
+            )
+        })
+    }
 }
 
 /// What a reader must know of the pairs of replications in `all`, which are of these runs, in sentences: how alike the two of a
@@ -380,7 +418,9 @@ pub fn runs(a: &Answers, b: &Answers) -> Result<Vec<VariantComparison>, SpecErro
             let left_out = of_both.map(|of| of.metric.clone()).filter(|name| !is_compared(name)).collect();
             if !metrics.is_empty() {
                 let (label, engine) = (variant.label.clone(), of_a.engine);
-                all.push(VariantComparison { label, engine, metrics, left_out });
+                let count = |of: &Answer| of.replications.first().map_or(0, |(_, values)| values.len());
+                let replications = (count(of_a), count(of_b));
+                all.push(VariantComparison { label, engine, metrics, left_out, replications });
             }
         }
     }
@@ -487,7 +527,12 @@ pub(crate) fn variants_by(a: &VariantAnswers, b: &VariantAnswers, engine: Engine
     self::metric(measure, a, b, true)
 }
 
+/// B against A in a metric, no better known than the step in which it is told.
 fn metric(measure: &Measure, a: &Answer, b: &Answer, same_seed: bool) -> Option<Comparison> {
+    Some(steps::in_their_steps(as_told(measure, a, b, same_seed)?, a, b))
+}
+
+fn as_told(measure: &Measure, a: &Answer, b: &Answer, same_seed: bool) -> Option<Comparison> {
     let Measure { metric, unit, estimate } = measure;
     let other = b.estimate(metric)?;
     // Where the run was too short for an interval its replications say no more.

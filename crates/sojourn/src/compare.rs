@@ -171,7 +171,7 @@ fn pairs(reports: &[Reports; 2]) -> Vec<Comparison> {
             return Comparison::of_estimates(&m.metric, &m.unit, &a, &b);
         }
         let values = a.iter().zip(b).filter_map(|(a, b)| Some((a.value(&m.metric)?, b.value(&m.metric)?)));
-        Comparison::of_pairs(&m.metric, &m.unit, &values.collect::<Vec<_>>())
+        Comparison::of_pairs(&m.metric, &m.unit, &values.collect::<Vec<_>>()).map(Comparison::in_buckets)
     });
     compared.collect()
 }
@@ -193,14 +193,18 @@ fn runs(arguments: &Arguments) -> Result<Exit, Failure> {
             .iter()
             .map(|c| {
                 json!({"variant": c.label, "engine": c.engine,
-                       "metrics": c.metrics.iter().map(to_json).collect::<Vec<_>>(), "left_out": c.left_out})
+                       "metrics": c.metrics.iter().map(to_json).collect::<Vec<_>>(), "left_out": c.left_out,
+                       "replications": {"a": c.replications.0, "b": c.replications.1}})
             })
             .collect();
-        let told = json!({"a": arguments.a, "b": arguments.b, "verdict": verdict, "variants": rows,
+        let differ = differing(&a, &b);
+        let differ: Vec<Value> = differ.iter().map(|(key, a, b)| json!({"setting": key, "a": a, "b": b})).collect();
+        let told = json!({"a": arguments.a, "b": arguments.b, "verdict": verdict, "differ": differ, "variants": rows,
                           "not_compared": alone(&a, &b)});
         table::outln(&serde_json::to_string_pretty(&told).expect("plain JSON"));
     } else {
         table::outln(&format!("A  {} ({})\nB  {} ({})", arguments.a, a.name, arguments.b, b.name));
+        in_what(&differing(&a, &b)).iter().for_each(|line| table::outln(line));
         for variant in &compared {
             let of = table::paragraph("", &format!("{}, {}", variant.label, variant.engine));
             table::outln(&format!("\n{of}\n{}", rows(&variant.metrics)));
@@ -208,6 +212,7 @@ fn runs(arguments: &Arguments) -> Result<Exit, Failure> {
                 let why = "one of the two has no interval of it";
                 table::outln(&table::paragraph("", &format!("Not compared: {}: {why}.", variant.left_out.join(", "))));
             }
+            variant.unpaired().iter().for_each(|told| table::outln(&table::paragraph("", told)));
         }
         table::outln(&format!("\n{}", table::paragraph("", ABOUT_RATIOS)));
         for (name, label) in alone(&a, &b) {
@@ -219,6 +224,52 @@ fn runs(arguments: &Arguments) -> Result<Exit, Failure> {
         }
     }
     Ok(if verdict == Verdict::Valid { Exit::Ok } else { Exit::Missed })
+}
+
+/// The settings of the experiments in which two runs differ, and what else made them: name, value in A and in B.
+fn differing(a: &Answers, b: &Answers) -> Vec<(String, String, String)> {
+    let settings = compare::differing(&[&a.spec, &b.spec]);
+    let mut all: Vec<(String, String, String)> = settings
+        .into_iter()
+        .filter_map(|(key, values)| Some((key, values.first()?.clone(), values.last()?.clone())))
+        .collect();
+    let others = [("seed", a.seed.to_string(), b.seed.to_string()), ("version", a.version.clone(), b.version.clone())];
+    for (key, of_a, of_b) in others {
+        if of_a != of_b && all.iter().all(|(known, ..)| known != key) {
+            all.push((key.to_owned(), of_a, of_b));
+        }
+    }
+    all
+}
+
+/// More settings that differ are counted; a page of both runs has all (`sojourn report A B`).
+const DIFFERENCES_MOST: usize = 12;
+
+/// In what two runs differ, in lines.
+fn in_what(differ: &[(String, String, String)]) -> Vec<String> {
+    let line = |(key, a, b): &(String, String, String)| {
+        table::hanging("  ", "    ", &format!("{key}: {} in A, {} in B", short(a), short(b)))
+    };
+    let mut lines = vec![match differ.is_empty() {
+        true => "Their experiments are the same.".to_owned(),
+        false => "Their experiments differ in".to_owned(),
+    }];
+    lines.extend(differ.iter().take(DIFFERENCES_MOST).map(line));
+    let more = differ.len().saturating_sub(DIFFERENCES_MOST);
+    if more > 0 {
+        lines.push(format!("  and {more} more settings: `sojourn report A B` lists them"));
+    }
+    lines
+}
+
+/// A value as far as it fits in a line.
+fn short(value: &str) -> String {
+    const MOST: usize = 60;
+    let line: String = value.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.chars().count() {
+        0..=MOST => line,
+        _ => line.chars().take(MOST).chain(['\u{2026}']).collect(),
+    }
 }
 
 /// The variants that only one of two runs has, with its name.
@@ -307,6 +358,7 @@ fn to_json(c: &Comparison) -> Value {
         "effect_size": c.effect_size,
         "could_have_seen": c.could_have_seen,
         "more": c.more,
+        "step": c.step,
         "differs": c.differs(),
         "from": c.how.to_string(),
         "verdict": c.verdict(),

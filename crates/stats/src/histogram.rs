@@ -37,6 +37,9 @@ pub struct Histogram {
 }
 
 impl Histogram {
+    /// The width of a bucket over any number in it, at most.
+    pub const WIDTH_MOST: f64 = 1.0 / PER_OCTAVE as f64;
+
     /// Of no numbers yet.
     pub fn new() -> Histogram {
         // Through a Vec, as an array literal would first be built on the stack.

@@ -8,6 +8,7 @@ use super::html::{count, escape, page};
 use super::seconds::{Timeline, beside, of_variant};
 use super::{Answers, RUN, VariantAnswers, Verdict, compare, notes, pairs, plots, sections, when};
 use crate::answer::ObjectiveAnswer;
+use crate::compare::differing;
 
 /// The whole page; each run has a name, and no two the same. The same reports give the same bytes.
 pub fn render(runs: &[(String, &Answers)], version: &str) -> String {
@@ -76,28 +77,14 @@ const DIFFERENCES_MOST: usize = 40;
 
 /// In which settings of their experiments the runs differ, with the value of each.
 fn differences(runs: &[(String, &Answers)]) -> String {
-    let specs: Vec<Vec<(String, String)>> = runs.iter().map(|(_, report)| settings(&report.spec)).collect();
-    let mut keys: Vec<&str> = Vec::new();
-    for (key, _) in specs.iter().flatten() {
-        if !keys.contains(&key.as_str()) {
-            keys.push(key);
-        }
-    }
-    let value = |spec: &'_ [(String, String)], key: &str| {
-        spec.iter().find(|(of, _)| of == key).map_or("\u{2013}".to_owned(), |(_, value)| value.clone())
-    };
-    let values = |key: &str| specs.iter().map(|spec| value(spec, key)).collect::<Vec<String>>();
-    let rows: Vec<(&str, Vec<String>)> = keys
-        .into_iter()
-        .map(|key| (key, values(key)))
-        .filter(|(_, values)| values.windows(2).any(|two| two[0] != two[1]))
-        .collect();
+    let specs: Vec<&str> = runs.iter().map(|(_, report)| report.spec.as_str()).collect();
+    let rows = differing(&specs);
     let lead = match rows.len() {
         0 => "<p class=\"lead\">In nothing: they are the same.</p>\n".to_owned(),
         all if all > DIFFERENCES_MOST => format!("<p class=\"lead\">The first {DIFFERENCES_MOST} of {all}.</p>\n"),
         _ => String::new(),
     };
-    let row = |(key, values): &(&str, Vec<String>)| {
+    let row = |(key, values): &(String, Vec<String>)| {
         let cells: String = values.iter().map(|value| format!("<td>{}</td>", escape(value))).collect();
         format!("<tr><th scope=\"row\"><code>{}</code></th>{cells}</tr>\n", escape(key))
     };
@@ -109,26 +96,6 @@ fn differences(runs: &[(String, &Answers)]) -> String {
     );
     let table = if rows.is_empty() { String::new() } else { table };
     format!("<section id=\"differences\">\n<h2>In what the experiments differ</h2>\n{lead}{table}</section>\n")
-}
-
-/// The settings of an experiment as paths and values: `system.servers`, `fault.1.what`.
-fn settings(spec: &str) -> Vec<(String, String)> {
-    fn walk(path: &str, value: &toml::Value, into: &mut Vec<(String, String)>) {
-        let inner = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-        match value {
-            toml::Value::Table(table) => table.iter().for_each(|(key, value)| walk(&inner(key), value, into)),
-            toml::Value::Array(all) if all.iter().any(toml::Value::is_table) => {
-                all.iter().enumerate().for_each(|(at, value)| walk(&inner(&(at + 1).to_string()), value, into));
-            }
-            toml::Value::String(text) => into.push((path.to_owned(), text.clone())),
-            other => into.push((path.to_owned(), other.to_string())),
-        }
-    }
-    let mut all = Vec::new();
-    // What cannot be read was never run: there is nothing to list of it.
-    let table: toml::Table = toml::from_str(spec).unwrap_or_default();
-    walk("", &toml::Value::Table(table), &mut all);
-    all
 }
 
 /// The names of the variants, each once, in the order in which they come.
@@ -196,24 +163,6 @@ fn seconds(runs: &[(String, &Answers)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn settings_are_paths_and_values() {
-        let spec =
-            "name = \"a\"\n[system]\nservers = 4\n[[fault]]\nwhat = \"down\"\nat = \"5 s\"\n[vary]\nx = [1, 2]\n";
-        let expected = [
-            ("name", "a"),
-            ("system.servers", "4"),
-            ("fault.1.what", "down"),
-            ("fault.1.at", "5 s"),
-            ("vary.x", "[1, 2]"),
-        ];
-        let mut found = settings(spec);
-        found.sort();
-        let mut expected = expected.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
-        expected.sort();
-        assert_eq!(found, expected);
-    }
 
     #[test]
     fn the_page_says_in_what_the_experiments_differ() {

@@ -73,3 +73,29 @@ fn replications_of_one_seed_are_pairs_and_others_samples() {
         assert!(runs(one, other).unwrap().iter().all(|compared| compared.engine == Engine::Theory));
     }
 }
+
+/// Where one run has more replications than the other, it is said that the rest of them is in no pair.
+#[test]
+fn replications_without_a_pair_are_told() {
+    let values: Vec<Option<f64>> = (0..10).map(|k| Some(9.0 + 0.1 * f64::from(k))).collect();
+    let said = |a: &Answers, b: &Answers| {
+        let all = runs(a, b).unwrap();
+        all.iter().find(|one| one.engine == Engine::Sim).unwrap().unpaired()
+    };
+    let (many, few) = (replicated(1, &values), replicated(1, &values[..4]));
+    // The first metric of an answer tells how many there are.
+    let cut = |answers: &mut Answers, count: usize| {
+        answers.variants[0].answers[1].replications.iter_mut().for_each(|(_, values)| values.resize(count, Some(1.0)));
+    };
+    let (mut many, mut few) = (many, few);
+    cut(&mut many, 10);
+    cut(&mut few, 4);
+    let told = |name: &str| {
+        format!("The pairs are of the first 4 replications, which both have; {name} has 10. The columns A and B are of all.")
+    };
+    assert_eq!(said(&many, &few), Some(told("A")));
+    assert_eq!(said(&few, &many), Some(told("B")));
+    assert_eq!(said(&many, &many), None);
+    few.seed = 2;
+    assert_eq!(said(&many, &few), None, "of another seed all are used");
+}

@@ -70,8 +70,16 @@ fn run_folders_are_compared_in_pairs_where_they_share_seeds() {
     let same = compared(&a, &a);
     let mean = metric(&same["variants"][0]["metrics"], "response_time_mean");
     assert_eq!(mean["difference"]["estimate"], 0.0, "{mean}");
+    let differ = &told["differ"];
+    assert_eq!(differ.as_array().map(Vec::len), Some(1), "{differ}");
+    assert_eq!((&differ[0]["a"], &differ[0]["b"]), (&"random".into(), &"least-connections".into()), "{differ}");
+    assert_eq!(same["differ"].as_array().map(Vec::len), Some(0), "{same}");
     let output = sojourn(&["compare", &a, &b]);
-    assert!(stdout(&output).contains("B is faster"), "{}", stdout(&output));
+    let said = stdout(&output);
+    assert!(said.contains("B is faster"), "{said}");
+    assert!(said.contains("Their experiments differ in\n") && said.contains("random in A, least-connections in B"), "{said}");
+    let output = sojourn(&["compare", &a, &a]);
+    assert!(stdout(&output).contains("Their experiments are the same."), "{}", stdout(&output));
 }
 
 /// Whose turn it is shows at the server: each path it is asked for is noted once when another had been asked for before.
