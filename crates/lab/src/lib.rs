@@ -100,6 +100,7 @@ mod answer;
 pub mod compare;
 mod engine;
 mod error;
+mod exact;
 pub mod folder;
 mod heavy;
 pub mod host;
@@ -124,6 +125,7 @@ pub use answer::{
 };
 pub use engine::live::bed::needs_bed;
 pub use engine::live::facts as load_facts;
+pub use exact::missed;
 pub use report::number::{between, is_share, plus_minus, unrecovered};
 pub use run::{Context, Progress, RunError, Step, run};
 pub use spec::{Engine, Spec, SpecError};

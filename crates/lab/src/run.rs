@@ -15,6 +15,7 @@ use thiserror::Error;
 
 use crate::answer::{Answer, Answers, Traces, VariantAnswers, Verdict};
 use crate::engine;
+use crate::exact::missed;
 use crate::folder::{SCHEMA, Unwritten, Writer};
 use crate::host;
 use crate::judged::Judge;
@@ -313,6 +314,11 @@ impl Inquiry {
                 let happened = answered.answer_mut(Engine::Log);
                 happened.trust = Some(trust);
                 happened.notes.insert(0, note);
+            }
+            let known = answered.answer(Engine::Theory).zip(answered.answer(Engine::Sim));
+            let missed = known.and_then(|(theory, sim)| missed(&theory.measures, &sim.measures));
+            if let Some(missed) = missed {
+                answered.answer_mut(Engine::Sim).notes.push(missed);
             }
         }
         let judge = Judge::of(&answers.variants);

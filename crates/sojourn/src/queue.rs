@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use sojourn_lab::missed;
 use sojourn_lab::queue::QueueSettings;
-use sojourn_stats::{Estimate, Measure, nearest};
+use sojourn_stats::nearest;
 
 use crate::exit::{Exit, Failure, bad_input};
 use crate::{interrupt, table, value};
@@ -102,30 +103,12 @@ pub(crate) fn queue(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     notes.extend(report.notes.iter().map(|note| format!("sim: {note}")));
     if let Some(Ok(answer)) = &known {
-        notes.extend(missed(&answer.measures, &report.measures));
+        notes.extend(missed(&answer.measures, &report.measures).map(|missed| format!("sim: {missed}")));
     }
     notes.push(format!("sim: {} jobs", report.jobs));
     answers.push(("sim", &report.measures[..]));
     table::print_beside(&answers, &notes, arguments.json);
     Ok(if cancel.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::Ok })
-}
-
-/// What to say where intervals of the simulation do not hold what a formula says.
-fn missed(theory: &[Measure], sim: &[Measure]) -> Option<String> {
-    let beside = theory.iter().filter_map(|known| {
-        let Estimate::Exact { value } = known.estimate else { return None };
-        let (low, high) = sim.iter().find(|measured| measured.metric == known.metric)?.estimate.interval()?;
-        Some((low..=high).contains(&value))
-    });
-    let held: Vec<bool> = beside.collect();
-    let missed = held.iter().filter(|held| !**held).count();
-    (missed > 0).then(|| {
-        format!(
-            "sim: {missed} of {} intervals do not hold the exact number. Of intervals at 95 % one in twenty does not, and those \
-             of one run go wrong together: another --seed draws another run",
-            held.len()
-        )
-    })
 }
 
 fn settings(arguments: &Arguments) -> QueueSettings {

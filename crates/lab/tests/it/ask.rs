@@ -55,6 +55,26 @@ fn the_same_seed_gives_the_same_answers() {
     assert_eq!(ask(experiment().set("policy", "random").unwrap()).command, command, "which repeats it");
 }
 
+/// Runs that begin empty and soon end are not the long one of which theory is exact: it is said how many intervals do not hold
+/// its numbers, as `queue` says it.
+#[test]
+fn intervals_that_do_not_hold_the_exact_number_are_told() {
+    let short = [
+        ("policy", "random"),
+        ("workload.arrivals", "exponential(utilization = 0.95)"),
+        ("run.duration", "1 s"),
+        ("run.warm_up", "0 s"),
+        ("run.precision", "none"),
+    ];
+    let short = short.iter().fold(experiment(), |experiment, (key, value)| experiment.set(key, value).unwrap());
+    let answers = short.ask([Engine::Theory, Engine::Sim], &Progress::none()).unwrap();
+    let notes = answers.variants[0].answer(Engine::Sim).unwrap().notes.join("\n");
+    assert!(notes.contains("intervals do not hold the exact number"), "{notes}");
+    let alone = short.ask([Engine::Sim], &Progress::none()).unwrap();
+    let notes = alone.variants[0].answer(Engine::Sim).unwrap().notes.join("\n");
+    assert!(!notes.contains("exact number"), "nothing stands beside it: {notes}");
+}
+
 /// `run` is the same call beside a folder.
 #[test]
 fn a_folder_written_from_memory_is_that_of_a_run() {
