@@ -96,6 +96,7 @@
 //! # Ok::<(), sojourn_lab::SpecError>(())
 //! ```
 
+mod after_failures;
 mod answer;
 pub mod compare;
 mod engine;
@@ -119,6 +120,7 @@ pub mod sweep;
 mod topology;
 pub mod variants;
 
+pub use after_failures::after_failures;
 pub use answer::{
     Answer, Answers, Bounds, FAILED, FAILURES, Flow, Metric, MetricOverTime, NoMetric, OF_FAULTS, ObjectiveAnswer,
     Trust, VariantAnswers, Verdict,

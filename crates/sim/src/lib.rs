@@ -178,7 +178,7 @@ pub use control::{
 };
 pub use load::{Fullest, Load, load};
 pub use network::run_network;
-pub use requests::timeline::{CALM, Failure, OutcomesOverTime, USUAL};
+pub use requests::timeline::{CALM, Failure, OutcomesOverTime, SPREADS, Seen, USUAL, Usual};
 pub use run::{check, response_times, run, run_plan, sheds_load};
 pub use sessions::visits_of_run;
 pub use wide::needs_events;

@@ -9,6 +9,7 @@ use sojourn_stats::{Estimate, Measure};
 use super::html::{escape, page};
 use super::number::{estimate, quantity};
 use super::seconds::{Timeline, figures};
+use crate::after_failures::after_failures;
 
 /// The whole page; `name` is what was loaded, `version` the program's, `objectives` texts with what came of them. The
 /// same report gives the same bytes.
@@ -29,7 +30,8 @@ pub fn render(report: &Report, name: &str, version: &str, objectives: &[(String,
             .map(|(status, count)| format!("<li>status {status}: {count}</li>\n"))
             .collect();
         let when = report.when_failed().map_or(String::new(), |when| format!("; they failed {when}"));
-        let text = escape(&format!("{}{when}", report.counts.trouble()));
+        let after = after_failures(report).map_or(String::new(), |after| format!("; {after}"));
+        let text = escape(&format!("{}{when}{after}", report.counts.trouble()));
         body += &format!(
             "<section id=\"failures\">\n<h2>Failures</h2>\n<p>{text}.</p>\n<ul>\n{statuses}</ul>\n</section>\n"
         );

@@ -21,6 +21,7 @@ use sojourn_stats::parts::of_parts;
 use sojourn_stats::{Estimate, Histogram, Measure, Span, Time};
 
 use self::recovery::Recovery;
+pub use self::recovery::{SPREADS, Seen, Usual};
 use super::cursor::Cursor;
 use crate::control::Column;
 use crate::summary::{self, Events, Row};

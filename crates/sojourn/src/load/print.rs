@@ -96,6 +96,7 @@ pub(crate) fn to_json(report: &Report) -> Value {
         "connections": report.connections,
         "bytes": report.bytes,
         "failed_statuses": report.failed_statuses,
+        "after_failures": sojourn_lab::after_failures(report),
         "started_at_ns": report.started_at_ns,
         "seconds": report.seconds,
     });
@@ -177,7 +178,8 @@ fn failures(report: &Report) -> String {
         report.failed_statuses.iter().map(|(status, count)| format!("{count} times status {status}")).collect();
     let statuses = if statuses.is_empty() { String::new() } else { format!(" ({})", statuses.join(", ")) };
     let when = report.when_failed().map_or(String::new(), |when| format!("; they failed {when}"));
-    format!("{}{statuses}{when}", report.counts.trouble())
+    let after = sojourn_lab::after_failures(report).map_or(String::new(), |after| format!("; {after}"));
+    format!("{}{statuses}{when}{after}", report.counts.trouble())
 }
 
 /// What `report` measured of the metric of `objective`, in the unit of its limit.

@@ -7,15 +7,13 @@
 //! before the first fault is told by what is past the warm-up, or where that leaves too little, as one that ends with the fault,
 //! by the later half of it.
 
-use std::ops::Range;
-
 use sojourn_stats::Time;
 
-use super::{CALM, Interval, OutcomesOverTime, USUAL};
+use super::{CALM, OutcomesOverTime, USUAL};
 
 /// How far from the mean before the first fault an interval is calm (standard deviations): an interval is farther off by chance
 /// once in a thousand times.
-const SPREADS: f64 = 3.3;
+pub const SPREADS: f64 = 3.3;
 
 /// How a replication has recovered.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,8 +41,12 @@ impl OutcomesOverTime {
         if before.len() < USUAL || from + CALM > intervals {
             return Recovery::Unasked;
         }
-        let usual = Usual::new(self, before);
-        let is_calm = |at: usize| usual.has(&self.get(at), self.p99(at));
+        let seen = |at: usize| {
+            let interval = self.get(at);
+            Seen { good: interval.good.into(), failed: interval.failed().into(), p99_s: self.p99(at) }
+        };
+        let usual = Usual::of(&before.map(seen).collect::<Vec<_>>());
+        let is_calm = |at: usize| usual.has(&seen(at));
         let begins = (from..=intervals - CALM).find(|begin| (*begin..begin + CALM).all(is_calm));
         match begins {
             Some(begin) => Recovery::After((begin as u64 * self.every.0).saturating_sub(last.0) as f64 * 1e-9),
@@ -55,43 +57,56 @@ impl OutcomesOverTime {
     }
 }
 
-/// How intervals are before the first fault.
-struct Usual {
+/// What is told of an interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// Good replies.
+    pub good: u64,
+    /// Failures.
+    pub failed: u64,
+    /// 99th percentile of the response times (s), where there are some.
+    pub p99_s: Option<f64>,
+}
+
+/// How intervals are while nothing is broken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Usual {
     good_least: f64,
-    failed_most: u32,
-    p99_most: Option<f64>,
+    failed_most: u64,
+    p99_most_s: Option<f64>,
 }
 
 impl Usual {
-    fn new(of: &OutcomesOverTime, intervals: Range<usize>) -> Usual {
+    /// As these are.
+    pub fn of(intervals: &[Seen]) -> Usual {
         let spread = |values: &[f64]| {
             let mean = values.iter().sum::<f64>() / values.len() as f64;
             let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
             (mean, (squares / (values.len() as f64 - 1.0).max(1.0)).sqrt())
         };
-        let all: Vec<Interval> = intervals.clone().map(|at| of.get(at)).collect();
-        let good: Vec<f64> = all.iter().map(|interval| f64::from(interval.good)).collect();
+        let good: Vec<f64> = intervals.iter().map(|seen| seen.good as f64).collect();
         let (mean, deviation) = spread(&good);
         let least = good.iter().copied().fold(f64::INFINITY, f64::min);
-        let p99: Vec<f64> = intervals.filter_map(|at| of.p99(at)).collect();
-        let p99_most = (!p99.is_empty()).then(|| {
-            let (mean, deviation) = spread(&p99);
+        let p99_s: Vec<f64> = intervals.iter().filter_map(|seen| seen.p99_s).collect();
+        let p99_most_s = (!p99_s.is_empty()).then(|| {
+            let (mean, deviation) = spread(&p99_s);
             // A bucket of the histogram is up to 1 % wide.
-            p99.iter().copied().fold(mean + SPREADS * deviation, f64::max) * 1.01
+            p99_s.iter().copied().fold(mean + SPREADS * deviation, f64::max) * 1.01
         });
         Usual {
             good_least: (mean - SPREADS * deviation).min(least - 1.0),
-            failed_most: all.iter().map(Interval::failed).max().unwrap_or(0),
-            p99_most,
+            failed_most: intervals.iter().map(|seen| seen.failed).max().unwrap_or(0),
+            p99_most_s,
         }
     }
 
-    fn has(&self, interval: &Interval, p99: Option<f64>) -> bool {
-        let is_fast = match (p99, self.p99_most) {
-            (Some(p99), Some(most)) => p99 <= most,
+    /// Whether an interval is as they are.
+    pub fn has(&self, seen: &Seen) -> bool {
+        let is_fast = match (seen.p99_s, self.p99_most_s) {
+            (Some(p99_s), Some(most_s)) => p99_s <= most_s,
             (None, _) => true,
             (Some(_), None) => false,
         };
-        f64::from(interval.good) >= self.good_least && interval.failed() <= self.failed_most && is_fast
+        seen.good as f64 >= self.good_least && seen.failed <= self.failed_most && is_fast
     }
 }
