@@ -250,6 +250,15 @@ impl Order {
         Ok(self.open_arrivals()?.map_or(Vec::new(), |arrivals| arrivals.caveats("this run", requests)))
     }
 
+    /// That requests for emulated work ask for none, where nothing says how much.
+    pub fn no_work(&self) -> Option<&'static str> {
+        let flags = &self.settings;
+        (flags.size.is_some() && flags.demand.is_none()).then_some(
+            "--size without --demand: each request asks the node for no work (0 s), whatever its own model says; --demand says how \
+             much, e.g. --demand '5 ms'",
+        )
+    }
+
     /// The arrivals of an open load, as far as they will be drawn.
     fn open_arrivals(&self) -> Result<Option<Arrivals>, LoadError> {
         let flags = &self.settings;

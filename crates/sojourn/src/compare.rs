@@ -72,6 +72,7 @@ fn servers(arguments: &Arguments) -> Result<Exit, Failure> {
     for order in &orders {
         order.load().map_err(refused)?;
     }
+    orders[0].no_work().iter().for_each(|told| table::errln(&format!("note: {told}")));
     let _awake = awake(&arguments.settings.awake)?;
     let runner = Runner::new(&arguments.clients, arguments.settings.yes_i_may, arguments.quiet)?;
     let mut reports: [Reports; 2] = Default::default();

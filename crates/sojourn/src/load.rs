@@ -112,6 +112,7 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let _awake = awake(&arguments.settings.awake)?;
     let order = Order::new(&arguments.url, &arguments.settings).map_err(refused)?;
+    order.no_work().iter().for_each(|told| crate::table::errln(&format!("note: {told}")));
     let listen = |address| Metrics::listen(address, arguments.metrics_allow_from.clone());
     let (metrics, _telling) = arguments.metrics.map(listen).transpose()?.unzip();
     let runner = Runner::new(&arguments.clients, arguments.settings.yes_i_may, arguments.quiet)?.with_metrics(metrics);

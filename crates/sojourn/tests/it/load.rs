@@ -43,6 +43,21 @@ fn objectives_are_judged_and_decide_the_exit_code() {
     assert!(stdout(&output).contains(" met "), "{}", stdout(&output));
 }
 
+/// Requests for bytes alone are said to ask for no work, which the node's own model would have.
+#[test]
+fn bytes_without_work_are_said_to_be_so() {
+    let node = node("1 ms");
+    let url = format!("http://127.0.0.1:{}/work", node.port());
+    let note = |more: &[&str]| {
+        let load = ["load", &url, "--rate", "100 /s", "--requests", "20", "--size", "1 kB", "-q"];
+        stderr(&sojourn(&[&load[..], more].concat()))
+    };
+    let told = note(&[]);
+    assert!(told.contains("note: --size without --demand: each request asks the node for no work (0 s)"), "{told}");
+    let told = note(&["--demand", "1 ms"]);
+    assert!(!told.contains("--size without"), "{told}");
+}
+
 /// No reply is good, so nothing was seen of a good one: an observed rate of 0 has an upper end, what cannot happen has none, and
 /// a longer run is no remedy. Nor is it where more is asked for than is offered.
 #[test]
