@@ -88,12 +88,17 @@ impl Objective {
     /// One line that says what would be right.
     pub fn parse(text: &str) -> Result<Objective, SpecError> {
         let fail = |what: String| SpecError(format!("`{text}`: {what}, e.g. `p99 < 50 ms`"));
-        let at = text.find(['<', '>']).ok_or_else(|| fail("an objective has `<` or `>`".into()))?;
+        let is_sign = |c: char| c == '<' || c == '>' || OR_EQUAL.contains(&c);
+        let at = text.find(is_sign).ok_or_else(|| fail("an objective has `<` or `>`".into()))?;
         let (name, rest) = (text[..at].trim(), &text[at..]);
-        let limit = rest[1..].trim();
-        if limit.starts_with('=') {
-            return Err(fail("write `<` or `>`: measured numbers are never equal to a limit".into()));
+        let bare = name.trim_end_matches(['=', ':']);
+        if let Some(meant) = without_equal(rest, bare != name) {
+            let meant = format!("{} {meant}", bare.trim_end());
+            // What else is wrong with it is said first.
+            Objective::parse(&meant)?;
+            return Err(SpecError(format!("`{text}`: {NEVER_EQUAL}: did you mean `{meant}`?")));
         }
+        let limit = rest[1..].trim();
         let metric = full_name(name);
         let dimension = dimension(&metric).ok_or_else(|| {
             let known = || SHORT.into_iter().chain(["error_ratio", "throughput"]);
@@ -276,6 +281,26 @@ impl Objective {
     }
 }
 
+/// Signs of what is below or equal to a limit, or above or equal.
+const OR_EQUAL: [char; 2] = ['\u{2264}', '\u{2265}'];
+
+/// Why there are none of them.
+pub(crate) const NEVER_EQUAL: &str = "measured numbers are never equal to a limit";
+
+/// `< 500 ms` for `<= 500 ms`, for `=< 500 ms` and with one of [`OR_EQUAL`]; none of what begins with a plain sign, unless it
+/// `has_more` before that, and of what begins with none.
+pub(crate) fn without_equal(written: &str, has_more: bool) -> Option<String> {
+    let signed = written.trim_start_matches('=').trim_start();
+    let sign = match signed.chars().next()? {
+        '<' | '\u{2264}' => '<',
+        '>' | '\u{2265}' => '>',
+        _ => return None,
+    };
+    let limit = signed.trim_start_matches(['<', '>', OR_EQUAL[0], OR_EQUAL[1], '=']).trim();
+    let is_plain = !has_more && signed == written && signed.strip_prefix(sign).map(str::trim) == Some(limit);
+    (!is_plain).then(|| format!("{sign} {limit}"))
+}
+
 /// Why the interval of a share of which nothing was seen in so many replications is wider than that of as many independent
 /// requests: about 3 in all of them (an exact binomial interval).
 pub(crate) fn wide_of_none(measures: &[Measure], replications: u32) -> Option<String> {
@@ -388,6 +413,10 @@ mod tests {
         for (bad, expected) in [
             ("p99 50 ms", "`<` or `>`"),
             ("p99 <= 50 ms", "never equal"),
+            ("p99 =< 50 ms", "did you mean `p99 < 50 ms`?"),
+            ("p99=<= 50 ms", "did you mean `p99 < 50 ms`?"),
+            ("p99 \u{2264} 50 ms", "did you mean `p99 < 50 ms`?"),
+            ("p99: < 50 ms", "did you mean `p99 < 50 ms`?"),
             ("p98 < 50 ms", "p99.9"),
             ("p99 < 50", "ms"),
             ("throughput > 50 ms", "/s"),

@@ -676,6 +676,9 @@ impl Reader<'_> {
             .map(|(metric, text)| {
                 let fail = |message: &str| self.at(&text, &metric, message);
                 let written = text.get_ref().trim();
+                if let Some(meant) = objective::without_equal(written, false) {
+                    return Err(fail(&format!("{}: did you mean `{meant}`?", objective::NEVER_EQUAL)));
+                }
                 let below = written.starts_with('<');
                 if !below && !written.starts_with('>') {
                     return Err(fail("an objective starts with < or >, e.g. `< 500 ms`"));
@@ -766,6 +769,17 @@ pub(crate) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
     sojourn_stats::unknown(what, word, known.iter().copied())
 }
 
+/// What guards the targets of a tier: keys that are looked for elsewhere.
+const GUARDS: [&str; 5] = ["ejection", "breakers", "concurrency", "slow_start", "limit"];
+
+/// `message` about a word that is none of the known ones, or where that names none, what a tier calls it: nginx's `max_fails`.
+pub(crate) fn of_tiers(what: &str, word: &str, message: String) -> String {
+    match sojourn_stats::nearest(word, GUARDS).filter(|_| !message.ends_with('?')) {
+        Some(meant) => format!("unknown {what} `{word}`; did you mean `{meant}` of a gateway under [[system.tier]]?"),
+        None => message,
+    }
+}
+
 fn line_of(text: &str, offset: usize) -> usize {
     text[..offset.min(text.len())].matches('\n').count() + 1
 }
@@ -776,7 +790,7 @@ pub(crate) fn located(error: &toml::de::Error, text: &str, file: &Path) -> SpecE
     let message = error.message().lines().next().unwrap_or("not TOML").to_string();
     let mut ticked = message.split('`').skip(1).step_by(2);
     let message = match (message.starts_with("unknown field"), ticked.next()) {
-        (true, Some(word)) => unknown("key", word, &ticked.collect::<Vec<_>>()),
+        (true, Some(word)) => of_tiers("key", word, unknown("key", word, &ticked.collect::<Vec<_>>())),
         _ => message,
     };
     let written = text.lines().nth(line - 1).unwrap_or_default().trim();

@@ -703,15 +703,29 @@ fn names(item: &Item) -> Vec<&str> {
     tables.map(|table| table.get("name").and_then(Item::as_str).unwrap_or_default()).collect()
 }
 
+/// Makes a table of `retries = 3`, which is short for one, so that its other keys have a place.
+fn spell_out_retries(document: &mut DocumentMut) {
+    let client = document.get_mut("client").and_then(Item::as_table_like_mut);
+    let Some(retries) = client.and_then(|client| client.get_mut("retries")) else { return };
+    if let Some(count) = retries.as_integer() {
+        let mut table = InlineTable::new();
+        table.insert("at_most", Value::from(count));
+        *retries = Item::Value(Value::InlineTable(table));
+    }
+}
+
 /// Sets `key` to `value`, making tables on the way.
 fn put(document: &mut DocumentMut, key: &str, value: Value) -> Result<(), String> {
     let path = long_name(key);
     if path.split('.').any(str::is_empty) || (path == key && !path.contains('.') && !["seed", "name"].contains(&path)) {
         let known: Vec<_> = SHORT_NAMES.iter().map(|(short, _)| *short).collect();
-        let unknown = crate::spec::unknown("setting", key, &known);
+        let unknown = crate::spec::of_tiers("setting", key, crate::spec::unknown("setting", key, &known));
         // Who is near a name needs no other.
         let or = if unknown.ends_with('?') { "" } else { "; or a dotted path such as `workload.size`" };
         return Err(format!("{unknown}{or}"));
+    }
+    if path.starts_with("client.retries.") {
+        spell_out_retries(document);
     }
     let parts: Vec<&str> = match path.split_once('.') {
         // Percentiles have dots in their names.

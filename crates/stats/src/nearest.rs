@@ -2,7 +2,7 @@
 
 /// What other programs and textbooks call a thing, letters and digits only, and its name here: nginx's `least_conn`,
 /// HAProxy's `leastconn`, Envoy's `LEAST_REQUEST`, which draws two, and so on.
-const ELSEWHERE: [(&str, &str); 61] = [
+const ELSEWHERE: [(&str, &str); 87] = [
     ("poisson", "exponential"),
     ("markovian", "exponential"),
     ("deterministic", "constant"),
@@ -64,6 +64,32 @@ const ELSEWHERE: [(&str, &str); 61] = [
     ("failed", "error_ratio"),
     ("median", "p50"),
     ("lateness", "late"),
+    ("retry", "retries"),
+    ("retrycount", "retries"),
+    ("maxretries", "retries"),
+    ("maxretries", "at_most"),
+    ("max", "at_most"),
+    ("maxattempts", "at_most"),
+    ("crash", "down"),
+    ("crashed", "down"),
+    ("dead", "down"),
+    ("die", "down"),
+    ("dies", "down"),
+    ("kill", "down"),
+    ("killed", "down"),
+    ("stop", "down"),
+    ("stopped", "down"),
+    ("failed", "down"),
+    ("outage", "down"),
+    ("hang", "frozen"),
+    ("hangs", "frozen"),
+    ("stuck", "frozen"),
+    ("partition", "cut"),
+    ("partitioned", "cut"),
+    ("maxfails", "ejection"),
+    ("failtimeout", "ejection"),
+    ("outlierdetection", "ejection"),
+    ("circuitbreaker", "breakers"),
 ];
 
 /// The candidate nearest to `word`, where one is near enough to be offered: one that is called so elsewhere, one within a

@@ -353,7 +353,7 @@ impl Reader<'_> {
             ("slow", _) => share().map(Trouble::Slow),
             ("errors", _) => share().map(Trouble::Errors),
             ("loss", _) => share().map(Trouble::Loss),
-            _ => Err(self.at(text, "what", &unknown("fault", written, &KINDS))),
+            _ => Err(self.at(text, "what", &unknown("fault", name, &KINDS))),
         }
     }
 }

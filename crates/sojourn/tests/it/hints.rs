@@ -57,6 +57,15 @@ fn a_setting_that_is_called_otherwise_is_named() {
         ("arrivals=8 /s", "write `exponential(rate = 8 /s)`, or `constant(rate = 8 /s)` for even gaps"),
         ("nonsense=1", "or a dotted path such as `workload.size`"),
         ("workload.utilization=70%", "it is a number, without quotes, such as 0.7"),
+        ("client.retry=2", "unknown key `retry`; did you mean `retries`?"),
+        ("client.max_retries=2", "did you mean `retries`?"),
+        ("client.retries.at_mots=2", "did you mean `at_most`?"),
+        ("client.retries.max=2", "did you mean `at_most`?"),
+        ("objective.p99=<= 500 ms", "measured numbers are never equal to a limit: did you mean `< 500 ms`?"),
+        ("objective.p99==< 500 ms", "did you mean `< 500 ms`?"),
+        ("max_fails=3", "unknown setting `max_fails`; did you mean `ejection` of a gateway under [[system.tier]]?"),
+        ("system.max_fails=3", "unknown key `max_fails`; did you mean `ejection` of a gateway under [[system.tier]]?"),
+        ("system.tier.0.max_fails=3", "unknown key `max_fails`; did you mean `ejection`?"),
     ] {
         assert!(set(setting).contains(meant), "{setting}: {}", set(setting));
     }
@@ -69,6 +78,36 @@ fn a_setting_that_is_called_otherwise_is_named() {
     let percent = text.replace("[vary]\n", "[vary]\n\"workload.utilization\" = \"50 %..70 % step 10 %\"\n");
     let told = refused(&["run", &file(folder.path(), "x.toml", percent), "--by", "theory"]);
     assert!(told.contains("it is a number, without quotes, such as 0.5"), "{told}");
+}
+
+/// `retries = 3` is short for a table, which has room for its other keys.
+#[test]
+fn a_key_of_retries_that_are_a_number_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let four = std::fs::read_to_string(experiment("four-servers.toml")).unwrap();
+    let path = file(folder.path(), "x.toml", format!("{four}\n[client]\ntimeout = \"1 s\"\nretries = 3\n"));
+    let told = refused(&["run", &path, "--by", "theory", "--set", "client.retries.at_mots=2"]);
+    assert!(told.contains("did you mean `at_most`?"), "{told}");
+    let output = sojourn(&["run", &path, "--check", "--set", "client.retries.backoff=50 ms"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
+fn a_fault_that_is_called_otherwise_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let four = std::fs::read_to_string(experiment("four-servers.toml")).unwrap();
+    for (what, meant) in [
+        ("crash", "down"),
+        ("dead", "down"),
+        ("killed", "down"),
+        ("crash(1)", "down"),
+        ("hang", "frozen"),
+        ("partition", "cut"),
+    ] {
+        let fault = format!("[[fault]]\nserver = 1\nat = \"0 s\"\nwhat = \"{what}\"\n");
+        let told = refused(&["run", &file(folder.path(), "x.toml", format!("{four}\n{fault}")), "--by", "sim"]);
+        assert!(told.contains(&format!("did you mean `{meant}`?")), "{what}: {told}");
+    }
 }
 
 #[test]
@@ -84,6 +123,8 @@ fn a_verb_or_an_option_that_others_have_is_named() {
         (&["load", "http://127.0.0.1:1/", "--concurrency", "5"], "did you mean '--connections'?"),
         (&["load", "http://127.0.0.1:1/", "--objective", "P99 < 3 ms"], "`P99` is no metric; did you mean `p99`?"),
         (&["load", "http://127.0.0.1:1/", "--objective", "errors < 1%"], "did you mean `error_ratio`?"),
+        (&["load", "http://127.0.0.1:1/", "--objective", "p99=<= 500 ms"], "did you mean `p99 < 500 ms`?"),
+        (&["load", "http://127.0.0.1:1/", "--search", "p99 =< 500 ms", "--rate", "9 /s"], "did you mean `p99 < 500 ms`?"),
         (&["load", "http://127.0.0.1:1/", "--limit", "lateness=5 ms"], "did you mean `late`?"),
     ] {
         assert!(refused(arguments).contains(meant), "{arguments:?}: {}", refused(arguments));
