@@ -85,7 +85,9 @@ fn in_words(seconds: &[Second]) -> String {
     let sum_s: f64 = seconds.iter().map(|second| second.response_time_mean_s * second.ok as f64).sum();
     let rate = quantity(good / count, "1/s").replace('\u{a0}', " ");
     match good > 0.0 {
-        true => format!("{rate} of good replies, after {} on average", quantity(sum_s / good, "s").replace('\u{a0}', " ")),
+        true => {
+            format!("{rate} of good replies, after {} on average", quantity(sum_s / good, "s").replace('\u{a0}', " "))
+        }
         false => format!("{rate} of good replies"),
     }
 }

@@ -231,7 +231,8 @@ mod tests {
     #[test]
     fn what_is_beyond_every_system_is_missed() {
         let experiment = Spec::parse(FILE, Path::new("x.toml")).unwrap();
-        let answered = VariantAnswers { answers: vec![answer(Engine::Sim, (0.04, 0.001))], ..VariantAnswers::default() };
+        let answered =
+            VariantAnswers { answers: vec![answer(Engine::Sim, (0.04, 0.001))], ..VariantAnswers::default() };
         let of = Judge::of(&[]).objectives(0, &experiment, &answered);
         let rate = of.iter().find(|of| of.text.starts_with("throughput")).unwrap();
         assert_eq!(rate.words(), ("bad", "MISSED: no more than 10.0 /s is offered".into()), "12 is inside 7 to 13");

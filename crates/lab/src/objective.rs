@@ -564,7 +564,9 @@ mod tests {
         let alone = exact_ratio(0.0, 120_000.0, CONFIDENCE).1;
         assert_eq!(of(alone, 10), None);
         let told = of(446.0 * alone, 10).unwrap();
-        for part in ["none of 120000 requests in 10 replications failed", "up to 1.11 % may", "about 446,", "no more than 269"] {
+        for part in
+            ["none of 120000 requests in 10 replications failed", "up to 1.11 % may", "about 446,", "no more than 269"]
+        {
             assert!(told.contains(part), "{part}: {told}");
         }
         assert!(of(446.0 * alone, 1).unwrap().starts_with("none of 120000 requests failed, "));

@@ -62,7 +62,8 @@ mod tests {
 
     #[test]
     fn only_what_is_not_the_same_in_all_differs() {
-        let (four, eight) = ("[system]\nservers = 4\nkind = \"x\"\n", "[system]\nservers = 8\nkind = \"x\"\n[run]\nby = \"sim\"\n");
+        let (four, eight) =
+            ("[system]\nservers = 4\nkind = \"x\"\n", "[system]\nservers = 8\nkind = \"x\"\n[run]\nby = \"sim\"\n");
         let of = |key: &str, values: [&str; 2]| (key.to_owned(), values.map(str::to_owned).to_vec());
         assert_eq!(differing(&[four, eight]), [of("system.servers", ["4", "8"]), of("run.by", ["\u{2013}", "sim"])]);
         assert!(differing(&[four, four]).is_empty());

@@ -80,9 +80,8 @@ mod tests {
     fn simulated(all: &[Option<f64>]) -> Answer {
         let known: Option<Vec<f64>> = all.iter().copied().collect();
         let recovered = all.iter().flatten().count() as u64;
-        let estimate = known.map_or(Estimate::TooFew { samples: recovered }, |known| {
-            mean_of_samples(&known.iter().copied().collect())
-        });
+        let estimate = known
+            .map_or(Estimate::TooFew { samples: recovered }, |known| mean_of_samples(&known.iter().copied().collect()));
         let mut answer = Answer::new(Engine::Sim);
         answer.measures = vec![Measure::new(RECOVERY, "s", estimate)];
         answer.replications = vec![(RECOVERY.into(), all.to_vec())];

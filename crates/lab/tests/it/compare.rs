@@ -91,7 +91,9 @@ fn replications_without_a_pair_are_told() {
     cut(&mut many, 10);
     cut(&mut few, 4);
     let told = |name: &str| {
-        format!("The pairs are of the first 4 replications, which both have; {name} has 10. The columns A and B are of all.")
+        format!(
+            "The pairs are of the first 4 replications, which both have; {name} has 10. The columns A and B are of all."
+        )
     };
     assert_eq!(said(&many, &few), Some(told("A")));
     assert_eq!(said(&few, &many), Some(told("B")));

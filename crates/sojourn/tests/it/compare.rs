@@ -77,7 +77,10 @@ fn run_folders_are_compared_in_pairs_where_they_share_seeds() {
     let output = sojourn(&["compare", &a, &b]);
     let said = stdout(&output);
     assert!(said.contains("B is faster"), "{said}");
-    assert!(said.contains("Their experiments differ in\n") && said.contains("random in A, least-connections in B"), "{said}");
+    assert!(
+        said.contains("Their experiments differ in\n") && said.contains("random in A, least-connections in B"),
+        "{said}"
+    );
     let output = sojourn(&["compare", &a, &a]);
     assert!(stdout(&output).contains("Their experiments are the same."), "{}", stdout(&output));
 }
