@@ -353,7 +353,11 @@ impl Reader<'_> {
             ("slow", _) => share().map(Trouble::Slow),
             ("errors", _) => share().map(Trouble::Errors),
             ("loss", _) => share().map(Trouble::Loss),
-            _ => Err(self.at(text, "what", &unknown("fault", name, &KINDS))),
+            // One that takes no number is told as it is written.
+            _ => {
+                let word = if KINDS.contains(&name) { written } else { name };
+                Err(self.at(text, "what", &unknown("fault", word, &KINDS)))
+            }
         }
     }
 }

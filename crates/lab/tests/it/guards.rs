@@ -200,7 +200,7 @@ fn mistakes_about_faults_of_many_are_told() {
         ("what = \"burst(3)\"", "what: a burst has an end"),
         ("until = \"20 s\"\nservers = \"20 %\"\nwhat = \"burst(3)\"", "what: a burst is of all requests"),
         ("until = \"20 s\"\nwhat = \"burst(0)\"", "how many times as many"),
-        ("until = \"20 s\"\nwhat = \"bursts(2)\"", "rolling-restart, burst"),
+        ("until = \"20 s\"\nwhat = \"bursts(2)\"", "unknown fault `bursts`; did you mean `burst`?"),
     ] {
         let message = read("", &format!("{open}{lines}\n")).map(drop).expect_err(lines);
         assert!(message.lines().count() == 1 && message.starts_with("x.toml:") && message.contains(right), "{message}");
