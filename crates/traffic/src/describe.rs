@@ -171,6 +171,10 @@ fn mean(numbers: &[f64]) -> f64 {
 
 /// The data's own variance (divided by n): a description, not an estimate.
 fn variance(numbers: &[f64]) -> f64 {
+    // The mean of equal numbers may be off by a rounding: what is divided by such a variance would be made of it.
+    if numbers.windows(2).all(|pair| pair[0] == pair[1]) {
+        return 0.0;
+    }
     let mean = mean(numbers);
     numbers.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / numbers.len() as f64
 }

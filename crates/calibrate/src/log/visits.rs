@@ -85,7 +85,8 @@ pub(super) fn visits(log: &Log) -> Result<Visits, CalibrateError> {
         notes.push("the log names no server: all its requests are taken as those of one".into());
     }
     let (mut by_server, mut elsewhere) = (vec![Vec::new(); log.servers().len().max(1)], 0);
-    let mut missing = vec![0_usize; by_server.len()];
+    let mut without = vec![Without::default(); by_server.len()];
+    let mut gave_up_later = 0;
     let origin_us = log.entries().first().map_or(0, |entry| entry.time_us);
     for entry in log.entries() {
         let Some(server) = entry.server().or((!has_servers).then_some(0)) else {
@@ -93,9 +94,10 @@ pub(super) fn visits(log: &Log) -> Result<Visits, CalibrateError> {
             continue;
         };
         let Some(taken_s) = time_s(entry).filter(|_| entry.status > 0) else {
-            missing[server as usize] += 1;
+            without[server as usize].count(entry);
             continue;
         };
+        gave_up_later += usize::from(entry.is_abandoned());
         by_server[server as usize].push(Visit {
             begin_s: (entry.time_us - origin_us) as f64 / 1e6 + entry.queue_s().unwrap_or(0.0),
             taken_s: taken_s + log.cut_off_s(),
@@ -106,37 +108,35 @@ pub(super) fn visits(log: &Log) -> Result<Visits, CalibrateError> {
     if elsewhere > 0 {
         notes.push(format!("{elsewhere} requests reached no server, and are not fitted to"));
     }
-    for (server, missing) in missing.iter().enumerate().filter(|(_, missing)| **missing > 0) {
-        let (all, name) =
-            (by_server[server].len() + missing, log.servers().get(server).map_or("the server", |name| name));
-        if *missing as f64 > MISSING_MOST * all as f64 {
-            return refused(format!(
-                "{missing} of {all} requests at {name} have no time or no reply, so its load is not known: more than {:.0} %",
-                100.0 * MISSING_MOST
-            ));
-        }
-        notes.push(format!("{missing} of {all} requests at {name} have no time or no reply, and are left out"));
+    if gave_up_later > 0 {
+        notes.push(format!(
+            "{gave_up_later} requests were given up by their clients after the head of the reply: until there their times are the \
+             server's, and are fitted to"
+        ));
     }
     by_server.iter_mut().for_each(|visits| visits.sort_by(|one, other| one.begin_s.total_cmp(&other.begin_s)));
     let steps_s = (log.resolution_s(), log.response_step_s());
     let mut taken: Vec<f64> = by_server.iter().flatten().map(|visit| visit.taken_s).collect();
-    if taken.len() < 2 * LEAST {
-        return refused(format!(
-            "{} requests with a time at a server: a fit and its judgement need {}",
-            taken.len(),
-            2 * LEAST
-        ));
-    }
-    let half = taken.len() / 2;
-    let median_s = *taken.select_nth_unstable_by(half, f64::total_cmp).1;
+    let too_few = (taken.len() < 2 * LEAST).then(|| {
+        format!("{} requests with a time at a server: a fit and its judgement need {}", taken.len(), 2 * LEAST)
+    });
     let step_s = steps_s.0.max(steps_s.1);
-    if median_s < STEPS_LEAST * step_s {
-        return refused(format!(
-            "requests take {} in the median and are logged in steps of {}: it is not known which of them were at a server \
-             together; log finer instants (nginx: $msec in place of $time_local) or finer durations",
-            time_text(median_s),
-            time_text(step_s)
-        ));
+    // First what a longer log would not mend.
+    if let Some(why) = too_coarse(&mut taken, step_s) {
+        return refused(too_few.map_or(why.clone(), |few| format!("{why}; and there are {few}")));
+    }
+    for (server, without) in without.iter().enumerate().filter(|(_, without)| without.all() > 0) {
+        let (all, name) =
+            (by_server[server].len() + without.all(), log.servers().get(server).map_or("the server", |name| name));
+        let they = without.in_words(all, name);
+        if without.all() as f64 > MISSING_MOST * all as f64 {
+            let most = 100.0 * MISSING_MOST;
+            return refused(format!("{they}; so its load is not known: these are more than {most:.0} %"));
+        }
+        notes.push(format!("{they}; left out"));
+    }
+    if let Some(few) = too_few {
+        return refused(few);
     }
     if step_s > 2e-6 {
         let told = if log.cut_off_s() > 0.0 {
@@ -147,6 +147,56 @@ pub(super) fn visits(log: &Log) -> Result<Visits, CalibrateError> {
         notes.push(format!("the log is in steps of {}: {told}", time_text(step_s)));
     }
     Ok(Visits { by_server, steps_s, times_are, notes })
+}
+
+/// Requests at a server of which it is not known how long they were there.
+#[derive(Clone, Default)]
+struct Without {
+    /// Those that their clients gave up.
+    abandoned: usize,
+    /// The others.
+    missing: usize,
+}
+
+impl Without {
+    fn count(&mut self, entry: &Entry) {
+        let kind = if entry.is_abandoned() { &mut self.abandoned } else { &mut self.missing };
+        *kind += 1;
+    }
+
+    fn all(&self) -> usize {
+        self.abandoned + self.missing
+    }
+
+    fn in_words(&self, all: usize, name: &str) -> String {
+        let missing = format!("{} of {all} requests at {name} have no time or no reply", self.missing);
+        let abandoned = format!(
+            "{} of {all} requests at {name} were given up by their clients, and how long these waited is not what the server \
+             needed",
+            self.abandoned
+        );
+        match (self.missing, self.abandoned) {
+            (_, 0) => missing,
+            (0, _) => abandoned,
+            _ => format!("{missing}; {abandoned}"),
+        }
+    }
+}
+
+/// Why a clock of this step (s) is too coarse for requests that took so long (s); none where it is not, or none took any time.
+fn too_coarse(taken: &mut [f64], step_s: f64) -> Option<String> {
+    if taken.is_empty() {
+        return None;
+    }
+    let median_s = *taken.select_nth_unstable_by(taken.len() / 2, f64::total_cmp).1;
+    (median_s < STEPS_LEAST * step_s).then(|| {
+        format!(
+            "requests take {} in the median and are logged in steps of {}: it is not known which of them were at a server \
+             together; log finer instants (nginx: $msec in place of $time_local) or finer durations",
+            time_text(median_s),
+            time_text(step_s)
+        )
+    })
 }
 
 /// Halves of the requests: what came before the middle one, and the others.

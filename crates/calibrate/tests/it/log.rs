@@ -202,6 +202,59 @@ fn logs_that_say_too_little_are_refused() {
     assert!(refused(&plain).contains("no response times"), "{}", refused(&plain));
 }
 
+/// What cannot be mended by a longer log is said before what can.
+#[test]
+fn of_a_short_log_of_whole_seconds_the_clock_is_said_first() {
+    let lines: String = (0..300)
+        .map(|at| format!("{} 10.0.0.1 \"GET / HTTP/1.1\" 200 10 web1 20000\n", 1_700_000_000 + at / 30))
+        .collect();
+    let log = read(&lines, "$begin $client \"$request\" $status $bytes $server $server_time_us");
+    let refused = calibrate_log(&log, 1).unwrap_err().to_string();
+    let (clock, count) = (refused.find("in steps of 1 s"), refused.find("300 requests with a time at a server"));
+    assert!(clock.is_some() && count.is_some() && clock < count, "{refused}");
+    assert_eq!(refused.lines().count(), 1);
+}
+
+/// Clients that gave up say how long they waited, and not what the server needs: one in a hundred changes nothing and is told,
+/// one in twenty leaves too much unknown.
+#[test]
+fn what_clients_gave_up_is_not_fitted_to() {
+    let format = "$begin $client \"$request\" $status $bytes $server $server_time_us";
+    let with = |every: usize, status: &str| {
+        let lines = PLAIN.lines();
+        let more = |(at, line): (usize, &str)| {
+            let begin = line.rsplit_once(' ').unwrap().0.replace("\" 200 ", &format!("\" {status} "));
+            let given_up = if at % every == 0 { format!("{begin} 30000000\n") } else { String::new() };
+            format!("{line}\n{given_up}")
+        };
+        calibrate_log(&read(&lines.lines().enumerate().map(more).collect::<String>(), format), 1)
+    };
+    let (plain, found) = (PLAIN.found(), with(100, "499").unwrap());
+    assert_eq!((&found.server, found.demand_mean_s), (&plain.server, plain.demand_mean_s));
+    let note = "60 of 6060 requests at web0 were given up by their clients, and how long these waited is not what the server \
+                needed; left out";
+    assert!(found.notes.iter().any(|one| one == note), "{:?}", found.notes);
+    let refused = with(20, "499").unwrap_err().to_string();
+    assert!(refused.contains("300 of 6300 requests at web0 were given up by their clients"), "{refused}");
+    assert!(refused.contains("more than 2 %"), "{refused}");
+    // As served requests they would be demands of up to half a minute.
+    assert!(!with(100, "200").is_ok_and(|found| found.server == plain.server));
+}
+
+/// Of a reply that its client did not take to the end the head came from the server all the same.
+#[test]
+fn what_was_given_up_behind_the_head_is_fitted_to() {
+    let truth = Truth { requests: 20_000, ..PLAIN };
+    let lines: String = haproxy(&truth)
+        .lines()
+        .enumerate()
+        .map(|(at, line)| format!("{}\n", if at % 20 == 0 { line.replace(" ---- ", " CD-- ") } else { line.to_owned() }))
+        .collect();
+    let (found, plain) = (calibrate_log(&read(&lines, "haproxy"), 1).unwrap(), calibrate_log(&cut(&truth), 1).unwrap());
+    assert_eq!((&found.server, found.demand_mean_s), (&plain.server, plain.demand_mean_s));
+    assert!(found.notes.iter().any(|note| note.starts_with("1000 requests were given up by their clients after the head")));
+}
+
 /// Milliseconds cut as HAProxy cuts them: half of one is added, and said.
 #[test]
 fn what_was_cut_is_added() {
@@ -220,7 +273,11 @@ fn what_was_cut_is_added() {
 
 /// The log with its times cut to milliseconds, as HAProxy writes it.
 fn cut(truth: &Truth) -> Log {
-    let text: String = truth
+    read(&haproxy(truth), "haproxy")
+}
+
+fn haproxy(truth: &Truth) -> String {
+    truth
         .lines()
         .lines()
         .map(|line| {
@@ -235,6 +292,5 @@ fn cut(truth: &Truth) -> Log {
                 words[7]
             )
         })
-        .collect();
-    read(&text, "haproxy")
+        .collect()
 }

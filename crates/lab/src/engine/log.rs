@@ -70,7 +70,8 @@ pub(crate) fn answer(experiment: &Spec, asked: &SystemQuestion, index: usize) ->
         let why = "the log has no response times, so what happened is not known";
         return Some(Answer { notes: vec![why.into()], ..empty });
     };
-    let good: Vec<&Entry> = entries.iter().copied().filter(|entry| !failed(entry)).collect();
+    let good: Vec<&Entry> =
+        entries.iter().copied().filter(|entry| !failed(entry) && !entry.is_abandoned()).collect();
     let series: Vec<f64> =
         good.iter().filter_map(|entry| time_s(entry)).map(|time_s| time_s + log.cut_off_s()).collect();
     let step_s = log.response_step_s();
@@ -79,8 +80,12 @@ pub(crate) fn answer(experiment: &Spec, asked: &SystemQuestion, index: usize) ->
     measures.extend(TOLD.iter().zip(told).map(|((metric, _), quantile)| Measure::new(*metric, "s", quantile)));
     let span_s = to_s.min(log.span().as_secs_f64()) - from_s;
     measures.push(Measure::new("throughput", "1/s", rate(&good, &|entry| at_s(entry) - from_s, span_s)));
-    let failures = (entries.len() - good.len()) as u64;
+    let failures = entries.iter().filter(|entry| failed(entry)).count() as u64;
     measures.push(Measure::new("error_ratio", "1", measure::ratio(failures, entries.len() as u64)));
+    let abandoned = entries.iter().filter(|entry| entry.is_abandoned()).count() as u64;
+    if abandoned > 0 {
+        measures.push(Measure::new("abandoned_ratio", "1", measure::ratio(abandoned, entries.len() as u64)));
+    }
     let servers = servers(log, &entries, &time_s);
     if (2..=SHARES_MOST).contains(&servers.len()) {
         let rows =
@@ -99,6 +104,12 @@ pub(crate) fn answer(experiment: &Spec, asked: &SystemQuestion, index: usize) ->
     }
     if log.left_out() > 0 {
         notes.push(format!("{} requests reached no server, and are not replayed", log.left_out()));
+    }
+    if abandoned > 0 {
+        notes.push(format!(
+            "{abandoned} requests were given up by their clients: how long these waited is in no response time; they are replayed, \
+             and wait to the end"
+        ));
     }
     notes.extend(log.warnings());
     let mut sorted = series;
@@ -161,20 +172,22 @@ struct Served<'a> {
     name: &'a str,
     requests: u64,
     failed: u64,
+    abandoned: u64,
     /// The times of good replies (s), in the order of the requests.
     times_s: Vec<f64>,
 }
 
 /// The servers of the log, in the order of their names: the first is the simulated system's first.
 fn servers<'a>(log: &'a Log, entries: &[&Entry], time_s: &dyn Fn(&Entry) -> Option<f64>) -> Vec<Served<'a>> {
-    let of_name = |name: &'a String| Served { name, requests: 0, failed: 0, times_s: Vec::new() };
+    let of_name = |name: &'a String| Served { name, requests: 0, failed: 0, abandoned: 0, times_s: Vec::new() };
     let mut servers: Vec<Served<'a>> = log.servers().iter().map(of_name).collect();
     for entry in entries {
         let Some(server) = entry.server().and_then(|server| servers.get_mut(server as usize)) else { continue };
         server.requests += 1;
-        match failed(entry) {
-            true => server.failed += 1,
-            false => server.times_s.extend(time_s(entry).map(|time_s| time_s + log.cut_off_s())),
+        match (failed(entry), entry.is_abandoned()) {
+            (true, _) => server.failed += 1,
+            (_, true) => server.abandoned += 1,
+            _ => server.times_s.extend(time_s(entry).map(|time_s| time_s + log.cut_off_s())),
         }
     }
     servers.sort_by_key(|server| server.name);
@@ -207,7 +220,11 @@ impl Served<'_> {
                 format!(", mean {}, p90 {}, p99 {}", in_unit(mean_s), in_unit(rank(0.9)), in_unit(rank(0.99)))
             }
         };
-        format!("{}: {} requests, {} failed{figures}", self.name, self.requests, self.failed)
+        let abandoned = match self.abandoned {
+            0 => String::new(),
+            some => format!(", {some} given up"),
+        };
+        format!("{}: {} requests, {} failed{abandoned}{figures}", self.name, self.requests, self.failed)
     }
 }
 
@@ -233,7 +250,7 @@ fn by_clock(estimate: Estimate, step_s: f64) -> Estimate {
 }
 
 fn failed(entry: &Entry) -> bool {
-    entry.status >= 500 || entry.status == 0
+    !entry.is_abandoned() && (entry.status >= 500 || entry.status == 0)
 }
 
 /// Good replies per second, from sections of the time.

@@ -20,8 +20,12 @@ use crate::measure::CONFIDENCE;
 const PLACES: usize = 160;
 /// Fewer numbers than this beyond a threshold are no tail.
 const LEAST: usize = 25;
+/// Fewer different numbers beyond a threshold have no slope; with one, the moment estimate is a division by nothing.
+pub const DISTINCT_LEAST: usize = 10;
 /// And no more than this share of all: with more it is no tail either.
 const MOST: f64 = 0.5;
+/// Of fewer numbers no tail is looked at.
+pub const NUMBERS_LEAST: usize = 2 * LEAST;
 /// The places between which the distance is looked for: no finer than this many numbers of a tail.
 const DISTANCE_AT_MOST: usize = 4_096;
 /// Kolmogorov's distance times the root of k that a Pareto tail with the fitted index passes in one sample of twenty.
@@ -86,7 +90,8 @@ pub struct Place {
     pub ci_high: f64,
 }
 
-/// The tail of positive numbers, sorted upwards. None where fewer than 50 are given or all of the upper half are equal.
+/// The tail of positive numbers, sorted upwards. None where fewer than [`NUMBERS_LEAST`] are given, or fewer than
+/// [`DISTINCT_LEAST`] different ones are in the upper half.
 ///
 /// # Panics
 /// When the numbers are not sorted or not above 0.
@@ -102,12 +107,16 @@ pub fn tail(sorted: &[f64]) -> Option<Tail> {
     let mut plot = Vec::new();
     let mut nearest: Option<(f64, usize, f64, f64)> = None;
     let mut passing: Option<(f64, usize, f64, f64)> = None;
-    let (mut first, mut second, mut next) = (0.0, 0.0, 0);
+    let (mut first, mut second, mut next, mut distinct) = (0.0, 0.0, 0, 0);
     for (k, &at) in logs.iter().enumerate().skip(1) {
         first += logs[k - 1];
         second += logs[k - 1] * logs[k - 1];
         // A threshold amid equal numbers would count some of them as beyond it.
-        if k < LEAST || k < next || logs[k - 1] == at {
+        if logs[k - 1] == at {
+            continue;
+        }
+        distinct += 1;
+        if k < LEAST || k < next || distinct < DISTINCT_LEAST {
             continue;
         }
         next = 1 + (k as f64 * (most as f64 / LEAST as f64).powf(1.0 / PLACES as f64)) as usize;

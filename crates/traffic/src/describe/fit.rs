@@ -21,7 +21,7 @@ use super::variable::Atom;
 use super::{Covered, Memory, Numbers, Popularity, Profiled, Variable, ascending, counts, covered, digits, profiled};
 use crate::arrivals::Arrivals as Written;
 use crate::recorded::capture::{Begin, Capture};
-use crate::recorded::log::Log;
+use crate::recorded::log::{Entry, Log};
 
 /// How wide a comment may be: a terminal shows the file too.
 const COLUMNS: usize = 80;
@@ -73,10 +73,11 @@ struct Arrivals {
 /// With too few good requests, or sizes without a law.
 pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
     // 0 is the status of what got no reply.
-    let good = |status: u16| (1..400).contains(&status);
-    let kept = || log.entries().iter().filter(|entry| good(entry.status));
-    let failed = log.requests() - kept().count();
-    let unanswered = log.entries().iter().filter(|entry| entry.status == 0).count();
+    let good = |entry: &Entry| (1..400).contains(&entry.status) && !entry.is_abandoned();
+    let kept = || log.entries().iter().filter(|entry| good(entry));
+    let abandoned = log.entries().iter().filter(|entry| entry.is_abandoned()).count();
+    let failed = log.requests() - kept().count() - abandoned;
+    let unanswered = log.entries().iter().filter(|entry| entry.status == 0 && !entry.is_abandoned()).count();
     let without_reply =
         if unanswered == 0 { String::new() } else { format!(", {unanswered} without any reply among them") };
     let mut counts = vec![0u64; log.paths().len()];
@@ -91,6 +92,9 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
     let mut remarks = Vec::new();
     if failed > 0 {
         remarks.push(format!("{failed} requests with a status of 400 or more are left out{without_reply}."));
+    }
+    if abandoned > 0 {
+        remarks.push(format!("{abandoned} requests that their clients gave up before the reply was over are left out."));
     }
     if let Some(zipf) = &popularity.zipf {
         remarks.push(format!(
@@ -146,7 +150,7 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
         ));
     }
     // Within a second instants are exchangeable, so any of its requests may have any of them.
-    let came = log.entries()[range].iter().zip(instants_s).filter(|(entry, _)| good(entry.status));
+    let came = log.entries()[range].iter().zip(instants_s).filter(|(entry, _)| good(entry));
     arrivals_text(Arrivals {
         what: format!("requests of {name}"),
         instants_s: came.map(|(_, instant_s)| instant_s).collect(),
@@ -317,9 +321,7 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
     let GapLaw { law: gap_law, said: said_of_gaps } = of_gaps.ok_or_else(|| no_law(&gap, "gaps"))?;
     let mean_gap_s = span_s / instants_s.len() as f64 / f64::from(sampled);
     let gap_law = gap_law.rescaled_to_mean(mean_gap_s).ok_or_else(|| no_law(&gap, "gaps"))?;
-    let Fitted { law: size_law, said } = fitted(&size, &sizes).ok_or_else(|| no_law(&size, "sizes"))?;
-    let without_body = size.not_positive as f64 / sizes.len() as f64;
-    let zeros = if without_body < WITHOUT_BODY_LEAST { 0.0 } else { without_body };
+    let WrittenSizes { lines: size_lines, mean: written_mean } = written_sizes(&size, &sizes)?;
     let peak = levels.iter().copied().fold(1.0, f64::max);
     let mean_size = sizes.iter().sum::<f64>() / sizes.len() as f64;
 
@@ -341,26 +343,7 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
         let levels: Vec<String> = levels.iter().map(f64::to_string).collect();
         let _ = writeln!(text, "profile = \"steps({}, every = {every_s} s)\"", levels.join(", "));
     }
-    text += &comment(&format!("Sizes. {}", size.verdict()));
-    said.iter().for_each(|said| text += &comment(said));
-    let off = size_law.mean() / size.mean - 1.0;
-    text += &comment(&format!("The law's mean, as written, is {:+.1} % off the data's.", off * 100.0));
-    let size_text = if zeros > 0.0 {
-        text += &comment(&format!("{:.1} % of the replies had no body.", zeros * 100.0));
-        let part = ((1.0 - zeros) * 1e6).round() / 1e6;
-        format!("mix({part}: {size_law}, {}: 0 B)", ((1.0 - part) * 1e6).round() / 1e6)
-    } else {
-        if without_body > 0.0 {
-            text += &comment(&format!(
-                "{} of {} replies had no body: too few to be written.",
-                size.not_positive,
-                sizes.len()
-            ));
-        }
-        size_law.to_string()
-    };
-    let _ = writeln!(text, "size = \"{size_text}\"");
-    let written_mean = (1.0 - zeros) * size_law.mean();
+    text += &size_lines;
     let has_popularity = documents.is_some();
     let documents = documents.and_then(|(sizes, zipf)| Some((document_law(&sizes)?, zipf, sizes.len())));
     if has_popularity && documents.is_none() {
@@ -382,16 +365,57 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
     );
     let demand_s = UTILIZATION * mean_gap_s / peak;
     let readable = |value: f64, dimension| quantity::format(digits(value), dimension);
-    let fixed = readable(0.5 * demand_s, Dimension::Time);
     // By the sizes that are written, which may have another mean than those that came.
-    let per_byte = readable(0.5 * demand_s / written_mean, Dimension::TimePerSize);
-    let _ = writeln!(text, "[system.server]\ndiscipline = \"ps\"\ndemand = \"{fixed} + {per_byte}\"\n\n[run]");
+    let demand = match written_mean > 0.0 {
+        true => {
+            let fixed = readable(0.5 * demand_s, Dimension::Time);
+            format!("{fixed} + {}", readable(0.5 * demand_s / written_mean, Dimension::TimePerSize))
+        }
+        false => readable(demand_s, Dimension::Time),
+    };
+    let _ = writeln!(text, "[system.server]\ndiscipline = \"ps\"\ndemand = \"{demand}\"\n\n[run]");
     if levels.is_empty() {
         text += "by = [\"theory\", \"sim\"]\n";
     } else {
         let _ = writeln!(text, "by = [\"sim\"]\nduration = \"{} s\"", span_s.ceil());
     }
     Ok(text)
+}
+
+/// The sizes as they are written.
+struct WrittenSizes {
+    /// Comments, and the line `size = "..."`.
+    lines: String,
+    /// The mean of what is written (bytes).
+    mean: f64,
+}
+
+/// The law of the sizes, with the part that had no body; 0 B where no reply had one.
+fn written_sizes(size: &Variable, sizes: &[f64]) -> Result<WrittenSizes, NoWorkload> {
+    if size.count == 0 && !sizes.is_empty() {
+        let none = "Sizes. No reply had a body, by the log, so they have no law: all are written as 0 B.";
+        return Ok(WrittenSizes { lines: comment(none) + "size = \"0 B\"\n", mean: 0.0 });
+    }
+    let Fitted { law, said } = fitted(size, sizes).ok_or_else(|| no_law(size, "sizes"))?;
+    let without_body = size.not_positive as f64 / sizes.len() as f64;
+    let zeros = if without_body < WITHOUT_BODY_LEAST { 0.0 } else { without_body };
+    let mut lines = comment(&format!("Sizes. {}", size.verdict()));
+    said.iter().for_each(|said| lines += &comment(said));
+    let off = law.mean() / size.mean - 1.0;
+    lines += &comment(&format!("The law's mean, as written, is {:+.1} % off the data's.", off * 100.0));
+    let text = if zeros > 0.0 {
+        lines += &comment(&format!("{:.1} % of the replies had no body.", zeros * 100.0));
+        let part = ((1.0 - zeros) * 1e6).round() / 1e6;
+        format!("mix({part}: {law}, {}: 0 B)", ((1.0 - part) * 1e6).round() / 1e6)
+    } else {
+        if without_body > 0.0 {
+            let (some, all) = (size.not_positive, sizes.len());
+            lines += &comment(&format!("{some} of {all} replies had no body: too few to be written."));
+        }
+        law.to_string()
+    };
+    let _ = writeln!(lines, "size = \"{text}\"");
+    Ok(WrittenSizes { lines, mean: (1.0 - zeros) * law.mean() })
 }
 
 /// What there is of long memory, as comments: arrivals that have it, where it is beyond doubt in the gaps or, failing that, in

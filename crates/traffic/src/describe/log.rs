@@ -122,6 +122,7 @@ pub fn describe(log: &Log) -> Description {
     facts.group("outcomes");
     let errors = log.entries().iter().filter(|entry| servers::failed(entry)).count();
     facts.number("error_ratio", errors as f64 / log.requests() as f64, "1");
+    remarks.extend(tell_abandoned(log, &mut facts));
     for (class, requests) in log.status_classes().into_iter().enumerate().filter(|(_, requests)| *requests > 0) {
         facts.count(&format!("status_{class}xx"), requests);
     }
@@ -184,6 +185,26 @@ pub fn describe(log: &Log) -> Description {
         cache,
         remarks,
     }
+}
+
+/// How many requests their clients gave up, and how long they waited; and what follows from it.
+fn tell_abandoned(log: &Log, facts: &mut Facts) -> Option<String> {
+    let abandoned = log.entries().iter().filter(|entry| entry.is_abandoned()).count();
+    if abandoned == 0 {
+        return None;
+    }
+    facts.count("abandoned", abandoned as u64);
+    facts.number("abandoned_ratio", abandoned as f64 / log.requests() as f64, "1");
+    let waits = ascending(log.entries().iter().filter_map(Entry::waited_s));
+    if !waits.is_empty() {
+        facts.number("abandoned_after_mean", mean(&waits), "s");
+        facts.quantiles_by_clock("abandoned_after", &waits, &[0.5, 0.9], ("s", Some(log.response_step_s())));
+    }
+    Some(format!(
+        "{abandoned} of {} requests were given up by their clients before the reply was over: how long these waited \
+         (abandoned_after) is no response time; the load has them for as long as they waited, and error_ratio is without them",
+        log.requests()
+    ))
 }
 
 /// The response times of requests, which a clock of this step has measured, the values to which their law is fitted, and what is

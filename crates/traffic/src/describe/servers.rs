@@ -4,6 +4,7 @@
 //! the log covers (Little's law). The time at a server is what the format says of it; where it says none, the response time
 //! stands for it, and this is said. A request is there from its arrival, or from the end of its wait in the proxy's queue, where
 //! that is known; over time, each period has of it what lies within.
+//! What its client gave up was there until then; how long is in no response time, and in no time at the server.
 
 mod tables;
 
@@ -50,8 +51,10 @@ pub struct ServerLoad {
     pub requests: u64,
     /// Their share of those that any server got.
     pub share: f64,
-    /// Those with a status of 500 or more, or without a reply.
+    /// Those with a status of 500 or more, or without a reply, but for what clients gave up.
     pub errors: u64,
+    /// Those that their clients gave up.
+    pub abandoned: u64,
     /// Mean number of requests there; none where the log has no times.
     pub load: Option<f64>,
     /// Its share of the load of all.
@@ -88,6 +91,8 @@ pub struct Period {
     pub rate: f64,
     /// Requests that failed.
     pub errors: u64,
+    /// Requests that their clients gave up.
+    pub abandoned: u64,
     /// Mean number of requests at all servers.
     pub load: Option<f64>,
     /// Their response times (s).
@@ -111,12 +116,13 @@ impl TimesTaken {
 
 /// Who served what, and when; none of a log that names no server and has no times.
 pub(super) fn served(log: &Log) -> Option<Served> {
-    let has_times = log.entries().iter().any(|entry| entry.response_s().is_some() || entry.at_server_s().is_some());
+    let has = |is_at_server: bool| log.entries().iter().any(|entry| entry.there_s(is_at_server).is_some());
+    let has_times = has(true) || has(false);
     if log.servers().is_empty() && !has_times {
         return None;
     }
-    let is_at_server = log.entries().iter().any(|entry| entry.at_server_s().is_some());
-    let time_s = |entry: &Entry| if is_at_server { entry.at_server_s() } else { entry.response_s() };
+    let is_at_server = has(true);
+    let time_s = |entry: &Entry| entry.there_s(is_at_server);
     let (from_us, to_us) = log.covered();
     let span_s = (to_us - from_us) as f64 / 1e6;
     let inside = |entry: &&Entry| (from_us..to_us).contains(&entry.time_us);
@@ -141,6 +147,7 @@ pub(super) fn served(log: &Log) -> Option<Served> {
                 requests: entries.len() as u64,
                 share: entries.len() as f64 / all_named as f64,
                 errors: entries.iter().filter(|entry| failed(entry)).count() as u64,
+                abandoned: entries.iter().filter(|entry| entry.is_abandoned()).count() as u64,
                 load: has_times.then_some(there_s / span_s * times),
                 load_share: None,
                 at_server: TimesTaken::of(entries.iter().filter_map(|entry| entry.at_server_s())),
@@ -170,9 +177,9 @@ pub(super) fn served(log: &Log) -> Option<Served> {
     Some(served)
 }
 
-/// Whether the server, or its proxy, is to blame: a client's mistakes are answers.
+/// Whether the server, or its proxy, is to blame: a client's mistakes are answers, and what it gave up is told apart.
 pub(super) fn failed(entry: &Entry) -> bool {
-    entry.status >= 500 || entry.status == 0
+    !entry.is_abandoned() && (entry.status >= 500 || entry.status == 0)
 }
 
 /// The parts of the time that the log covers, by its clock; how long one is (s).
@@ -223,6 +230,7 @@ fn periods(
             requests: came.len() as u64,
             rate: came.len() as f64 / long_s * times,
             errors: came.iter().filter(|entry| failed(entry)).count() as u64,
+            abandoned: came.iter().filter(|entry| entry.is_abandoned()).count() as u64,
             load: has_times.then_some(loads_s[0] / long_s * times),
             response: TimesTaken::of(came.iter().filter_map(|entry| entry.response_s())),
             load_by_server: if has_times {
@@ -267,6 +275,15 @@ impl Served {
                 percent(share)
             ));
         }
+        let abandoned: u64 = self.servers.iter().map(|one| one.abandoned).sum();
+        let left = self.servers.iter().max_by(|one, other| abandoned_share(one).total_cmp(&abandoned_share(other)));
+        if let (Some(left), true) = (left, abandoned > 0 && self.servers.len() > 1) {
+            words.push(format!(
+                "{abandoned} requests at a server were given up by their clients; most often at {}, {} of its requests.",
+                left.server,
+                percent(abandoned_share(left))
+            ));
+        }
         let errors: u64 = self.servers.iter().map(|one| one.errors).sum();
         let worst = self.servers.iter().max_by(|one, other| error_share(one).total_cmp(&error_share(other)));
         if let (Some(worst), true) = (worst, errors > 0 && self.servers.len() > 1) {
@@ -279,7 +296,9 @@ impl Served {
         if self.without_server > 0 && !self.servers.is_empty() {
             words.push(format!("{} requests reached no server, by the log.", self.without_server));
         }
-        let peak = self.periods.iter().max_by(|one, other| one.rate.total_cmp(&other.rate));
+        // By requests, of equals the first, as in the facts: a rate over a period of which the log covers a part is chance.
+        let most = self.periods.iter().map(|one| one.requests).max();
+        let peak = self.periods.iter().find(|one| Some(one.requests) == most);
         if let (Some(peak), true) = (peak, self.periods.len() > 1) {
             let load =
                 // Times that the clock has all rounded to 0 say nothing of it.
@@ -288,7 +307,7 @@ impl Served {
                 });
             words.push(format!(
                 "The busiest {} begins at {}: {} requests/s{load}.",
-                length_in_words(self.period_s),
+                period_in_words(self.period_s),
                 peak.start,
                 Value::Number(peak.rate)
             ));
@@ -305,4 +324,18 @@ impl Served {
 
 fn error_share(one: &ServerLoad) -> f64 {
     one.errors as f64 / one.requests.max(1) as f64
+}
+
+fn abandoned_share(one: &ServerLoad) -> f64 {
+    one.abandoned as f64 / one.requests.max(1) as f64
+}
+
+/// `second`, `minute` and `hour`, as the facts call the periods of the clock; `period of 5 min`.
+fn period_in_words(length_s: f64) -> String {
+    match length_s {
+        1.0 => "second".into(),
+        60.0 => "minute".into(),
+        3600.0 => "hour".into(),
+        other => format!("period of {}", length_in_words(other)),
+    }
 }

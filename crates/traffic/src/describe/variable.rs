@@ -91,6 +91,9 @@ pub struct Variable {
     pub atom: Option<Atom>,
     /// The tail, where there are enough values.
     pub tail: Option<Tail>,
+    /// Why there is none, of values that are many enough but too few different ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_tail: Option<String>,
     /// Points (x, share of the values above x), upwards.
     pub ccdf: Vec<(f64, f64)>,
     /// What its values measure.
@@ -101,7 +104,7 @@ pub struct Variable {
 impl Variable {
     /// The same without laws, for this reason.
     pub(super) fn without_laws(self, why: String) -> Variable {
-        Variable { fits: Vec::new(), left_out: Vec::new(), no_fit: Some(why), tail: None, ..self }
+        Variable { fits: Vec::new(), left_out: Vec::new(), no_fit: Some(why), tail: None, no_tail: None, ..self }
     }
 
     /// The quantity of these values, in the SI unit of `dimension`.
@@ -126,19 +129,23 @@ impl Variable {
             .collect();
         ccdf.reverse();
         ccdf.dedup();
+        let distinct = sorted.chunk_by(|one, other| one == other).count();
+        let tail = hill::tail(&sorted);
+        let no_tail = (tail.is_none() && n >= hill::NUMBERS_LEAST).then(|| without_a_tail(distinct));
         Variable {
             name,
             title,
             unit: dimension.si_unit(),
             count: n as u64,
             not_positive: (values.len() - n) as u64,
-            distinct: sorted.chunk_by(|one, other| one == other).count() as u64,
+            distinct: distinct as u64,
             mean: sorted.iter().sum::<f64>() / n as f64,
             fits,
             left_out,
             no_fit,
             atom,
-            tail: hill::tail(&sorted),
+            tail,
+            no_tail,
             ccdf,
             dimension,
         }
@@ -178,6 +185,9 @@ impl Variable {
             facts.number(&format!("{name}_tail_index"), tail.alpha, "1");
             facts.text(&format!("{name}_tail_index_interval"), interval);
             facts.text(&format!("{name}_tail"), tail_in_words(tail));
+        }
+        if let Some(why) = &self.no_tail {
+            facts.text(&format!("{name}_tail"), why.clone());
         }
     }
 
@@ -400,6 +410,16 @@ fn fits(sorted: &[f64], dimension: Dimension) -> Result<Vec<Fit>, FitError> {
         }
     }
     Ok(fits)
+}
+
+/// Why values of which so many are different have no tail index.
+fn without_a_tail(distinct: usize) -> String {
+    let least = hill::DISTINCT_LEAST;
+    match distinct {
+        1 => "none: all values are the same".into(),
+        few if few < least => format!("none: {few} distinct values, and a tail index needs {least} in the tail"),
+        _ => format!("none: the larger half has fewer than {least} distinct values, which a tail index needs"),
+    }
 }
 
 /// What Hill's plot and the moment estimate say together.

@@ -7,6 +7,7 @@
 
 mod beyond;
 mod calendar;
+mod ending;
 mod entry;
 mod error;
 mod fault;

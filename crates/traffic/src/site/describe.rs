@@ -1,5 +1,7 @@
 //! What a site is, in numbers: whether it is what was meant.
 
+use sojourn_stats::fit::hill::DISTINCT_LEAST;
+
 use super::{CLASSES, Kind, Site};
 use crate::describe::{Fact, Facts};
 
@@ -76,7 +78,7 @@ impl Site {
 }
 
 /// Hill's estimate of alpha in P(X > x) ~ x^-alpha (Annals of Statistics 3(5), 1975) from the largest tenth by weight
-/// of (size, weight); NaN where too few files are in it.
+/// of (size, weight); NaN where too few files are in it, or too few of different sizes.
 fn tail_index(mut sizes: Vec<(f64, f64)>) -> f64 {
     sizes.retain(|(size, weight)| *size > 0.0 && *weight > 0.0);
     sizes.sort_by(|one, other| other.0.total_cmp(&one.0));
@@ -86,7 +88,9 @@ fn tail_index(mut sizes: Vec<(f64, f64)>) -> f64 {
         above += size.1;
         above > TAIL * total
     });
-    let Some(end) = end.filter(|end| *end >= LEAST_TAIL) else { return f64::NAN };
+    let distinct = |end: usize| sizes[..end].chunk_by(|one, other| one.0 == other.0).count();
+    let is_a_tail = |end: &usize| *end >= LEAST_TAIL && distinct(*end) >= DISTINCT_LEAST;
+    let Some(end) = end.filter(is_a_tail) else { return f64::NAN };
     let threshold = sizes[end].0;
     let (weight, logs) = sizes[..end]
         .iter()

@@ -436,6 +436,33 @@ fn short_memory_is_told_with_what_is_left_of_it_in_long_blocks() {
     assert!(block > 1 && (h - 0.5).abs() < 0.2 && number(&description, "hurst_of_counts") > 0.8, "{finding}");
 }
 
+/// Three sizes have no tail, whatever an estimate would make of them; nor have any that are few.
+#[test]
+fn few_distinct_values_have_no_tail() {
+    for (distinct, says) in [
+        (1, "none: all values are the same"),
+        (3, "none: 3 distinct values, and a tail index needs 10 in the tail"),
+        (9, "none: 9 distinct values, and a tail index needs 10 in the tail"),
+        (12, "none: the larger half has fewer than 10 distinct values, which a tail index needs"),
+    ] {
+        let text: String = (0..3000).map(|n| line(n, "/a", 1000 * (1 + u64::from(n) % distinct))).collect();
+        let description = describe(&read(text).unwrap());
+        assert_eq!(value(&description, "size_tail"), &Value::Text(says.into()));
+        assert!(description.facts.iter().all(|fact| fact.name != "size_tail_index"), "{distinct}");
+    }
+    // Of few numbers nothing is said.
+    let few = describe_numbers(&[1.0, 2.0].repeat(20), Dimension::Number);
+    assert!(few.facts.iter().all(|fact| !fact.name.contains("tail")));
+}
+
+/// What is divided by a variance that is nothing but rounding is left out.
+#[test]
+fn equal_numbers_have_no_skewness() {
+    let facts = describe_numbers(&[0.1; 3000], Dimension::Number);
+    assert_eq!((number(&facts, "standard_deviation"), number(&facts, "scv")), (0.0, 0.0));
+    assert!(facts.facts.iter().all(|fact| !["skewness", "autocorrelation_lag_1"].contains(&fact.name.as_str())));
+}
+
 /// That a tail is lighter than a power of x is understood by its two estimates of 1/alpha beside each other.
 #[test]
 fn both_estimates_of_a_tail_are_told() {

@@ -457,6 +457,23 @@ fn response_times_of_a_log() {
     assert!(workload.contains("Response times, by the log (3000 of them): "), "{workload}");
 }
 
+/// Replies without a body, all of them: the arrivals are written, and that there is no law of sizes is said.
+#[test]
+fn a_log_of_empty_bodies_gives_its_arrivals() {
+    let of = |bytes: &str| {
+        let text: String =
+            log(2.0, &[0.2]).lines().map(|line| format!("{} {bytes}\n", line.rsplit_once(' ').unwrap().0)).collect();
+        fit::of_log(&read(&text).unwrap(), "access.log").unwrap()
+    };
+    for bytes in ["0", "-"] {
+        let workload = of(bytes);
+        assert_eq!(value(&workload, "size"), "0 B");
+        assert!(workload.contains("# Sizes. No reply had a body") && !workload.contains("/B\""), "{workload}");
+        assert!(Sizes::parse(value(&workload, "size")).is_ok() && Arrivals::parse(value(&workload, "arrivals")).is_ok());
+        assert!(quantity::parse(value(&workload, "demand"), Dimension::Time).is_ok(), "{workload}");
+    }
+}
+
 #[test]
 fn too_little_for_a_workload() {
     let error = fit::of_log(&read(crate::support::line(0, "/a", 7)).unwrap(), "a.log").unwrap_err().to_string();

@@ -111,7 +111,8 @@ fn envoy() {
         .replace("tcp://10.0.2.1:80", "-");
     assert_eq!(
         all(&read(&refused)),
-        ["2016-04-15 20:17:00 +0000.310000 - Post /api/v1/locations 0 0 12 ms at - - ms queue - ms"]
+        ["2016-04-15 20:17:00 +0000.310000 - Post /api/v1/locations 0 0 - ms at - - ms queue - ms"],
+        "its client gave up after 12 ms"
     );
     let istio = "[2020-11-25T21:26:18.409Z] \"GET /status/418 HTTP/1.1\" 418 - via_upstream - \"-\" 0 135 4 3 \"-\" \
                  \"curl/7.73.0-DEV\" \"84961386-6d84-929d-98bd-c5aee93b5c88\" \"httpbin:8000\" \"127.0.0.1:80\" \
@@ -390,6 +391,14 @@ fn fields_beyond_the_format() {
             panic!("a count")
         };
         assert_eq!(count, 2);
+    }
+    // What is read is not said to be not read: not among others, and not alone.
+    let told = read(&format!("{combined} rt=0.250 urt=\"0.2 0.3\" uct=-\n")).warnings();
+    assert!(told[0].contains("that are not read, as `urt=\"0.2 0.3\" uct=-`: say"), "{told:?}");
+    for named in ["rt=0.250", "rt=\"0.250\"", "request_time=0.250"] {
+        let log = read(&format!("{combined} {named}\n"));
+        assert_eq!((log.entries()[0].response_s(), log.with_more_fields()), (Some(0.25), 0), "{named}");
+        assert_eq!((log.warnings(), log.formats()[0].as_str()), (vec![], "combined with nginx's $request_time"), "{named}");
     }
     // Where some lines have more, they are as many.
     let mixed = read(&format!("{combined} 0.250\n{combined}\n{combined} 0.250 -\n{combined} 0.251\n"));

@@ -1,5 +1,6 @@
 //! What the traffic crate promises, one file per behaviour.
 
+mod abandoned;
 mod arrivals;
 mod captures;
 mod classes;

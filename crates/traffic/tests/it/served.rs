@@ -89,6 +89,20 @@ fn load_is_the_time_at_a_server_over_the_time() {
     assert!(sampled.remarks.iter().any(|remark| remark.starts_with("one in 10 requests was logged")));
 }
 
+/// The busiest second is one thing, in the facts and in the sentence: of equals the first.
+#[test]
+fn the_busiest_second_has_one_name() {
+    let counts = (0..20_u64).map(|second| (second, if second == 7 || second == 12 { 6 } else { 3 }));
+    let text: String =
+        counts.flat_map(|(second, count)| (0..count).map(move |n| haproxy(second * 1000 + n, "w/a", "0/0/0/5/5", 200))).collect();
+    let description = describe(&read(&text));
+    let fact = description.facts.iter().find(|fact| fact.name == "busiest_second").unwrap();
+    assert_eq!(fact.value, Value::Text("2009-02-06 00:00:07".into()));
+    let served = description.served.unwrap();
+    let words = served.words.iter().find(|words| words.contains("usiest")).unwrap();
+    assert!(words.starts_with("The busiest second begins at 2009-02-06 00:00:07: 6.000 requests/s"), "{words}");
+}
+
 /// A request that lasts over several periods is in each of them for its part, and in none beyond the log's end.
 #[test]
 fn a_long_request_is_in_every_period_that_it_reaches() {

@@ -23,6 +23,7 @@ impl Served {
             "requests",
             "share",
             "server errors",
+            "given up",
             "load",
             "load share",
             "at server",
@@ -31,12 +32,14 @@ impl Served {
             "p99",
             "queue",
         ];
+        let are_abandoned = self.servers.iter().any(|one| one.abandoned > 0);
         let row = |one: &ServerLoad| {
             vec![
                 text(&one.server),
                 count(one.requests),
                 number(Some(one.share), "1"),
                 count(one.errors),
+                few(one.abandoned, are_abandoned),
                 number(one.load, "1"),
                 number(one.load_share, "1"),
                 self.time(one.at_server.map(|times| times.mean_s)),
@@ -51,15 +54,17 @@ impl Served {
 
     /// A row for each period, with the load of each of the first servers.
     pub fn over_time(&self) -> Listing {
-        let header = ["from", "requests", "rate", "server errors", "response", "p99", "load"].map(str::to_owned);
+        let header = ["from", "requests", "rate", "server errors", "given up", "response", "p99", "load"].map(str::to_owned);
         let servers = self.periods.first().map_or(0, |first| first.load_by_server.len());
         let named = self.servers[..servers].iter().map(|one| format!("load of {}", one.server));
+        let are_abandoned = self.periods.iter().any(|one| one.abandoned > 0);
         let row = |one: &Period| {
             let first = vec![
                 text(&one.start),
                 count(one.requests),
                 number(Some(one.rate), "/s"),
                 count(one.errors),
+                few(one.abandoned, are_abandoned),
                 self.time(one.response.map(|times| times.mean_s)),
                 self.time(p99(one.response)),
                 number(one.load, "1"),
@@ -102,6 +107,11 @@ fn text(text: &str) -> Cell {
 
 fn count(count: u64) -> Cell {
     Some((Value::Count(count), ""))
+}
+
+/// A count of what mostly does not happen: no column where none did.
+fn few(number: u64, are_any: bool) -> Cell {
+    if are_any { count(number) } else { None }
 }
 
 fn number(number: Option<f64>, unit: &'static str) -> Cell {

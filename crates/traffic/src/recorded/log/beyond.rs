@@ -19,7 +19,7 @@ pub(super) struct Behind<'a> {
     pub(super) is_combined: bool,
     /// How long the server took (ms).
     pub(super) response_ms: Option<u32>,
-    /// Fields of which it is not known what they are; all of them where only some are known.
+    /// Fields of which it is not known what they are; all of them where only some are known; nothing where all are.
     pub(super) beyond: &'a [u8],
 }
 
@@ -32,10 +32,9 @@ pub(super) fn behind(text: &[u8]) -> Behind<'_> {
     if added.is_empty() {
         return Behind { is_combined, ..Behind::default() };
     }
-    match thousandths(added) {
-        Some(ms) => Behind { is_combined, response_ms: Some(ms), beyond: b"" },
-        None => Behind { is_combined, response_ms: named(added), beyond: added },
-    }
+    let response_ms = thousandths(added).or_else(|| named(added));
+    let is_alone = response_ms.is_some() && memchr(b' ', added).is_none();
+    Behind { is_combined, response_ms, beyond: if is_alone { b"" } else { added } }
 }
 
 /// What stands behind a text in quotes. Its end is a quote before a blank or the end of the line, and one with a backslash before
@@ -60,12 +59,23 @@ fn thousandths(word: &[u8]) -> Option<u32> {
 
 /// The request time among fields with names, where just one has its name.
 fn named(added: &[u8]) -> Option<u32> {
-    let of_name = |word: &[u8]| {
-        let (name, value) = word.split_at(memchr(b'=', word)?);
-        NAMES.contains(&name).then(|| thousandths(bare(&value[1..])))?
-    };
     let mut times = added.split(|byte| *byte == b' ').filter_map(of_name);
     times.next().filter(|_| times.next().is_none())
+}
+
+/// The request time of a field that has its name.
+fn of_name(word: &[u8]) -> Option<u32> {
+    let (name, value) = word.split_at(memchr(b'=', word)?);
+    NAMES.contains(&name).then(|| thousandths(bare(&value[1..])))?
+}
+
+/// Of these fields those that were not read: all but the request time, where that was.
+pub(super) fn not_read(beyond: &[u8]) -> Vec<u8> {
+    if named(beyond).is_none() {
+        return beyond.to_vec();
+    }
+    let others: Vec<&[u8]> = beyond.split(|byte| *byte == b' ').filter(|word| of_name(word).is_none()).collect();
+    others.join(&b' ')
 }
 
 /// A value without the quotes about it.

@@ -1,6 +1,7 @@
 //! One request of a log.
 
 use super::calendar::SECOND_US;
+use super::ending::CLIENT_CLOSED;
 use super::method::Method;
 
 /// What says that a log does not say.
@@ -28,6 +29,7 @@ pub struct Entry {
     pub status: u16,
     /// What was to be done.
     pub method: Method,
+    pub(super) is_abandoned: bool,
 }
 
 impl Entry {
@@ -36,20 +38,40 @@ impl Entry {
         self.time_us.div_euclid(SECOND_US)
     }
 
-    /// How long it took (s), by the log: of a proxy in all, waiting and transfer included.
-    pub fn response_s(&self) -> Option<f64> {
-        seconds(self.response_us)
+    /// Whether its client gave up before the reply was over: nginx's status 499, HAProxy's termination states `C...` and `c...`,
+    /// Envoy's flags `DC` and `DR`, 460 of an Application Load Balancer.
+    pub fn is_abandoned(&self) -> bool {
+        self.is_abandoned
     }
 
-    /// How long it was at the server that served it (s), by the log. What this holds is the format's affair.
+    /// How long it took (s), by the log: of a proxy in all, waiting and transfer included. None where its client gave up, which is
+    /// no answer: [`Entry::waited_s`].
+    pub fn response_s(&self) -> Option<f64> {
+        seconds(self.response_us).filter(|_| !self.is_abandoned)
+    }
+
+    /// How long its client waited (s) until it gave up; none of a request whose client did not.
+    pub fn waited_s(&self) -> Option<f64> {
+        seconds(self.response_us).filter(|_| self.is_abandoned)
+    }
+
+    /// How long it was at the server that served it (s), by the log. What this holds is the format's affair. None where its client
+    /// gave up: the server may have needed longer.
     pub fn at_server_s(&self) -> Option<f64> {
-        seconds(self.at_server_us)
+        seconds(self.at_server_us).filter(|_| !self.is_abandoned)
+    }
+
+    /// How long it was there (s), whether or not its client gave up, for the number of requests that were there together: at its
+    /// server, or else in all.
+    pub fn there_s(&self, is_at_server: bool) -> Option<f64> {
+        seconds(if is_at_server { self.at_server_us } else { self.response_us })
     }
 
     /// How long it was at the server until the head of the reply came (s), connecting included: without the transfer of the
-    /// body, which may wait for a slow client. Of HAProxy Tc + Tr, of nginx `$upstream_header_time`.
+    /// body, which may wait for a slow client. Of HAProxy Tc + Tr, of nginx `$upstream_header_time`. It is the server's time too where
+    /// the client gave up later; under nginx's 499 it gave up before, and old versions write how long it waited.
     pub fn to_header_s(&self) -> Option<f64> {
-        seconds(self.to_header_us)
+        seconds(self.to_header_us).filter(|_| self.status != CLIENT_CLOSED)
     }
 
     /// How long it waited for a server in the proxy's queues (s), by the log.

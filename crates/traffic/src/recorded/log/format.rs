@@ -21,6 +21,7 @@ use self::strings::Compiled;
 use self::template::Template;
 use self::w3c::Extended;
 use super::calendar::{SECOND_US, Stamp};
+use super::ending::{CLIENT_CLOSED, CLIENT_CLOSED_OF_ALB};
 use super::fault::Fault;
 use super::line;
 use super::record::{Record, Taken};
@@ -52,7 +53,7 @@ pub enum Stamped {
 enum Reader {
     Common,
     Template(Template),
-    /// A template whose lines begin with one of these words.
+    /// A template whose lines begin with one of these words: that of an Application Load Balancer.
     Beginning(&'static [&'static str], Template),
     HaProxy,
     Json(Keys),
@@ -132,7 +133,7 @@ static FIXED: LazyLock<Vec<LogFormat>> = LazyLock::new(|| {
              \"$http_user_agent\" $request_length $request_time [$proxy_upstream_name] [$proxy_alternative_upstream_name] \
              $upstream_addr $upstream_response_length $upstream_response_time $upstream_status $req_id",
         ),
-        of("squid", "$end $response_ms $client $code/$status $bytes $method $path $user $hierarchy/$server $type"),
+        of("squid", "$end $response_ms $client $squid_code/$status $bytes $method $path $user $hierarchy/$server $type"),
     ]
 });
 
@@ -247,7 +248,12 @@ impl LogFormat {
             Reader::Template(template) => template.read(line).map(Some),
             Reader::Beginning(words, template) => {
                 let begins = words.iter().any(|word| line.starts_with(word.as_bytes()));
-                if begins { template.read(line).map(Some) } else { Err(Fault::Shape) }
+                if !begins {
+                    return Err(Fault::Shape);
+                }
+                let record = template.read(line)?;
+                let is_abandoned = record.is_abandoned || record.status == CLIENT_CLOSED_OF_ALB;
+                Ok(Some(Record { is_abandoned, ..record }))
             }
             Reader::HaProxy => haproxy::read(line).map(Some),
             Reader::Json(keys) => keys.read(line).map(Some),
@@ -335,6 +341,7 @@ fn common(line: &[u8]) -> Result<Record<'_>, Fault> {
         to_header_us: None,
         queue_us: None,
         is_retried: false,
+        is_abandoned: status == CLIENT_CLOSED,
         beyond,
     })
 }

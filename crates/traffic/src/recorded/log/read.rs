@@ -11,6 +11,7 @@ use hashbrown::HashTable;
 use memchr::memchr;
 use sojourn_stats::input;
 
+use super::beyond;
 use super::calendar::SECOND_US;
 use super::entry::{Entry, NO_SERVER, UNKNOWN};
 use super::error::LogError;
@@ -150,7 +151,7 @@ struct Reading<'a> {
     /// The latest end so far (us).
     latest_end_us: i64,
     is_sorted: bool,
-    /// The first line with fields beyond its format: these, and the format string that would read them.
+    /// The first line with fields beyond its format: those that were not read, and the format string that would read them.
     first_beyond: Option<(String, String)>,
 }
 
@@ -229,14 +230,15 @@ impl<'a> Reading<'a> {
     fn beyond(&mut self, line: &[u8], beyond: &[u8]) {
         self.log.beyond += 1;
         if self.first_beyond.is_none() {
-            self.first_beyond = LogFormat::format_string(line, beyond).map(|string| (beginning(beyond), string));
+            self.first_beyond = LogFormat::format_string(line, beyond)
+                .map(|string| (beginning(&beyond::not_read(beyond)), string));
         }
     }
 
     #[inline]
     fn good(&mut self, record: Record<'_>, stamped: Stamped) -> Result<(), Stop> {
         let Record { client, stamp, method, path, status, bytes, response, server, .. } = record;
-        let Record { at_server_us, to_header_us, queue_us, is_retried, .. } = record;
+        let Record { at_server_us, to_header_us, queue_us, is_retried, is_abandoned, .. } = record;
         self.first_us = self.first_us.min(stamp.time_us);
         if stamp.time_us >= self.latest.0 {
             self.latest = (stamp.time_us, self.log.lines);
@@ -296,6 +298,7 @@ impl<'a> Reading<'a> {
             server: server.map_or(NO_SERVER, |server| self.servers.number(&server, &mut log.servers)),
             status,
             method,
+            is_abandoned,
         });
         Ok(())
     }
@@ -361,7 +364,7 @@ impl<'a> Reading<'a> {
         self.log.not_read.extend(format.without_unit().map(|what| format!("{name}: {what}")));
         if let Some((fields, string)) = self.first_beyond {
             self.log.not_read.push(format!(
-                "{name}: {} of {} requests have fields behind the format {}, which are not read, as `{fields}`: say what they \
+                "{name}: {} of {} requests have fields behind the format {} that are not read, as `{fields}`: say what they \
                  are by --format (in an experiment `format`), as '{string}', with names of nginx ($request_time, $upstream_addr, \
                  $upstream_response_time, $msec) in place of $skip, or by Apache's format string",
                 self.log.beyond,

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use memchr::{memchr, memrchr};
 
 use super::calendar::{self, SECOND_US, Stamp, digits};
+use super::ending::{CLIENT_CLOSED, Ending};
 use super::fault::Fault;
 use super::method::{Method, request};
 
@@ -29,6 +30,8 @@ pub(super) struct Record<'a> {
     pub(super) queue_us: Option<u64>,
     /// Whether servers were tried that did not answer it.
     pub(super) is_retried: bool,
+    /// Whether its client gave it up.
+    pub(super) is_abandoned: bool,
     /// What the line has beyond its format.
     pub(super) beyond: &'a [u8],
 }
@@ -109,6 +112,8 @@ pub(super) enum Role {
     /// Of the time at the server that until the head of its reply.
     ToHeader(Unit),
     Queue(Unit),
+    /// How it ended.
+    Ending(Ending),
 }
 
 impl Role {
@@ -142,6 +147,7 @@ pub(super) struct Fields<'a> {
     to_header_us: Option<u64>,
     queue_us: Option<u64>,
     is_retried: bool,
+    is_abandoned: bool,
 }
 
 impl<'a> Fields<'a> {
@@ -198,6 +204,7 @@ impl<'a> Fields<'a> {
                 self.to_header_us = taken(last, unit).ok_or(Fault::Number)?.map(|taken| taken.us);
             }
             Role::Queue(unit) => self.queue_us = taken(&value, unit).ok_or(Fault::Number)?.map(|taken| taken.us),
+            Role::Ending(ending) => self.is_abandoned = ending.is_abandoned(&value),
         }
         Ok(())
     }
@@ -251,6 +258,7 @@ impl<'a> Fields<'a> {
             to_header_us: self.to_header_us,
             queue_us: self.queue_us,
             is_retried: self.is_retried,
+            is_abandoned: self.is_abandoned || self.status == CLIENT_CLOSED,
             beyond: b"",
         })
     }

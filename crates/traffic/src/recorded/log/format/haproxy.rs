@@ -6,12 +6,14 @@
 //! is Ta - TR - Tw, from the first try to connect to the last byte, which holds the transfer to the client too; Tw is the time in
 //! queues. Until the head of the reply it is Tc + Tr. A time of -1 was not reached; a total with a `+` (`option
 //! logasap`) was not over.
+//! The first letter of the termination state says whether the client gave up (section 8.5).
 
 use std::borrow::Cow;
 
 use memchr::{memchr, memchr_iter, memrchr};
 
 use super::super::calendar;
+use super::super::ending::Ending;
 use super::super::fault::Fault;
 use super::super::record::{Fields, Record, Role, Taken, Unit, taken};
 
@@ -57,6 +59,7 @@ pub(super) fn read(line: &[u8]) -> Result<Record<'_>, Fault> {
     let Times { response, at_server, to_header, queue } = Times::read(times).ok_or(Fault::Number)?;
     fields.durations([response, at_server, to_header, queue]);
     fields.take(Role::Status, Cow::Borrowed(status))?;
+    fields.take(Role::Ending(Ending::HaProxy), Cow::Borrowed(state))?;
     fields.take(Role::Bytes, Cow::Borrowed(bytes))?;
     fields.take(Role::Request, Cow::Borrowed(request(rest)?))?;
     fields.finish()

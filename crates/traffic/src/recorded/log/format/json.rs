@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use memchr::{memchr, memchr2};
 use serde_json::Value;
 
+use super::super::ending::Ending;
 use super::super::fault::Fault;
 use super::super::record::{Fields, Record, Role, Unit};
 
@@ -282,13 +283,14 @@ const TRAEFIK: [(&str, Role); 9] = [
 ];
 
 /// Envoy's, by the names that Istio gives, which are those of Envoy's operators.
-const ENVOY: [(&str, Role); 11] = [
+const ENVOY: [(&str, Role); 12] = [
     ("start_time", Role::Instant),
     ("x_forwarded_for", Role::Forwarded),
     ("downstream_remote_address", Role::ClientAndPort),
     ("method", Role::Method),
     ("path", Role::Path),
     ("response_code", Role::Status),
+    ("response_flags", Role::Ending(Ending::Envoy)),
     ("bytes_sent", Role::Bytes),
     ("duration", Role::Response(Unit::Milliseconds)),
     ("upstream_host", Role::Server),

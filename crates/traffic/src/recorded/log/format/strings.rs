@@ -6,6 +6,7 @@
 //! a log that no product writes: `$begin`, `$end`, `$client`, `$client_port`, `$path`, `$bytes`, `$server`, `$skip`, and
 //! `$response`, `$server_time` and `$queue` with a unit behind them (`$response_ms`).
 
+use super::super::ending::Ending;
 use super::super::record::{Role, Unit};
 use super::template::{Part, Template};
 
@@ -86,6 +87,7 @@ fn variable(name: &str) -> Role {
         "upstream_addr" | "server" => Role::Server,
         "upstream_response_time" => Role::AtServer(Unit::Seconds),
         "upstream_header_time" => Role::ToHeader(Unit::Seconds),
+        "squid_code" => Role::Ending(Ending::Squid),
         _ => {
             let unit = name.rsplit_once('_').and_then(|(what, unit)| Some((what, Unit::named(unit)?)));
             match unit {
@@ -160,6 +162,7 @@ fn directive_role(letter: &str, argument: Option<&str>) -> Result<Role, String> 
         ("T", Some(unit)) => {
             Unit::named(unit).map(Role::Response).ok_or_else(|| format!("`%{{{unit}}}T`: its unit is s, ms or us"))?
         }
+        ("X", _) => Role::Ending(Ending::Apache),
         ("e", Some("BALANCER_WORKER_NAME" | "BALANCER_WORKER_ROUTE")) => Role::Server,
         _ => Role::Skip,
     })
@@ -217,6 +220,7 @@ fn operator_role(operator: &str) -> Result<Role, String> {
         ("DURATION", _) => Role::Response(Unit::Milliseconds),
         ("RESP" | "RESPONSE_HEADER", "X-ENVOY-UPSTREAM-SERVICE-TIME") => Role::AtServer(Unit::Milliseconds),
         ("UPSTREAM_HOST" | "UPSTREAM_REMOTE_ADDRESS", _) => Role::Server,
+        ("RESPONSE_FLAGS" | "RESPONSE_FLAGS_LONG", _) => Role::Ending(Ending::Envoy),
         _ => Role::Skip,
     })
 }
