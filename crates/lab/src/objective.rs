@@ -12,7 +12,7 @@ use sojourn_stats::measure::{CONFIDENCE, Measure};
 use sojourn_stats::{Dimension, Estimate, nearest, quantity};
 
 use crate::error::SpecError;
-use crate::report::number::{is_share, significant};
+use crate::report::number::{is_share, significant, significant_end};
 
 /// What must hold of a metric.
 #[derive(Clone, Debug, PartialEq)]
@@ -160,19 +160,20 @@ impl Objective {
     pub fn measured(&self, estimate: &Estimate) -> String {
         let (factor, unit) = self.unit();
         let limit = significant(self.limit * factor);
-        let number = |value: f64| match significant(value * factor) {
-            // So near that three digits would say that it is at the limit.
-            text if text == limit && value != self.limit => format!("{}", rounded(value * factor, NEAR_DIGITS)),
-            text => text,
+        // So near that three digits would say that it is at the limit.
+        let near = |text: String, value: f64| match text == limit && value != self.limit {
+            true => format!("{}", rounded(value * factor, NEAR_DIGITS)),
+            false => text,
         };
-        let with_unit = |value: f64| match value == f64::INFINITY {
-            true => number(value),
-            false => format!("{} {unit}", number(value)).trim_end().to_owned(),
-        };
+        let number = |value: f64| near(significant(value * factor), value);
+        let end = |value: f64, is_upper: bool| near(significant_end(value * factor, is_upper), value);
+        let in_unit = |number: String| if number == "infinite" { number } else { format!("{number} {unit}").trim_end().into() };
+        let with_unit = |value: f64| in_unit(number(value));
         match *estimate {
             Estimate::Sampled { value, .. } if estimate.is_sharp() => format!("exactly {}", with_unit(value)),
             Estimate::Sampled { value, ci_low, ci_high, .. } => {
-                format!("{} ({} to {})", with_unit(value), number(ci_low.max(0.0)), with_unit(ci_high))
+                let ends = (end(ci_low.max(0.0), false), in_unit(end(ci_high, true)));
+                format!("{} ({} to {})", with_unit(value), ends.0, ends.1)
             }
             Estimate::WithoutInterval { value, why, .. } => {
                 format!("{} (no interval: {})", with_unit(value), why.words())
@@ -479,6 +480,11 @@ mod tests {
             "154 would not be below the limit"
         );
         assert_eq!(of("p99 < 154 ms", 0.154, 0.15, 0.16), "154 ms (150 to 160 ms)");
+        // Ends are rounded outwards, and still on the side of the limit on which they are.
+        assert_eq!(of("p99 < 50 ms", 0.03148, 0.031_48, 0.031_71), "31.5 ms (31.4 to 31.8 ms)");
+        assert_eq!(of("throughput > 900 /s", 901.2, 900.3, 902.1), "901 /s (900.3 to 903 /s)");
+        assert_eq!(of("p99 < 150 ms", 0.149, 0.148, 0.14996), "149 ms (148 to 149.96 ms)");
+        assert_eq!(of("error_ratio < 1%", 3.3e-8, 1.234e-8, 5.671e-8), "3.30e-6 % (1.23e-6 to 5.68e-6 %)");
     }
 
     #[test]

@@ -217,7 +217,10 @@ impl Planner<'_> {
             Fate::Meets(simulated) => Some((candidate, simulated)),
             _ => None,
         });
-        let cheapest: Vec<(&Candidate, &Simulated)> = cheapest.take(self.choices.offers).collect();
+        let mut cheapest: Vec<(&Candidate, &Simulated)> = cheapest.collect();
+        // Of those that cost the same first what does better.
+        cheapest.sort_by(|(one, found), (other, of)| one.cost.total_cmp(&other.cost).then_with(|| found.compared(of)));
+        cheapest.truncate(self.choices.offers);
         plan.offers = cheapest
             .iter()
             .map(|(candidate, simulated)| Offer {

@@ -1,16 +1,18 @@
 //! `sojourn plan FILE`.
 
+mod columns;
+
 use std::path::{Path, PathBuf};
 
 use sojourn_lab::objective::Judgement;
 use sojourn_lab::plan::advice::Traffic;
-use sojourn_lab::plan::{Answered, Plan};
+use sojourn_lab::plan::{Answered, Offer, Plan};
 use sojourn_lab::{Context, Engine, Progress, Step};
 
+use self::columns::{Column, tables};
 use crate::exit::{Exit, Failure, failed};
 use crate::experiment::{Flags, bar, failure};
 use crate::run::Ran;
-use crate::table::Scale;
 use crate::{interrupt, table};
 
 /// Find the cheapest system that meets the objectives
@@ -85,24 +87,20 @@ fn command(arguments: &Arguments) -> String {
 
 /// The plan for a terminal.
 fn text(plan: &Plan, path: &Path) -> String {
-    let cost = |cost: f64| format!("{cost} {}", plan.unit).trim_end().to_owned();
-    let heads = |first: &[&'static str]| -> Vec<String> {
-        first.iter().map(|head| (*head).to_owned()).chain(plan.objectives.iter().cloned()).collect()
+    // The unit stands in the heading: a table of several objectives has no room for it in each row.
+    let cost_head = |what: &str| match plan.unit.as_str() {
+        "" => what.to_owned(),
+        unit => format!("{what} ({unit})"),
     };
-    let table = |head: &[String], rows: Vec<Vec<String>>| {
-        let head: Vec<&str> = head.iter().map(String::as_str).collect();
-        let busy = head.iter().position(|head| *head == "busy");
-        let spare: Vec<usize> = busy.into_iter().collect();
-        let mut table = table::Grid::new(&head).text(&spare).spare(&spare);
-        for row in rows {
-            table.add_row(row);
-        }
-        table.to_string()
-    };
-    let scales = scales(plan);
-    let row = |first: Vec<String>, answers: &[Answered]| {
-        let told = answers.iter().zip(&scales).map(|(answer, scale)| told(answer, scale.as_ref()));
-        [first, told.collect()].concat()
+    // Whatever sums of decimal fractions leave behind the sixth digit is no cost.
+    let cost = |cost: f64| ((cost * 1e6).round() / 1e6).to_string();
+    let with_objectives = |first: Vec<Column>, answers: &[&[Answered]]| {
+        let of = |(place, objective): (usize, &String)| {
+            let cells = answers.iter().map(|of| of.get(place).map_or(String::new(), told)).collect();
+            Column::of_numbers(objective, cells)
+        };
+        let all: Vec<Column> = first.into_iter().chain(plan.objectives.iter().enumerate().map(of)).collect();
+        tables(&all, table::width())
     };
     let say = |text: String| table::paragraph("", &text);
     let mut parts = vec![say(plan.name.clone())];
@@ -113,22 +111,26 @@ fn text(plan: &Plan, path: &Path) -> String {
         parts.push("interrupted: some of what follows the offers is missing".into());
     }
     if !plan.offers.is_empty() {
-        let rows = plan.offers.iter().map(|offer| {
-            let busy: Vec<String> = offer
-                .simulated
-                .parts
-                .iter()
-                .map(|part| format!("{} {:.0} %", part.name, 100.0 * part.utilization))
-                .collect();
-            row(vec![offer.label.clone(), cost(offer.cost), busy.join(", ")], &offer.simulated.answers)
-        });
-        parts.push(table(&heads(&["cheapest first", "cost", "busy"]), rows.collect()));
+        let busy = |offer: &Offer| -> String {
+            let parts = offer.simulated.parts.iter();
+            parts.map(|part| format!("{} {:.0} %", part.name, 100.0 * part.utilization)).collect::<Vec<_>>().join(", ")
+        };
+        let first = vec![
+            Column::of_text("cheapest first", plan.offers.iter().map(|offer| offer.label.clone()).collect()),
+            Column::of_numbers(&cost_head("cost"), plan.offers.iter().map(|offer| cost(offer.cost)).collect()),
+            Column::of_text("busy", plan.offers.iter().map(busy).collect()),
+        ];
+        let answers: Vec<&[Answered]> = plan.offers.iter().map(|offer| &offer.simulated.answers[..]).collect();
+        parts.extend(with_objectives(first, &answers));
     }
     parts.extend(plan.decided.iter().map(|why| say(format!("No cheaper: {why}."))));
     if let Some(nearest) = &plan.nearest {
         parts.push("No candidate meets every objective. The nearest of those simulated:".into());
-        let of = row(vec![nearest.label.clone(), cost(nearest.cost)], &nearest.answers);
-        parts.push(table(&heads(&["candidate", "cost"]), vec![of]));
+        let first = vec![
+            Column::of_text("candidate", vec![nearest.label.clone()]),
+            Column::of_numbers(&cost_head("cost"), vec![cost(nearest.cost)]),
+        ];
+        parts.extend(with_objectives(first, &[&nearest.answers[..]]));
         parts.extend(nearest.answers.iter().filter_map(Answered::miss).map(|miss| say(format!("It misses {miss}."))));
         parts.extend(nearest.impossible.iter().map(|why| say(format!("None can meet {why}."))));
     } else if let Some(least) = plan.overload() {
@@ -137,11 +139,13 @@ fn text(plan: &Plan, path: &Path) -> String {
         )));
     }
     if !plan.reliefs.is_empty() {
-        let rows = plan.reliefs.iter().map(|relief| {
-            let what = format!("{} {} instead of {}", relief.key, relief.to, relief.from);
-            row(vec![what, cost(relief.cost)], &relief.answers)
-        });
-        parts.push(table(&heads(&["more would buy", "for another"]), rows.collect()));
+        let what = plan.reliefs.iter().map(|of| format!("{} {} instead of {}", of.key, of.to, of.from));
+        let first = vec![
+            Column::of_text("more would buy", what.collect()),
+            Column::of_numbers(&cost_head("for another"), plan.reliefs.iter().map(|of| cost(of.cost)).collect()),
+        ];
+        let answers: Vec<&[Answered]> = plan.reliefs.iter().map(|relief| &relief.answers[..]).collect();
+        parts.extend(with_objectives(first, &answers));
     }
     if let Some(growth) = plan.growth {
         parts.push(say(match growth.fails {
@@ -153,8 +157,9 @@ fn text(plan: &Plan, path: &Path) -> String {
         }));
     }
     if !plan.traffic.is_empty() {
-        let rows = plan.traffic.iter().map(|traffic| row(vec![traffic.name.clone()], &traffic.answers));
-        parts.push(table(&heads(&["the cheapest under"]), rows.collect()));
+        let names = plan.traffic.iter().map(|traffic| traffic.name.clone()).collect();
+        let answers: Vec<&[Answered]> = plan.traffic.iter().map(|traffic| &traffic.answers[..]).collect();
+        parts.extend(with_objectives(vec![Column::of_text("the cheapest under", names)], &answers));
         parts.extend(beware(&plan.traffic).map(say));
     }
     parts.extend(plan.doubted().map(|doubted| say(format!("SUSPECT: {doubted}"))));
@@ -177,26 +182,9 @@ fn beware(traffic: &[Traffic]) -> Option<String> {
     Some(format!("Under some of this traffic {what}: an agreement on service has to hold for the worst."))
 }
 
-/// The prefix of each objective's numbers, wherever they stand.
-fn scales(plan: &Plan) -> Vec<Option<Scale>> {
-    let offers = plan.offers.iter().map(|offer| &offer.simulated.answers);
-    let others = plan.reliefs.iter().map(|relief| &relief.answers).chain(plan.traffic.iter().map(|of| &of.answers));
-    let all: Vec<&Vec<Answered>> = offers.chain(others).collect();
-    let of = |objective: usize| {
-        let answers = || all.iter().filter_map(move |answers| answers.get(objective));
-        let unit = answers().next()?.unit.as_str();
-        Scale::common(unit, answers().filter_map(|answer| answer.estimate.as_ref()))
-    };
-    (0..plan.objectives.len()).map(of).collect()
-}
-
-fn told(answer: &Answered, scale: Option<&Scale>) -> String {
-    let number = match (&answer.estimate, scale) {
-        (None, _) => "not measured".into(),
-        (Some(_), _) if answer.share().is_some() => answer.share().unwrap_or_default(),
-        (Some(found), Some(scale)) => table::with_interval_in(found, scale),
-        (Some(found), None) => table::with_interval(found, &answer.unit),
-    };
+/// What was found of an objective, in the unit of its limit, and what came of it where it does not hold.
+fn told(answer: &Answered) -> String {
+    let number = answer.measured().unwrap_or_else(|| "not measured".into());
     match answer.judgement {
         Judgement::Holds => number,
         other => format!("{number} {}", other.to_string().split(':').next().unwrap_or_default()),

@@ -10,7 +10,7 @@ use sojourn_lab::compare::Within;
 use sojourn_lab::outcome::asymmetric;
 use sojourn_lab::report::scope;
 use sojourn_lab::{
-    Answers, Engine, OF_FAULTS, VariantAnswers, Verdict, between as between_ends, is_share,
+    Answers, Engine, OF_FAULTS, VariantAnswers, Verdict, between as between_ends, is_share, outwards,
     plus_minus as rounded_plus_minus, unrecovered,
 };
 use sojourn_stats::{Estimate, Measure};
@@ -145,11 +145,7 @@ pub(crate) fn print_beside(engines: &[(&str, &[Measure])], notes: &[String], as_
 
 /// An estimate with the ends of its interval: `1.20 ms (1.10 to 1.30 ms)`.
 pub(crate) fn with_interval(estimate: &Estimate, unit: &str) -> String {
-    with_interval_in(estimate, &Scale::of_estimate(unit, estimate))
-}
-
-/// The same in this scale.
-pub(crate) fn with_interval_in(estimate: &Estimate, scale: &Scale) -> String {
+    let scale = Scale::of_estimate(unit, estimate);
     match *estimate {
         Estimate::Sampled { value, .. } if estimate.is_sharp() => format!("exactly {}", scale.unit(value)),
         Estimate::Sampled { value, ci_low, ci_high, .. } => {
@@ -169,7 +165,7 @@ pub(crate) fn quantity(value: f64, unit: &str) -> String {
 /// A number with the ends of its interval, which may be on either side of 0.
 pub(crate) fn between((value, low, high): (f64, f64, f64), unit: &str) -> String {
     let scale = Scale::of(unit, Some(value.abs().max(low.abs()).max(high.abs())));
-    format!("{} ({} to {})", scale.unit(value), scale.number(low), scale.unit(high))
+    format!("{} ({})", scale.unit(value), scale.ends(low, high))
 }
 
 fn text(answers: &Answers, path: &Path) -> String {
@@ -575,7 +571,7 @@ pub(crate) fn column(title: &str, measures: &[Option<&Measure>]) -> (String, Vec
 }
 
 /// The prefix in which a quantity reads best.
-pub(crate) struct Scale {
+struct Scale {
     factor: f64,
     unit: String,
 }
@@ -615,7 +611,7 @@ impl Scale {
     }
 
     /// One for numbers that are to be compared, that of the largest; none where the smallest would be lost in it.
-    pub(crate) fn common<'a>(unit: &str, estimates: impl Iterator<Item = &'a Estimate>) -> Option<Scale> {
+    fn common<'a>(unit: &str, estimates: impl Iterator<Item = &'a Estimate>) -> Option<Scale> {
         let values: Vec<f64> =
             estimates.filter_map(Estimate::value).map(f64::abs).filter(|value| *value > 0.0).collect();
         let largest = values.iter().copied().reduce(f64::max)?;
@@ -637,8 +633,13 @@ impl Scale {
         }
     }
 
+    /// The ends of an interval, rounded outwards.
     fn ends(&self, low: f64, high: f64) -> String {
-        format!("{} to {}", self.number(low), self.unit(high))
+        let outwards = |value: f64, is_upper: bool| match value.is_finite() {
+            true => outwards(value, self.factor * 10_f64.powi(self.digits(value) as i32), is_upper),
+            false => value,
+        };
+        format!("{} to {}", self.number(outwards(low, false)), self.unit(outwards(high, true)))
     }
 
     fn unit(&self, value: f64) -> String {
@@ -681,6 +682,16 @@ mod tests {
         assert_eq!(of(0.01, 0.0091, 0.0149), "1.00 (0.91 to 1.49) %", "which is much farther");
         assert_eq!(of(0.0, 0.0, 1.1e-5), "0 (0 to 0.0011) %");
         assert_eq!(of(0.5, 0.4561, 0.5439), "50.0 ± 4.4 %");
+    }
+
+    /// The ends of an interval hold all of it, in every prefix.
+    #[test]
+    fn ends_are_rounded_outwards() {
+        let of = |unit: &str, value: f64, low: f64, high: f64| between((value, low, high), unit);
+        assert_eq!(of("s", 0.03148, 0.031_479, 0.031_701), "31.48 ms (31.47 to 31.71 ms)");
+        assert_eq!(of("s", 0.05, 0.05, 0.06), "50.00 ms (50.00 to 60.00 ms)");
+        assert_eq!(of("s", 0.0999, 0.099_996, 0.099_997), "99.90 ms (99.99 to 100.0 ms)");
+        assert_eq!(of("1", 0.5, -0.12345, 0.9), "0.500 (-0.124 to 0.900)");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What is found of candidates.
 
+use std::cmp::Ordering;
+
 use serde::Serialize;
 use sojourn_stats::Estimate;
 
@@ -50,10 +52,19 @@ impl Answered {
         format!("`{}`{}", self.objective, with(self.under.as_deref()))
     }
 
-    /// What was found of a share, in the unit of its limit; none of other metrics, and without an estimate.
-    pub fn share(&self) -> Option<String> {
-        let objective = Objective::parse(&self.objective).ok().filter(|_| self.unit == "1")?;
-        Some(objective.measured(self.estimate.as_ref()?))
+    /// What was found, with its interval, in the unit of the limit; none without an estimate.
+    pub fn measured(&self) -> Option<String> {
+        Some(Objective::parse(&self.objective).ok()?.measured(self.estimate.as_ref()?))
+    }
+
+    /// Of the answers of two systems to the same objective, which is better by its metric: that one is the lesser.
+    fn compared(&self, other: &Answered) -> Ordering {
+        let value = |of: &Answered| of.estimate.as_ref().and_then(Estimate::value);
+        let (Some(one), Some(other)) = (value(self), value(other)) else { return Ordering::Equal };
+        match Objective::parse(&self.objective) {
+            Ok(Objective { below: false, .. }) => other.total_cmp(&one),
+            _ => one.total_cmp(&other),
+        }
     }
 
     /// How many times the limit it is, or the limit it; none without a number.
@@ -85,6 +96,12 @@ impl Simulated {
     /// Whether every objective holds.
     pub fn holds(&self) -> bool {
         self.answers.iter().all(|answer| answer.judgement == Judgement::Holds)
+    }
+
+    /// Which of two systems does better by the first objective in which they differ: that one is the lesser.
+    pub(super) fn compared(&self, other: &Simulated) -> Ordering {
+        let by_objective = self.answers.iter().zip(&other.answers).map(|(one, other)| one.compared(other));
+        by_objective.fold(Ordering::Equal, Ordering::then)
     }
 
     /// Whether that is known: every objective holds, or one fails.
@@ -132,7 +149,7 @@ pub struct Tally {
     pub simulated: usize,
     /// Never asked, because a stronger one misses.
     pub weaker: usize,
-    /// Never asked, because they are dearer than what was wanted.
+    /// Never asked, because they are no cheaper than what was wanted.
     pub dearer: usize,
 }
 
@@ -146,7 +163,7 @@ impl Tally {
             unasked.push(format!("{weaker} since a stronger one misses already"));
         }
         if dearer > 0 {
-            unasked.push(format!("{dearer} since they are dearer than what was found"));
+            unasked.push(format!("{dearer} since they are no cheaper than what was found"));
         }
         let unasked =
             if unasked.is_empty() { String::new() } else { format!("; not simulated: {}", unasked.join(", ")) };

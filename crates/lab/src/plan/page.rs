@@ -6,7 +6,7 @@ use super::search::Fate;
 use super::{Answered, Plan, with};
 use crate::objective::Judgement;
 use crate::report::html::{escape, page};
-use crate::report::number::{estimate, is_share, significant};
+use crate::report::number::{is_share, significant};
 use crate::report::plots::{costs, round_time};
 
 pub(super) fn render(plan: &Plan, spec: &str) -> String {
@@ -84,12 +84,9 @@ fn cell(answer: &Answered) -> String {
     format!("<td class=\"{class}\">{}</td>", escape(&told(answer)))
 }
 
-/// An answer in words: its number with the half width.
+/// An answer in words: its number with its interval, in the unit of the limit.
 pub(super) fn told(answer: &Answered) -> String {
-    match &answer.estimate {
-        Some(found) => answer.share().unwrap_or_else(|| estimate(found, &answer.unit)),
-        None => "not measured".to_owned(),
-    }
+    answer.measured().unwrap_or_else(|| "not measured".to_owned())
 }
 
 fn section(id: &str, heading: &str, head: &[String], rows: &str, caption: &str) -> String {

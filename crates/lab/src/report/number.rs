@@ -170,6 +170,25 @@ pub(crate) fn significant(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
+/// An end of an interval to three significant digits, rounded away from what is between the ends: up, or down.
+pub(crate) fn significant_end(value: f64, is_upper: bool) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return significant(value);
+    }
+    let is_plain = (1e-4..1e9).contains(&value.abs());
+    let decimals = if is_plain { decimals_for(value, 3) as i32 } else { 2 - value.abs().log10().floor() as i32 };
+    significant(outwards(value, 10f64.powi(decimals), is_upper))
+}
+
+/// `value` on a grid of so many steps in 1, rounded up or down.
+pub fn outwards(value: f64, per_one: f64, is_upper: bool) -> f64 {
+    let steps = value * per_one;
+    // The hair keeps what is a number of steps from becoming one more.
+    let hair = 1e-9 * steps.abs();
+    let steps = if is_upper { (steps - hair).ceil() } else { (steps + hair).floor() };
+    steps / per_one
+}
+
 /// How many decimals show `digits` significant digits of `value`.
 fn decimals_for(value: f64, digits: i32) -> usize {
     let exponent = value.abs().log10().floor() as i32;

@@ -142,6 +142,22 @@ costs = [1, 2]
     assert!(growth.holds > 1.3 && growth.holds < 1.5 && growth.fails.unwrap() > 1.4, "{growth:?}");
 }
 
+/// At the same cost what does better by the objective comes first, whatever the order of the file.
+#[test]
+fn of_equal_costs_the_better_is_the_first() {
+    let policies = ["random", "least-connections"];
+    for (first, second) in [(policies[0], policies[1]), (policies[1], policies[0])] {
+        let more = format!("[[plan.choice]]\nkey = \"policy\"\nvalues = [\"{first}\", \"{second}\"]\n");
+        for (objective, better) in [("mean = \"< 50 ms\"", policies[1]), ("response_time_p50 = \"> 1 ms\"", policies[0])] {
+            let text = FILE.replace("\"1..10\"", "[5]").replace("mean = \"< 50 ms\"", objective) + &more;
+            let found = planned(&text).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(found.offers.len(), 2, "{objective}");
+            assert!(found.offers[0].label.contains(better), "{objective}: {:?}", found.offers[0].label);
+            assert!(found.set.iter().any(|set| set.contains(better)), "{:?}", found.set);
+        }
+    }
+}
+
 /// A cost that is of each of another choice is so many times; the cheapest is the first.
 #[test]
 fn costs_of_each_server_are_times_the_servers() {

@@ -65,6 +65,17 @@ impl Grid {
         self.rows.push(cells.into_iter().map(|cell| cell.to_string()).collect());
     }
 
+    /// Whether all of it can be drawn `width` columns wide.
+    pub(crate) fn fits(&self, width: usize) -> bool {
+        let needed: usize = (0..self.header.len()).map(|column| self.least(column) + PADDING).sum();
+        FRAME + needed <= width
+    }
+
+    /// All of it, `width` columns wide where it [fits](Grid::fits).
+    pub(crate) fn whole(&self, width: usize) -> String {
+        self.drawn(width).0
+    }
+
     /// The table `width` columns wide at most, and the headings of the columns that it has no room for.
     fn drawn(&self, width: usize) -> (String, Vec<&str>) {
         let least: Vec<usize> = (0..self.header.len()).map(|column| self.least(column)).collect();
