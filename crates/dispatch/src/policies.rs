@@ -60,6 +60,13 @@ pub static PRODUCTS: &[Product] = &[haproxy::PRODUCT, nginx::PRODUCT, envoy::PRO
 
 /// What other systems call policies, and what they are called here.
 pub(crate) const ALSO_CALLED: &[(&str, &str)] = &[
+    ("first", "`haproxy(2.6, first)`"),
+    ("hash", "`nginx(hash consistent)`, `haproxy(2.6, uri)` or `path-hash`"),
+    ("least_time", "`peak-ewma`, the nearest that goes by response times"),
+    ("random two", "`nginx(random two)` or `power-of-d`"),
+    ("random two least_conn", "`nginx(random two)` or `power-of-d`"),
+    ("static-rr", "`haproxy(2.6, roundrobin)` or `round-robin`"),
+    ("uri", "`haproxy(2.6, uri)` or `path-hash`"),
     ("leastconn", "`haproxy(2.6, leastconn)` or `least-connections`"),
     ("least_conn", "`nginx(least_conn)` or `least-connections`"),
     ("least-conn", "`nginx(least_conn)` or `least-connections`"),

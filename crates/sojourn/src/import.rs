@@ -99,7 +99,11 @@ pub(crate) fn import(arguments: &Arguments) -> Result<Exit, Failure> {
             let kind = product.pool();
             let (servers, count) = (pool.serving().count(), variants.len());
             let plural = if servers == 1 { "" } else { "s" };
-            let title = product.title();
+            // The rules of the others are the same in all versions that are known.
+            let title = match product {
+                Product::Haproxy => format!("{}, read as {version}", product.title()),
+                _ => product.title().to_owned(),
+            };
             errln(&format!(
                 "{kind} `{}` of {title}: {servers} server{plural}; {count} variants; read what is ASSUMED in it before you run \
                  it",

@@ -28,11 +28,17 @@ pub(crate) fn file_to_write() -> impl TypedValueParser<Value = PathBuf> {
 }
 
 /// Verbs by what others call them.
-const VERBS: [(&str, &str); 24] = [
+const VERBS: [(&str, &str); 30] = [
     ("describe", "traffic describe"),
     ("analyze", "traffic describe"),
     ("analyse", "traffic describe"),
     ("log", "traffic describe"),
+    ("stats", "traffic describe"),
+    ("statistics", "traffic describe"),
+    ("summary", "traffic describe"),
+    ("convert", "import"),
+    ("capacity", "plan"),
+    ("size", "plan"),
     ("fit", "traffic fit"),
     ("hurst", "traffic hurst"),
     ("simulate", "run --by sim"),

@@ -2,7 +2,7 @@
 
 /// What other programs and textbooks call a thing, letters and digits only, and its name here: nginx's `least_conn`,
 /// HAProxy's `leastconn`, Envoy's `LEAST_REQUEST`, which draws two, and so on.
-const ELSEWHERE: [(&str, &str); 87] = [
+const ELSEWHERE: [(&str, &str); 90] = [
     ("poisson", "exponential"),
     ("markovian", "exponential"),
     ("deterministic", "constant"),
@@ -56,6 +56,9 @@ const ELSEWHERE: [(&str, &str); 87] = [
     ("qps", "rate"),
     ("rps", "rate"),
     ("concurrency", "connections"),
+    ("maxconn", "limit"),
+    ("maxconns", "limit"),
+    ("maxconnections", "limit"),
     ("qps", "throughput"),
     ("rps", "throughput"),
     ("errors", "error_ratio"),

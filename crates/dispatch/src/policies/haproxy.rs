@@ -87,6 +87,8 @@ pub(super) const PRODUCT: Product = Product {
 
 /// The versions whose source was read.
 const VERSIONS: (Version, Version) = ((2, 4), (3, 4));
+/// The newest version whose choices were compared with the product's own, one by one; the others are read from its source.
+const MEASURED: Version = (2, 6);
 /// From here on the servers of a key are in four lists.
 const LISTS: Version = (3, 2);
 /// From here on the default is one draw.
@@ -98,7 +100,7 @@ const ALGORITHMS: [&str; 7] = ["leastconn", "random", "roundrobin", "first", "so
 const WEIGHTS: RangeInclusive<f64> = 1.0..=256.0;
 
 fn build(params: &mut Params<'_>) -> Result<Box<dyn Policy>, DispatchError> {
-    let version = version(params, "haproxy", VERSIONS)?;
+    let version = version(params, "haproxy", VERSIONS, MEASURED)?;
     let text = params.word().unwrap_or_default();
     let (name, draws) = match text.strip_suffix(')').and_then(|text| text.split_once('(')) {
         Some(("random", draws)) => ("random", Some(draws.trim())),

@@ -19,7 +19,7 @@ use std::ops::RangeInclusive;
 
 use super::Entry;
 use super::hashed::Hashed;
-use super::product::{Bundle, Evidence, Product, Version, rule, unknown};
+use super::product::{Bundle, Evidence, Product, Version, not_modelled, rule, unknown};
 use crate::{DispatchError, Params, Policy};
 
 pub(super) const PRODUCT: Product = Product {
@@ -71,6 +71,13 @@ fn build(params: &mut Params<'_>) -> Result<Box<dyn Policy>, DispatchError> {
         ["random", "two"] | ["random", "two", "least_conn"] => Ok(Box::new(random::Random::new(2))),
         ["ip_hash"] => Ok(Box::<Hashed<ip_hash::IpHash>>::default()),
         ["hash", "consistent"] => Ok(Box::<Hashed<hash_consistent::HashConsistent>>::default()),
+        ["least_time", ..] | ["random", "two", ..] if text.contains("least_time") => {
+            Err(not_modelled(params, &format!("`{text}`"), "the nearest policy by response times is `peak-ewma`"))
+        }
+        ["hash", ..] => {
+            let nearest = "`nginx(hash consistent)` is, and `path-hash` spreads paths evenly";
+            Err(not_modelled(params, &format!("`{text}`"), nearest))
+        }
         _ => Err(unknown(params, text, &METHODS)),
     }
 }

@@ -52,17 +52,18 @@ impl Evidence {
 /// A version of a product, by its first two numbers.
 pub type Version = (u32, u32);
 
-/// Takes the first value of the text as a version from `first` to `last`.
+/// Takes the first value of the text as a version from the first of `versions` to the last; `usual` is the one to offer.
 pub(super) fn version(
     params: &mut Params<'_>,
     product: &str,
     versions: (Version, Version),
+    usual: Version,
 ) -> Result<Version, DispatchError> {
     let text = params.word().unwrap_or_default();
     match parsed(text) {
         Some(version) => check(params, product, version, versions),
         None => {
-            let (_, (major, minor)) = versions;
+            let (major, minor) = usual;
             Err(params.wrong(&if text.is_empty() {
                 format!("it takes a version and a rule, as in `{product}({major}.{minor}, ...)`")
             } else {

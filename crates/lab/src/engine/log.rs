@@ -136,7 +136,8 @@ fn differs(replay: &Replay, asked: &SystemQuestion) -> Option<String> {
         return Some(format!("it is replayed with {} times as many requests", replay.growth));
     }
     if logged > 0 && logged != here {
-        return Some(format!("the log has {logged} servers, and this system {here}"));
+        let s = if logged == 1 { "" } else { "s" };
+        return Some(format!("the log has {logged} server{s}, and this system {here}"));
     }
     (!asked.system.faults.is_empty()).then(|| "faults are planned".into())
 }

@@ -133,7 +133,8 @@ impl Reader<'_> {
         let targets = raw.targets.as_ref().expect("it has a kind");
         let count = settings.weights.len();
         if let Some(seat) = tier.seats.iter().find(|seat| seat.targets.len() != count) {
-            let what = format!("{} targets, where the file of `settings` has {count} servers", seat.targets.len());
+            let s = if count == 1 { "" } else { "s" };
+            let what = format!("{} targets, where the file of `settings` has {count} server{s}", seat.targets.len());
             return Err(self.at(targets, "targets", &format!("{what}: targets = {{ servers = {count} }}")));
         }
         let weights: Vec<f64> = settings.weights.iter().map(|weight| f64::from(*weight)).collect();

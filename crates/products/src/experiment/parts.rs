@@ -73,6 +73,12 @@ impl Parts<'_> {
         line!(text, "# ASSUMED, where no configuration says it. Read it, change it, and run it: `sojourn run FILE`.");
         let how = if *is_said { "as --from says" } else { "by its content; --from says otherwise" };
         let version = match (product, version) {
+            (Product::Haproxy, Some(version)) if version != &crate::haproxy::NEWEST_MEASURED => {
+                format!(
+                    "Version {version}, as --version-of says: by its source; {} was compared choice by choice.",
+                    crate::haproxy::NEWEST_MEASURED
+                )
+            }
             (_, Some(version)) => format!("Version {version}, as --version-of says."),
             (Product::Haproxy, None) => {
                 format!(

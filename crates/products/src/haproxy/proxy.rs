@@ -1,6 +1,6 @@
 //! `frontend`, `listen`, `backend` and `defaults`: their directives (manual, section 4.2; `src/cfgparse-listen.c` of HAProxy).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sojourn_stats::Span;
@@ -11,7 +11,7 @@ use crate::pool::{PoolServer, Rule};
 use super::amount::{number, time};
 use super::arguments;
 use super::balance;
-use super::server::{ServerSettings, servers};
+use super::server::{CHECKS, ServerSettings, servers};
 
 /// What a section is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +62,8 @@ pub(super) struct Proxy {
     pub(super) at: FileLine,
     pub(super) settings: Settings,
     pub(super) servers: Vec<PoolServer>,
+    /// How servers are checked, by the words of their lines: where that is first said, and of how many.
+    checks: BTreeMap<String, (FileLine, usize)>,
     /// The backends that it sends requests to: where, and in a sentence.
     pub(super) uses: Vec<(String, FileLine, String)>,
     pub(super) notes: Notes,
@@ -70,7 +72,7 @@ pub(super) struct Proxy {
 }
 
 /// Directives that concern neither who serves a request nor how long it waits.
-const PASSED_OVER: [&str; 51] = [
+const PASSED_OVER: [&str; 49] = [
     "backlog",
     "bind",
     "bind-process",
@@ -90,13 +92,11 @@ const PASSED_OVER: [&str; 51] = [
     "errorloc",
     "errorloc302",
     "errorloc303",
-    "external-check",
     "filter",
     "filter-sequence",
     "grace",
     "guid",
     "http-after-response",
-    "http-check",
     "http-error",
     "http-response",
     "http-reuse",
@@ -125,7 +125,7 @@ const PASSED_OVER: [&str; 51] = [
 ];
 
 /// The other directives that are looked at, and the beginnings of sections, which a misspelt one is not.
-const KNOWN: [&str; 36] = [
+const KNOWN: [&str; 38] = [
     "acl",
     "appsession",
     "backend",
@@ -136,12 +136,14 @@ const KNOWN: [&str; 36] = [
     "defaults",
     "disabled",
     "dispatch",
+    "external-check",
     "force-persist",
     "frontend",
     "fullconn",
     "global",
     "hash-balance-factor",
     "hash-type",
+    "http-check",
     "http-request",
     "listen",
     "maxconn",
@@ -232,7 +234,14 @@ impl Settings {
             }
             "hash-type" => self.hash_type = balance::hash_type(rest).map_err(refused)?,
             "timeout" => self.timeout(rest, at, notes)?,
-            "default-server" => self.servers.read(rest, at, notes)?,
+            "default-server" => {
+                let checks = self.servers.read(rest, at, notes)?;
+                if !checks.is_empty() {
+                    notes.add(at, Reading::LeftOut, format!("default-server {checks}: {CHECKS}"));
+                }
+            }
+            "http-check" | "external-check" => left_out(format!("{}: {CHECKS}", words.join(" "))),
+            _ if word.starts_with("tcp-check") => left_out(format!("{}: {CHECKS}", words.join(" "))),
             "disabled" => self.is_disabled = true,
             "enabled" => self.is_disabled = false,
             "retries" => {
@@ -271,7 +280,7 @@ impl Settings {
             "dispatch" | "transparent" => {
                 left_out(format!("{word}: requests go to an address that is no server of a list"))
             }
-            _ if PASSED_OVER.contains(&word) || word.starts_with("tcp-check") => notes.pass_over(at, word),
+            _ if PASSED_OVER.contains(&word) => notes.pass_over(at, word),
             _ => notes.not_known(at, word, KNOWN.into_iter().chain(PASSED_OVER)),
         }
         Ok(())
@@ -320,6 +329,7 @@ impl Settings {
                 let text = format!("timeout queue {text}: who waits longer for a server gets a 503; here it waits on");
                 notes.add(at, Reading::LeftOut, text);
             }
+            "check" => notes.add(at, Reading::LeftOut, format!("timeout check {text}: {CHECKS}")),
             _ => notes.pass_over(at, &format!("timeout {what}")),
         }
         Ok(())
@@ -331,9 +341,7 @@ fn option(rest: &[String], at: &FileLine, notes: &mut Notes) {
     let left_out = match name {
         "redispatch" => "a request whose server refuses is sent to another one; so does a simulated gateway, at once",
         "httpchk" | "external-check" | "ldap-check" | "mysql-check" | "pgsql-check" | "redis-check" | "smtpchk"
-        | "spop-check" | "ssl-hello-chk" | "tcp-check" => {
-            "checks find out which servers are down; a simulated gateway looks at them each second"
-        }
+        | "spop-check" | "ssl-hello-chk" | "tcp-check" => CHECKS,
         "persist" => "a client is sent to its server even when that is down; here to another one",
         "prefer-last-server" => "a connection asks the server that it asked last; here one is chosen for each request",
         "allbackups" => "when all others are down, all backups serve; here they have no part",
@@ -351,7 +359,16 @@ impl Proxy {
         settings: Settings,
         inherited: Option<Arc<Notes>>,
     ) -> Proxy {
-        Proxy { kind, name, at, settings, servers: Vec::new(), uses: Vec::new(), notes: Notes::default(), inherited }
+        let (servers, checks, uses, notes) = (Vec::new(), BTreeMap::new(), Vec::new(), Notes::default());
+        Proxy { kind, name, at, settings, servers, checks, uses, notes, inherited }
+    }
+
+    /// Notes how its servers are checked: once for all that are so alike, of which there may be very many.
+    pub(super) fn note_checks(&mut self) {
+        for (how, (at, count)) in std::mem::take(&mut self.checks) {
+            let of = if count > 1 { format!(" ({count} servers)") } else { String::new() };
+            self.notes.add(&at, Reading::LeftOut, format!("{how}{of}: {CHECKS}"));
+        }
     }
 
     /// Obeys a line of it.
@@ -360,7 +377,11 @@ impl Proxy {
         arguments::of_proxy(words, at)?;
         match word {
             "server" | "server-template" if self.kind.has_servers() => {
-                self.servers.extend(servers(words, &self.settings.servers, at, &mut self.notes)?);
+                let (servers, checks) = servers(words, &self.settings.servers, at, &mut self.notes)?;
+                if !checks.is_empty() {
+                    self.checks.entry(checks).or_insert_with(|| (at.clone(), 0)).1 += servers.len();
+                }
+                self.servers.extend(servers);
             }
             "server" | "server-template" => {
                 self.notes.add(at, Reading::LeftOut, "a frontend has no servers: HAProxy passes this over")

@@ -265,7 +265,8 @@ struct Ways {
 }
 
 /// The pool of a section, with what leads to it.
-fn pool(proxy: Proxy, version: Version, ways: Ways) -> Result<Pool, ImportError> {
+fn pool(mut proxy: Proxy, version: Version, ways: Ways) -> Result<Pool, ImportError> {
+    proxy.note_checks();
     let Proxy { name, at, settings, servers, mut notes, inherited, .. } = proxy;
     let mut names: HashMap<&str, &FileLine> = HashMap::new();
     for server in &servers {

@@ -8,6 +8,10 @@ use crate::pool::{PoolServer, Standing};
 
 use super::amount::{number, time};
 
+/// What checks and observed requests are for, behind the words that say how.
+pub(super) const CHECKS: &str = "how it is found out which servers are down, and what is done then; a simulated gateway looks \
+                                 at them each second";
+
 /// Most servers of a configuration: as many as an experiment has.
 pub(super) const SERVERS_MAX: usize = 100_000;
 
@@ -21,8 +25,7 @@ pub(super) struct ServerSettings {
 }
 
 /// Words that have no argument and do not matter here.
-const FLAGS: [&str; 40] = [
-    "agent-check",
+const FLAGS: [&str; 39] = [
     "allow-0rtt",
     "check-pool-conn-name",
     "check-reuse-pool",
@@ -64,13 +67,23 @@ const FLAGS: [&str; 40] = [
     "tls-tickets",
 ];
 
-/// Words that have one argument and do not matter here. Those of checks are of how a server is found to be down.
-const WITH_ARGUMENT: [&str; 61] = [
-    "addr",
+/// Words with one argument, of how a server is found to be down and of what is done then.
+const OF_CHECKS: [&str; 10] = [
     "agent-addr",
     "agent-inter",
     "agent-port",
     "agent-send",
+    "error-limit",
+    "init-state",
+    "observe",
+    "on-error",
+    "on-marked-down",
+    "on-marked-up",
+];
+
+/// Words that have one argument and do not matter here.
+const WITH_ARGUMENT: [&str; 46] = [
+    "addr",
     "alpn",
     "ca-file",
     "check-alpn",
@@ -83,26 +96,16 @@ const WITH_ARGUMENT: [&str; 61] = [
     "crl-file",
     "crt",
     "curves",
-    "downinter",
-    "error-limit",
-    "fall",
-    "fastinter",
     "guid",
     "hash-key",
     "id",
     "idle-ping",
     "init-addr",
-    "init-state",
-    "inter",
     "log-bufsize",
     "log-proto",
     "max-reuse",
     "namespace",
     "npn",
-    "observe",
-    "on-error",
-    "on-marked-down",
-    "on-marked-up",
     "pool-conn-name",
     "pool-low-conn",
     "pool-max-conn",
@@ -116,7 +119,6 @@ const WITH_ARGUMENT: [&str; 61] = [
     "resolve-opts",
     "resolve-prefer",
     "resolvers",
-    "rise",
     "shard",
     "sigalgs",
     "sni",
@@ -130,8 +132,9 @@ const WITH_ARGUMENT: [&str; 61] = [
 ];
 
 impl ServerSettings {
-    /// Takes the settings that `words` say, after the name and the address.
-    pub(super) fn read(&mut self, words: &[String], at: &FileLine, notes: &mut Notes) -> Result<(), ImportError> {
+    /// Takes the settings that `words` say, after the name and the address; gives those of checks, in their words.
+    pub(super) fn read(&mut self, words: &[String], at: &FileLine, notes: &mut Notes) -> Result<String, ImportError> {
+        let mut checks: Vec<String> = Vec::new();
         let mut rest = words.iter().map(String::as_str);
         while let Some(word) = rest.next() {
             let mut argument = || {
@@ -149,15 +152,18 @@ impl ServerSettings {
                 "no-backup" => self.is_backup = false,
                 "disabled" => self.is_disabled = true,
                 "enabled" => self.is_disabled = false,
-                "check" | "no-check" | "tfo" => notes.pass_over(at, word),
+                "no-check" | "tfo" => notes.pass_over(at, word),
+                "check" | "agent-check" => checks.push(word.into()),
                 "inter" | "fastinter" | "downinter" => {
-                    time(argument()?).map_err(refused)?;
-                    notes.pass_over(at, word);
+                    let span = argument()?;
+                    time(span).map_err(refused)?;
+                    checks.push(format!("{word} {span}"));
                 }
                 "rise" | "fall" => {
-                    number(argument()?, "number of checks", (1, i32::MAX as u32)).map_err(refused)?;
-                    notes.pass_over(at, word);
+                    let count = number(argument()?, "number of checks", (1, i32::MAX as u32)).map_err(refused)?;
+                    checks.push(format!("{word} {count}"));
                 }
+                key if OF_CHECKS.contains(&key) => checks.push(format!("{key} {}", argument()?)),
                 "minconn" => {
                     let least = argument()?;
                     notes.add(
@@ -210,12 +216,13 @@ impl ServerSettings {
                     notes.pass_over(at, word);
                 }
                 other => {
-                    let known = FLAGS.into_iter().chain(WITH_ARGUMENT).chain(["weight", "maxconn", "backup", "check"]);
+                    let obeyed = ["weight", "maxconn", "backup", "check", "agent-check", "inter", "fall", "rise"];
+                    let known = FLAGS.into_iter().chain(WITH_ARGUMENT).chain(OF_CHECKS).chain(obeyed);
                     notes.not_known(at, other, known);
                 }
             }
         }
-        Ok(())
+        Ok(checks.join(" "))
     }
 
     fn server(&self, name: String, address: String, at: &FileLine) -> PoolServer {
@@ -229,13 +236,14 @@ impl ServerSettings {
     }
 }
 
-/// The servers of a `server` or `server-template` line, with `default_settings` of the lines before.
+/// The servers of a `server` or `server-template` line, with `default_settings` of the lines before, and how they are checked by
+/// this line.
 pub(super) fn servers(
     words: &[String],
     default_settings: &ServerSettings,
     at: &FileLine,
     notes: &mut Notes,
-) -> Result<Vec<PoolServer>, ImportError> {
+) -> Result<(Vec<PoolServer>, String), ImportError> {
     let word = words[0].as_str();
     let is_template = word == "server-template";
     let needed = if is_template { 4 } else { 3 };
@@ -249,14 +257,14 @@ pub(super) fn servers(
         return Err(at.refused(format!("`{wrong}` is not permitted in the name of a server, `{name}`")));
     }
     let mut settings = default_settings.clone();
-    settings.read(&words[needed..], at, notes)?;
+    let checks = settings.read(&words[needed..], at, notes)?;
     let address = &words[needed - 1];
     if !is_template && let Some(host) = is_name(address) {
         let text = format!("{}: HAProxy asks the DNS, and takes one of its addresses, if it has several", cut(host));
         notes.add(at, Reading::Used, text);
     }
     if !is_template {
-        return Ok(vec![settings.server(name.clone(), address.clone(), at)]);
+        return Ok((vec![settings.server(name.clone(), address.clone(), at)], checks));
     }
     let range = &words[2];
     let right = || at.refused(format!("`{}` is no range of numbers, such as 3 or 1-3", cut(range)));
@@ -273,7 +281,8 @@ pub(super) fn servers(
     }
     notes.add(at, Reading::Used, format!("servers {name}{first} to {name}{last}, taken as if all of them were found"));
     let prefix: Arc<str> = name.as_str().into();
-    Ok((first..=last).map(|number| settings.server(format!("{prefix}{number}"), address.clone(), at)).collect())
+    let server = |number: usize| settings.server(format!("{prefix}{number}"), address.clone(), at);
+    Ok(((first..=last).map(server).collect(), checks))
 }
 
 /// The host of an address that is a name of the DNS. Other addresses begin with what they are (`unix@`, `fd@`), or with a slash.

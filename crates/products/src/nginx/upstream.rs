@@ -8,6 +8,9 @@ use crate::pool::{HashKey, PoolServer, Rule, Standing};
 use super::amount::time;
 use super::arguments;
 
+/// What there is of methods that only the commercial nginx has.
+const BY_TIME: &str = "a rule by response times that is not here (the nearest policy is `peak-ewma`)";
+
 /// What was read of a block.
 pub(super) struct Upstream {
     pub(super) name: String,
@@ -55,11 +58,8 @@ impl Upstream {
                 ("two", None | Some("least_conn")) => self.method("random two", None, false, at),
                 ("two", Some(other)) if other.starts_with("least_time") => {
                     self.method("random two", None, false, at);
-                    self.notes.add(
-                        at,
-                        Reading::NotUnderstood,
-                        format!("\"{other}\" is not understood; connections count here"),
-                    );
+                    let text = format!("\"{other}\": {BY_TIME}; taken as `random two`, where connections count");
+                    self.notes.add(at, Reading::NotUnderstood, text);
                 }
                 ("two", Some(other)) => {
                     return Err(at.refused(unknown("parameter of random", &cut(other), ["least_conn"])));
@@ -68,7 +68,7 @@ impl Upstream {
             },
             "least_time" => {
                 self.method("least_conn", None, false, at);
-                self.notes.add(at, Reading::NotUnderstood, "\"least_time\" is not understood; taken as least_conn");
+                self.notes.add(at, Reading::NotUnderstood, format!("\"least_time\": {BY_TIME}; taken as least_conn"));
             }
             "zone" => self.has_zone = true,
             "queue" => self.has_queue = true,

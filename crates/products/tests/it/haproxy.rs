@@ -293,6 +293,8 @@ fn nothing_of_a_frontend_is_left_out_in_silence() {
         "13: \"is_apii\" is not understood (did you mean `is_api`?)",
         "13: frontend `www` sends here a part",
         "22: web.example: HAProxy asks the DNS",
+        "21: default-server inter 2s fall 3: how it is found out which servers are down",
+        "22: check rise 2: how it is found out which servers are down",
     ] {
         assert!(own.contains(part), "{part} in\n{own}");
     }
@@ -306,8 +308,7 @@ fn nothing_of_a_frontend_is_left_out_in_silence() {
     ] {
         assert!(of_all.contains(part), "{part} in\n{of_all}");
     }
-    for (word, line) in [("bind", 4), ("acl", 6), ("check", 22), ("inter", 21), ("fall", 21), ("rise", 22), ("ssl", 22)]
-    {
+    for (word, line) in [("bind", 4), ("acl", 6), ("ssl", 22)] {
         let of = app.inherited.iter().map(|notes| &**notes).chain([&app.notes]);
         let lines: Vec<_> = of.filter_map(|notes| notes.passed_over.get(word)).flatten().collect();
         assert!(lines.iter().any(|at| at.line == line), "{word}: {lines:?}");
@@ -315,6 +316,42 @@ fn nothing_of_a_frontend_is_left_out_in_silence() {
     let nowhere = read("frontend www\n maxconn 5\nbackend app\n server a 10.0.0.1:80\n").unwrap();
     let of_all = all(&nowhere.notes).join("\n");
     assert!(of_all.contains("1: frontend `www` leads to no backend") && of_all.contains("2: maxconn 5"), "{of_all}");
+}
+
+/// Whatever decides which servers are down has its note: once for all servers that are checked alike, of which there may be more
+/// than notes are kept.
+#[test]
+fn how_servers_are_checked_is_never_passed_over() {
+    let alike: String = (0..300).map(|n| format!(" server s{n} 10.0.0.1:{} check inter 5s\n", 1000 + n)).collect();
+    let text = format!(
+        "defaults\n timeout check 2s\n option httpchk GET /health\nbackend app\n http-check expect status 200\n \
+         tcp-check connect\n external-check path /bin\n default-server observe layer7 error-limit 10 on-error mark-down\n{alike} \
+         server t1 10.0.0.2:80 check agent-check agent-port 99 rise 2 fall 5 slowstart 10s backup\n \
+         server t2 10.0.0.2:81 no-check\n retries 3\n option redispatch\n timeout queue 2s\n"
+    );
+    let configuration = read(&text).unwrap();
+    let app = pool(&configuration, "app");
+    let told = notes(app, Reading::LeftOut);
+    for part in [
+        "2: timeout check 2s: how",
+        "3: option httpchk: how",
+        "5: http-check expect status 200: how",
+        "6: tcp-check connect: how",
+        "7: external-check path /bin: how",
+        "8: default-server observe layer7 error-limit 10 on-error mark-down: how",
+        "9: check inter 5s (300 servers): how it is found out which servers are down",
+        "309: check agent-check agent-port 99 rise 2 fall 5: how",
+        "309: slowstart 10s",
+        "311: retries 3",
+        "312: option redispatch",
+        "313: timeout queue 2s",
+    ] {
+        assert!(told.iter().any(|note| note.starts_with(&format!("haproxy.cfg:{part}"))), "{part} in {told:#?}");
+    }
+    assert_eq!(told.iter().filter(|note| note.contains("how it is found out")).count(), 8, "{told:#?}");
+    let passed = app.inherited.iter().map(|notes| &**notes).chain([&app.notes]).flat_map(|notes| notes.passed_over.keys());
+    let passed: Vec<&str> = passed.map(String::as_str).collect();
+    assert!(passed.iter().all(|word| *word == "no-check"), "{passed:?}");
 }
 
 /// HAProxy itself has the servers that are read, by `show servers state`: names, weights, and which are out.

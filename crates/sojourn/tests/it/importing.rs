@@ -64,7 +64,8 @@ fn an_imported_experiment_is_checked_and_run() {
     let output =
         sojourn(&["import", &path, "--rate", "90 /s", "--service", "exponential(mean = 20 ms)", "--out", &out]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stderr(&output).contains("backend `app` of HAProxy: 3 servers; 6 variants"), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.contains("backend `app` of HAProxy, read as 2.6: 3 servers; 6 variants"), "{said}");
     let checked = sojourn(&["run", &out, "--check"]);
     assert_eq!(stdout(&checked).trim(), format!("{out}: ok; 6 variants"), "{}", stderr(&checked));
     // Of a run folder the same command says the same again.

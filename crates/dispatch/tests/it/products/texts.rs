@@ -41,8 +41,11 @@ fn texts_of_products_are_positional_first() {
 #[test]
 fn bad_texts_of_products_say_what_would_be_right() {
     let cases = [
-        ("haproxy", "policy `haproxy`: it takes a version and a rule, as in `haproxy(3.4, ...)`"),
-        ("haproxy(leastconn)", "the version comes first; did you mean `haproxy(3.4, leastconn)`?"),
+        ("haproxy", "policy `haproxy`: it takes a version and a rule, as in `haproxy(2.6, ...)`"),
+        ("haproxy(leastconn)", "the version comes first; did you mean `haproxy(2.6, leastconn)`?"),
+        ("nginx(least_time header)", "`least_time header` is not modelled; the nearest policy by response times is `peak-ewma`"),
+        ("nginx(random two least_time=header)", "the nearest policy by response times is `peak-ewma`"),
+        ("nginx(hash)", "`hash` is not modelled; `nginx(hash consistent)` is"),
         ("haproxy(2.6)", "policy `haproxy`: `` is none of its rules; known are leastconn, random,"),
         ("haproxy(2.6, leastcon)", "`leastcon` is none of its rules; did you mean `leastconn`?"),
         (
