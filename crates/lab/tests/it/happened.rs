@@ -130,6 +130,25 @@ fn what_happened_stands_beside_the_rule_that_ran() {
     assert!(opened.variants[0].model_trust().is_some() && opened.has(Engine::Log));
 }
 
+/// A client that waited for a minute and left is no reply of a minute, and no failure of a server.
+#[test]
+fn what_clients_gave_up_is_no_response_time() {
+    let given_up = |(at, line): (usize, &str)| {
+        let begin = line.split(' ').next().unwrap();
+        let more = if at % 50 == 0 { format!("{begin} c 499 0 web1 60000000 \"GET / HTTP/1.1\"\n") } else { String::new() };
+        format!("{line}\n{more}")
+    };
+    let lines: String = log(6_000).lines().enumerate().map(given_up).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let answers = ask(&experiment(folder.path(), &lines, "", ("exponential(mean = 20 ms)", ""), POLICIES));
+    let of = |metric: &str| value(&answers, 0, Engine::Log, metric);
+    assert!(of("response_time_mean") < 0.2 && of("response_time_p99") < 1.0, "{}", of("response_time_mean"));
+    assert!((of("abandoned_ratio") - 121.0 / 6_121.0).abs() < 1e-9, "{}", of("abandoned_ratio"));
+    assert!((of("error_ratio") - 60.0 / 6_121.0).abs() < 1e-9, "{}", of("error_ratio"));
+    let notes = answers.variants[0].answer(Engine::Log).unwrap().notes.join("\n");
+    assert!(notes.contains("121 requests were given up by their clients") && notes.contains(", 121 given up"), "{notes}");
+}
+
 #[test]
 fn a_model_that_does_not_give_what_happened_is_suspect() {
     for (demand, words) in [("exponential(mean = 22 ms)", "may be off by as much"), ("10 ms", "do not rely on")] {
