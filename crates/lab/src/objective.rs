@@ -167,7 +167,8 @@ impl Objective {
         };
         let number = |value: f64| near(significant(value * factor), value);
         let end = |value: f64, is_upper: bool| near(significant_end(value * factor, is_upper), value);
-        let in_unit = |number: String| if number == "infinite" { number } else { format!("{number} {unit}").trim_end().into() };
+        let in_unit =
+            |number: String| if number == "infinite" { number } else { format!("{number} {unit}").trim_end().into() };
         let with_unit = |value: f64| in_unit(number(value));
         match *estimate {
             Estimate::Sampled { value, .. } if estimate.is_sharp() => format!("exactly {}", with_unit(value)),

@@ -248,11 +248,15 @@ fn what_was_given_up_behind_the_head_is_fitted_to() {
     let lines: String = haproxy(&truth)
         .lines()
         .enumerate()
-        .map(|(at, line)| format!("{}\n", if at % 20 == 0 { line.replace(" ---- ", " CD-- ") } else { line.to_owned() }))
+        .map(|(at, line)| {
+            format!("{}\n", if at % 20 == 0 { line.replace(" ---- ", " CD-- ") } else { line.to_owned() })
+        })
         .collect();
     let (found, plain) = (calibrate_log(&read(&lines, "haproxy"), 1).unwrap(), calibrate_log(&cut(&truth), 1).unwrap());
     assert_eq!((&found.server, found.demand_mean_s), (&plain.server, plain.demand_mean_s));
-    assert!(found.notes.iter().any(|note| note.starts_with("1000 requests were given up by their clients after the head")));
+    assert!(
+        found.notes.iter().any(|note| note.starts_with("1000 requests were given up by their clients after the head"))
+    );
 }
 
 /// Milliseconds cut as HAProxy cuts them: half of one is added, and said.

@@ -70,8 +70,7 @@ pub(crate) fn answer(experiment: &Spec, asked: &SystemQuestion, index: usize) ->
         let why = "the log has no response times, so what happened is not known";
         return Some(Answer { notes: vec![why.into()], ..empty });
     };
-    let good: Vec<&Entry> =
-        entries.iter().copied().filter(|entry| !failed(entry) && !entry.is_abandoned()).collect();
+    let good: Vec<&Entry> = entries.iter().copied().filter(|entry| !failed(entry) && !entry.is_abandoned()).collect();
     let series: Vec<f64> =
         good.iter().filter_map(|entry| time_s(entry)).map(|time_s| time_s + log.cut_off_s()).collect();
     let step_s = log.response_step_s();

@@ -135,7 +135,8 @@ fn what_happened_stands_beside_the_rule_that_ran() {
 fn what_clients_gave_up_is_no_response_time() {
     let given_up = |(at, line): (usize, &str)| {
         let begin = line.split(' ').next().unwrap();
-        let more = if at % 50 == 0 { format!("{begin} c 499 0 web1 60000000 \"GET / HTTP/1.1\"\n") } else { String::new() };
+        let more =
+            if at % 50 == 0 { format!("{begin} c 499 0 web1 60000000 \"GET / HTTP/1.1\"\n") } else { String::new() };
         format!("{line}\n{more}")
     };
     let lines: String = log(6_000).lines().enumerate().map(given_up).collect();
@@ -146,7 +147,10 @@ fn what_clients_gave_up_is_no_response_time() {
     assert!((of("abandoned_ratio") - 121.0 / 6_121.0).abs() < 1e-9, "{}", of("abandoned_ratio"));
     assert!((of("error_ratio") - 60.0 / 6_121.0).abs() < 1e-9, "{}", of("error_ratio"));
     let notes = answers.variants[0].answer(Engine::Log).unwrap().notes.join("\n");
-    assert!(notes.contains("121 requests were given up by their clients") && notes.contains(", 121 given up"), "{notes}");
+    assert!(
+        notes.contains("121 requests were given up by their clients") && notes.contains(", 121 given up"),
+        "{notes}"
+    );
 }
 
 #[test]

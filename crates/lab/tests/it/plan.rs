@@ -148,7 +148,9 @@ fn of_equal_costs_the_better_is_the_first() {
     let policies = ["random", "least-connections"];
     for (first, second) in [(policies[0], policies[1]), (policies[1], policies[0])] {
         let more = format!("[[plan.choice]]\nkey = \"policy\"\nvalues = [\"{first}\", \"{second}\"]\n");
-        for (objective, better) in [("mean = \"< 50 ms\"", policies[1]), ("response_time_p50 = \"> 1 ms\"", policies[0])] {
+        for (objective, better) in
+            [("mean = \"< 50 ms\"", policies[1]), ("response_time_p50 = \"> 1 ms\"", policies[0])]
+        {
             let text = FILE.replace("\"1..10\"", "[5]").replace("mean = \"< 50 ms\"", objective) + &more;
             let found = planned(&text).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(found.offers.len(), 2, "{objective}");

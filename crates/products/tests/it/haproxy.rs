@@ -349,7 +349,8 @@ fn how_servers_are_checked_is_never_passed_over() {
         assert!(told.iter().any(|note| note.starts_with(&format!("haproxy.cfg:{part}"))), "{part} in {told:#?}");
     }
     assert_eq!(told.iter().filter(|note| note.contains("how it is found out")).count(), 8, "{told:#?}");
-    let passed = app.inherited.iter().map(|notes| &**notes).chain([&app.notes]).flat_map(|notes| notes.passed_over.keys());
+    let passed =
+        app.inherited.iter().map(|notes| &**notes).chain([&app.notes]).flat_map(|notes| notes.passed_over.keys());
     let passed: Vec<&str> = passed.map(String::as_str).collect();
     assert!(passed.iter().all(|word| *word == "no-check"), "{passed:?}");
 }

@@ -94,7 +94,8 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
         remarks.push(format!("{failed} requests with a status of 400 or more are left out{without_reply}."));
     }
     if abandoned > 0 {
-        remarks.push(format!("{abandoned} requests that their clients gave up before the reply was over are left out."));
+        remarks
+            .push(format!("{abandoned} requests that their clients gave up before the reply was over are left out."));
     }
     if let Some(zipf) = &popularity.zipf {
         remarks.push(format!(

@@ -33,11 +33,10 @@ fn each_product_says_that_a_client_gave_up() {
              \"response_flags\":\"{flags}\",\"duration\":2500}}\n"
         )
     };
-    let squid = |code: &str| format!("1728565210.125 2500 10.0.0.1 {code}/200 10 GET http://a/ - HIER_DIRECT/10.0.0.2 -\n");
+    let squid =
+        |code: &str| format!("1728565210.125 2500 10.0.0.1 {code}/200 10 GET http://a/ - HIER_DIRECT/10.0.0.2 -\n");
     let apache = Some("%h %t \"%r\" %>s %b %D %X");
-    let ended = |how: &str| {
-        format!("10.0.0.1 [10/Oct/2024:13:00:10 +0000] \"GET /a HTTP/1.1\" 200 5 2500000 {how}\n")
-    };
+    let ended = |how: &str| format!("10.0.0.1 [10/Oct/2024:13:00:10 +0000] \"GET /a HTTP/1.1\" 200 5 2500000 {how}\n");
     let whole = "0/0/0/100/2500";
     for (format, line, expected) in [
         (None, nginx(499), true),
@@ -105,7 +104,9 @@ fn mixed() -> String {
                 0 => line(second, 500, "b", "CH--", "0/0/0/-1/30000", -1),
                 _ => String::new(),
             };
-            line(second, 0, "a", "----", "0/0/0/90/100", 200) + &line(second, 1, "b", "----", "0/0/0/90/100", 200) + &given_up
+            line(second, 0, "a", "----", "0/0/0/90/100", 200)
+                + &line(second, 1, "b", "----", "0/0/0/90/100", 200)
+                + &given_up
         })
         .collect()
 }
@@ -122,15 +123,23 @@ fn how_long_a_client_waited_is_told_apart() {
     assert!((number("response_time_mean") - 0.1).abs() < 1e-12 && (number("response_time_max") - 0.1).abs() < 1e-12);
     assert!((number("abandoned_ratio") - 10.0 / 210.0).abs() < 1e-12);
     assert_eq!((number("abandoned_after_mean"), number("error_ratio")), (30.0, 0.0));
-    let told = description.remarks.iter().find(|remark| remark.starts_with("10 of 210 requests were given up by their clients"));
+    let told = description
+        .remarks
+        .iter()
+        .find(|remark| remark.starts_with("10 of 210 requests were given up by their clients"));
     assert!(told.is_some(), "{:?}", description.remarks);
     let served = description.served.as_ref().unwrap();
     assert_eq!(served.servers.iter().map(|one| (one.errors, one.abandoned)).collect::<Vec<_>>(), [(0, 10), (0, 0)]);
     let column = |served: &Served| served.by_server().header.iter().any(|head| head == "given up");
     assert!(column(served) && served.over_time().header.iter().any(|head| head == "given up"));
-    assert!(served.words.iter().any(|words| words.starts_with("10 requests at a server were given up")), "{:?}", served.words);
+    assert!(
+        served.words.iter().any(|words| words.starts_with("10 requests at a server were given up")),
+        "{:?}",
+        served.words
+    );
     // Of a log without any there is no word of it.
-    let without: String = mixed().lines().filter(|line| !line.contains("CH--")).map(|line| format!("{line}\n")).collect();
+    let without: String =
+        mixed().lines().filter(|line| !line.contains("CH--")).map(|line| format!("{line}\n")).collect();
     let plain = describe(&read_as(None, &without));
     assert_eq!((value(&plain, "abandoned"), column(plain.served.as_ref().unwrap())), (None, false));
     assert!(!plain.remarks.iter().any(|remark| remark.contains("given up")));
@@ -160,6 +169,9 @@ fn the_load_holds_what_was_given_up() {
 fn a_workload_leaves_out_what_was_given_up() {
     let workload = fit::of_log(&read_as(None, &mixed()), "haproxy.log").unwrap();
     let text = workload.replace("\n# ", " ");
-    assert!(text.contains("10 requests that their clients gave up before the reply was over are left out."), "{workload}");
+    assert!(
+        text.contains("10 requests that their clients gave up before the reply was over are left out."),
+        "{workload}"
+    );
     assert!(!text.contains("with a status of 400 or more"), "{workload}");
 }

@@ -469,7 +469,9 @@ fn a_log_of_empty_bodies_gives_its_arrivals() {
         let workload = of(bytes);
         assert_eq!(value(&workload, "size"), "0 B");
         assert!(workload.contains("# Sizes. No reply had a body") && !workload.contains("/B\""), "{workload}");
-        assert!(Sizes::parse(value(&workload, "size")).is_ok() && Arrivals::parse(value(&workload, "arrivals")).is_ok());
+        assert!(
+            Sizes::parse(value(&workload, "size")).is_ok() && Arrivals::parse(value(&workload, "arrivals")).is_ok()
+        );
         assert!(quantity::parse(value(&workload, "demand"), Dimension::Time).is_ok(), "{workload}");
     }
 }

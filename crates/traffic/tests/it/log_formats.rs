@@ -398,7 +398,11 @@ fn fields_beyond_the_format() {
     for named in ["rt=0.250", "rt=\"0.250\"", "request_time=0.250"] {
         let log = read(&format!("{combined} {named}\n"));
         assert_eq!((log.entries()[0].response_s(), log.with_more_fields()), (Some(0.25), 0), "{named}");
-        assert_eq!((log.warnings(), log.formats()[0].as_str()), (vec![], "combined with nginx's $request_time"), "{named}");
+        assert_eq!(
+            (log.warnings(), log.formats()[0].as_str()),
+            (vec![], "combined with nginx's $request_time"),
+            "{named}"
+        );
     }
     // Where some lines have more, they are as many.
     let mixed = read(&format!("{combined} 0.250\n{combined}\n{combined} 0.250 -\n{combined} 0.251\n"));

@@ -93,8 +93,9 @@ fn load_is_the_time_at_a_server_over_the_time() {
 #[test]
 fn the_busiest_second_has_one_name() {
     let counts = (0..20_u64).map(|second| (second, if second == 7 || second == 12 { 6 } else { 3 }));
-    let text: String =
-        counts.flat_map(|(second, count)| (0..count).map(move |n| haproxy(second * 1000 + n, "w/a", "0/0/0/5/5", 200))).collect();
+    let text: String = counts
+        .flat_map(|(second, count)| (0..count).map(move |n| haproxy(second * 1000 + n, "w/a", "0/0/0/5/5", 200)))
+        .collect();
     let description = describe(&read(&text));
     let fact = description.facts.iter().find(|fact| fact.name == "busiest_second").unwrap();
     assert_eq!(fact.value, Value::Text("2009-02-06 00:00:07".into()));

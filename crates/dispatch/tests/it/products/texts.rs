@@ -43,7 +43,10 @@ fn bad_texts_of_products_say_what_would_be_right() {
     let cases = [
         ("haproxy", "policy `haproxy`: it takes a version and a rule, as in `haproxy(2.6, ...)`"),
         ("haproxy(leastconn)", "the version comes first; did you mean `haproxy(2.6, leastconn)`?"),
-        ("nginx(least_time header)", "`least_time header` is not modelled; the nearest policy by response times is `peak-ewma`"),
+        (
+            "nginx(least_time header)",
+            "`least_time header` is not modelled; the nearest policy by response times is `peak-ewma`",
+        ),
         ("nginx(random two least_time=header)", "the nearest policy by response times is `peak-ewma`"),
         ("nginx(hash)", "`hash` is not modelled; `nginx(hash consistent)` is"),
         ("haproxy(2.6)", "policy `haproxy`: `` is none of its rules; known are leastconn, random,"),

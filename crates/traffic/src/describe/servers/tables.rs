@@ -54,7 +54,8 @@ impl Served {
 
     /// A row for each period, with the load of each of the first servers.
     pub fn over_time(&self) -> Listing {
-        let header = ["from", "requests", "rate", "server errors", "given up", "response", "p99", "load"].map(str::to_owned);
+        let header =
+            ["from", "requests", "rate", "server errors", "given up", "response", "p99", "load"].map(str::to_owned);
         let servers = self.periods.first().map_or(0, |first| first.load_by_server.len());
         let named = self.servers[..servers].iter().map(|one| format!("load of {}", one.server));
         let are_abandoned = self.periods.iter().any(|one| one.abandoned > 0);

@@ -133,7 +133,10 @@ static FIXED: LazyLock<Vec<LogFormat>> = LazyLock::new(|| {
              \"$http_user_agent\" $request_length $request_time [$proxy_upstream_name] [$proxy_alternative_upstream_name] \
              $upstream_addr $upstream_response_length $upstream_response_time $upstream_status $req_id",
         ),
-        of("squid", "$end $response_ms $client $squid_code/$status $bytes $method $path $user $hierarchy/$server $type"),
+        of(
+            "squid",
+            "$end $response_ms $client $squid_code/$status $bytes $method $path $user $hierarchy/$server $type",
+        ),
     ]
 });
 

@@ -230,8 +230,8 @@ impl<'a> Reading<'a> {
     fn beyond(&mut self, line: &[u8], beyond: &[u8]) {
         self.log.beyond += 1;
         if self.first_beyond.is_none() {
-            self.first_beyond = LogFormat::format_string(line, beyond)
-                .map(|string| (beginning(&beyond::not_read(beyond)), string));
+            self.first_beyond =
+                LogFormat::format_string(line, beyond).map(|string| (beginning(&beyond::not_read(beyond)), string));
         }
     }
 
