@@ -47,7 +47,7 @@ fn bad_texts_of_products_say_what_would_be_right() {
             "nginx(least_time header)",
             "`least_time header` is not modelled; the nearest policy by response times is `peak-ewma`",
         ),
-        ("nginx(random two least_time=header)", "the nearest policy by response times is `peak-ewma`"),
+        ("nginx(random two least_time)", "the nearest policy by response times is `peak-ewma`"),
         ("nginx(hash)", "`hash` is not modelled; `nginx(hash consistent)` is"),
         ("haproxy(2.6)", "policy `haproxy`: `` is none of its rules; known are leastconn, random,"),
         ("haproxy(2.6, leastcon)", "`leastcon` is none of its rules; did you mean `leastconn`?"),
