@@ -11,15 +11,17 @@
 
 mod balanced;
 pub mod file_nodes;
+mod split;
 
 use sojourn_model::{Discipline as ServerDiscipline, Server};
 use sojourn_stats::{Dimension, Law, quantity};
 
+use self::split::Part;
 use crate::answer::{Answer, Unanswered, Value, brief, push_percentiles, rounded};
 use crate::formula::markovian::finite_fcfs::FiniteFcfs;
 use crate::formula::markovian::{impatient, repairman};
 use crate::kendall::Discipline;
-use crate::law::{Gaps, Moments};
+use crate::law::Moments;
 use crate::numeric;
 use crate::station::response::ResponseLaw;
 use crate::station::{Flow, NO_MEAN, Solution, Station};
@@ -45,6 +47,8 @@ pub struct System<'a> {
     pub policy: Option<&'a str>,
     /// Number of dispatchers, each of which decides for itself.
     pub dispatchers: u32,
+    /// Weights of the servers, as many as there are; empty: all equal.
+    pub weights: &'a [f64],
     /// Immediate information: whether the policy knows the servers' present state (not polled, not reported now and
     /// then).
     pub has_immediate_information: bool,
@@ -70,6 +74,7 @@ impl<'a> System<'a> {
             demand_law: Some(demand),
             policy: None,
             dispatchers: 1,
+            weights: &[],
             has_immediate_information: true,
             has_links: false,
             path_s: 0.0,
@@ -236,40 +241,29 @@ fn closed_users(system: &System, users: u32, think: &Law) -> Result<Answer, Unan
     Ok(answer)
 }
 
-/// How the policy splits a renewal stream over the servers.
-enum Split {
-    /// Into a renewal stream for each.
-    Separate(Gaps),
-    /// Not at all, since the queues hang together: what is known of them, or one line that says why nothing is.
-    Tied(Result<balanced::Known, String>),
-}
-
 fn open_arrivals(system: &System, gaps: Moments, law: Option<&Law>) -> Result<Answer, Unanswered> {
     if gaps.mean_s.is_nan() || gaps.mean_s <= 0.0 || gaps.mean_s.is_infinite() {
         return Err(Unanswered("arrivals: the mean gap must be positive and finite".into()));
     }
     let count = system.servers.len();
-    let n = count as u32;
     let mut answer = Answer::default();
-    let split = match (count, policy_name(system)) {
-        (1, _) => Split::Separate(Gaps::all(gaps)),
-        (_, "") => return Err(Unanswered(format!("{count} servers need a policy"))),
-        (_, "random") => Split::Separate(Gaps::each_with_probability(gaps, 1.0 / f64::from(n))),
-        (_, "round-robin") if system.dispatchers == 1 => Split::Separate(Gaps::every_nth(gaps, n)),
-        (_, policy) => Split::Tied(
-            balanced::known(system, gaps)
-                .map_err(|why| format!("no formula for {policy} over {count} servers{why}: sim answers this")),
-        ),
-    };
-    match split {
-        Split::Separate(each) => {
-            let each = match law {
-                Some(law) => each.with_law(law),
-                None => each,
-            };
-            separate_queues(system, &each, &mut answer)?;
+    if count > 1 && policy_name(system).is_empty() {
+        return Err(Unanswered(format!("{count} servers need a policy")));
+    }
+    match split::parts(system, gaps) {
+        Some(mut parts) => {
+            if let Some(law) = law {
+                let known = parts.iter_mut().filter_map(|part| part.gaps.as_mut());
+                known.for_each(|gaps| *gaps = gaps.clone().with_law(law));
+            }
+            separate_queues(system, 1.0 / gaps.mean_s, &parts, &mut answer)?;
         }
-        Split::Tied(known) => totals(system, 1.0 / gaps.mean_s, known, &mut answer)?,
+        None => {
+            let policy = policy_name(system);
+            let known = balanced::known(system, gaps)
+                .map_err(|why| format!("no formula for {policy} over {count} servers{why}: sim answers this"));
+            totals(system, 1.0 / gaps.mean_s, known, &mut answer)?;
+        }
     }
     Ok(answer)
 }
@@ -279,31 +273,31 @@ const LINKS: &str = "totals: taken to be let through by the links";
 /// Servers of one kind, and what each of them does.
 struct Group {
     station: Station,
+    /// The part of the arrivals that each of them gets.
+    share: f64,
     count: f64,
     solution: Solution,
 }
 
-fn separate_queues(system: &System, each: &Gaps, answer: &mut Answer) -> Result<(), Unanswered> {
+/// Servers that each have their part of the arrivals, which come at `rate` (1/s) in all.
+fn separate_queues(system: &System, rate: f64, parts: &[Part], answer: &mut Answer) -> Result<(), Unanswered> {
     let n = system.servers.len();
     let mut groups: Vec<Group> = Vec::new();
-    for server in system.servers {
+    for (server, Part { share, gaps }) in system.servers.iter().zip(parts) {
+        let Some(gaps) = gaps else { continue };
         let station = station(system, server);
-        if let Some(group) = groups.iter_mut().find(|group| group.station == station) {
+        if let Some(group) = groups.iter_mut().find(|group| group.station == station && group.share == *share) {
             group.count += 1.0;
             continue;
         }
         if let Some(limit) = station.largest_stable_rate() {
-            stable(each.rate() * n as f64, limit * n as f64, n > 1)?;
+            stable(rate, limit / share, n > 1)?;
         }
-        let solution = station.solve(each);
-        groups.push(Group { station, count: 1.0, solution });
+        let solution = station.solve(gaps);
+        groups.push(Group { station, share: *share, count: 1.0, solution });
     }
     if n > 1 {
-        answer.note(format!(
-            "{} over {n} servers: {n} separate queues, each with gaps of C2 = {}",
-            policy_name(system),
-            brief(each.scv())
-        ));
+        split::described(system, parts).into_iter().for_each(|line| answer.note(line));
         if !system.has_immediate_information {
             answer.note("stale information: not read by this policy");
         }
@@ -331,10 +325,10 @@ fn separate_queues(system: &System, each: &Gaps, answer: &mut Answer) -> Result<
     answer.push("throughput", "1/s", Value::exact(throughput));
     answer.push("utilization", "1", Value::exact(utilisation));
     if flows.iter().any(|(_, flow)| flow.loss.is_some()) {
-        let lost = over_servers(&|_, flow| flow.loss.unwrap_or(0.0));
-        answer.push("error_ratio", "1", Value::exact(lost / n as f64));
+        let lost = over_servers(&|group, flow| group.share * flow.loss.unwrap_or(0.0));
+        answer.push("error_ratio", "1", Value::exact(lost));
     }
-    shares(n, answer);
+    shares(parts.iter().map(|part| part.share), answer);
     Ok(())
 }
 
@@ -403,6 +397,19 @@ fn policy_name<'a>(system: &System<'a>) -> &'a str {
     system.policy.unwrap_or_default().split('(').next().unwrap_or_default().trim()
 }
 
+/// The value of a parameter of the policy, as it is written: `3` of `d` in `power-of-d(d = 3)`.
+fn parameter<'a>(system: &System<'a>, key: &str) -> Option<&'a str> {
+    let (_, inside) = system.policy?.split_once('(')?;
+    let inside = inside.trim_end().trim_end_matches(')');
+    let mut given = inside.split(',').filter_map(|part| part.split_once('='));
+    given.find(|(name, _)| name.trim() == key).map(|(_, value)| value.trim())
+}
+
+/// Whether all servers have one weight, above 0.
+fn has_equal_weights(system: &System) -> bool {
+    system.weights.iter().all(|weight| *weight > 0.0 && *weight == system.weights[0])
+}
+
 /// What holds under any policy that keeps equal servers stable, and what is known of its times.
 fn totals(
     system: &System,
@@ -412,18 +419,26 @@ fn totals(
 ) -> Result<(), Unanswered> {
     let first = station(system, &system.servers[0]);
     let equal = system.servers.iter().all(|server| station(system, server) == first);
-    // Hash and affinity follow the clients, weights what they are set to: nothing says that the shares are equal.
-    let symmetric = [
-        "least-connections",
-        "probabilistic-least-connections",
-        "power-of-d",
-        "round-robin",
-        "round-trip",
-        "transmitted-size",
-    ];
     let policy = policy_name(system);
+    // Hash and affinity follow the clients, weights what they are set to: nothing says that the shares are equal.
+    let is_symmetric = match policy {
+        "weighted-least-connections" | "weighted-round-robin" | "weighted-round-robin-classic" => {
+            has_equal_weights(system)
+        }
+        _ => [
+            "least-connections",
+            "least-connections-lowest-id",
+            "probabilistic-least-connections",
+            "power-of-d",
+            "round-robin",
+            "round-trip",
+            "transmitted-size",
+        ]
+        .contains(&policy),
+    };
+    let prefers_first = policy == "least-connections-lowest-id" || parameter(system, "ties") == Some("first");
     let n = system.servers.len();
-    let Some(limit) = first.largest_stable_rate().filter(|_| equal && symmetric.contains(&policy)) else {
+    let Some(limit) = first.largest_stable_rate().filter(|_| equal && is_symmetric) else {
         return Err(Unanswered(known.err().unwrap_or_default()));
     };
     stable(rate, limit * n as f64, false)?;
@@ -448,14 +463,18 @@ fn totals(
     answer.push("service_time_mean", "s", Value::exact(first.service.mean_s));
     answer.push("throughput", "1/s", Value::exact(rate));
     answer.push("utilization", "1", Value::exact(rate * first.service.mean_s / cores));
-    shares(n, answer);
+    match prefers_first {
+        true => answer.note("totals: ties go to the first servers, which have more than their share of the requests"),
+        false => shares((0..n).map(|_| 1.0 / n as f64), answer),
+    }
     Ok(())
 }
 
 /// The part of the requests that each server is sent; beyond 16 servers the rows would be too many to read.
-fn shares(n: usize, answer: &mut Answer) {
-    for server in (1..=n).take_while(|_| n <= 16) {
-        answer.push(format!("share_{server}"), "1", Value::exact(1.0 / n as f64));
+fn shares(all: impl ExactSizeIterator<Item = f64>, answer: &mut Answer) {
+    let count = all.len();
+    for (server, share) in all.enumerate().take_while(|_| count <= 16) {
+        answer.push(format!("share_{}", server + 1), "1", Value::exact(share));
     }
 }
 

@@ -88,6 +88,7 @@ fn of_system(asked: &SystemQuestion) -> Answer {
         demand_law: law.as_ref(),
         policy: tier.map(|tier| tier.policy.as_str()),
         dispatchers: tier.map_or(1, |tier| tier.dispatchers),
+        weights: tier.map_or(&[][..], |tier| &tier.weights[..]),
         has_immediate_information: tier.is_none_or(|tier| tier.polled.is_none()),
         has_links: links.iter().any(|link| link.rate.is_some()),
         path_s: links.iter().map(|link| 2.0 * link.delay.as_secs_f64()).sum(),

@@ -1,14 +1,16 @@
 //! The mean response time under policies that look at the servers, where it is known.
 //!
-//! Two laws of [`balancing`] are about what a dispatcher does: `least-connections` over two servers is join the
-//! shortest queue (as is `power-of-d` that draws both), and `power-of-d` over a hundred servers or more is near its limit of
-//! very many. Both take Poisson arrivals, exponential work, equal servers of one core and one dispatcher that knows every
-//! count as it is. Then no job's remaining work is known, and how a server orders its jobs does not change how many there
-//! are. What is missing is named.
+//! Two laws of [`balancing`] are about what a dispatcher does: `least-connections` is join the shortest queue (as are
+//! `power-of-d` that draws all, and `weighted-least-connections` with equal weights), which is known as two bounds, and
+//! `power-of-d` over a hundred servers or more is near its limit of very many. Both take Poisson arrivals, exponential work, equal
+//! servers of one core and one dispatcher that knows every count as it is. Then no job's remaining work is known, and how a server
+//! orders its jobs does not change how many there are. What is missing is named.
 
-use super::{System, policy_name, station};
-use crate::answer::{Value, brief};
-use crate::formula::balancing;
+use sojourn_stats::{Dimension, quantity};
+
+use super::{System, has_equal_weights, parameter, policy_name, station};
+use crate::answer::{Value, brief, rounded};
+use crate::formula::balancing::{self, Bounds};
 use crate::law::Moments;
 use crate::station::Station;
 
@@ -16,6 +18,10 @@ use crate::station::Station;
 const MANY: usize = 100;
 /// Up to this utilisation it is: 9 % low there with [`MANY`] servers (Mitzenmacher 2001).
 const BUSIEST: f64 = 0.99;
+/// Bounds that are nearer than this, over the lower one, are the number itself.
+const EXACT: f64 = 1e-7;
+/// Up to this their middle is near it; farther ones are told and no number is given.
+const NEAR: f64 = 0.05;
 
 /// The mean response time at the servers, and where it is from.
 pub(super) struct Known {
@@ -32,15 +38,21 @@ pub(super) fn known(system: &System, gaps: Moments) -> Result<Known, String> {
     let first = station(system, &system.servers[0]);
     let count = system.servers.len();
     let utilisation = first.service.mean_s / (gaps.mean_s * count as f64);
-    let choices = choices(system.policy.unwrap_or_default());
+    let choices = parameter(system, "d").and_then(|d| d.parse().ok()).unwrap_or(2);
     match policy_name(system) {
         // Of as many as there are, ties go to the one drawn first: that is any of them.
         "power-of-d" if choices as usize >= count => shortest(system, &first, gaps, utilisation),
-        "least-connections" => shortest(system, &first, gaps, utilisation),
+        "least-connections" | "least-connections-lowest-id" => shortest(system, &first, gaps, utilisation),
+        "weighted-least-connections" if has_equal_weights(system) => shortest(system, &first, gaps, utilisation),
         "power-of-d" => {
             let of = "power of d choices";
             if count < MANY {
-                return Err(format!(" ({of} is solved for very many, {MANY} and more)"));
+                let between = assumptions(system, &first, gaps).map_or(String::new(), |()| {
+                    let low = balancing::join_shortest_queue(count as u32, utilisation).low;
+                    let bounds = Bounds { low, high: 1.0 / (1.0 - utilisation) };
+                    format!("; here between {}, with all looked at, and with one", told(bounds, &first))
+                });
+                return Err(format!(" ({of} is solved for very many, {MANY} and more{between})"));
             }
             assumptions(system, &first, gaps).map_err(|missing| format!(" ({of} is solved for {missing})"))?;
             if utilisation > BUSIEST {
@@ -57,21 +69,44 @@ pub(super) fn known(system: &System, gaps: Moments) -> Result<Known, String> {
         "round-robin" if system.dispatchers > 1 => {
             Err(format!(" by {} dispatchers that take turns each for itself", system.dispatchers))
         }
+        "weighted-round-robin" | "weighted-round-robin-classic" if system.dispatchers == 1 => {
+            Err(" with weights that differ".to_owned())
+        }
         _ => Err(String::new()),
     }
 }
 
-/// Of two servers the one with fewer jobs is joined.
+/// Of all servers the one with the fewest jobs is joined.
 fn shortest(system: &System, first: &Station, gaps: Moments, utilisation: f64) -> Result<Known, String> {
     let of = "join the shortest queue";
-    if system.servers.len() != 2 {
-        return Err(format!(" ({of} is solved for two)"));
-    }
     assumptions(system, first, gaps).map_err(|missing| format!(" ({of} is solved for {missing})"))?;
-    let in_services = balancing::join_shortest_queue(utilisation)
-        .ok_or_else(|| format!(" ({of} is solved up to a utilisation of {BUSIEST})"))?;
-    let response_mean = Value::exact(in_services * first.service.mean_s);
-    Ok(Known { response_mean, formula: "two queues, the shorter one joined, exact".into() })
+    let servers = system.servers.len();
+    let bounds = balancing::join_shortest_queue(servers as u32, utilisation);
+    let middle_s = 0.5 * (bounds.low + bounds.high) * first.service.mean_s;
+    let between = || told(bounds, first);
+    match bounds.gap() {
+        gap if gap <= EXACT => {
+            let formula = format!("{servers} queues, the shortest one joined, exact");
+            Ok(Known { response_mean: Value::exact(middle_s), formula })
+        }
+        gap if gap <= NEAR => {
+            let formula = format!(
+                "{servers} queues, the shortest one joined: the middle of two bounds, {} (Adan, van Houtum and van der Wal 1994)",
+                between()
+            );
+            Ok(Known { response_mean: Value::approximate(middle_s), formula })
+        }
+        _ => Err(format!(" ({of} is known between {} only)", between())),
+    }
+}
+
+/// Bounds of a mean response time, rounded outwards.
+fn told(bounds: Bounds, first: &Station) -> String {
+    // Five digits, and what they may be off by.
+    let time = |in_services: f64, off: f64| {
+        quantity::format(rounded(in_services * first.service.mean_s * (1.0 + off)), Dimension::Time)
+    };
+    format!("{} and {}", time(bounds.low, -5e-5), time(bounds.high, 5e-5))
 }
 
 /// The first assumption that does not hold, as what is assumed.
@@ -88,11 +123,4 @@ fn assumptions(system: &System, first: &Station, gaps: Moments) -> Result<(), &'
         (!system.has_links, "no links with a rate"),
     ];
     held.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, assumed)| Err(assumed))
-}
-
-/// `d` of `power-of-d(d = 3)`; 2 where it is not written.
-fn choices(policy: &str) -> u32 {
-    let inside = policy.split_once('(').map_or("", |(_, inside)| inside.trim_end().trim_end_matches(')'));
-    let d = inside.split(',').filter_map(|part| part.split_once('=')).find(|(key, _)| key.trim() == "d");
-    d.and_then(|(_, value)| value.trim().parse().ok()).unwrap_or(2)
 }

@@ -3,7 +3,7 @@
 use sojourn_model::network::Network;
 use sojourn_sim::{Control, Precision, run_network};
 use sojourn_stats::Estimate;
-use sojourn_theory::formula::balancing;
+use sojourn_theory::formula::balancing::{self, Bounds};
 use sojourn_theory::formula::general::{ekm1, gig1, mg1};
 use sojourn_theory::formula::markovian::mmc;
 use sojourn_theory::formula::sharing::fujita::{self, Work};
@@ -11,6 +11,7 @@ use sojourn_theory::formula::sharing::{lps, mg1_ps};
 use sojourn_theory::law::{Gaps, Moments};
 use sojourn_theory::network;
 
+use crate::chain::Chain;
 use crate::{agree, printed};
 
 /// Bjornstad's equation 4.25: E[S] and the heavy-traffic wait, here Allen and Cunneen's for one server.
@@ -194,16 +195,66 @@ fn power_of_d_choices() {
 
 #[test]
 fn joining_the_shorter_of_two_queues() {
-    printed(balancing::join_shortest_queue(0.5).unwrap(), "1.426321");
+    let joined = |rho: f64| {
+        let bounds = balancing::join_shortest_queue(2, rho);
+        assert!(bounds.gap() < 1e-9 && bounds.low <= bounds.high, "{rho}: {bounds:?}");
+        bounds.low
+    };
+    printed(joined(0.5), "1.426321");
     printed(mmc::response_time_mean(2, 1.0, 1.0), "1.333333");
     for rho in [0.1, 0.5, 0.8, 0.95, 0.99] {
         // Between one queue for both and two that know nothing of each other, and better than taking turns.
-        let joined = balancing::join_shortest_queue(rho).unwrap();
-        assert!(mmc::response_time_mean(2, 2.0 * rho, 1.0) < joined, "{rho}: {joined}");
-        assert!(joined < ekm1::response_time_mean(2, rho, 1.0), "{rho}: {joined}");
+        assert!(mmc::response_time_mean(2, 2.0 * rho, 1.0) < joined(rho), "{rho}");
+        assert!(joined(rho) < ekm1::response_time_mean(2, rho, 1.0), "{rho}");
     }
     // In heavy traffic it is as good as one queue.
-    let joined = balancing::join_shortest_queue(0.99).unwrap();
-    agree(joined, mmc::response_time_mean(2, 1.98, 1.0), 0.02);
-    assert!(balancing::join_shortest_queue(0.999).is_none());
+    agree(joined(0.99), mmc::response_time_mean(2, 1.98, 1.0), 0.02);
+    agree(joined(0.9999), mmc::response_time_mean(2, 1.9998, 1.0), 0.0002);
+    assert_eq!(balancing::join_shortest_queue(2, 1.0).low, f64::INFINITY);
+}
+
+/// The chain itself, state by state, with so many jobs at most that more are as good as never inside: its mean is within the
+/// bounds, which are near enough to be a number.
+#[test]
+fn joining_the_shortest_of_several_queues() {
+    for (servers, rho, jobs, gap) in [(3usize, 0.6, 60u32, 1e-8), (4, 0.5, 44, 1e-6), (5, 0.3, 26, 1e-5)] {
+        let rate = servers as f64 * rho;
+        let sorted = |mut queues: Vec<u32>| {
+            queues.sort_unstable();
+            queues
+        };
+        let chain = Chain::explore(vec![0; servers], |queues: &Vec<u32>| {
+            let mut steps = Vec::new();
+            if queues.iter().sum::<u32>() < jobs {
+                let mut more = queues.clone();
+                more[0] += 1;
+                steps.push((sorted(more), rate));
+            }
+            for (place, _) in queues.iter().enumerate().filter(|(_, count)| **count > 0) {
+                let mut less = queues.clone();
+                less[place] -= 1;
+                steps.push((sorted(less), 1.0));
+            }
+            steps
+        });
+        let p = chain.stationary();
+        let mean = chain.mean(&p, |queues| f64::from(queues.iter().sum::<u32>())) / rate;
+        let bounds = balancing::join_shortest_queue(servers as u32, rho);
+        assert!(bounds.low <= mean * (1.0 + 1e-9) && mean <= bounds.high * (1.0 + 1e-9), "{mean} in {bounds:?}");
+        assert!(bounds.gap() < gap, "{servers}: {bounds:?}");
+    }
+}
+
+/// Never farther apart than one queue for all and queues that know nothing of each other, however many and however busy.
+#[test]
+fn bounds_of_the_shortest_queue_are_in_order() {
+    for servers in [1, 2, 3, 4, 6, 8, 12, 16, 40, 100, 1000] {
+        for rho in [0.05, 0.5, 0.9, 0.99, 0.999] {
+            let Bounds { low, high } = balancing::join_shortest_queue(servers, rho);
+            let (joint, apart) =
+                (mmc::response_time_mean(servers, f64::from(servers) * rho, 1.0), 1.0 / (1.0 - rho));
+            let near = 1.0 + 1e-9;
+            assert!(joint <= low * near && low <= high && high <= apart * near, "{servers}, {rho}: {low} to {high}");
+        }
+    }
 }

@@ -43,6 +43,7 @@ impl Case {
             demand_law: None,
             policy: self.policy,
             dispatchers: 1,
+            weights: &[],
             has_immediate_information: true,
             has_links: false,
             path_s: 0.0,
@@ -180,7 +181,7 @@ fn other_policies_have_totals_and_a_reason() {
     for policy in ["least-connections", "probabilistic-least-connections", "round-trip", "transmitted-size"] {
         let answer = Case::new("exponential(rate = 5.6 /s)", &servers, SPREAD(), Some(policy)).answer().unwrap();
         assert!(answer.estimate("response_time_mean").is_none());
-        let reason = if policy == "least-connections" { " (join the shortest queue is solved for two)" } else { "" };
+        let reason = if policy == "least-connections" { " (join the shortest queue is solved for exponential work)" } else { "" };
         let line = format!("response_time_mean: no formula for {policy} over 4 servers{reason}: sim answers this");
         assert_eq!(answer.notes[0], line);
         agree(value(&answer, "utilization"), 0.7, 1e-12);
@@ -212,11 +213,9 @@ fn policies_that_count_are_answered_where_they_are_solved() {
 
     let two_cores = vec![server(Discipline::Ps, 2, 1.0); 2];
     for (gaps, servers, demand, missing) in [
-        (poisson, fcfs(3), EXPONENTIAL(), "solved for two"),
         ("erlang(k = 2, rate = 1 /s)", fcfs(2), EXPONENTIAL(), "Poisson arrivals"),
         (poisson, fcfs(2), SPREAD(), "exponential work"),
         (poisson, two_cores, EXPONENTIAL(), "one core"),
-        ("exponential(rate = 1.99 /s)", fcfs(2), EXPONENTIAL(), "utilisation of 0.99"),
     ] {
         let answer = ask(gaps, &servers, demand, "least-connections");
         assert!(
@@ -236,7 +235,103 @@ fn policies_that_count_are_answered_where_they_are_solved() {
         assert!(answer.estimate("response_time_mean").is_none() && answer.notes[0].contains(missing), "{answer:?}");
     }
     let few = ask("exponential(rate = 3 /s)", &fcfs(4), EXPONENTIAL(), "power-of-d");
-    assert!(few.notes[0].contains("very many"), "{:?}", few.notes);
+    // Between four queues of which the shortest is joined, and four apart.
+    assert!(few.notes[0].contains("very many") && few.notes[0].contains(" and 4.0002 s"), "{:?}", few.notes);
+    // Very many queues of which the shortest is joined are between bounds that are far from each other.
+    let many = ask("exponential(rate = 38 /s)", &fcfs(40), EXPONENTIAL(), "least-connections");
+    assert!(many.notes[0].contains("is known between 1."), "{:?}", many.notes);
+    assert!(many.estimate("response_time_mean").is_none() && many.estimate("throughput").is_some());
+}
+
+/// Ties that go to the first server leave the mean as it is, and the shares not equal.
+#[test]
+fn shares_are_told_only_where_ties_have_no_favourite() {
+    let two = vec![server(Discipline::Fcfs, 1, 1.0); 2];
+    let ask = |policy| Case::new("exponential(rate = 1 /s)", &two, EXPONENTIAL(), Some(policy)).answer().unwrap();
+    for (policy, is_told) in [
+        ("least-connections", true),
+        ("least-connections(ties = oldest)", true),
+        ("weighted-least-connections", true),
+        ("power-of-d(d = 2)", true),
+        ("least-connections(ties = first)", false),
+        ("least-connections-lowest-id", false),
+        ("weighted-least-connections(ties = first)", false),
+    ] {
+        let answer = ask(policy);
+        printed(value(&answer, "response_time_mean"), "1.426321");
+        assert!(is_exact(&answer, "response_time_mean"), "{policy}");
+        assert_eq!(answer.estimate("share_1").is_some(), is_told, "{policy}");
+    }
+}
+
+/// Policies with weights that are equal are the policies without.
+#[test]
+fn equal_weights_are_no_weights() {
+    let servers = vec![server(Discipline::Ps, 1, 1.0); 4];
+    let measures = |policy, weights: &[f64]| {
+        let case = Case::new("exponential(rate = 3.2 /s)", &servers, SPREAD(), Some(policy));
+        system::answer(&System { weights, ..case.system() }).unwrap().measures
+    };
+    for (weighted, plain) in [
+        ("weighted", "random"),
+        ("weighted(by = weight)", "random"),
+        ("power-of-d(d = 1)", "random"),
+        ("weighted-round-robin", "round-robin"),
+        ("weighted-round-robin-classic", "round-robin"),
+        ("weighted-least-connections", "least-connections"),
+    ] {
+        for weights in [&[][..], &[2.5; 4]] {
+            assert_eq!(measures(weighted, weights), measures(plain, &[]), "{weighted} {weights:?}");
+        }
+        // Those that read none are not changed by any.
+        assert_eq!(measures(plain, &[1.0, 2.0, 3.0, 4.0]), measures(plain, &[]), "{plain}");
+    }
+    let by_room = Case::new("exponential(rate = 1 /s)", &servers, SPREAD(), Some("weighted(by = free-capacity)"));
+    assert!(by_room.answer().unwrap_err().to_string().contains("no formula for weighted over 4 servers"));
+}
+
+/// Drawn in proportion to weights, each server is an M/M/1 of its own.
+#[test]
+fn weights_thin_a_poisson_stream() {
+    let servers = vec![server(Discipline::Fcfs, 1, 1.0); 3];
+    let ask = |rate: &str, policy, weights: &[f64]| {
+        let case = Case::new(rate, &servers, EXPONENTIAL(), Some(policy));
+        system::answer(&System { weights, ..case.system() })
+    };
+    let answer = ask("exponential(rate = 1.2 /s)", "weighted", &[3.0, 1.0, 0.0]).unwrap();
+    let mean = 0.75 / (1.0 - 0.9) + 0.25 / (1.0 - 0.3);
+    for (metric, wanted) in [
+        ("response_time_mean", mean),
+        ("waiting_time_mean", mean - 1.0),
+        ("number_in_system_mean", 1.2 * mean),
+        ("throughput", 1.2),
+        ("utilization", 0.4),
+        ("share_1", 0.75),
+        ("share_2", 0.25),
+        ("share_3", 0.0),
+    ] {
+        agree(value(&answer, metric), wanted, 1e-12);
+        assert!(is_exact(&answer, metric), "{metric}");
+    }
+    let p99 = value(&answer, "response_time_p99");
+    agree(0.75 * (-0.1 * p99).exp() + 0.25 * (-0.7 * p99).exp(), 0.01, 1e-9);
+    assert!(answer.notes[0].starts_with("weighted over 3 servers: 2 separate queues"), "{:?}", answer.notes);
+    // A room of one: of what comes at 0.9/s is 0.9/1.9 lost, of 0.3/s 0.3/1.3.
+    let rooms = vec![Server { capacity: Some(1), ..servers[0].clone() }; 2];
+    let case = Case::new("exponential(rate = 1.2 /s)", &rooms, EXPONENTIAL(), Some("weighted"));
+    let lost = system::answer(&System { weights: &[3.0, 1.0], ..case.system() }).unwrap();
+    agree(value(&lost, "error_ratio"), 0.75 * 0.9 / 1.9 + 0.25 * 0.3 / 1.3, 1e-12);
+    // One server is too busy, although all together are not.
+    let why = ask("exponential(rate = 1.4 /s)", "weighted", &[3.0, 1.0, 0.0]).unwrap_err().to_string();
+    assert!(why.contains("utilization 1.05 of a server") && why.contains("stable below 1.3333 /s"), "{why}");
+    // Turns among those with a weight, as long as these are equal.
+    let turns = ask("exponential(rate = 1.2 /s)", "weighted-round-robin", &[2.0, 0.0, 2.0]).unwrap();
+    agree(value(&turns, "response_time_mean"), ekm1::response_time_mean(2, 0.6, 1.0), 1e-12);
+    assert_eq!((value(&turns, "share_1"), value(&turns, "share_2")), (0.5, 0.0));
+    let why = ask("exponential(rate = 1.2 /s)", "weighted-round-robin", &[2.0, 1.0, 1.0]).unwrap_err().to_string();
+    assert!(why.contains("no formula for weighted-round-robin over 3 servers with weights that differ"), "{why}");
+    let why = ask("exponential(rate = 1.2 /s)", "weighted-least-connections", &[2.0, 1.0, 1.0]).unwrap_err();
+    assert!(why.to_string().contains("no formula for weighted-least-connections"), "{why}");
 }
 
 /// A number of servers has the tail rho^((d^i - 1)/(d - 1)) inside each; two are drawn where no number is written.
@@ -378,8 +473,8 @@ fn unanswered_in_one_line_that_says_why() {
             "no formula for address-hash over 2 servers: sim",
         ),
         (
-            Case::new(poisson, &fcfs(2), EXPONENTIAL(), Some("weighted-round-robin")),
-            "no formula for weighted-round-robin",
+            Case::new(poisson, &fcfs(2), EXPONENTIAL(), Some("path-hash")),
+            "no formula for path-hash",
         ),
         (Case::new(poisson, &mixed, EXPONENTIAL(), Some("least-connections")), "no formula for least-connections"),
         (
