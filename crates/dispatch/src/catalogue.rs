@@ -111,10 +111,12 @@ impl Catalogue {
 
     fn unknown(&self, name: &str, text: &str) -> DispatchError {
         let names = || self.names().map(|(name, _)| name);
-        // Of some others draw so many, and join the shortest of these.
-        let drawn = text.trim().strip_prefix(name).map(|rest| rest.trim().trim_matches(['(', ')']));
-        let drawn = drawn.and_then(|inside| inside.rsplit('=').next()?.trim().parse::<u32>().ok());
-        if let (true, Some(drawn)) = (DRAWING.contains(&name.to_lowercase().as_str()), drawn) {
+        // Of some others draw so many, and join the shortest of these: `JSQ(2)`, `jsq2`.
+        let word = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let inside = text.trim().strip_prefix(name).map(|rest| rest.trim().trim_matches(['(', ')']));
+        let inside = inside.and_then(|inside| inside.rsplit('=').next()).map(str::trim).filter(|of| !of.is_empty());
+        let drawn = inside.unwrap_or(&name[word.len()..]).parse::<u32>().ok();
+        if let (true, Some(drawn)) = (DRAWING.contains(&word.to_lowercase().as_str()), drawn) {
             let meant = format!("did you mean `power-of-d(d = {drawn})`?");
             return DispatchError::UnknownPolicy(format!("unknown policy `{name}`; {meant}"));
         }
@@ -129,7 +131,7 @@ impl Catalogue {
 }
 
 /// What others call the policy that joins the shortest of so many drawn ones.
-const DRAWING: [&str; 4] = ["jsq", "sq", "po", "power-of-two"];
+const DRAWING: [&str; 6] = ["jsq", "sq", "po", "pod", "power-of-", "power-of-two"];
 
 impl fmt::Debug for Catalogue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use sojourn_dispatch::{Catalogue, DispatchError};
 use sojourn_sim::Report;
 use sojourn_stats::{Dimension, Law, quantity};
 use sojourn_theory::Answer;
@@ -157,9 +158,31 @@ impl QueueSettings {
     fn notation(&self) -> Result<Queue, SpecError> {
         match Shortest::read(&self.queue)? {
             Some(shortest) => Ok(shortest.joint),
-            None => Queue::parse(&self.queue).map_err(wrong),
+            None => Queue::parse(&self.queue).map_err(|error| wrong(of_policy(&self.queue, error.to_string()))),
         }
     }
+}
+
+/// What is wrong with a queue, in the words of `message`; where a policy stands for its discipline, who answers that.
+fn of_policy(queue: &str, message: String) -> String {
+    let order = queue.split_once('-').map_or("", |(_, order)| order.trim()).to_lowercase();
+    if !message.contains("` is none of FCFS") {
+        return message;
+    }
+    let policies = Catalogue::default();
+    let policy = match policies.check(&order) {
+        _ if policies.knows(&order) => Some(order),
+        Err(DispatchError::UnknownPolicy(told)) => {
+            told.split_once("did you mean `").and_then(|(_, meant)| Some(meant.split_once('`')?.0.to_owned()))
+        }
+        _ => None,
+    };
+    policy.map_or(message, |policy| {
+        format!(
+            "`{queue}`: `{policy}` is a policy of a dispatcher; here queues side by side are JSQ or JSQ(2), and `sojourn run` asks \
+             about others, with policy = \"{policy}\""
+        )
+    })
 }
 
 /// Why what comes at `rate` (1/s) is not simulated, with the largest rate that would be.

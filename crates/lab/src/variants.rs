@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use sojourn_dispatch::Catalogue;
 use sojourn_stats::config::ConfigFile;
-use sojourn_stats::input;
+use sojourn_stats::{Dimension, Law, input};
 use sojourn_traffic::Arrivals;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value};
 
@@ -714,12 +714,29 @@ fn spell_out_retries(document: &mut DocumentMut) {
     }
 }
 
+/// The setting that says what textbooks say by the rate or the mean of the service: a law of the work.
+fn service(key: &str, value: &Value) -> Option<String> {
+    let letters: String = key.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
+    let (name, unit) = match &letters[..] {
+        "mu" | "servicerate" => ("rate", "/s"),
+        "servicetime" | "meanservicetime" | "meanservice" => ("mean", "s"),
+        _ => return None,
+    };
+    let written = show(value);
+    let amount = if written.parse::<f64>().is_ok() { format!("{written} {unit}") } else { written };
+    let demand = format!("exponential({name} = {amount})");
+    Law::parse(&demand, Dimension::Time).is_ok().then(|| format!("demand = \"{demand}\""))
+}
+
 /// Sets `key` to `value`, making tables on the way.
 fn put(document: &mut DocumentMut, key: &str, value: Value) -> Result<(), String> {
     let path = long_name(key);
     if path.split('.').any(str::is_empty) || (path == key && !path.contains('.') && !["seed", "name"].contains(&path)) {
         let known: Vec<_> = SHORT_NAMES.iter().map(|(short, _)| *short).collect();
-        let unknown = crate::spec::of_tiers("setting", key, crate::spec::unknown("setting", key, &known));
+        let unknown = match service(key, &value) {
+            Some(demand) => format!("unknown setting `{key}`; did you mean `{demand}`?"),
+            None => crate::spec::of_tiers("setting", key, crate::spec::unknown("setting", key, &known)),
+        };
         // Who is near a name needs no other.
         let or = if unknown.ends_with('?') { "" } else { "; or a dotted path such as `workload.size`" };
         return Err(format!("{unknown}{or}"));

@@ -63,6 +63,21 @@ pub fn parse_any(text: &str) -> Result<(f64, Dimension), QuantityError> {
     Ok((parse(text, dimension)?, dimension))
 }
 
+/// `text` with the unit that is probably meant where it has one of other programs (`150 rps` is `150 /s`), and what it
+/// measures; none where neither is known. For messages only: such units are not read.
+pub fn meant(text: &str) -> Option<(String, Dimension)> {
+    let text = text.trim();
+    if let Ok((_, dimension)) = parse_any(text) {
+        return Some((text.to_owned(), dimension));
+    }
+    let (number, unit) = split(text);
+    let lower = unit.to_lowercase();
+    let (_, unit) = SYNONYMS.iter().find(|(word, _)| *word == lower)?;
+    let meant = format!("{number} {unit}");
+    let (_, dimension) = parse_any(&meant).ok()?;
+    Some((meant, dimension))
+}
+
 /// How many SI units one `unit` of `dimension` is: 0.001 for `ms`.
 ///
 /// # Errors

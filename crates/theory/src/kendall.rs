@@ -91,9 +91,12 @@ const NAMES: [&str; 12] =
 
 /// Reads the notation, or says what is wrong with it, or what was probably meant.
 pub(crate) fn read(text: &str) -> Result<Queue, String> {
-    read_as_written(text).map_err(|wrong| match meant::meant(text) {
-        Some(meant) => format!("{}; did you mean `{meant}`?", wrong.split("; did you mean").next().unwrap_or_default()),
-        None => wrong,
+    read_as_written(text).map_err(|wrong| match (meant::meant(text), meant::with_numbers(text)) {
+        (Some(meant), _) => {
+            format!("{}; did you mean `{meant}`?", wrong.split("; did you mean").next().unwrap_or_default())
+        }
+        (None, Some((letter, example))) => format!("`{letter}` is a letter: give a number, for example `{example}`"),
+        (None, None) => wrong,
     })
 }
 
@@ -206,7 +209,12 @@ fn read_discipline(text: &str) -> Result<Discipline, String> {
     }
     match sojourn_stats::nearest(&upper, NAMES) {
         Some(meant) => Err(format!("there is no discipline `{text}`; did you mean `{meant}`?")),
-        None => Err(format!("discipline `{text}` is none of {DISCIPLINES}; queues side by side are JSQ or JSQ(2)")),
+        None => Err(match meant::absent(&upper) {
+            Some((is, nearest)) => {
+                format!("discipline `{text}` ({is}) is none of {DISCIPLINES}; {nearest}")
+            }
+            None => format!("discipline `{text}` is none of {DISCIPLINES}; queues side by side are JSQ or JSQ(2)"),
+        }),
     }
 }
 

@@ -92,10 +92,10 @@ impl Arrivals {
                 Ok(Arrivals::new(text, (shape, Some(utilization)), Process::Renewal { batch: 1 }))
             }
             None => {
-                if let Ok((_, Dimension::Rate)) = quantity::parse_any(text) {
+                if let Some((rate, Dimension::Rate)) = quantity::meant(text) {
                     let fault = format!(
-                        "`{text}` is a rate where a law of gaps is expected: write `exponential(rate = {text})`, \
-                         or `constant(rate = {text})` for even gaps"
+                        "`{text}` is a rate where a law of gaps is expected: write `exponential(rate = {rate})`, \
+                         or `constant(rate = {rate})` for even gaps"
                     );
                     return Err(WorkloadError::Invalid(fault));
                 }

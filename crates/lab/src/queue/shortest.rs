@@ -42,6 +42,10 @@ impl Shortest {
                     "`{text}`: JSQ(2) draws two and joins the shorter; it takes a number of at least 1"
                 )));
             }
+            // `JSQ2` is written `JSQ(2)`.
+            (digits, None) if digits.parse::<u32>().is_ok() => {
+                return Err(wrong(format!("`{text}`: did you mean `{queue}-JSQ({digits})`?")));
+            }
             _ => {
                 return Err(wrong(format!(
                     "`{text}`: after the dash JSQ, or JSQ(2), stands alone: each of the queues is served in order of arrival"

@@ -24,7 +24,16 @@ fn a_queue_that_is_nearly_one_is_named() {
         ("power-of-d(2)", "did you mean `M/M/4-JSQ(2)`?\n"),
         ("M/M/4-leastconn", "did you mean `M/M/4-JSQ`?\n"),
         ("M/M/1-processor-sharing", "did you mean `M/M/1-PS`?\n"),
-        ("M/M/x", "the number of servers is `x`, not a whole number from 1 to 1000000, nor `inf`"),
+        ("M/M/x", "`x` is a letter: give a number, for example `M/M/4`\n"),
+        ("M/M/c/K-PS", "`c` is a letter: give a number, for example `M/M/4/10-PS`\n"),
+        ("M/M/c-JSQ", "`c` is a letter: give a number, for example `M/M/4`\n"),
+        ("M/M/4-POD(2)", "did you mean `M/M/4-JSQ(2)`?\n"),
+        ("M/M/4-JSQ2", "did you mean `M/M/4-JSQ(2)`?\n"),
+        ("jsq2", "did you mean `M/M/4-JSQ(2)`?\n"),
+        ("M/G/1-SRPT", "(shortest remaining processing time) is none of FCFS, PS"),
+        ("M/M/4-ewma", "`peak-ewma` is a policy of a dispatcher; here queues side by side are JSQ or JSQ(2)"),
+        ("M/M/4-round-robin", "`round-robin` is a policy of a dispatcher"),
+        ("M/M/4-RR", "needs its quantum"),
         ("M/M/-1", "the number of servers is `-1`, not a whole number from 1 to 1000000, nor `inf`"),
     ] {
         assert!(ask(queue).contains(meant), "{queue}: {}", ask(queue));
@@ -32,6 +41,14 @@ fn a_queue_that_is_nearly_one_is_named() {
     let by = refused(&[&["queue", "M/M/1", "--by", "simulation"], &laws[..]].concat());
     assert!(by.contains("--by simulation: did you mean `sim`?"), "{by}");
     let arrivals = ["queue", "M/M/1", "--arrivals", "exponential(lambda = 1 /s)", "--service", "1 s"];
+    for (law, meant) in [
+        ("exponential(150 rps)", "`150 rps`: name the parameter of exponential, e.g. rate = 150 /s"),
+        ("150 rps", "write `exponential(rate = 150 /s)`"),
+        ("D(1 s)", "`D` is not a law; did you mean `constant`?"),
+    ] {
+        let told = refused(&["queue", "M/M/1", "--arrivals", law, "--service", "1 s"]);
+        assert!(told.contains(meant), "{law}: {told}");
+    }
     let told = refused(&arrivals);
     assert!(told.contains("did you mean `rate`? (known: utilization, mean, rate"), "{told}");
 }
@@ -54,6 +71,12 @@ fn a_setting_that_is_called_otherwise_is_named() {
         ("policy=haproxy", "it takes a version and a rule, as in `haproxy("),
         ("discipline=processor-sharing", "did you mean `ps`?"),
         ("lambda=3", "unknown setting `lambda`; did you mean `rate`?"),
+        ("policy=jsq2", "did you mean `power-of-d(d = 2)`?"),
+        ("policy=ewma", "did you mean `peak-ewma`?"),
+        ("mu=1", "unknown setting `mu`; did you mean `demand = \"exponential(rate = 1 /s)\"`?"),
+        ("mu=150 /min", "did you mean `demand = \"exponential(rate = 150 /min)\"`?"),
+        ("service_time=0.5", "did you mean `demand = \"exponential(mean = 0.5 s)\"`?"),
+        ("service=exponential(mean = 1 s)", "did you mean `demand`?"),
         ("serverz=4", "unknown setting `serverz`; did you mean `servers`?"),
         ("precision=", "there is no such setting; did you mean `run.precision`?"),
         ("timeout=1 s", "there is no such setting; did you mean `client.timeout`?"),

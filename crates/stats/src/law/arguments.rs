@@ -133,10 +133,10 @@ impl Reader<'_, '_> {
         quantity::parse(argument.value, dimension).map_err(|error| {
             let (name, value) = (self.call.name, argument.value);
             // Every law that takes a mean time takes its rate as well.
-            let is_rate = dimension == Dimension::Time && quantity::parse(value, Dimension::Rate).is_ok();
-            let told = match is_rate && ["value", "mean"].contains(&key) {
-                true => format!("`{value}` is a rate: write `{name}(rate = {value})`"),
-                false => format!("{key} of {name}: {error}"),
+            let rate = quantity::meant(value).filter(|(_, of)| (dimension, *of) == (Dimension::Time, Dimension::Rate));
+            let told = match rate.filter(|_| ["value", "mean"].contains(&key)) {
+                Some((rate, _)) => format!("`{value}` is a rate: write `{name}(rate = {rate})`"),
+                None => format!("{key} of {name}: {error}"),
             };
             LawError(at(told, argument.value_column))
         })
@@ -178,9 +178,13 @@ impl Reader<'_, '_> {
                 }
                 None if (name == "constant" && index < 1) || (name == "uniform" && index < 2) => continue,
                 None => {
-                    let is_rate = matches!(quantity::parse_any(argument.value), Ok((_, Dimension::Rate)));
-                    let named = if is_rate && parameters.contains(&"rate") { "rate" } else { parameters[0] };
-                    format!("`{}`: name the parameter of {name}, e.g. {named} = ...", argument.value)
+                    let meant = quantity::meant(argument.value);
+                    let (named, value) = match &meant {
+                        Some((rate, Dimension::Rate)) if parameters.contains(&"rate") => ("rate", rate.as_str()),
+                        Some((mean, Dimension::Time)) if parameters.contains(&"mean") => ("mean", mean.as_str()),
+                        _ => (parameters[0], "..."),
+                    };
+                    format!("`{}`: name the parameter of {name}, e.g. {named} = {value}", argument.value)
                 }
                 Some(key) if !takes().any(|known| known == key) => {
                     let meant =

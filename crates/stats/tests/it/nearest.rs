@@ -44,6 +44,11 @@ fn names_of_other_programs_are_known() {
     ] {
         assert_eq!(nearest(word, policies), Some(meant), "{word}");
     }
+    for (letter, law) in [("M", "exponential"), ("D", "constant"), ("E2", "erlang"), ("H2", "hyperexponential")] {
+        assert_eq!(nearest(letter, ["constant", "exponential", "erlang", "hyperexponential"]), Some(law));
+    }
+    // The rate of a law, but of a system that of its work.
+    assert_eq!((nearest("mu", ["mean", "rate"]), nearest("mu", ["demand", "rate"])), (Some("rate"), Some("demand")));
     assert_eq!(nearest("poisson", ["constant", "exponential"]), Some("exponential"));
     assert_eq!(nearest("poisson", policies), None, "no such thing there");
 }

@@ -3,7 +3,7 @@
 use super::{is_unlimited, read_as_written};
 
 /// Disciplines by what others call them, letters and digits only; of queues side by side too.
-const CALLED: [(&str, &str); 24] = [
+const CALLED: [(&str, &str); 32] = [
     ("fcfs", "FCFS"),
     ("fifo", "FCFS"),
     ("firstcomefirstserved", "FCFS"),
@@ -28,6 +28,23 @@ const CALLED: [(&str, &str); 24] = [
     ("powerofd", "JSQ(2)"),
     ("poweroftwo", "JSQ(2)"),
     ("p2c", "JSQ(2)"),
+    ("powerof", "JSQ(2)"),
+    ("pod", "JSQ(2)"),
+    ("po", "JSQ(2)"),
+    ("sq", "JSQ(2)"),
+    ("twochoices", "JSQ(2)"),
+    ("leastrequest", "JSQ(2)"),
+    ("foregroundbackground", "LAS"),
+    ("fb", "LAS"),
+];
+/// Disciplines that there are not, and what is nearest to them.
+const ABSENT: [(&str, &str); 6] = [
+    ("SRPT", "shortest remaining processing time"),
+    ("SRTF", "shortest remaining time first"),
+    ("PSJF", "preemptive shortest job first"),
+    ("SJF", "shortest job first"),
+    ("SPT", "shortest processing time"),
+    ("SJN", "shortest job next"),
 ];
 /// A queue for who names a discipline alone.
 const ALONE: &str = "M/M/4";
@@ -55,6 +72,28 @@ pub(super) fn meant(text: &str) -> Option<String> {
     };
     let queue = meant.split("-JSQ").next().unwrap_or_default();
     (meant != text && read_as_written(queue).is_ok()).then_some(meant)
+}
+
+/// What a discipline that there is not is, by its letters in capitals, and what would be near it.
+pub(super) fn absent(letters: &str) -> Option<(&'static str, &'static str)> {
+    let (_, is) = ABSENT.iter().find(|(other, _)| *other == letters)?;
+    Some((is, "LAS is near it, and needs no sizes: it serves the job that has been served least"))
+}
+
+/// The same where letters stand for its numbers, as in `M/M/c/K`: the first of them, and the queue with numbers.
+pub(super) fn with_numbers(text: &str) -> Option<(String, String)> {
+    let (fields, discipline) = text.split_once('-').unwrap_or((text, ""));
+    let mut letter = None;
+    let mut number = |(place, field): (usize, &str)| {
+        let is_letter = field.len() == 1 && field.chars().all(|c| c.is_ascii_alphabetic());
+        let number = ["4", "10", "20"].get(place.checked_sub(2)?).filter(|_| is_letter)?;
+        letter.get_or_insert_with(|| field.to_owned());
+        Some((*number).to_owned())
+    };
+    let numbered = |of: (usize, &str)| number(of).unwrap_or_else(|| of.1.to_owned());
+    let fields: Vec<String> = fields.split('/').map(str::trim).enumerate().map(numbered).collect();
+    let example = if discipline.is_empty() { fields.join("/") } else { format!("{}-{discipline}", fields.join("/")) };
+    read_as_written(&example).is_ok().then_some((letter?, example))
 }
 
 /// What may stand between the parts of a queue.
@@ -90,7 +129,15 @@ fn discipline(text: &str) -> Option<String> {
         None => (text, None),
     };
     let letters: String = name.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
-    let known = CALLED.iter().find(|(other, _)| *other == letters).map(|(_, name)| *name)?;
+    let named = |letters: &str| CALLED.iter().find(|(other, _)| *other == letters).map(|(_, name)| *name);
+    let known = named(&letters);
+    // `jsq2` is `JSQ(2)`.
+    let word = letters.trim_end_matches(|c: char| c.is_ascii_digit());
+    let drawn = &letters[word.len()..];
+    if known.is_none() && argument.is_none() && named(word).is_some_and(|known| known.starts_with("JSQ")) {
+        return drawn.parse::<u32>().ok().map(|drawn| format!("JSQ({drawn})"));
+    }
+    let known = known?;
     // `d = 2` is 2.
     let number = argument.and_then(|of| of.rsplit('=').next()?.trim().parse::<u32>().ok());
     match (known, argument) {
@@ -122,6 +169,11 @@ mod tests {
             ("M/M/1-processor-sharing", "M/M/1-PS"),
             ("JSQ", "M/M/4-JSQ"),
             ("MMinf", "M/M/inf"),
+            ("M/M/4-POD(2)", "M/M/4-JSQ(2)"),
+            ("M/M/4-po2", "M/M/4-JSQ(2)"),
+            ("M/M/4-sq(3)", "M/M/4-JSQ(3)"),
+            ("jsq2", "M/M/4-JSQ(2)"),
+            ("M/M/1-foreground-background", "M/M/1-LAS"),
         ];
         for (text, right) in cases {
             assert_eq!(meant(text).as_deref(), Some(right), "{text}");
@@ -130,6 +182,23 @@ mod tests {
             ["", "E22", "M/M/x", "M/M/-1", "M/M/0", "nonsense", "M/M/1", "M/M/4-LPS", "M/M/1-nonsense", "\u{e9}/M/1"]
         {
             assert_eq!(meant(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn letters_that_stand_for_numbers_become_some() {
+        for (text, letter, example) in [
+            ("M/M/c", "c", "M/M/4"),
+            ("M/M/N", "N", "M/M/4"),
+            ("M/G/c-PS", "c", "M/G/4-PS"),
+            ("M/M/c/K", "c", "M/M/4/10"),
+            ("M/M/1/K", "K", "M/M/1/10"),
+            ("M/M/c//N", "c", "M/M/4//20"),
+        ] {
+            assert_eq!(with_numbers(text), Some((letter.to_owned(), example.to_owned())), "{text}");
+        }
+        for text in ["M/M/1", "M/M/-1", "M/M/cc", "M/X/c", "M/M/0", "M/M"] {
+            assert_eq!(with_numbers(text), None, "{text}");
         }
     }
 }
