@@ -4,7 +4,8 @@
 //! every value of a variant is checked like one typed by hand. A key is a dotted path (`workload.size`,
 //! `system.tier.0.policy`, `station.access-line.rate`: one of a list by its number or its name) or one of a few short names
 //! ([`SHORT_NAMES`]). A value of a list may be a table of settings that go together (`site = [{ loner_sigma = 1.143, server =
-//! "a.toml" }, ...]`): the list's own name then only says what they have in common.
+//! "a.toml" }, ...]`): the list's own name then only says what they have in common. Such a table and a `[[variant]]` may have a
+//! `name`, which is then its label in tables, legends and run folders.
 
 use std::path::{Path, PathBuf};
 
@@ -67,6 +68,8 @@ pub struct Setting {
 pub struct Variant {
     /// What it sets, one per column of the outcomes; empty where it leaves the file's value.
     pub settings: Vec<Setting>,
+    /// What the file calls it, where it has a name for it, with the values of what varies besides.
+    pub name: Option<String>,
     /// What `--set` says of settings that the file varies, and that do not vary any more.
     pub fixed: Vec<Setting>,
     /// What it is.
@@ -74,9 +77,12 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// A short name: the values that it sets or that were fixed by `--set`, numbers with the setting they are of, or `as
-    /// given` where nothing varies: the file may have been changed by `--set` otherwise.
+    /// A short name: the one that the file gives it, or the values that it sets or that were fixed by `--set`, numbers with the
+    /// setting they are of, or `as given` where nothing varies: the file may have been changed by `--set` otherwise.
     pub fn label(&self) -> String {
+        if let Some(name) = &self.name {
+            return name.clone();
+        }
         let all = self.fixed.iter().chain(&self.settings);
         let label = label(all.map(|setting| (&*setting.key, &*setting.value)));
         if label.is_empty() { "as given".into() } else { label }
@@ -304,7 +310,7 @@ impl Experiment {
         let keys = keys_of(&combinations);
         let shared = Shared::default();
         self.check_replaced(&combinations, &shared)?;
-        combinations.iter().map(|settings| self.variant(&keys, settings, &shared)).collect()
+        combinations.iter().map(|one| self.variant(&keys, one, &shared)).collect()
     }
 
     /// What varies, and of every combination of it the settings as texts and the experiment by itself, in which nothing varies:
@@ -316,7 +322,7 @@ impl Experiment {
         fixed.document.remove("vary");
         fixed.document.remove("variant");
         fixed.fixed.clear();
-        let of = |settings: &Vec<(String, Value)>| {
+        let of = |Combined { settings, .. }: &Combined| {
             let set = |key: &String| settings.iter().find(|(of, _)| of == key).map(|(_, value)| show(value));
             let text = |key: &String| (key.clone(), set(key).or_else(|| self.written(key)).unwrap_or_default());
             let alone = settings.iter().try_fold(fixed.clone(), |alone, (key, value)| alone.set(key, &show(value)));
@@ -342,13 +348,13 @@ impl Experiment {
     }
 
     /// The combinations: the product of all lists of `[vary]`, then each `[[variant]]`.
-    fn combined(&self) -> Result<Vec<Vec<(String, Value)>>, SpecError> {
+    fn combined(&self) -> Result<Vec<Combined>, SpecError> {
         let at = |key: &str, message: String| match self.set_by_hand(key) {
             Some(value) => SpecError(format!("--set {key}={}: {message}", show(value))),
             None => self.at(self.own().line(key), &message),
         };
         // The file as written first: an error in it should not be reported as one of a variant.
-        let mut combinations: Vec<Vec<(String, Value)>> = vec![Vec::new()];
+        let mut combinations = vec![Combined::default()];
         if let Some(vary) = self.document.get("vary") {
             let vary = vary
                 .as_table_like()
@@ -357,24 +363,39 @@ impl Experiment {
                 let values = values_of(key, item).map_err(|fault| at(&format!("vary.{key}"), fault))?;
                 combinations = combinations
                     .iter()
-                    .flat_map(|done| values.iter().map(|value| [done.as_slice(), &together(key, value)].concat()))
+                    .flat_map(|done| values.iter().map(|value| done.and(together(key, value), called(key, value))))
                     .collect();
             }
         }
+        let mut names: Vec<&str> = Vec::new();
         for (number, more) in self.single().enumerate() {
-            let settings = more.iter().map(|(key, item)| match item.as_value() {
-                Some(value) => Ok((key.to_string(), value.clone())),
-                None => Err(at(&format!("variant[{number}].{key}"), format!("variant: `{key}` needs a value"))),
-            });
-            combinations.push(settings.collect::<Result<_, _>>()?);
+            let at = |key: &str, wrong: &str| at(&format!("variant[{number}].{key}"), format!("variant: `{key}` {wrong}"));
+            let name = match more.get("name").map(|name| name.as_str().map(str::trim)) {
+                Some(None | Some("")) => return Err(at("name", "is what it is called in tables: a text in quotes")),
+                Some(Some(name)) if names.contains(&name) => return Err(at("name", "is that of another one too")),
+                name => name.flatten(),
+            };
+            names.extend(name);
+            let mut all = vec![Combined::called(name)];
+            for (key, item) in more.iter().filter(|(key, _)| *key != "name") {
+                let value = item.as_value().ok_or_else(|| at(key, "needs a value"))?;
+                let range = value.as_str().and_then(range::values).transpose();
+                let range = range.map_err(|fault| at(key, &format!("is no range: {fault}")))?;
+                // Beside a name only what varies is told.
+                let words = if name.is_some() && range.is_none() { Some("") } else { None };
+                let values = range.unwrap_or_else(|| vec![value.clone()]);
+                let with = |value: &Value| vec![(key.to_owned(), value.clone())];
+                all = all.iter().flat_map(|done| values.iter().map(move |value| done.and(with(value), words))).collect();
+            }
+            combinations.extend(all);
         }
         Ok(combinations)
     }
 
     /// Checks the policies that the file itself names where they vary: every variant replaces them, so that nothing else
     /// would read them.
-    fn check_replaced(&self, combinations: &[Vec<(String, Value)>], shared: &Shared) -> Result<(), SpecError> {
-        let first = combinations.first().map_or(&[][..], Vec::as_slice);
+    fn check_replaced(&self, combinations: &[Combined], shared: &Shared) -> Result<(), SpecError> {
+        let first = combinations.first().map_or(&[][..], |of| &of.settings[..]);
         let is_replaced = |key: &str| long_name(key).ends_with(".policy") && self.written(key).is_some();
         for (key, _) in first.iter().filter(|(key, _)| is_replaced(key)) {
             let others: Vec<_> = first.iter().filter(|(of, _)| of != key).cloned().collect();
@@ -411,7 +432,8 @@ impl Experiment {
         message.and_then(|rest| Some(rest.split_once(": ")?.1)).unwrap_or(&error.0)
     }
 
-    fn variant(&self, keys: &[String], settings: &[(String, Value)], shared: &Shared) -> Result<Variant, SpecError> {
+    fn variant(&self, keys: &[String], combined: &Combined, shared: &Shared) -> Result<Variant, SpecError> {
+        let settings = &combined.settings;
         let experiment = self.experiment(settings, shared, Overload::Refused)?;
         let settings = keys
             .iter()
@@ -421,7 +443,7 @@ impl Experiment {
                 Setting { key: key.clone(), value }
             })
             .collect();
-        Ok(Variant { settings, fixed: self.fixed.clone(), experiment })
+        Ok(Variant { settings, name: combined.name(), fixed: self.fixed.clone(), experiment })
     }
 
     fn experiment(&self, settings: &[(String, Value)], shared: &Shared, overload: Overload) -> Result<Spec, SpecError> {
@@ -549,9 +571,12 @@ impl Experiment {
     /// may stand in a table of settings that go together.
     fn line_of(&self, key: &str, settings: &[(String, Value)]) -> Option<usize> {
         let says = |table: &Table| {
-            let is_same =
-                |(key, value): &(String, Value)| table.get(key).and_then(Item::as_value).map(show) == Some(show(value));
-            table.len() == settings.len() && settings.iter().all(is_same)
+            let own: Vec<(&str, &Item)> = table.iter().filter(|(key, _)| *key != "name").collect();
+            let is_one = |(key, item): (&str, &Item)| {
+                let has = |value: &Value| settings.iter().any(|(of, set)| of == key && is_or_has(value, set));
+                item.as_value().is_some_and(has)
+            };
+            own.len() == settings.len() && own.into_iter().all(is_one)
         };
         let own = self.own();
         if let Some(number) = self.single().position(says) {
@@ -582,13 +607,44 @@ fn meant_by_end<'a>(key: &'a str, message: &str) -> Option<&'a str> {
     (is_short && message.starts_with(&format!("unknown key `{end}`"))).then_some(end)
 }
 
+/// What a combination sets, and what it is called.
+#[derive(Clone, Default)]
+struct Combined {
+    settings: Vec<(String, Value)>,
+    /// Its parts in words, as far as they tell something.
+    words: Vec<String>,
+    /// Whether one of them is a name that the file gives.
+    is_named: bool,
+}
+
+impl Combined {
+    fn called(name: Option<&str>) -> Combined {
+        Combined { words: name.into_iter().map(str::to_owned).collect(), is_named: name.is_some(), ..Combined::default() }
+    }
+
+    /// The same with more settings, in these words where there are some, else in those of their values.
+    fn and(&self, settings: Vec<(String, Value)>, words: Option<&str>) -> Combined {
+        let shown: Vec<(&str, String)> = settings.iter().map(|(key, value)| (key.as_str(), show(value))).collect();
+        let told = words.map_or_else(|| label(shown.iter().map(|(key, value)| (*key, &**value))), str::to_owned);
+        let mut all = self.clone();
+        all.words.extend(Some(told).filter(|told| !told.is_empty()));
+        all.is_named |= words.is_some_and(|words| !words.is_empty());
+        all.settings.extend(settings);
+        all
+    }
+
+    fn name(&self) -> Option<String> {
+        self.is_named.then(|| self.words.join(", "))
+    }
+}
+
 /// The settings of a combination, and its experiment.
 pub(crate) type Combination = (Vec<(String, String)>, Result<Experiment, SpecError>);
 
 /// The keys that combinations set, in their order.
-fn keys_of(combinations: &[Vec<(String, Value)>]) -> Vec<String> {
+fn keys_of(combinations: &[Combined]) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
-    for (key, _) in combinations.iter().flatten() {
+    for (key, _) in combinations.iter().flat_map(|of| &of.settings) {
         if !keys.contains(key) {
             keys.push(key.clone());
         }
@@ -635,13 +691,33 @@ fn drop_axis(document: &mut DocumentMut, key: &str) {
     }
 }
 
-/// What one value of a list of `[vary]` sets: `key`, or, where `key` is no setting but a name, every key of a table.
+/// What one value of a list of `[vary]` sets: `key`, or, where `key` is no setting but a name, every key of a table but its own
+/// `name`.
 fn together(key: &str, value: &Value) -> Vec<(String, Value)> {
-    let is_setting = key.contains('.') || long_name(key) != key;
-    match value.as_inline_table().filter(|_| !is_setting) {
-        Some(table) => table.iter().map(|(key, value)| (key.to_string(), value.clone())).collect(),
+    match table_of(key, value) {
+        Some(table) => {
+            let settings = table.iter().filter(|(key, value)| *key != "name" || !value.is_str());
+            settings.map(|(key, value)| (key.to_string(), value.clone())).collect()
+        }
         None => vec![(key.to_string(), value.clone())],
     }
+}
+
+/// What such a table is called.
+fn called<'a>(key: &str, value: &'a Value) -> Option<&'a str> {
+    table_of(key, value)?.get("name")?.as_str().filter(|name| !name.is_empty())
+}
+
+/// The table of settings that a value of a list of `[vary]` is, where its key is no setting.
+fn table_of<'a>(key: &str, value: &'a Value) -> Option<&'a InlineTable> {
+    let is_setting = key.contains('.') || long_name(key) != key;
+    value.as_inline_table().filter(|_| !is_setting)
+}
+
+/// Whether a value of a `[[variant]]` is this one, or a range that has it.
+fn is_or_has(value: &Value, set: &Value) -> bool {
+    let has = |values: Vec<Value>| values.iter().any(|one| show(one) == show(set));
+    show(value) == show(set) || value.as_str().and_then(range::values).and_then(Result::ok).is_some_and(has)
 }
 
 pub(crate) fn show(value: &Value) -> String {

@@ -148,6 +148,37 @@ fn variants_are_the_product_of_vary_and_then_each_variant() {
     assert_eq!(labels[4], "random, servers 4, ps");
 }
 
+/// What the file calls a variant is its label, and no column; its ranges are run through, and told beside the name.
+#[test]
+fn variants_have_names_and_ranges() {
+    let of = |text: &str| {
+        let variants = variants(&format!("{FOUR_SERVERS}{text}"), &[]).unwrap();
+        let labels: Vec<String> = variants.iter().map(Variant::label).collect();
+        let keys: Vec<String> = variants[0].settings.iter().map(|setting| setting.key.clone()).collect();
+        assert!(variants.iter().all(|variant| variant.experiment.name == "four"), "{labels:?}");
+        (labels, keys)
+    };
+    let (labels, keys) = of("[[variant]]\nname = \"two choices\"\npolicy = \"power-of-d\"\nservers = \"2..4\"\n\
+                             [[variant]]\npolicy = \"random\"\nhelpers = \"8..9\"\n");
+    let told = ["two choices, servers 2", "two choices, servers 3", "two choices, servers 4"];
+    assert_eq!((labels[1..4].to_vec(), labels.len()), (told.map(str::to_owned).to_vec(), 6));
+    assert!(labels[4].ends_with("helpers 8") && labels[5].ends_with("helpers 9"), "{labels:?}");
+    assert_eq!(keys, ["policy", "servers", "helpers"]);
+    // Settings of a list of [vary] that go together.
+    let (labels, keys) = of("[vary]\ndesign = [{ name = \"few\", servers = 2 }, { servers = 3 }]\npolicy = [\"random\"]\n");
+    assert_eq!((labels, keys.len()), (vec!["few, random".to_owned(), "servers 3, random".to_owned()], 2));
+    let line = FOUR_SERVERS.lines().count();
+    for (text, place, right) in [
+        ("[[variant]]\nname = 3\nservers = 2\n", 2, "variant: `name` is what it is called in tables: a text in quotes"),
+        ("[[variant]]\nname = \"a\"\n[[variant]]\nname = \"a\"\n", 4, "variant: `name` is that of another one too"),
+        ("[[variant]]\ncores = \"0.5..0.9\"\n", 2, "variant: `cores` is no range: `0.5..0.9`: it takes a step"),
+        ("[[variant]]\nname = \"a\"\nservers = \"1..3\"\npolicy = \"rondom\"\n", 4, "did you mean `random`?"),
+    ] {
+        let message = variants(&format!("{FOUR_SERVERS}{text}"), &[]).unwrap_err();
+        assert!(message.starts_with(&format!("x.toml:{}: ", line + place)) && message.contains(right), "{text}: {message}");
+    }
+}
+
 /// Every variant would replace what was set, and nothing say so.
 #[test]
 fn what_tables_of_vary_set_is_not_set_by_hand() {
