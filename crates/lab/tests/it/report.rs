@@ -288,18 +288,17 @@ fn swept(policies: usize) -> Answers {
     report
 }
 
-/// The colours of the curves of a drawing.
-fn colors(drawing: &str) -> std::collections::BTreeSet<u8> {
-    let all = drawing.match_indices("s-series-");
-    let number = |(at, _): (usize, &str)| drawing[at + 9..].split('"').next()?.split(' ').next()?.parse().ok();
-    all.filter_map(number).collect()
+/// The colours of the curves of a drawing, with their dashes.
+fn colors(drawing: &str) -> std::collections::BTreeSet<String> {
+    let all = drawing.match_indices("\"s-series-");
+    all.filter_map(|(at, _)| drawing[at + 1..].split('"').next().map(str::to_owned)).collect()
 }
 
-/// All policies are in one panel as far as there are colours; more are spread over panels, evenly, each with a legend of its own
-/// and no colour twice.
+/// All policies are in one panel as far as there are colours, and as many again with dashes; more are spread over panels, evenly,
+/// each in its own colour on the whole page.
 #[test]
-fn no_color_stands_for_two_curves_of_a_panel() {
-    for (policies, each) in [(12, vec![12]), (13, vec![7, 6]), (25, vec![9, 9, 7])] {
+fn no_color_stands_for_two_policies_of_a_page() {
+    for (policies, each) in [(12, vec![12]), (14, vec![14]), (24, vec![24]), (25, vec![13, 12]), (48, vec![24, 24])] {
         let html = render(&swept(policies));
         for id in ["plot-sweep", "plot-sweep-p99"] {
             let figure = figure(&html, id);
@@ -310,6 +309,9 @@ fn no_color_stands_for_two_curves_of_a_panel() {
             };
             let curves: Vec<usize> = drawings.iter().map(|drawing| colors(drawing).len()).collect();
             assert_eq!(curves, each, "{policies} policies, {id}");
+            assert_eq!(colors(figure).len(), policies, "{policies} policies, {id}");
+            let swatches = figure.matches("class=\"swatch b-series-").count();
+            assert_eq!(swatches, if each.len() > 1 { policies } else { 0 }, "{policies} policies, {id}: one legend for all");
             for policy in 0..policies {
                 let name = format!("policy-{policy}");
                 let is_whole =

@@ -30,36 +30,20 @@ pub(super) enum Ink {
 impl Ink {
     /// How many series there are colours for.
     pub(super) const SERIES: usize = 12;
+    /// How many look different: in these colours drawn through, then dashed, dotted, and both.
+    pub(super) const STYLES: usize = 4 * Ink::SERIES;
 
-    const ALL: [Ink; 27] = [
-        Ink::Text,
-        Ink::Muted,
-        Ink::Grid,
-        Ink::Band,
-        Ink::Paper,
-        Ink::Engine(Engine::Theory),
-        Ink::Engine(Engine::Sim),
-        Ink::Engine(Engine::Live),
-        Ink::Engine(Engine::Twin),
-        Ink::Engine(Engine::Log),
-        Ink::Curve(Engine::Theory),
-        Ink::Curve(Engine::Sim),
-        Ink::Curve(Engine::Live),
-        Ink::Curve(Engine::Twin),
-        Ink::Curve(Engine::Log),
-        Ink::Series(0),
-        Ink::Series(1),
-        Ink::Series(2),
-        Ink::Series(3),
-        Ink::Series(4),
-        Ink::Series(5),
-        Ink::Series(6),
-        Ink::Series(7),
-        Ink::Series(8),
-        Ink::Series(9),
-        Ink::Series(10),
-        Ink::Series(11),
-    ];
+    fn all() -> impl Iterator<Item = Ink> {
+        let of_engine = |engine| [Ink::Engine(engine), Ink::Curve(engine)];
+        let plain = [Ink::Text, Ink::Muted, Ink::Grid, Ink::Band, Ink::Paper];
+        let series = (0..Ink::STYLES as u8).map(Ink::Series);
+        plain.into_iter().chain(Engine::ALL.into_iter().flat_map(of_engine)).chain(series)
+    }
+
+    /// That of the series with this number; beyond [`Ink::STYLES`] they come again.
+    pub(super) fn of_series(number: usize) -> Ink {
+        Ink::Series((number % Ink::STYLES) as u8)
+    }
 
     fn code(self) -> u8 {
         match self {
@@ -74,7 +58,8 @@ impl Ink {
         }
     }
 
-    fn class(self) -> String {
+    /// Its classes in the style sheet, behind `f-` of what is filled, `s-` of lines and `b-` of backgrounds.
+    pub(super) fn class(self) -> String {
         match self {
             Ink::Text => "text".to_owned(),
             Ink::Muted => "muted".to_owned(),
@@ -83,7 +68,10 @@ impl Ink {
             Ink::Paper => "paper".to_owned(),
             Ink::Engine(engine) => engine.name().to_owned(),
             Ink::Curve(engine) => format!("curve-{}", engine.name()),
-            Ink::Series(number) => format!("series-{number}"),
+            Ink::Series(number) => {
+                let (color, dashes) = (usize::from(number) % Ink::SERIES, usize::from(number) / Ink::SERIES);
+                if dashes == 0 { format!("series-{color}") } else { format!("series-{color} dash-{dashes}") }
+            }
         }
     }
 
@@ -133,7 +121,8 @@ const STYLE: &str = "text{font-family:sans-serif}.f-text{fill:#888}.f-muted{fill
                      :#066}.s-series-5{stroke:#066}.f-series-6{fill:#d47}.s-series-6{stroke:#d47}.f-series-7{fill\
                      :#888}.s-series-7{stroke:#888}.f-series-8{fill:#27c}.s-series-8{stroke:#27c}.f-series-9{fill\
                      :#c52}.s-series-9{stroke:#c52}.f-series-10{fill:#2a7}.s-series-10{stroke:#2a7}.f-series-11{f\
-                     ill:#666}.s-series-11{stroke:#666}polyline{fill:none}";
+                     ill:#666}.s-series-11{stroke:#666}.dash-1{stroke-dasharray:60 36}.dash-2{stroke-dasharray:12 \
+                     28}.dash-3{stroke-dasharray:70 28 12 28}polyline{fill:none}";
 
 /// The same in a file of its own, with its size and its style sheet.
 pub(super) fn alone(width: f64, height: f64, title: &str, draw: impl FnOnce(&Canvas)) -> String {
@@ -153,7 +142,7 @@ const IN_MEMORY: &str = "drawing into a string cannot fail";
 fn restyle(raw: &str, width: f64, height: f64, title: &str) -> String {
     let body = raw.split_once(">\n").map_or("", |(_, body)| body);
     let mut body = body.replace(" opacity=\"1\"", "").replace(" font-family=\"sans-serif\"", "");
-    for ink in Ink::ALL {
+    for ink in Ink::all() {
         let color = format!("#0000{:02X}", ink.code());
         body = body.replace(&format!("fill=\"{color}\""), &format!("class=\"f-{}\"", ink.class()));
         body = body.replace(&format!("stroke=\"{color}\""), &format!("class=\"s-{}\"", ink.class()));

@@ -1,5 +1,7 @@
 //! Points, curves and bands over two axes: what the plots of a description share.
 
+use std::cmp::Reverse;
+
 use super::canvas::{Align, Axis, Canvas, Ink, alone, svg};
 use super::dots;
 use crate::report::Engine;
@@ -108,17 +110,23 @@ impl Chart {
         canvas.text(&self.y.title, (4.0, 10.0), Align::Left, TEXT - 1.0, Ink::Text);
         dots::x_axis(canvas, &x, TOP, bottom, if width < 400.0 { 4 } else { 7 }, self.x.label, &self.x.title);
         let covers = self.covers(&x, &y);
-        for (index, series) in self.series.iter().enumerate() {
-            draw(canvas, series, (ink(index), covers[index].above), &x, &y);
+        // What is wide lies below what it would hide: bands, then lines that others lie on, the widest first.
+        let mut order: Vec<usize> = (0..self.series.len()).collect();
+        order.sort_by_key(|index| (self.series[*index].mark != Mark::Band, Reverse(covers[*index].above)));
+        for index in order {
+            draw(canvas, &self.series[index], (ink(index), covers[index]), &x, &y);
         }
-        self.beside.iter().for_each(|it| it.draw(canvas, &x, &y));
+        // Intervals below all marks.
+        let (intervals, marks): (Vec<&Beside>, Vec<&Beside>) =
+            self.beside.iter().partition(|it| matches!(it, Beside::Interval { .. }));
+        intervals.into_iter().chain(marks).for_each(|it| it.draw(canvas, &x, &y));
         self.tell(canvas, (&x, bottom));
         for (index, series) in self.series.iter().enumerate() {
             let at = bottom + BELOW + ROW * index as f64;
             match series.mark {
                 Mark::Dots => canvas.dot((LEFT + 11.0, at), 2.4, ink(index)),
                 Mark::Line => canvas.path(&[(LEFT, at), (LEFT + 22.0, at)], ink(index), 1.0, 1.8),
-                Mark::Band => canvas.bar((LEFT, at - 5.0), (LEFT + 22.0, at + 5.0), ink(index), 0.25),
+                Mark::Band => canvas.bar((LEFT, at - 5.0), (LEFT + 22.0, at + 5.0), ink(index), BAND),
             }
             let name = match covers[index].lowest {
                 Some(below) => format!("{} (lies on {})", series.name, self.series[below].name),
@@ -215,6 +223,11 @@ fn axis(side: &Side, from: f64, to: f64) -> Axis {
 const HIDDEN: f64 = 1.2;
 /// How much wider a line is for each that lies on it (pixels), so that both colours are seen.
 const WIDER: f64 = 2.6;
+/// The most that count, so that it stays a line.
+const WIDER_MOST: usize = 3;
+/// How much of what is below a wide line, and a band, hides.
+const WIDE: f64 = 0.5;
+const BAND: f64 = 0.15;
 
 /// Where a line stands among those that lie on each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -226,14 +239,14 @@ pub(super) struct Cover {
 }
 
 impl Cover {
-    /// How wide a line of `width` pixels is drawn.
-    pub(super) fn widened(self, width: f64) -> f64 {
-        widened(width, self.above)
+    /// How wide a line of `width` pixels is drawn, and how much it hides.
+    pub(super) fn widened(self, width: f64) -> (f64, f64) {
+        (widened(width, self.above), if self.above > 0 { WIDE } else { 1.0 })
     }
 }
 
 fn widened(width: f64, above: usize) -> f64 {
-    width + WIDER * above as f64
+    width + WIDER * above.min(WIDER_MOST) as f64
 }
 
 /// Which lines lie on each other, by their points on the canvas (pixels), in the order in which they are drawn.
@@ -256,26 +269,27 @@ fn shown<'a>(series: &'a Series, x: &'a Axis, y: &'a Axis) -> impl Iterator<Item
     within.map(|(at, value)| (x.at(*at), y.at(*value)))
 }
 
-fn draw(canvas: &Canvas, series: &Series, (ink, above): (Ink, usize), x: &Axis, y: &Axis) {
+fn draw(canvas: &Canvas, series: &Series, (ink, cover): (Ink, Cover), x: &Axis, y: &Axis) {
     match series.mark {
         Mark::Dots => shown(series, x, y).for_each(|point| canvas.dot(point, 1.7, ink)),
         Mark::Line => {
             let points: Vec<(f64, f64)> = shown(series, x, y).collect();
             if points.len() > 1 {
-                canvas.path(&points, ink, 1.0, widened(1.7, above));
+                let (width, opacity) = cover.widened(1.7);
+                canvas.path(&points, ink, opacity, width);
             }
         }
         Mark::Band => {
             for pair in series.points.chunks_exact(2).collect::<Vec<_>>().windows(2) {
                 let (left, right) = (x.at(pair[0][0].0), x.at(pair[1][0].0));
-                canvas.bar((left, y.at(pair[0][1].1)), (right, y.at(pair[0][0].1)), ink, 0.25);
+                canvas.bar((left, y.at(pair[0][1].1)), (right, y.at(pair[0][0].1)), ink, BAND);
             }
         }
     }
 }
 
 fn ink(index: usize) -> Ink {
-    Ink::Series((index % Ink::SERIES) as u8)
+    Ink::of_series(index)
 }
 
 #[cfg(test)]
@@ -343,6 +357,9 @@ mod tests {
         assert!(!text.contains("round-robin (lies"), "{text}");
         // Two lines and their names as they are, and what is below another by as much wider (tenths of a pixel).
         let wide = |tenths: f64| text.matches(&format!("stroke-width=\"{tenths:.0}\"")).count();
+        // And it is drawn first, so that it hides none.
+        let place = |tenths: f64| text.find(&format!("stroke-width=\"{tenths:.0}\"")).expect("it is drawn");
+        assert!(place(10.0 * widened(1.7, 1)) < place(17.0), "{text}");
         assert_eq!((wide(10.0 * widened(1.7, 1)), wide(17.0)), (1, 2), "{text}");
     }
 }

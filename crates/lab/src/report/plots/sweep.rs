@@ -1,13 +1,13 @@
 //! Metrics over a setting that is a number (a load, users, servers, a time): a curve for each combination of the other settings,
 //! all in one panel, with the intervals of the simulator and the other engines' numbers beside it. Drawn where a number takes
-//! enough values to make a curve. Where there are more combinations than colours, one setting has the colours, the policy for
-//! one, and each combination of the others has a panel, on the same scale. Where that setting has more values than there are
-//! colours as well, they are spread over panels, evenly, so that no colour stands for two curves of a panel.
+//! enough values to make a curve. Where several settings make more combinations than there are colours, one of them has the
+//! colours, the policy for one, and each combination of the others has a panel, on the same scale. A value has one colour, and
+//! beyond as many as there are one kind of dashes, in all panels of a page. Of very many values each panel has a part, evenly.
 
 use sojourn_stats::{Dimension, Estimate, quantity};
 
 use super::canvas::{Align, Axis, Canvas, Ink, svg};
-use super::chart::{Beside, Chart, Cover, Mark, Series, Side, covers};
+use super::chart::{Beside, Chart, Mark, Series, Side, covers};
 use super::curves::{BOTTOM, HEIGHT, LEFT, NEAR, RIGHT, TEXT, TOP, WIDTH};
 use super::{Figure, MOST_VARIANTS, apart, dots, estimates_table, figure_with, panel};
 use crate::compare::compared_setting;
@@ -17,6 +17,8 @@ use crate::variants::label;
 
 /// Fewer values are better compared in the dot plots.
 const FEWEST_VALUES: usize = 3;
+/// More curves than this are not followed by the eye in one panel.
+const MOST_CURVES: usize = 24;
 /// From this factor between the ends on, an axis is logarithmic.
 const DECADES: f64 = 50.0;
 /// The most characters of a curve's name.
@@ -46,7 +48,14 @@ pub(super) fn figure(report: &Answers) -> String {
         "" => setting.key.to_owned(),
         unit => format!("{} ({unit})", setting.key),
     };
-    if sweeps.len() > Ink::SERIES {
+    // Values of one setting have a colour or dashes each; several settings share the colours of one.
+    let is_varied = |key: &&String| {
+        let mut values = sweeps.iter().map(|sweep| sweep.others.setting(key));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    let most = if report.settings.iter().filter(is_varied).count() > 1 { Ink::SERIES } else { MOST_CURVES };
+    if sweeps.len() > most {
         let compared = colored(report, setting.key).unwrap_or_default();
         return METRICS.map(|metric| panels(report, &sweeps, (&title, compared), metric)).concat();
     }
@@ -181,7 +190,7 @@ struct Panel<'a> {
     curves: Vec<(&'a Sweep<'a>, Ink)>,
 }
 
-/// The values of the setting that has the colours, in parts of no more than there are colours.
+/// The values of the setting that has the colours, in parts of no more than a panel can show.
 struct Colors<'a> {
     key: &'a str,
     values: Vec<Option<&'a str>>,
@@ -197,30 +206,29 @@ impl<'a> Colors<'a> {
                 values.push(value);
             }
         }
-        let parts = values.len().div_ceil(Ink::SERIES).max(1);
+        let parts = values.len().div_ceil(MOST_CURVES).max(1);
         let each = values.len().div_ceil(parts).max(1);
         Colors { key, values, each }
     }
 
-    /// In which part a sweep is, and its colour there.
+    /// In which part a sweep is, and its colour.
     fn of(&self, sweep: &Sweep<'_>) -> (usize, Ink) {
         let value = sweep.others.setting(self.key);
         let place = self.values.iter().position(|of| *of == value).expect("the values are those of the sweeps");
-        (place / self.each, Ink::Series((place % self.each) as u8))
+        (place / self.each, Ink::of_series(place))
     }
 
     fn are_in_parts(&self) -> bool {
         self.values.len() > self.each
     }
 
-    /// What the colours of a part stand for.
-    fn legend(&self, part: usize) -> String {
-        let values = self.values.iter().skip(part * self.each).take(self.each).enumerate();
+    /// What the colours stand for.
+    fn legend(&self) -> String {
         let color = |(number, value): (usize, &Option<&str>)| {
-            let value = escape(value.unwrap_or("\u{2013}"));
-            format!("<li><span class=\"swatch b-series-{number}\"></span>{value}</li>")
+            let (class, value) = (Ink::of_series(number).class(), escape(value.unwrap_or("\u{2013}")));
+            format!("<li><span class=\"swatch b-{class}\"></span>{value}</li>")
         };
-        let colors: String = values.map(color).collect();
+        let colors: String = self.values.iter().enumerate().map(color).collect();
         format!("<ul class=\"legend\" aria-label=\"{}\">{colors}</ul>\n", escape(self.key))
     }
 }
@@ -267,11 +275,7 @@ fn panels(
     };
     let axes = (x, Axis::log(lowest, highest, BOTTOM, TOP));
     let all = by_panel(sweeps, &colors);
-    let drawn = |one: &Panel<'_>| {
-        // Colours mean something else in each part: it has a legend of its own.
-        let legend = if colors.are_in_parts() { colors.legend(one.part) } else { String::new() };
-        panel(&one.of, &(legend + &draw(one, title, (metric, name), &axes)))
-    };
+    let drawn = |one: &Panel<'_>| panel(&one.of, &draw(one, title, (metric, name), &axes));
     let drawings: Vec<String> = all.iter().take(MOST_VARIANTS).map(drawn).collect();
     let rest = match all.len().saturating_sub(MOST_VARIANTS) {
         0 => String::new(),
@@ -280,7 +284,7 @@ fn panels(
     let rest = rest + &undrawn(report, sweeps);
     let parts = match colors.are_in_parts() {
         true => format!(
-            " <code>{}</code> has more values than there are colours: they are in several panels.",
+            " <code>{}</code> has more values than a panel can show: they are in several panels, in colours of their own.",
             escape(compared)
         ),
         false => String::new(),
@@ -293,10 +297,9 @@ fn panels(
     );
     let heading = format!("{} over the whole range", capital(name));
     let table = estimates_table(&heading, &report.variants, &[metric.to_owned()]);
-    let legend = if colors.are_in_parts() { String::new() } else { colors.legend(0) };
     let columns = if drawings.len() == 2 || drawings.len() == 4 { "two" } else { "three" };
     let id = format!("plot-{}", id(metric));
-    Figure { id: &id, heading: &heading, columns, legend, drawings, caption, table }.html()
+    Figure { id: &id, heading: &heading, columns, legend: colors.legend(), drawings, caption, table }.html()
 }
 
 fn bounds(values: &[f64]) -> (f64, f64) {
@@ -343,7 +346,8 @@ fn sweeps<'a>(report: &'a Answers, key: &str) -> Vec<Sweep<'a>> {
         match all.iter_mut().find(|sweep| sweep.others.settings == settings) {
             Some(sweep) => sweep.points.push((x, variant)),
             None => {
-                let label = label(settings.iter().map(|(key, value)| (&**key, &**value)));
+                let by_values = || label(settings.iter().map(|(key, value)| (&**key, &**value)));
+                let label = name(variant, key).unwrap_or_else(by_values);
                 let others = VariantAnswers { label, settings: settings.clone(), answers: Vec::new() };
                 all.push(Sweep { others, points: vec![(x, variant)] });
             }
@@ -353,6 +357,17 @@ fn sweeps<'a>(report: &'a Answers, key: &str) -> Vec<Sweep<'a>> {
         sweep.points.sort_by(|a, b| a.0.total_cmp(&b.0));
     }
     all
+}
+
+/// What the file calls a variant, without where it is on the axis; none where it is called by its settings.
+fn name(variant: &VariantAnswers, axis: &str) -> Option<String> {
+    let by_values = label(variant.settings.iter().map(|(key, value)| (&**key, &**value)));
+    if variant.setting(RUN).is_some() || variant.label.ends_with(&by_values) {
+        return None;
+    }
+    let place = label(std::iter::once((axis, variant.setting(axis)?)));
+    let rest: Vec<&str> = variant.label.split(", ").filter(|part| *part != place).collect();
+    Some(rest.join(", ")).filter(|name| !name.is_empty())
 }
 
 /// The curves of a panel, each in its colour; each engine's numbers have its marker.
@@ -370,27 +385,38 @@ fn draw(panel: &Panel<'_>, title: &str, (metric, name): (&str, &str), (x, y): &(
         };
         let covers = Engine::ALL
             .map(|engine| covers(&panel.curves.iter().map(|(sweep, _)| places(sweep, engine)).collect::<Vec<_>>()));
-        let curves = panel.curves.iter().enumerate();
-        for ((curve, (sweep, ink)), (number, engine)) in
-            curves.flat_map(|curve| Engine::ALL.into_iter().enumerate().map(move |engine| (curve, engine)))
-        {
-            let known = sweep.points.iter().filter_map(|(at, of)| Some((*at, known(of, engine, metric)?)));
-            let known: Vec<(f64, (&Estimate, f64))> = known.collect();
-            let points = places(sweep, engine);
-            // Numbers of a formula are marks beside the curve that was simulated or measured, where there is one.
-            let others = sweep.points.iter().filter(|(_, of)| known_by_another(of, engine, metric)).count();
-            if points.len() > 1 && (engine != Engine::Theory || others == 0) {
-                let cover: Cover = covers[number][curve];
-                canvas.path(&points, *ink, 1.0, cover.widened(1.5));
+        let others = |sweep: &Sweep<'_>, engine: Engine| {
+            sweep.points.iter().filter(|(_, of)| known_by_another(of, engine, metric)).count()
+        };
+        let mut lines = Vec::new();
+        for (number, engine) in Engine::ALL.into_iter().enumerate() {
+            for (curve, (sweep, ink)) in panel.curves.iter().enumerate() {
+                let points = places(sweep, engine);
+                // Numbers of a formula are marks beside the curve that was simulated or measured, where there is one.
+                if points.len() > 1 && (engine != Engine::Theory || others(sweep, engine) == 0) {
+                    lines.push((covers[number][curve].widened(1.5), points, *ink));
+                }
             }
-            for ((at, (estimate, value)), (left, top)) in known.iter().zip(&points) {
-                let hollow = matches!(estimate, Estimate::Approximate { .. } | Estimate::WithoutInterval { .. });
-                let [_, low, high] = heights(estimate, *value);
-                canvas.bar((left - 0.5, y.at(high)), (left + 0.5, y.at(low)), *ink, 1.0);
-                canvas.mark(engine, *ink, (*left, *top), 2.4, hollow);
-                let value = number::quantity(*value, "s");
-                let told = format!("{}, {title} {at}, {}: {value}", sweep.others.label, engine.name());
-                canvas.tell(&told, (left - NEAR, top - NEAR), (left + NEAR, top + NEAR));
+        }
+        // What is wide lies below what it would hide.
+        lines.sort_by(|((one, _), ..), ((other, _), ..)| other.total_cmp(one));
+        for ((width, opacity), points, ink) in &lines {
+            canvas.path(points, *ink, *opacity, *width);
+        }
+        // Formulas last: a circle of the simulator stands where a diamond does.
+        for engine in Engine::ALL.into_iter().rev() {
+            for (sweep, ink) in &panel.curves {
+                let known = sweep.points.iter().filter_map(|(at, of)| Some((*at, known(of, engine, metric)?)));
+                for (at, (estimate, value)) in known {
+                    let (left, top) = (x.at(at), y.at(value));
+                    let hollow = matches!(estimate, Estimate::Approximate { .. } | Estimate::WithoutInterval { .. });
+                    let [_, low, high] = heights(estimate, value);
+                    canvas.bar((left - 0.5, y.at(high)), (left + 0.5, y.at(low)), *ink, 1.0);
+                    canvas.mark(engine, *ink, (left, top), 2.4, hollow);
+                    let value = number::quantity(value, "s");
+                    let told = format!("{}, {title} {at}, {}: {value}", sweep.others.label, engine.name());
+                    canvas.tell(&told, (left - NEAR, top - NEAR), (left + NEAR, top + NEAR));
+                }
             }
         }
     })
