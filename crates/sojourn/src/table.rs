@@ -124,23 +124,37 @@ pub(crate) fn print_beside(engines: &[(&str, &[Measure])], notes: &[String], as_
     }
     let mut table =
         Grid::new(&[&["metric"], &engines.iter().map(|(engine, _)| *engine).collect::<Vec<_>>()[..]].concat());
-    let mut metrics: Vec<&str> = Vec::new();
-    for measure in engines.iter().flat_map(|(_, all)| *all) {
-        if !metrics.contains(&measure.metric.as_str()) {
-            metrics.push(&measure.metric);
-        }
-    }
-    for metric in metrics {
+    let names = |all: &'_ [Measure]| all.iter().map(|measure| measure.metric.clone()).collect::<Vec<String>>();
+    let metrics = merged(engines.iter().map(|(_, all)| names(all)));
+    for metric in &metrics {
         let cell = |all: &[Measure]| {
-            let found = all.iter().find(|measure| measure.metric == metric);
+            let found = all.iter().find(|measure| measure.metric == *metric);
             found.map_or("-".into(), |measure| in_scale(&measure.estimate, &Scale::of_measure(measure)))
         };
-        table.add_row(std::iter::once(metric.to_owned()).chain(engines.iter().map(|(_, all)| cell(all))));
+        table.add_row(std::iter::once(metric.clone()).chain(engines.iter().map(|(_, all)| cell(all))));
     }
     outln(&table.to_string());
     for note in notes {
         outln(&paragraph("  ", note));
     }
+}
+
+/// Lists as one, each in its own order: what only a later one has stands behind what is before it there.
+fn merged(lists: impl Iterator<Item = Vec<String>>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for list in lists {
+        let mut place = 0;
+        for name in list {
+            match all.iter().position(|of| *of == name) {
+                Some(at) => place = place.max(at + 1),
+                None => {
+                    all.insert(place, name);
+                    place += 1;
+                }
+            }
+        }
+    }
+    all
 }
 
 /// An estimate with the ends of its interval: `1.20 ms (1.10 to 1.30 ms)`.
@@ -663,6 +677,19 @@ mod tests {
         assert_eq!(of("| 5.65 (too few) | exactly 3 ms |"), ["too few: ", "exactly: "]);
         assert_eq!(of("| 5.65 | 9.93 |"), [""; 0]);
         assert!(meanings("| exactly-named | 9.93 |", false).next().is_none(), "a label is no number");
+    }
+
+    /// The simulator's mean is the first row, whether a formula has one or not.
+    #[test]
+    fn rows_of_several_engines_have_one_order() {
+        let of = |lists: &[&[&str]]| {
+            merged(lists.iter().map(|list| list.iter().map(|name| (*name).to_owned()).collect())).join(" ")
+        };
+        let sim = ["mean", "p50", "throughput", "number"];
+        assert_eq!(of(&[&["mean", "wait", "p50", "throughput"], &sim]), "mean wait p50 throughput number");
+        assert_eq!(of(&[&["service", "throughput", "share"], &sim]), "mean p50 service throughput number share");
+        assert_eq!(of(&[&[], &sim]), "mean p50 throughput number");
+        assert_eq!(of(&[&["number", "mean"], &sim]), "number mean p50 throughput");
     }
 
     /// What is shown holds the whole interval, and is not a digit wider than need be.
