@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::json;
 use sojourn_lab::compare::Within;
 use sojourn_lab::outcome::asymmetric;
-use sojourn_lab::report::scope;
+use sojourn_lab::report::{Said, in_ranges, scope};
 use sojourn_lab::{
     Answers, Engine, OF_FAULTS, VariantAnswers, Verdict, between as between_ends, is_share, outwards,
     plus_minus as rounded_plus_minus, unrecovered,
@@ -264,31 +264,20 @@ fn meanings(tables: &str, has_sharp: bool) -> impl Iterator<Item = &'static str>
 }
 
 /// What a reader of the table must know, once each, behind the engines that say it, with the variants of which they do. What
-/// differs in its numbers only is said once, with those of the first, and that they are: the report has all.
+/// differs in its numbers only is said once, with their ranges.
 fn notes(variants: &[VariantAnswers]) -> Vec<(String, Vec<usize>)> {
-    let mut of_engines: Vec<(&str, &str, Vec<usize>, bool)> = Vec::new();
-    let words = |note: &str| note.replace(|c: char| c.is_ascii_digit() || c == '.', "");
+    let mut said = Said::default();
     for (number, variant) in variants.iter().enumerate() {
-        let noted = variant.answers.iter().flat_map(|of| of.notes.iter().map(move |note| (of.engine.name(), note)));
-        for (engine, note) in noted.filter(|(_, note)| decides(note)) {
-            match of_engines.iter_mut().find(|(by, of, ..)| *by == engine && words(of) == words(note)) {
-                Some((_, of, among, differs)) => {
-                    *differs |= of != note;
-                    if among.last() != Some(&number) {
-                        among.push(number);
-                    }
-                }
-                None => of_engines.push((engine, note, vec![number], false)),
-            }
+        for answer in &variant.answers {
+            answer.notes.iter().filter(|note| decides(note)).for_each(|note| said.add(answer.engine, note, number));
         }
     }
     let mut notes: Vec<(Vec<&str>, String, Vec<usize>)> = Vec::new();
-    for (engine, note, variants, differs) in of_engines {
-        let of_first = if differs { " (the numbers of the first of these; report.html has all)" } else { "" };
-        let note = format!("{note}{of_first}");
-        match notes.iter_mut().find(|(_, of, among)| *of == note && *among == variants) {
+    for one in said.notes {
+        let (engine, note) = (one.engine.name(), in_ranges(&one.texts));
+        match notes.iter_mut().find(|(_, of, among)| *of == note && *among == one.variants) {
             Some((engines, ..)) => engines.push(engine),
-            None => notes.push((vec![engine], note, variants)),
+            None => notes.push((vec![engine], note, one.variants)),
         }
     }
     notes.into_iter().map(|(engines, note, of)| (format!("{}: {note}", engines.join(", ")), of)).collect()

@@ -6,25 +6,22 @@ use super::html::{and_list, engine, escape};
 use super::{Answers, Engine, RUN, VariantAnswers};
 use crate::variants::label;
 
-/// Why an engine has no answer, and what to know when reading one. Equal notes are said once.
+/// Why an engine has no answer, and what to know when reading one. Equal notes are said once, and so are those that differ in
+/// their numbers only, with the ranges of these.
 pub(super) fn section(report: &Answers) -> String {
-    let mut said: Vec<(Engine, &str, Vec<usize>)> = Vec::new();
+    let mut said = Said::default();
     for (number, variant) in report.variants.iter().enumerate() {
         for answer in &variant.answers {
-            for note in &answer.notes {
-                match said.iter_mut().find(|(engine, text, _)| *engine == answer.engine && text == note) {
-                    Some((_, _, variants)) => variants.push(number),
-                    None => said.push((answer.engine, note, vec![number])),
-                }
-            }
+            answer.notes.iter().for_each(|note| said.add(answer.engine, note, number));
         }
     }
+    let said = said.notes;
     if said.is_empty() {
         return String::new();
     }
     let mut groups: Vec<(Engine, Vec<usize>, Vec<String>)> = Vec::new();
-    for (who, note, variants) in said {
-        let note = format!("<dd>{}</dd>\n", escape(note));
+    for Note { engine: who, texts, variants, .. } in said {
+        let note = format!("<dd>{}</dd>\n", escape(&in_ranges(&texts)));
         match groups.iter_mut().find(|(engine, of, _)| *engine == who && *of == variants) {
             Some((_, _, notes)) => notes.push(note),
             None => groups.push((who, variants, vec![note])),
@@ -44,6 +41,128 @@ pub(super) fn section(report: &Answers) -> String {
         })
         .collect();
     format!("<section id=\"notes\">\n<h2>Notes</h2>\n<dl class=\"notes\">\n{items}</dl>\n</section>\n")
+}
+
+/// Notes of engines about variants, in the order in which they were added.
+#[derive(Default)]
+pub struct Said<'a> {
+    /// The notes.
+    pub notes: Vec<Note<'a>>,
+}
+
+/// What an engine says of some variants, alike but for numbers.
+pub struct Note<'a> {
+    /// Who says it.
+    pub engine: Engine,
+    /// Its wordings, which differ in numbers.
+    pub texts: Vec<&'a str>,
+    /// The numbers of the variants, in their order.
+    pub variants: Vec<usize>,
+    /// What the wordings have in common.
+    words: String,
+}
+
+impl<'a> Said<'a> {
+    /// Adds what `engine` says of a variant: to what it says likewise of others, not to another note of the same variant.
+    pub fn add(&mut self, engine: Engine, note: &'a str, variant: usize) {
+        let words = without_numbers(note);
+        let is_alike = |of: &Note<'_>| of.engine == engine && of.words == words;
+        let alike: Vec<usize> = (0..self.notes.len()).filter(|place| is_alike(&self.notes[*place])).collect();
+        let same = alike.iter().copied().find(|place| self.notes[*place].texts.contains(&note));
+        let of_others = || alike.iter().copied().find(|place| self.notes[*place].variants.last() != Some(&variant));
+        match same.or_else(of_others) {
+            Some(place) => {
+                let of = &mut self.notes[place];
+                of.texts.extend(Some(note).filter(|_| same.is_none()));
+                of.variants.extend(Some(variant).filter(|_| of.variants.last() != Some(&variant)));
+            }
+            None => self.notes.push(Note { engine, texts: vec![note], variants: vec![variant], words }),
+        }
+    }
+}
+
+/// Texts that differ in numbers only as one, with the least and the largest of each number: `12 to 40 of 50 requests`.
+pub fn in_ranges(texts: &[&str]) -> String {
+    let all: Vec<Vec<Part<'_>>> = texts.iter().map(|text| parts(text)).collect();
+    let Some(first) = all.first() else { return String::new() };
+    let of_place = |(place, part): (usize, &Part<'_>)| {
+        let Part::Number(_, written) = part else { return part.text().to_owned() };
+        let numbers = || {
+            all.iter().filter_map(|parts| match parts.get(place) {
+                Some(Part::Number(value, text)) => Some((*value, *text)),
+                _ => None,
+            })
+        };
+        let least = numbers().min_by(|a, b| a.0.total_cmp(&b.0)).map_or(*written, |least| least.1);
+        let most = numbers().max_by(|a, b| a.0.total_cmp(&b.0)).map_or(*written, |most| most.1);
+        if least == most { least.to_owned() } else { format!("{least} to {most}") }
+    };
+    first.iter().enumerate().map(of_place).collect()
+}
+
+/// A text without its numbers.
+fn without_numbers(text: &str) -> String {
+    parts(text).iter().map(|part| if let Part::Number(..) = part { "#" } else { part.text() }).collect()
+}
+
+/// A part of a text.
+enum Part<'a> {
+    Words(&'a str),
+    Number(f64, &'a str),
+}
+
+impl<'a> Part<'a> {
+    fn text(&self) -> &'a str {
+        match self {
+            Part::Words(text) | Part::Number(_, text) => text,
+        }
+    }
+}
+
+/// A text as words and numbers; digits of a name, as of `p99` or `share_1`, are none.
+fn parts(text: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let (mut from, mut at) = (0, 0);
+    while at < text.len() {
+        let rest = &text[at..];
+        let is_of_name = text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.');
+        let length = if is_of_name { 0 } else { number(rest) };
+        if length == 0 {
+            at += rest.chars().next().map_or(1, char::len_utf8);
+            continue;
+        }
+        if from < at {
+            parts.push(Part::Words(&text[from..at]));
+        }
+        let written = &rest[..length];
+        parts.push(Part::Number(written.replace(',', "").parse().unwrap_or(f64::NAN), written));
+        at += length;
+        from = at;
+    }
+    if from < text.len() {
+        parts.push(Part::Words(&text[from..]));
+    }
+    parts
+}
+
+/// How long the number is with which a text begins; 0 where it begins with none.
+fn number(text: &str) -> usize {
+    let digits = |from: usize| text[from..].bytes().take_while(u8::is_ascii_digit).count();
+    let mut end = digits(0);
+    if end == 0 {
+        return 0;
+    }
+    while text[end..].starts_with(',') && digits(end + 1) == 3 {
+        end += 4;
+    }
+    if text[end..].starts_with('.') && digits(end + 1) > 0 {
+        end += 1 + digits(end + 1);
+    }
+    let sign = usize::from(text[end..].starts_with("e-"));
+    if text[end..].starts_with('e') && digits(end + 1 + sign) > 0 {
+        end += 1 + sign + digits(end + 1 + sign);
+    }
+    end
 }
 
 /// More variants or values than this are counted.
@@ -152,6 +271,32 @@ mod tests {
         let text = section(&report);
         assert_eq!(text.matches(note).count(), 1);
         assert!(text.contains("a; b"), "{text}");
+    }
+
+    /// Notes that differ in numbers only stand once, with their ranges; digits of names are no numbers, and two such notes of one
+    /// variant are two.
+    #[test]
+    fn notes_that_differ_in_numbers_are_one_with_ranges() {
+        let texts = ["p99 of 1,200 jobs at 0.5 in server_1", "p99 of 900 jobs at 0.5 in server_1"];
+        assert_eq!(in_ranges(&texts), "p99 of 900 to 1,200 jobs at 0.5 in server_1");
+        assert_eq!(in_ranges(&["1e-5 of 3", "2e-6 of 3"]), "2e-6 to 1e-5 of 3");
+        assert_eq!(in_ranges(&["v1.2.3, 7."]), "v1.2.3, 7.");
+        let variant = |notes: &[&str]| {
+            let notes = notes.iter().map(|note| (*note).to_owned()).collect();
+            let theory = Answer { notes, ..Answer::new(Engine::Theory) };
+            VariantAnswers { label: "a".into(), settings: Vec::new(), answers: vec![theory] }
+        };
+        let report = Answers {
+            variants: vec![
+                variant(&["station 1 is full", "station 2 is full", "p90: 5 short"]),
+                variant(&["station 2 is full", "p90: 7 short"]),
+                variant(&["p99: 9 short"]),
+            ],
+            ..Answers::default()
+        };
+        let text = section(&report);
+        let told: Vec<&str> = text.split("<dd>").skip(1).map(|part| part.split('<').next().unwrap()).collect();
+        assert_eq!(told, ["station 1 is full", "station 2 is full", "p90: 5 to 7 short", "p99: 9 short"], "{text}");
     }
 
     /// What two runs say alike stands once with the names of both, before what one of them says.
