@@ -248,7 +248,7 @@ fn joining_the_shortest_of_several_queues() {
 /// Never farther apart than one queue for all and queues that know nothing of each other, however many and however busy.
 #[test]
 fn bounds_of_the_shortest_queue_are_in_order() {
-    for servers in [1, 2, 3, 4, 6, 8, 12, 16, 40, 100, 1000] {
+    for servers in [1, 2, 3, 4, 8, 16, 100, 1000] {
         for rho in [0.05, 0.5, 0.9, 0.99, 0.999] {
             let Bounds { low, high } = balancing::join_shortest_queue(servers, rho);
             let (joint, apart) =
