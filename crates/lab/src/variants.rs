@@ -369,7 +369,8 @@ impl Experiment {
         }
         let mut names: Vec<&str> = Vec::new();
         for (number, more) in self.single().enumerate() {
-            let at = |key: &str, wrong: &str| at(&format!("variant[{number}].{key}"), format!("variant: `{key}` {wrong}"));
+            let at =
+                |key: &str, wrong: &str| at(&format!("variant[{number}].{key}"), format!("variant: `{key}` {wrong}"));
             let name = match more.get("name").map(|name| name.as_str().map(str::trim)) {
                 Some(None | Some("")) => return Err(at("name", "is what it is called in tables: a text in quotes")),
                 Some(Some(name)) if names.contains(&name) => return Err(at("name", "is that of another one too")),
@@ -385,7 +386,8 @@ impl Experiment {
                 let words = if name.is_some() && range.is_none() { Some("") } else { None };
                 let values = range.unwrap_or_else(|| vec![value.clone()]);
                 let with = |value: &Value| vec![(key.to_owned(), value.clone())];
-                all = all.iter().flat_map(|done| values.iter().map(move |value| done.and(with(value), words))).collect();
+                all =
+                    all.iter().flat_map(|done| values.iter().map(move |value| done.and(with(value), words))).collect();
             }
             combinations.extend(all);
         }
@@ -619,7 +621,11 @@ struct Combined {
 
 impl Combined {
     fn called(name: Option<&str>) -> Combined {
-        Combined { words: name.into_iter().map(str::to_owned).collect(), is_named: name.is_some(), ..Combined::default() }
+        Combined {
+            words: name.into_iter().map(str::to_owned).collect(),
+            is_named: name.is_some(),
+            ..Combined::default()
+        }
     }
 
     /// The same with more settings, in these words where there are some, else in those of their values.

@@ -311,7 +311,11 @@ fn no_color_stands_for_two_policies_of_a_page() {
             assert_eq!(curves, each, "{policies} policies, {id}");
             assert_eq!(colors(figure).len(), policies, "{policies} policies, {id}");
             let swatches = figure.matches("class=\"swatch b-series-").count();
-            assert_eq!(swatches, if each.len() > 1 { policies } else { 0 }, "{policies} policies, {id}: one legend for all");
+            assert_eq!(
+                swatches,
+                if each.len() > 1 { policies } else { 0 },
+                "{policies} policies, {id}: one legend for all"
+            );
             for policy in 0..policies {
                 let name = format!("policy-{policy}");
                 let is_whole =

@@ -165,7 +165,8 @@ fn variants_have_names_and_ranges() {
     assert!(labels[4].ends_with("helpers 8") && labels[5].ends_with("helpers 9"), "{labels:?}");
     assert_eq!(keys, ["policy", "servers", "helpers"]);
     // Settings of a list of [vary] that go together.
-    let (labels, keys) = of("[vary]\ndesign = [{ name = \"few\", servers = 2 }, { servers = 3 }]\npolicy = [\"random\"]\n");
+    let (labels, keys) =
+        of("[vary]\ndesign = [{ name = \"few\", servers = 2 }, { servers = 3 }]\npolicy = [\"random\"]\n");
     assert_eq!((labels, keys.len()), (vec!["few, random".to_owned(), "servers 3, random".to_owned()], 2));
     let line = FOUR_SERVERS.lines().count();
     for (text, place, right) in [
@@ -175,7 +176,10 @@ fn variants_have_names_and_ranges() {
         ("[[variant]]\nname = \"a\"\nservers = \"1..3\"\npolicy = \"rondom\"\n", 4, "did you mean `random`?"),
     ] {
         let message = variants(&format!("{FOUR_SERVERS}{text}"), &[]).unwrap_err();
-        assert!(message.starts_with(&format!("x.toml:{}: ", line + place)) && message.contains(right), "{text}: {message}");
+        assert!(
+            message.starts_with(&format!("x.toml:{}: ", line + place)) && message.contains(right),
+            "{text}: {message}"
+        );
     }
 }
 

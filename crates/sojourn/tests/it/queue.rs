@@ -49,7 +49,10 @@ fn sizes_classes_and_all() {
 fn refused_in_one_line() {
     let poisson = ["--arrivals", "exponential(rate = 0.8 /s)"];
     for (arguments, says) in [
-        (&["M/G/1-SRPT", "--service", "1 s"][..], "`SRPT` (shortest remaining processing time) is none of FCFS, PS, LPS(8)"),
+        (
+            &["M/G/1-SRPT", "--service", "1 s"][..],
+            "`SRPT` (shortest remaining processing time) is none of FCFS, PS, LPS(8)",
+        ),
         (&["M/G/2-LAS", "--service", "1 s"], "least attained service on several cores"),
         (&["M/G/1/9-LPS(3)", "--service", "lognormal(mean = 1 s, cv = 1)"], "no formula for a limited room"),
         (&["M/D/1", "--service", "1 s", "--size", "5"], "--size: `5` has no unit"),

@@ -251,8 +251,7 @@ fn bounds_of_the_shortest_queue_are_in_order() {
     for servers in [1, 2, 3, 4, 8, 16, 100, 1000] {
         for rho in [0.05, 0.5, 0.9, 0.99, 0.999] {
             let Bounds { low, high } = balancing::join_shortest_queue(servers, rho);
-            let (joint, apart) =
-                (mmc::response_time_mean(servers, f64::from(servers) * rho, 1.0), 1.0 / (1.0 - rho));
+            let (joint, apart) = (mmc::response_time_mean(servers, f64::from(servers) * rho, 1.0), 1.0 / (1.0 - rho));
             let near = 1.0 + 1e-9;
             assert!(joint <= low * near && low <= high && high <= apart * near, "{servers}, {rho}: {low} to {high}");
         }

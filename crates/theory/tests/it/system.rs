@@ -181,7 +181,11 @@ fn other_policies_have_totals_and_a_reason() {
     for policy in ["least-connections", "probabilistic-least-connections", "round-trip", "transmitted-size"] {
         let answer = Case::new("exponential(rate = 5.6 /s)", &servers, SPREAD(), Some(policy)).answer().unwrap();
         assert!(answer.estimate("response_time_mean").is_none());
-        let reason = if policy == "least-connections" { " (join the shortest queue is solved for exponential work)" } else { "" };
+        let reason = if policy == "least-connections" {
+            " (join the shortest queue is solved for exponential work)"
+        } else {
+            ""
+        };
         let line = format!("response_time_mean: no formula for {policy} over 4 servers{reason}: sim answers this");
         assert_eq!(answer.notes[0], line);
         agree(value(&answer, "utilization"), 0.7, 1e-12);
@@ -472,10 +476,7 @@ fn unanswered_in_one_line_that_says_why() {
             Case::new(poisson, &fcfs(2), EXPONENTIAL(), Some("address-hash")),
             "no formula for address-hash over 2 servers: sim",
         ),
-        (
-            Case::new(poisson, &fcfs(2), EXPONENTIAL(), Some("path-hash")),
-            "no formula for path-hash",
-        ),
+        (Case::new(poisson, &fcfs(2), EXPONENTIAL(), Some("path-hash")), "no formula for path-hash"),
         (Case::new(poisson, &mixed, EXPONENTIAL(), Some("least-connections")), "no formula for least-connections"),
         (
             Case::new("exponential(rate = 2.5 /s)", &fcfs(2), EXPONENTIAL(), Some("least-connections")),
