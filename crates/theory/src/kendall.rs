@@ -95,7 +95,9 @@ pub(crate) fn read(text: &str) -> Result<Queue, String> {
         (Some(meant), _) => {
             format!("{}; did you mean `{meant}`?", wrong.split("; did you mean").next().unwrap_or_default())
         }
-        (None, Some((letter, example))) => format!("`{letter}` is a letter: give a number, for example `{example}`"),
+        (None, Some((letter, example))) => {
+            format!("`{letter}` is a letter; did you mean a number, for example `{example}`?")
+        }
         (None, None) => wrong,
     })
 }

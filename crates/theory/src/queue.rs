@@ -52,7 +52,7 @@ pub enum QueueError {
     /// The text is not the notation of a queue.
     #[error(
         "`{text}`: {wrong}{}",
-        if wrong.ends_with('?') || wrong.contains("for example") {
+        if wrong.ends_with('?') {
             ""
         } else {
             "; a queue is written A/S/c, A/S/c/room or A/S/c/room/population, with its discipline after it, \
