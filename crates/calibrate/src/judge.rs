@@ -179,6 +179,7 @@ impl Run {
             demand_law: law.as_ref(),
             policy: None,
             dispatchers: 1,
+            weights: &[],
             has_immediate_information: true,
             has_links: false,
             path_s: overhead_s,
