@@ -58,8 +58,7 @@ impl Sweep {
     /// own affair. Once all of it is known there may be more.
     fn due(&self) -> PyResult<Vec<(usize, Option<u64>)>> {
         let store = self.store();
-        let due = self.points.due(store.as_ref().ok_or_else(closed)?.records());
-        Ok(due.into_iter().map(|(number, point)| (number, point.requests)).collect())
+        Ok(self.points.due(store.as_ref().ok_or_else(closed)?.records()))
     }
 
     /// The record of the point of this number with so many requests, as text.

@@ -10,7 +10,8 @@
 //! are always put together from records in the order of the grid. So they are the same bytes whoever asked the points, in
 //! whatever order, resumed or not. A store is one file with a line of JSON for each finished point, since lines can be appended
 //! whole: a frame file such as Parquet would be written anew for every point. The price: a store is read as a whole, and larger
-//! than Parquet.
+//! than Parquet. Of a point a sweep keeps what tells it from the others, and makes its document when it is asked
+//! ([`Sweep::point`]): documents of all points would take a hundred times as much memory as the points.
 //!
 //! ```
 //! use sojourn_lab::prelude::*;
@@ -51,11 +52,12 @@ mod store;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use sojourn_dispatch::Catalogue;
 use sojourn_stats::Stream;
 
-use self::key::key;
+use self::key::{Files, key};
 use self::rounds::Run;
 pub use self::store::{Record, Store};
 use crate::answer::{Answers, ObjectiveAnswer, VariantAnswers, Verdict};
@@ -63,22 +65,27 @@ use crate::folder::SCHEMA;
 use crate::outcome;
 use crate::run::{Progress, RunError};
 use crate::spec::{Engine, SpecError};
-use crate::variants::{Experiment, label};
+use crate::variants::{Combination, Experiment, label};
 
 /// The points of an experiment, and which engines to ask.
 pub struct Sweep {
     experiment: Experiment,
+    /// The same with nothing that varies.
+    bare: Experiment,
     by: Vec<Engine>,
     beside: String,
     columns: Vec<String>,
-    points: Vec<Point>,
+    combinations: Vec<Combination>,
     /// Axes along which points do not share their seed.
     independent: Vec<String>,
     /// Requests that all points together may simulate.
     budget: Option<u64>,
+    files: Mutex<Files>,
+    /// The keys of all points; a process that is asked for some of them needs no others.
+    keys: OnceLock<Vec<String>>,
 }
 
-/// One combination of the varied settings.
+/// One combination of the varied settings, ready to be asked.
 #[derive(Clone)]
 pub struct Point {
     /// What tells it from the others: the SHA-256 of all that its answers hang on, in hexadecimal.
@@ -91,12 +98,15 @@ pub struct Point {
     experiment: Result<Experiment, String>,
 }
 
+/// The number of a point to ask, and how many requests it is to simulate; none: what its experiment says.
+pub type Due = (usize, Option<u64>);
+
 /// What the records of a sweep come to.
 struct Known<'a> {
     /// Of each point the record of the last round that has one.
     latest: Vec<Option<&'a Record>>,
-    /// What the present round lacks, with the number of the point.
-    due: Vec<(usize, Point)>,
+    /// What the present round lacks.
+    due: Vec<Due>,
 }
 
 impl Sweep {
@@ -112,19 +122,17 @@ impl Sweep {
             return Err(SpecError(format!("{}: {why}", experiment.file.display())));
         }
         let (columns, combinations) = experiment.combinations()?;
-        let point = |(settings, alone): (Vec<(String, String)>, Result<Experiment, SpecError>)| {
-            let key = key(alone.as_ref().ok().unwrap_or(experiment), &settings, by, beside);
-            Point { key, settings, requests: None, experiment: alone.map_err(|error| error.to_string()) }
-        };
-        let points = combinations.into_iter().map(point).collect();
         Ok(Sweep {
             experiment: experiment.clone(),
+            bare: experiment.without_axes(),
             by: by.to_vec(),
             beside: beside.to_owned(),
             columns,
-            points,
+            combinations,
             independent: Vec::new(),
             budget: None,
+            files: Mutex::default(),
+            keys: OnceLock::new(),
         })
     }
 
@@ -132,25 +140,12 @@ impl Sweep {
     ///
     /// # Errors
     /// When one of them does not vary.
-    pub fn independent(mut self, axes: &[String]) -> Result<Sweep, SpecError> {
+    pub fn independent(self, axes: &[String]) -> Result<Sweep, SpecError> {
         if let Some(unknown) = axes.iter().find(|axis| !self.columns.contains(axis)) {
             let columns = self.columns.join(", ");
             return Err(SpecError(format!("independent: `{unknown}` does not vary; what does is {columns}")));
         }
-        if axes.is_empty() {
-            return Ok(self);
-        }
-        let own = |point: &Point| {
-            let named = point.settings.iter().filter(|(key, _)| axes.contains(key));
-            let name: Vec<String> = named.map(|(key, value)| format!("{key} = {value}")).collect();
-            let alone = point.experiment.clone()?;
-            // A whole number that a file can have.
-            let seed = Stream::new(alone.seed(), "independent", &name.join(", ")).below(1 << 52);
-            alone.set("seed", &seed.to_string()).map_err(|error| error.to_string())
-        };
-        self.points = self.points.iter().map(|point| self.again(point, own(point), None)).collect();
-        self.independent = axes.to_vec();
-        Ok(self)
+        Ok(Sweep { independent: axes.to_vec(), keys: OnceLock::new(), ..self })
     }
 
     /// The same within a budget of simulated requests for all points together, spent in rounds.
@@ -165,19 +160,19 @@ impl Sweep {
         if self.experiment.has("run", "duration") {
             return wrong("`duration` says how long each replication is: leave one of both out");
         }
-        if requests < self.points.len() as u64 {
+        if requests < self.combinations.len() as u64 {
             return wrong(&format!(
                 "{requests} requests for {} points: give at least some thousands each",
-                self.points.len()
+                self.combinations.len()
             ));
         }
         self.budget = Some(requests);
         Ok(self)
     }
 
-    /// The points, in the order of the grid.
-    pub fn points(&self) -> &[Point] {
-        &self.points
+    /// The points, in the order of the grid, each made when it is reached.
+    pub fn points(&self) -> impl ExactSizeIterator<Item = Point> + '_ {
+        (0..self.combinations.len()).map(|number| self.made(number, None))
     }
 
     /// Who is asked.
@@ -187,52 +182,76 @@ impl Sweep {
 
     /// The point of this number with so many requests to simulate.
     pub fn point(&self, number: usize, requests: Option<u64>) -> Option<Point> {
-        let point = self.points.get(number)?;
-        let Some(count) = requests else { return Some(point.clone()) };
-        let longer = |alone: Experiment| {
-            let alone = alone.set("run.max_jobs", &count.to_string())?;
-            alone.set("run.precision", "none")
-        };
-        let experiment = point.experiment.clone().and_then(|alone| longer(alone).map_err(|error| error.to_string()));
-        Some(self.again(point, experiment, requests))
+        (number < self.combinations.len()).then(|| self.made(number, requests))
     }
 
-    fn again(&self, point: &Point, experiment: Result<Experiment, String>, requests: Option<u64>) -> Point {
-        let settings = point.settings.clone();
-        let key = key(experiment.as_ref().ok().unwrap_or(&self.experiment), &settings, &self.by, &self.beside);
-        Point { key, settings, requests, experiment }
+    /// The point of this number, with its document. Documents are large, so none outlives its point.
+    fn made(&self, number: usize, requests: Option<u64>) -> Point {
+        let settings = &self.combinations[number].settings;
+        let experiment = self.alone(number, requests);
+        let asked = experiment.as_ref().unwrap_or(&self.experiment);
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = key(&mut files, asked, settings, &self.by, &self.beside);
+        let experiment = experiment.map_err(|error| error.to_string());
+        Point { key, settings: settings.clone(), requests, experiment }
     }
 
-    /// What is to be asked now, with the numbers of the points: those without a record; with a budget those of the present round,
-    /// after which the next one is due. Empty at the end.
-    pub fn due(&self, records: &BTreeMap<String, Record>) -> Vec<(usize, Point)> {
+    /// The experiment of a point by itself, in which nothing varies; it is not checked yet.
+    fn alone(&self, number: usize, requests: Option<u64>) -> Result<Experiment, SpecError> {
+        let Combination { settings, changes } = &self.combinations[number];
+        let changes: Vec<(&str, &str)> = changes.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        let mut alone = self.bare.changed(&changes)?;
+        if !self.independent.is_empty() {
+            let named = settings.iter().filter(|(key, _)| self.independent.contains(key));
+            let name: Vec<String> = named.map(|(key, value)| format!("{key} = {value}")).collect();
+            // A whole number that a file can have.
+            let seed = Stream::new(alone.seed(), "independent", &name.join(", ")).below(1 << 52);
+            alone = alone.changed(&[("seed", &seed.to_string())])?;
+        }
+        match requests {
+            None => Ok(alone),
+            Some(count) => alone.changed(&[("run.max_jobs", &count.to_string()), ("run.precision", "none")]),
+        }
+    }
+
+    /// The keys of all points.
+    fn keys(&self) -> &[String] {
+        self.keys.get_or_init(|| self.points().map(|point| point.key).collect())
+    }
+
+    /// What is to be asked now: the points without a record; with a budget those of the present round, after which the next one is
+    /// due. Empty at the end.
+    pub fn due(&self, records: &BTreeMap<String, Record>) -> Vec<Due> {
         self.known(records).due
     }
 
     fn known<'a>(&self, records: &'a BTreeMap<String, Record>) -> Known<'a> {
-        let mut known = Known { latest: vec![None; self.points.len()], due: Vec::new() };
+        let count = self.combinations.len();
+        let mut known = Known { latest: vec![None; count], due: Vec::new() };
         let Some(budget) = self.budget else {
-            known.take(records, self.points.iter().cloned().enumerate());
+            self.keys().iter().enumerate().for_each(|(number, key)| known.take(records, key, (number, None)));
             return known;
         };
-        let mut runs: Vec<Option<Run>> = vec![None; self.points.len()];
-        let mut assigned = vec![Some(rounds::first(budget, self.points.len())); self.points.len()];
+        let mut runs: Vec<Option<Run>> = vec![None; count];
+        let mut assigned = vec![Some(rounds::first(budget, count)); count];
         let mut spent = 0.0;
         for share in rounds::SHARES.into_iter().skip(1).chain([0.0]) {
-            let asked = assigned.iter().enumerate();
-            let asked: Vec<(usize, Point)> = asked
-                .filter_map(|(number, requests)| Some((number, self.point(number, Some((*requests)?))?)))
-                .collect();
-            known.take(records, asked.iter().cloned());
+            // Number, requests, and whether there is such an experiment.
+            let mut asked: Vec<(usize, u64, bool)> = Vec::new();
+            for (number, requests) in assigned.iter().enumerate() {
+                let Some(requests) = *requests else { continue };
+                let point = self.made(number, Some(requests));
+                known.take(records, &point.key, (number, Some(requests)));
+                asked.push((number, requests, point.experiment.is_ok()));
+            }
             if !known.due.is_empty() {
                 break;
             }
-            for (number, point) in asked {
-                let requests = point.requests.unwrap_or_default();
+            for (number, requests, is_one) in asked {
                 let answered = known.latest[number].map(Record::answers).unwrap_or_default();
                 let simulated = answered.answer(Engine::Sim).map_or(&[][..], |answer| &answer.measures);
                 spent += if simulated.is_empty() { 0.0 } else { requests as f64 };
-                runs[number] = point.experiment.is_ok().then(|| Run { requests, width: rounds::width(simulated) });
+                runs[number] = is_one.then(|| Run { requests, width: rounds::width(simulated) });
             }
             assigned = rounds::next(&runs, (budget as f64 * share - spent).max(0.0));
         }
@@ -242,7 +261,7 @@ impl Sweep {
     /// The answers of all points of which there is a record, in the order of the grid.
     pub fn answers(&self, records: &BTreeMap<String, Record>) -> Answers {
         let Known { latest, due } = self.known(records);
-        let known = self.points.iter().zip(latest).filter_map(|(point, record)| Some((point, record?)));
+        let known = self.combinations.iter().zip(latest).filter_map(|(point, record)| Some((point, record?)));
         let mut variants = Vec::new();
         let mut objectives: Vec<ObjectiveAnswer> = Vec::new();
         for (number, (point, record)) in known.enumerate() {
@@ -260,7 +279,7 @@ impl Sweep {
             objectives.extend(record.objectives.iter().map(|of| ObjectiveAnswer { variant: number, ..of.clone() }));
             variants.push(VariantAnswers { label, settings: point.settings.clone(), ..variant });
         }
-        let (answered, all) = (variants.len(), self.points.len());
+        let (answered, all) = (variants.len(), self.combinations.len());
         let reasons = match (due.is_empty(), answered == all) {
             (true, _) => Vec::new(),
             (false, true) => vec![format!("the budget is not spent: {} points are due in this round", due.len())],
@@ -319,13 +338,11 @@ impl Sweep {
 }
 
 impl<'a> Known<'a> {
-    /// Takes the records of what was asked; what has none is due.
-    fn take(&mut self, records: &'a BTreeMap<String, Record>, asked: impl Iterator<Item = (usize, Point)>) {
-        for (number, point) in asked {
-            match records.get(&point.key) {
-                Some(record) => self.latest[number] = Some(record),
-                None => self.due.push((number, point)),
-            }
+    /// Takes the record of what was asked, whose key this is; where there is none it is due.
+    fn take(&mut self, records: &'a BTreeMap<String, Record>, key: &str, asked: Due) {
+        match records.get(key) {
+            Some(record) => self.latest[asked.0] = Some(record),
+            None => self.due.push(asked),
         }
     }
 }

@@ -7,7 +7,9 @@
 //! "a.toml" }, ...]`): the list's own name then only says what they have in common. Such a table and a `[[variant]]` may have a
 //! `name`, which is then its label in tables, legends and run folders.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sojourn_dispatch::Catalogue;
 use sojourn_stats::config::ConfigFile;
@@ -105,7 +107,9 @@ pub struct Experiment {
     /// Where it came from.
     pub file: PathBuf,
     /// The file's own text.
-    original: String,
+    original: Arc<str>,
+    /// The same read, without what varies, where many are made of it: a long list takes long to read.
+    bare: Option<Arc<DocumentMut>>,
     /// Its text with the changes made.
     document: DocumentMut,
     /// The changes.
@@ -151,7 +155,8 @@ impl Experiment {
         })?;
         let mut experiment = Experiment {
             file: file.into(),
-            original,
+            original: original.into(),
+            bare: None,
             document,
             set: Vec::new(),
             fixed: Vec::new(),
@@ -176,8 +181,7 @@ impl Experiment {
     /// When the change has nowhere to go. Whether the value makes sense there is seen when the variants are read.
     pub fn set(mut self, key: &str, value: &str) -> Result<Experiment, SpecError> {
         let (key, value) = (key.trim(), value.trim());
-        // Whatever reads as a number, a list or a table is one; the rest is text and needs no quotes on a shell.
-        let read: Value = value.parse().unwrap_or_else(|_| Value::from(value));
+        let read = read_value(value);
         let vary = self.document.get("vary").and_then(Item::as_table_like);
         let was_fixed = |setting: &Setting| long_name(&setting.key) == long_name(key);
         self.not_of_a_table("--set", key)?;
@@ -254,8 +258,7 @@ impl Experiment {
         let is_other = |set: &str| long_name(set) != long_name(key);
         self.set.retain(|(set, _)| is_other(set));
         self.fixed.retain(|setting| is_other(&setting.key));
-        let read = |text: &&str| text.trim().parse::<Value>().unwrap_or_else(|_| Value::from(text.trim()));
-        let list: Array = values.iter().map(read).collect();
+        let list: Array = values.iter().map(|text| read_value(text)).collect();
         let vary = self.document.entry("vary").or_insert_with(|| Item::Table(Table::new()));
         let Some(vary) = vary.as_table_like_mut() else {
             return Err(self.at(self.own().line("vary"), "vary: a table of lists, e.g. `policy = [\"random\"]`"));
@@ -313,23 +316,47 @@ impl Experiment {
         combinations.iter().map(|one| self.variant(&keys, one, &shared)).collect()
     }
 
-    /// What varies, and of every combination of it the settings as texts and the experiment by itself, in which nothing varies:
-    /// it is not checked yet.
+    /// What varies, and every combination of it as texts: [`Experiment::changed`] makes experiments of them.
     pub(crate) fn combinations(&self) -> Result<(Vec<String>, Vec<Combination>), SpecError> {
         let combined = self.combined()?;
         let keys = keys_of(&combined);
-        let mut fixed = self.clone();
-        fixed.document.remove("vary");
-        fixed.document.remove("variant");
-        fixed.fixed.clear();
-        let of = |Combined { settings, .. }: &Combined| {
-            let set = |key: &String| settings.iter().find(|(of, _)| of == key).map(|(_, value)| show(value));
+        let of = |Combined { settings, .. }: Combined| {
+            let changes: Vec<_> = settings.iter().map(|(key, value)| (key.clone(), show(value))).collect();
+            let set = |key: &String| changes.iter().find(|(of, _)| of == key).map(|(_, value)| value.clone());
             let text = |key: &String| (key.clone(), set(key).or_else(|| self.written(key)).unwrap_or_default());
-            let alone = settings.iter().try_fold(fixed.clone(), |alone, (key, value)| alone.set(key, &show(value)));
-            (keys.iter().map(text).collect(), alone)
+            Combination { settings: keys.iter().map(text).collect(), changes }
         };
-        let all = combined.iter().map(of).collect();
+        let all = combined.into_iter().map(of).collect();
         Ok((keys, all))
+    }
+
+    /// The experiment in which nothing varies: those of all combinations are made of it.
+    pub(crate) fn without_axes(&self) -> Experiment {
+        let strip = |document: &mut DocumentMut| {
+            document.remove("vary");
+            document.remove("variant");
+        };
+        let mut bare: DocumentMut = self.original.parse().expect("it was read before");
+        strip(&mut bare);
+        let mut without = Experiment { bare: Some(Arc::new(bare)), fixed: Vec::new(), ..self.clone() };
+        strip(&mut without.document);
+        without
+    }
+
+    /// The same with these changes one after another, as by [`Experiment::set`], where nothing varies.
+    ///
+    /// # Errors
+    /// Those of `set`, which knows what was meant where a change has nowhere to go.
+    pub(crate) fn changed(&self, changes: &[(&str, &str)]) -> Result<Experiment, SpecError> {
+        let mut changed = self.clone();
+        for (key, value) in changes {
+            let (key, value) = (key.trim(), read_value(value));
+            if change_to(&mut changed.document, key, &value).is_err() {
+                return changes.iter().try_fold(self.clone(), |changed, (key, value)| changed.set(key, value));
+            }
+            changed.set.push((key.to_owned(), value));
+        }
+        Ok(changed)
     }
 
     /// Whether the file has this key in this table.
@@ -479,8 +506,15 @@ impl Experiment {
         shared: &Shared,
         overload: Overload,
     ) -> Option<SpecError> {
+        if self.set.is_empty() {
+            return None;
+        }
+        let own = match &self.bare {
+            Some(bare) => Arc::clone(bare),
+            None => Arc::new(self.original.parse().expect("it was read before")),
+        };
         let read = |set: &[(String, Value)]| {
-            let mut document: DocumentMut = self.original.parse().expect("it was read before");
+            let mut document = (*own).clone();
             let changed = set.iter().try_for_each(|(key, value)| change_to(&mut document, key, value));
             let changed = changed.and_then(|()| {
                 settings.iter().try_for_each(|(key, value)| {
@@ -491,7 +525,7 @@ impl Experiment {
             let text = document.to_string();
             changed.is_ok() && Spec::parse_with(&text, &self.file, shared, overload, &self.catalogue).is_ok()
         };
-        if self.set.is_empty() || !read(&[]) {
+        if !read(&[]) {
             return None;
         }
         let count = (1..=self.set.len()).find(|&count| !read(&self.set[..count]))?;
@@ -644,8 +678,19 @@ impl Combined {
     }
 }
 
-/// The settings of a combination, and its experiment.
-pub(crate) type Combination = (Vec<(String, String)>, Result<Experiment, SpecError>);
+/// One combination of what varies.
+pub(crate) struct Combination {
+    /// Every key that varies in any of them, with its value here.
+    pub(crate) settings: Vec<(String, String)>,
+    /// What is set here, in the order in which it is.
+    pub(crate) changes: Vec<(String, String)>,
+}
+
+/// A value as it is typed: what reads as a number, a list or a table is one; the rest is text and needs no quotes on a shell.
+fn read_value(text: &str) -> Value {
+    let text = text.trim();
+    text.parse().unwrap_or_else(|_| Value::from(text))
+}
 
 /// The keys that combinations set, in their order.
 fn keys_of(combinations: &[Combined]) -> Vec<String> {
@@ -672,9 +717,9 @@ fn values_of(key: &str, item: &Item) -> Result<Vec<Value>, String> {
     if list.is_empty() {
         return Err(format!("vary: `{key}` needs a list of values, e.g. `{key} = [...]`, or a range: {}", range::FORM));
     }
-    let shown: Vec<String> = list.iter().map(show).collect();
-    match (1..shown.len()).find(|&number| shown[..number].contains(&shown[number])) {
-        Some(twice) => Err(format!("vary: `{key}` has `{}` twice", shown[twice])),
+    let mut seen = HashSet::new();
+    match list.iter().map(show).find(|value| !seen.insert(value.clone())) {
+        Some(twice) => Err(format!("vary: `{key}` has `{twice}` twice")),
         None => Ok(list),
     }
 }

@@ -67,7 +67,7 @@ pub(crate) fn sweep(arguments: &Arguments) -> Result<Exit, Failure> {
         }
         bar.set_length(if arguments.budget.is_some() { due.len() } else { sweep.points().len() } as u64);
         bar.set_position(bar.length().unwrap_or_default() - due.len() as u64);
-        for (_, point) in due {
+        for point in due.into_iter().filter_map(|(number, requests)| sweep.point(number, requests)) {
             match point.ask(sweep.by(), &Progress::new(&cancel, &|_| {})) {
                 Ok(record) => store.put(record).map_err(failed)?,
                 Err(RunError::Interrupted(_)) => break 'rounds,

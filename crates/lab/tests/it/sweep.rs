@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use sha2::{Digest, Sha256};
 use sojourn_lab::RunError;
 use sojourn_lab::prelude::*;
 use sojourn_lab::sweep::{Store, Sweep};
@@ -40,7 +41,11 @@ fn sweep() -> Sweep {
 }
 
 fn ask(sweep: &Sweep, number: usize) -> sojourn_lab::sweep::Record {
-    sweep.points()[number].ask(sweep.by(), &Progress::none()).unwrap()
+    sweep.point(number, None).unwrap().ask(sweep.by(), &Progress::none()).unwrap()
+}
+
+fn key_at(sweep: &Sweep, number: usize) -> String {
+    sweep.point(number, None).unwrap().key
 }
 
 /// The rows of a store in which these points were put, in this order.
@@ -122,7 +127,7 @@ fn keys_tell_points_apart() {
     let file = folder.path().join("two.toml");
     let key_of = |text: &str, by: &[Engine], beside: &str| {
         let experiment = Experiment::new(&file, text.into(), &[]).unwrap();
-        Sweep::new(&experiment, by, beside).unwrap().points()[0].key.clone()
+        key_at(&Sweep::new(&experiment, by, beside).unwrap(), 0)
     };
     let both = [Engine::Theory, Engine::Sim];
     let text = FILE.replace("exponential(utilization = 0.7)", "empirical(file = \\\"gaps.txt\\\", unit = ms)");
@@ -148,12 +153,92 @@ fn keys_tell_points_apart() {
     assert_eq!(all.len(), count);
 }
 
+/// What a key is made of, once more: stores that were written before are taken up.
+fn key_of_parts(settings: &[(&str, &str)], text: &str) -> String {
+    let mut hash = Sha256::new();
+    let own = concat!("sojourn sweep 2 ", env!("CARGO_PKG_VERSION")).to_owned();
+    let settings = settings.iter().map(|(key, value)| format!("{key} = {value}"));
+    let head = [own, "theory".into(), "sim".into()].into_iter();
+    for part in head.chain(settings).chain([text.to_owned(), "code".into()]) {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part.as_bytes());
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A point is made when it is asked, out of its settings alone: it is the file without what varies, in which they are set.
+#[test]
+fn a_point_is_the_file_with_its_settings_and_its_key_is_that_of_before() {
+    let bare = FILE.replace("[vary]\nutilization = [0.5, 0.7, 1.5]\npolicy = [\"random\", \"least-connections\"]\n", "");
+    assert!(!bare.contains("[vary]"));
+    let varied = "[vary]\nload = [{ utilization = 0.3, \"run.max_jobs\" = 7000 }, { utilization = 0.4, \"run.max_jobs\" = 9000 }]\n\
+                  discipline = [\"fcfs\", \"ps\"]\n[[variant]]\npolicy = \"least-connections\"\nutilization = 0.6\n";
+    let alone = |changes: &[(&str, &str)]| {
+        let file = Experiment::new(Path::new("two.toml"), bare.clone(), &[]).unwrap();
+        changes.iter().fold(file, |file, (key, value)| file.set(key, value).unwrap())
+    };
+    let check = |text: String, number: usize, settings: &[(&str, &str)], changes: &[(&str, &str)]| {
+        let experiment = Experiment::new(Path::new("two.toml"), text, &[]).unwrap();
+        let sweep = Sweep::new(&experiment, &[Engine::Theory, Engine::Sim], "code").unwrap();
+        let point = sweep.point(number, None).unwrap();
+        let of: Vec<(&str, &str)> = point.settings.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        assert_eq!(of, settings);
+        assert_eq!(point.key, key_of_parts(settings, &alone(changes).text()), "{settings:?}");
+        // And it answers as that file does.
+        let record = point.ask(&[Engine::Theory], &Progress::none()).unwrap();
+        let asked = alone(changes).ask([Engine::Theory], &Progress::none()).unwrap();
+        let mean = asked.variants[0].answers[0].metric(Metric::RESPONSE_TIME_MEAN).map(|mean| mean.value());
+        assert_eq!(mean.is_ok(), record.rows.contains("response_time_mean,"));
+        assert!(mean.is_err() || record.rows.contains(&format!(",response_time_mean,s,{:?},", mean.unwrap())), "{}", record.rows);
+    };
+    let product = [("utilization", "0.7"), ("policy", "random")];
+    check(FILE.into(), 2, &product, &product);
+    let other = format!("{bare}{varied}");
+    let of_table = [("utilization", "0.4"), ("run.max_jobs", "9000"), ("discipline", "fcfs")];
+    let settings = [&of_table[..], &[("policy", "random")]].concat();
+    check(other.clone(), 2, &settings, &of_table);
+    // A variant of its own sets some of the keys, in its own order; of the others the file's values hold.
+    let own = [("policy", "least-connections"), ("utilization", "0.6")];
+    let settings = [("utilization", "0.6"), ("run.max_jobs", "60_000"), ("discipline", "ps"), ("policy", "least-connections")];
+    check(other, 4, &settings, &own);
+}
+
+/// What has nowhere to go is told as it is in a run, point by point.
+#[test]
+fn a_setting_without_a_place_is_told_at_every_point() {
+    let experiment = experiment().vary("system.tier.3.policy", &["random", "round-robin"]).unwrap();
+    let sweep = Sweep::new(&experiment, &[Engine::Theory], "").unwrap();
+    let why = ask(&sweep, 0).failed.unwrap();
+    assert!(why.contains("--set system.tier.3.policy=random") && why.contains("the last `[[system.tier]]` is number 0"), "{why}");
+    assert_ne!(key_at(&sweep, 0), key_at(&sweep, 1));
+}
+
+/// Keys hang on files as they are when a point is asked, also where they change while a sweep goes on.
+#[test]
+fn a_file_that_changes_while_a_sweep_goes_on_makes_other_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let gaps = folder.path().join("gaps.txt");
+    fs::write(&gaps, "1\n2\n3\n").unwrap();
+    let text = FILE.replace("exponential(utilization = 0.7)", "empirical(file = \\\"gaps.txt\\\", unit = ms)");
+    let experiment = Experiment::new(&folder.path().join("two.toml"), text, &[]).unwrap();
+    let sweep = Sweep::new(&experiment, &[Engine::Theory], "").unwrap();
+    let before = key_at(&sweep, 0);
+    assert_eq!(sweep.due(Store::memory().records()).len(), 6);
+    fs::write(&gaps, "1\n2\n4\n5\n").unwrap();
+    assert_ne!(key_at(&sweep, 0), before);
+    // A record of what is not asked any more is no answer to what was.
+    let mut store = Store::memory();
+    store.put(ask(&sweep, 0)).unwrap();
+    assert_eq!(sweep.due(store.records()).len(), 6);
+    assert_eq!(sweep.answers(store.records()).reasons, ["0 of 6 points have answers"]);
+}
+
 #[test]
 fn what_is_interrupted_has_no_record() {
     let cancel = Arc::new(AtomicBool::new(false));
     let sweep = sweep();
     let stop = |_: sojourn_lab::Step<'_>| cancel.store(true, Ordering::Relaxed);
-    let refused = sweep.points()[0].ask(&[Engine::Sim], &Progress::new(&cancel, &stop)).unwrap_err();
+    let refused = sweep.point(0, None).unwrap().ask(&[Engine::Sim], &Progress::new(&cancel, &stop)).unwrap_err();
     assert!(matches!(refused, RunError::Interrupted(_)), "{refused}");
 }
 
@@ -192,7 +277,7 @@ fn points_that_differ_in_policy_are_compared_replication_by_replication() {
     assert_eq!(table.lines().filter(|line| line.contains("_difference,s,-")).count(), 2, "{table}");
     // With random numbers of their own there are no pairs.
     let apart = Sweep::new(&longer, &[Engine::Sim], "").unwrap().independent(&["policy".into()]).unwrap();
-    assert_ne!(apart.points()[0].key, Sweep::new(&longer, &[Engine::Sim], "").unwrap().points()[0].key);
+    assert_ne!(key_at(&apart, 0), key_at(&Sweep::new(&longer, &[Engine::Sim], "").unwrap(), 0));
     let mut store = Store::memory();
     (0..2).for_each(|number| store.put(ask(&apart, number)).unwrap());
     let answers = apart.answers(store.records());
@@ -218,13 +303,14 @@ fn a_budget_is_spent_in_rounds_where_the_intervals_are_widest() {
             if due.is_empty() {
                 break (sweep.table(store.records()).unwrap(), rounds, sweep, store);
             }
-            let whole: Vec<(usize, u64)> = due.iter().map(|(at, point)| (*at, point.requests.unwrap())).collect();
+            let whole: Vec<(usize, u64)> = due.iter().map(|(number, requests)| (*number, requests.unwrap())).collect();
             rounds.push(whole);
             if backwards {
                 due.reverse();
             }
             let many = due.len();
-            for (at, (_, point)) in due.into_iter().enumerate() {
+            for (at, (number, requests)) in due.into_iter().enumerate() {
+                let point = sweep.point(number, requests).unwrap();
                 store.put(point.ask(sweep.by(), &Progress::none()).unwrap()).unwrap();
                 let left = sweep.due(store.records());
                 let is_same = rounds.last().unwrap().len() == left.len() + at + 1;
@@ -249,7 +335,8 @@ fn a_budget_is_spent_in_rounds_where_the_intervals_are_widest() {
     assert!(last.rows.contains(&format!("{}", of.estimate("response_time_mean").unwrap().value().unwrap())));
     // Half of a round: numbers of the round before, and it says so.
     let mut half = Store::memory();
-    for (_, point) in sweep.due(half.records()) {
+    for (number, requests) in sweep.due(half.records()) {
+        let point = sweep.point(number, requests).unwrap();
         half.put(point.ask(sweep.by(), &Progress::none()).unwrap()).unwrap();
     }
     let answers = sweep.answers(half.records());
