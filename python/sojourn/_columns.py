@@ -1,4 +1,4 @@
-"""Numbers from lists, arrays and columns of data frames, as the bytes of doubles."""
+"""Numbers from lists, arrays and columns of data frames, as arrays of doubles that the Rust half reads where they are."""
 
 from __future__ import annotations
 
@@ -15,42 +15,47 @@ def is_column(value: Any) -> bool:
     return isinstance(value, Sequence) or getattr(value, "ndim", 0) > 0 or hasattr(value, "to_numpy")
 
 
-def doubles(series: Any) -> bytes:
-    """Numbers as the bytes of doubles.
+def doubles(series: Any) -> Any:
+    """Numbers as an array of doubles, of NumPy's or, without NumPy, of Python's own. Doubles that stand in one piece are not copied, so the
+    array may be the caller's. What is missing is nan in it: the Rust half says so.
 
     Raises:
-        InputError: for what is no column of numbers, and for the first number that is missing or infinite.
+        InputError: for what is no column of numbers.
     """
-    values, _ = _read(series, "number {}".format)
-    return values
+    return _read(series, "number {}".format)[0]
 
 
-def times(series: Any, name: str, unit: str | None) -> tuple[bytes, str]:
-    """Lengths of time as the bytes of doubles, and their unit: seconds, unless ``unit`` says otherwise or they know it themselves."""
+def times(series: Any, name: str, unit: str | None) -> tuple[Any, str]:
+    """Lengths of time as such an array, and their unit: seconds, unless ``unit`` says otherwise or they know it themselves."""
     values, own_unit = _read(series, f"{name}[{{}}]".format)
     if own_unit is not None and unit is not None:
         raise InputError(f"{name} knows its own unit: leave out unit = {unit!r}")
     return values, own_unit or unit or "s"
 
 
-def _read(series: Any, place: Any) -> tuple[bytes, str | None]:
+def _read(series: Any, place: Any) -> tuple[Any, str | None]:
     if hasattr(series, "to_numpy"):
-        series = series.to_numpy()
+        series = _to_numpy(series)
     try:
         import numpy
     except ImportError:
-        return _without_numpy(series, place), None
+        return _without_numpy(series), None
     own_unit = None
     kind = getattr(getattr(series, "dtype", None), "kind", "")
     if kind == "M":
         raise InputError(f"{place(0)} is an instant: take the differences, such as by .diff(), or a column of numbers")
+    if kind == "c":
+        raise InputError("these are complex numbers: take their real parts, or their absolute values")
+    if isinstance(series, numpy.ma.MaskedArray):
+        series = series.filled(numpy.timedelta64("NaT")) if kind == "m" else series.astype(numpy.float64).filled(numpy.nan)
     if kind == "m":
         missing = numpy.isnat(series)
         # Whole numbers of nanoseconds, of which doubles have 53 bits.
         series = numpy.where(missing, numpy.nan, series.astype("timedelta64[ns]").astype(numpy.float64))
         own_unit = "ns"
     try:
-        values = numpy.ascontiguousarray(series, dtype=numpy.float64)
+        # In one piece and aligned: itself where it is, else a copy.
+        values = numpy.require(series, numpy.float64, ["C", "A", "E"])
     except (TypeError, ValueError) as error:
         gone = next((at for at, one in enumerate(series) if one is None or "NA" in type(one).__name__), None)
         if gone is not None:
@@ -58,21 +63,27 @@ def _read(series: Any, place: Any) -> tuple[bytes, str | None]:
         raise InputError(f"these are no numbers: {error}") from None
     if values.ndim != 1:
         raise InputError(f"a column of numbers has one dimension, not {values.ndim}")
-    # A sum of numbers is one where each of them is.
-    if not numpy.isfinite(values.sum()) and not (finite := numpy.isfinite(values)).all():
-        at = int(numpy.argmin(finite))
-        raise InputError(f"{place(at)} is {values[at]}: leave out what is missing or infinite")
-    return values.tobytes(), own_unit
+    return values, own_unit
 
 
-def _without_numpy(series: Any, place: Any) -> bytes:
+def _to_numpy(series: Any) -> Any:
+    try:
+        return series.to_numpy()
+    except ImportError:
+        # Without NumPy it has its numbers one by one.
+        return series
+    except ValueError as error:
+        try:
+            # Of pyarrow's, where a number is missing, only a copy.
+            return series.to_numpy(zero_copy_only=False)
+        except (TypeError, ValueError):
+            raise InputError(f"these are no numbers: {error}") from None
+
+
+def _without_numpy(series: Any) -> Any:
     from array import array
 
     try:
-        numbers = array("d", series)
+        return array("d", series)
     except TypeError as error:
         raise InputError(f"these are no numbers: {error}") from None
-    wrong = next((at for at, one in enumerate(numbers) if one - one != 0), None)
-    if wrong is not None:
-        raise InputError(f"{place(wrong)} is {numbers[wrong]}: leave out what is missing or infinite") from None
-    return numbers.tobytes()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-from array import array
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Callable
@@ -82,10 +81,12 @@ def _of_column(column: Any, unit: str, file: str | os.PathLike[str] | None) -> s
             "a column as a law: say where its numbers are kept, law(column, unit = \"kB\", file = \"sizes.txt\"), or take the law "
             "that fits, by sojourn.fit"
         )
-    numbers = array("d", doubles(column))
+    numbers = doubles(column).tolist()
     if not numbers:
         raise InputError("a law of a column without a number")
     for at, number in enumerate(numbers):
+        if not math.isfinite(number):
+            raise InputError(f"a law of a column: number {at} is {number}: leave out what is missing or infinite")
         if number < 0:
             raise InputError(f"a law of a column: number {at} is {number}: a size or a time is 0 or more")
     path = Path(file).absolute()

@@ -99,7 +99,8 @@ def queue(
     Args:
         notation: ``A/S/c``, with room, population and discipline.
         arrivals: law of the gaps: a text, a number (s) or a frozen ``scipy.stats`` distribution (s). Or the gaps themselves, the time
-            before each job: an array, a list or a column of a data frame. The simulation then replays them.
+            before each job: an array, a list or a column of a data frame. The simulation then replays them. Doubles in one piece are
+            read where they are, without a copy: leave them alone until the call returns (what was changed meanwhile is refused).
         service: law of the service times; with gaps the service time of each job, as many.
         sizes: also the mean response time of jobs that need this service: texts or numbers (s).
         classes: name -> (arrivals, service), the most urgent first, instead of arrivals and service.
@@ -154,7 +155,7 @@ def queue(
     return QueueAnswers(*ask(means_only=True), functools.partial(ask, means_only=False))
 
 
-def _columns(arrivals: Any, service: Any, unit: str | None) -> tuple[bytes, bytes, str]:
+def _columns(arrivals: Any, service: Any, unit: str | None) -> tuple[Any, Any, str]:
     """Gaps and services, and their unit."""
     if not (is_column(arrivals) and is_column(service)):
         given, other = ("arrivals", "service") if is_column(arrivals) else ("service", "arrivals")

@@ -1,13 +1,15 @@
 """What the Rust half has (crate ``sojourn-python``)."""
 
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 from sojourn._policy import Registered
 
 __version__: str
 _Show = Callable[[int, int, str, str, float, str], None]
 _Row = tuple[str, str, float | None, float | None, float | None, int | None, str, str | None]
+# An array of doubles in one piece, of NumPy or of the module `array`.
+_Doubles: TypeAlias = Any
 _Said = tuple[list[_Row], list[str]] | None
 
 @final
@@ -129,7 +131,7 @@ def queue(
     notation: str,
     arrivals: str | None,
     service: str | None,
-    columns: tuple[bytes, bytes, str] | None,
+    columns: tuple[_Doubles, _Doubles, str] | None,
     sizes: list[str],
     every: bool,
     classes: list[str],
@@ -141,8 +143,8 @@ def queue(
     predict: str | None,
 ) -> tuple[_Said, _Said]: ...
 def describe_files(files: list[str]) -> tuple[str, list[str]]: ...
-def describe_numbers(series: bytes, unit: str | None = None) -> str: ...
+def describe_numbers(series: _Doubles, unit: str | None = None) -> str: ...
 def fit_files(files: list[str]) -> str: ...
-def fit_numbers(series: bytes, unit: str | None = None) -> str: ...
+def fit_numbers(series: _Doubles, unit: str | None = None) -> str: ...
 def fgn(points: int, h: float, seed: int) -> bytes: ...
-def hurst(series: bytes) -> str: ...
+def hurst(series: _Doubles) -> str: ...

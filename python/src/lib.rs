@@ -6,6 +6,7 @@
 
 mod answers;
 mod attend;
+mod column;
 mod error;
 mod experiment;
 mod frame;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
 use sojourn_lab::queue::{Columns, QueueSettings};
 use sojourn_stats::Measure;
 
 use crate::attend::{Ended, attended};
+use crate::column::Column;
 use crate::policy::Trouble;
 use crate::{error, frame};
 
@@ -18,7 +18,7 @@ type Row = (String, String, Option<f64>, Option<f64>, Option<f64>, Option<u64>, 
 type Both = (Option<(Vec<Row>, Vec<String>)>, Option<(Vec<Row>, Vec<String>)>);
 
 /// Asks theory, of means alone where `means_only`, and where `jobs` says how many, the simulation. `columns`: gaps and
-/// services as the bytes of doubles, which stay where they are, and their unit.
+/// services, which stay where they are, and their unit.
 #[pyfunction]
 #[pyo3(signature = (
     notation, arrivals, service, columns, sizes, every, classes, theory, means_only, jobs, warm_up, seed, predict
@@ -28,7 +28,7 @@ pub(crate) fn queue(
     notation: &str,
     arrivals: Option<String>,
     service: Option<String>,
-    columns: Option<(PyBackedBytes, PyBackedBytes, String)>,
+    columns: Option<(Column, Column, String)>,
     sizes: Vec<String>,
     every: bool,
     classes: Vec<String>,

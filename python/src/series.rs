@@ -1,4 +1,4 @@
-//! Columns of numbers and logs: what is in them. Numbers come and go as the bytes of doubles, which NumPy has without a copy.
+//! Columns of numbers and logs: what is in them.
 
 use std::path::PathBuf;
 
@@ -8,17 +8,13 @@ use sojourn_stats::{Dimension, Fgn, Stream, quantity};
 use sojourn_traffic::describe::{Numbers, describe, describe_capture, describe_har};
 use sojourn_traffic::{Input, fit};
 
+use crate::column::Column;
 use crate::error;
-
-fn doubles(bytes: &[u8]) -> Vec<f64> {
-    let of = |eight: &[u8]| f64::from_ne_bytes(eight.try_into().expect("doubles have eight bytes"));
-    bytes.chunks_exact(8).map(of).collect()
-}
 
 /// Ten estimates of the Hurst parameter and the verdict, as JSON.
 #[pyfunction]
-pub(crate) fn hurst(py: Python<'_>, series: &[u8]) -> PyResult<String> {
-    let series = doubles(series);
+pub(crate) fn hurst(py: Python<'_>, series: Column) -> PyResult<String> {
+    let series = series.finite()?;
     let found = py.detach(|| sojourn_stats::hurst::estimate(&series)).map_err(error::input)?;
     serde_json::to_string(&found).map_err(error::run)
 }
@@ -33,8 +29,8 @@ pub(crate) fn fgn<'py>(py: Python<'py>, points: usize, h: f64, seed: u64) -> PyR
 }
 
 /// Numbers in a unit, in its SI unit.
-fn numbers(series: &[u8], unit: Option<&str>) -> PyResult<(Numbers, Dimension)> {
-    let column = Numbers { values: doubles(series), step: None };
+fn numbers(series: &Column, unit: Option<&str>) -> PyResult<(Numbers, Dimension)> {
+    let column = Numbers { values: series.finite()?, step: None };
     let Some(unit) = unit else { return Ok((column, Dimension::Number)) };
     let read = quantity::parse_any(&format!("1 {unit}")).map_err(|e| error::input(format!("unit: {e}")))?;
     Ok((column.scaled(read.0), read.1))
@@ -43,8 +39,8 @@ fn numbers(series: &[u8], unit: Option<&str>) -> PyResult<(Numbers, Dimension)> 
 /// What a column of numbers holds, as JSON.
 #[pyfunction]
 #[pyo3(signature = (series, unit = None))]
-pub(crate) fn describe_numbers(py: Python<'_>, series: &[u8], unit: Option<&str>) -> PyResult<String> {
-    let (column, dimension) = numbers(series, unit)?;
+pub(crate) fn describe_numbers(py: Python<'_>, series: Column, unit: Option<&str>) -> PyResult<String> {
+    let (column, dimension) = numbers(&series, unit)?;
     let found = py.detach(|| sojourn_traffic::describe::describe_numbers(&column, dimension));
     serde_json::to_string(&found).map_err(error::run)
 }
@@ -52,8 +48,8 @@ pub(crate) fn describe_numbers(py: Python<'_>, series: &[u8], unit: Option<&str>
 /// The law that fits a column of numbers, as text.
 #[pyfunction]
 #[pyo3(signature = (series, unit = None))]
-pub(crate) fn fit_numbers(py: Python<'_>, series: &[u8], unit: Option<&str>) -> PyResult<String> {
-    let (column, dimension) = numbers(series, unit)?;
+pub(crate) fn fit_numbers(py: Python<'_>, series: Column, unit: Option<&str>) -> PyResult<String> {
+    let (column, dimension) = numbers(&series, unit)?;
     py.detach(|| fit::of_numbers(&column, dimension)).map_err(error::input)
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import http.server
 import json
 import os
@@ -102,6 +103,53 @@ def test_gaps_and_services_of_arrays_are_replayed(tmp_path: Path) -> None:
         asked((gaps * 1e6).round(), (services * 1e6).round(), unit="us"),
     ):
         assert alike.columns() == mine.columns()
+
+
+def test_arrays_are_read_where_they_are_whatever_they_are_like() -> None:
+    random = numpy.random.default_rng(2)
+    gaps, services = random.exponential(0.01, 500), random.exponential(0.008, 500)
+    asked = lambda a, b: sojourn.queue("G/G/1", arrivals=a, service=b).columns()  # noqa: E731
+    mine = asked(gaps, services)
+    unaligned = numpy.frombuffer(b"\0" + gaps.tobytes(), dtype=numpy.float64, offset=1)
+    assert not unaligned.flags.aligned
+    locked = gaps.copy()
+    locked.flags.writeable = False
+    for alike in (
+        unaligned,
+        locked,
+        gaps.astype(">f8"),
+        gaps[::-1].copy()[::-1],
+        numpy.repeat(gaps, 3)[::3],
+        numpy.ma.masked_array(gaps),
+        memoryview(gaps),
+        array.array("d", gaps),
+    ):
+        assert asked(alike, services) == mine
+    assert asked(gaps.astype(numpy.float32), services) != mine
+    # What is masked is missing, whatever number stands under the mask.
+    with pytest.raises(sojourn.InputError, match=r"arrivals\[2\] is nan: leave out"):
+        asked(numpy.ma.masked_array(gaps, mask=[at == 2 for at in range(500)]), services)
+    with pytest.raises(sojourn.InputError, match="complex numbers"):
+        asked(gaps + 1j, services)
+    with pytest.raises(sojourn.InputError, match=r"arrivals\[1\] is -inf: leave out"):
+        asked([1.0, -numpy.inf], [1.0, 1.0])
+
+
+def test_lists_need_no_numpy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    gaps, services = [2.0, 1.0, 1.0], [1.0, 2.0, 1.0]
+    asked = lambda a, b: sojourn.queue("G/G/1", arrivals=a, service=b).columns()  # noqa: E731
+    mine, law = asked(numpy.array(gaps), numpy.array(services)), sojourn.law(gaps, file=tmp_path / "gaps.txt")
+    facts = sojourn.describe(numpy.array(gaps))
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    assert asked(gaps, tuple(services)) == mine
+    assert asked(polars.Series(gaps), services) == mine
+    assert sojourn.law(gaps, file=tmp_path / "gaps.txt") == law and sojourn.describe(gaps) == facts
+    with pytest.raises(sojourn.InputError, match=r"service\[1\] is nan: leave out"):
+        asked(gaps, [1.0, float("nan"), 1.0])
+    with pytest.raises(sojourn.InputError, match="number 2 is inf"):
+        sojourn.describe([1.0, 2.0, float("inf")])
+    with pytest.raises(sojourn.InputError, match="these are no numbers"):
+        asked(gaps, [1.0, None, 1.0])
 
 
 def test_arrays_that_make_no_sense() -> None:

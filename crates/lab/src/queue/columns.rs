@@ -1,16 +1,20 @@
 //! Gaps and demands in memory: two columns of doubles that stand elsewhere, as arrays of another language, and are read
 //! in place.
+//!
+//! Who owns them may write into them meanwhile. They are read as atomics, which costs nothing and gives old or new numbers; and a
+//! replay whose sums are not those of the numbers that were checked is an error, not an answer.
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use sojourn_stats::{Dimension, Span, quantity};
 
 use super::wrong;
 use crate::error::SpecError;
 
-/// Doubles of this machine, one after another.
-pub type Block = Arc<dyn AsRef<[u8]> + Send + Sync>;
+/// Doubles of this machine as their bits, one after another.
+pub type Block = Arc<dyn AsRef<[AtomicU64]> + Send + Sync>;
 
 /// A gap and a demand for each job, in one unit.
 #[derive(Clone)]
@@ -37,7 +41,7 @@ impl Columns {
         if dimension != Dimension::Time {
             return Err(wrong(format!("unit = {unit}: gaps and services are times, such as in ms")));
         }
-        let [count, others] = [&gaps, &demands].map(|block| block.as_ref().as_ref().len() / 8);
+        let [count, others] = [&gaps, &demands].map(|block| block.as_ref().as_ref().len());
         if count != others {
             return Err(wrong(format!(
                 "arrivals has {count} gaps and service {others} times: each job has one of each"
@@ -66,6 +70,21 @@ impl Columns {
     pub(super) fn demand_mean_s(&self) -> f64 {
         self.demand_mean_s
     }
+
+    /// Refuses a replay of other gaps and demands than those that were checked: of `jobs` the last came after `span`, and they had
+    /// `work_s` (s) in all.
+    ///
+    /// # Errors
+    /// Where the numbers have changed since. A run that was cancelled has not read them all, and is not judged.
+    pub(super) fn check_unchanged(&self, jobs: u64, span: Span, work_s: f64) -> Result<(), SpecError> {
+        let count = self.gaps.as_ref().as_ref().len() as f64;
+        // Each was rounded to a nanosecond, and sums of doubles lose at most a last digit with each number.
+        let is_same = |sum: f64, checked: f64| (sum - checked).abs() <= count * (1e-9 + 2.0 * f64::EPSILON * checked);
+        if jobs as f64 == count && !(is_same(span.as_secs_f64(), self.span_s) && is_same(work_s, self.demand_mean_s * count)) {
+            return Err(wrong("arrivals and service were changed while they were replayed: leave the arrays alone until then"));
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Debug for Columns {
@@ -75,8 +94,7 @@ impl fmt::Debug for Columns {
 }
 
 fn doubles(block: &Block) -> impl Iterator<Item = f64> + '_ {
-    let of = |eight: &[u8]| f64::from_ne_bytes(eight.try_into().expect("doubles have eight bytes"));
-    block.as_ref().as_ref().chunks_exact(8).map(of)
+    block.as_ref().as_ref().iter().map(|bits| f64::from_bits(bits.load(Ordering::Relaxed)))
 }
 
 /// The sum of a column all of whose numbers are times.
@@ -84,11 +102,67 @@ fn sum(name: &str, block: &Block) -> Result<f64, SpecError> {
     let mut sum = 0.0;
     for (at, number) in doubles(block).enumerate() {
         if !(number >= 0.0 && number.is_finite()) {
-            return Err(wrong(format!(
-                "{name}[{at}] is {number}: a time is a number from 0 on; leave out what is missing"
-            )));
+            let shown = number.to_string().to_lowercase();
+            let right = match number.is_finite() {
+                true => "a time is a number from 0 on",
+                false => "leave out what is missing or infinite",
+            };
+            return Err(wrong(format!("{name}[{at}] is {shown}: {right}")));
         }
         sum += number;
     }
     Ok(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::QueueSettings;
+
+    /// Numbers, and what stands there from the second look on.
+    struct Changing(Vec<AtomicU64>, Vec<AtomicU64>, AtomicU64);
+
+    impl AsRef<[AtomicU64]> for Changing {
+        fn as_ref(&self) -> &[AtomicU64] {
+            // The length, the check, and then the replay.
+            if self.2.fetch_add(1, Ordering::Relaxed) < 2 { &self.0 } else { &self.1 }
+        }
+    }
+
+    fn block(first: &[f64], then: &[f64]) -> Block {
+        let [first, then] = [first, then].map(|of| of.iter().map(|number| AtomicU64::new(number.to_bits())).collect());
+        Arc::new(Changing(first, then, AtomicU64::new(0)))
+    }
+
+    fn replay(gaps: Block, demands: Block) -> Result<f64, SpecError> {
+        let columns = Some(Columns::new(gaps, demands, "s")?);
+        let report = QueueSettings { columns, ..QueueSettings::new("G/G/1") }.sim(&Arc::default(), &|_| {})?;
+        let mean = report.measures.iter().find(|measure| measure.metric == "response_time_mean");
+        Ok(mean.and_then(|mean| mean.estimate.value()).unwrap())
+    }
+
+    #[test]
+    fn what_is_changed_while_it_is_replayed_is_no_answer() {
+        let (gaps, demands) = ([2.0, 1.0, 1.0], [1.0, 2.0, 1.0]);
+        // 1 s, 2 s, and 1 s after a wait of 1 s.
+        assert_eq!(replay(block(&gaps, &gaps), block(&demands, &demands)).unwrap(), 5.0 / 3.0);
+        for other in [[2.0, 1.0, 1.1], [2.0, 1.0, f64::NAN]] {
+            for (gaps, demands) in [(block(&gaps, &other), block(&demands, &demands)), (block(&gaps, &gaps), block(&demands, &other))] {
+                let refused = replay(gaps, demands).unwrap_err().to_string();
+                assert!(refused.contains("were changed while they were replayed"), "{refused}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_number_that_is_no_time_is_named() {
+        let good = [1.0, 1.0, 1.0];
+        for (wrong, says) in [
+            ([1.0, f64::NAN, 1.0], "arrivals[1] is nan: leave out what is missing or infinite"),
+            ([1.0, 1.0, f64::INFINITY], "arrivals[2] is inf: leave out what is missing or infinite"),
+            ([-0.5, f64::NAN, 1.0], "arrivals[0] is -0.5: a time is a number from 0 on"),
+        ] {
+            assert_eq!(replay(block(&wrong, &wrong), block(&good, &good)).unwrap_err().to_string(), says);
+        }
+    }
 }

@@ -296,6 +296,9 @@ fn traced(simulation: &Simulation, source: &Source, speed: f64, control: &Contro
         return Err(wrong(fault));
     }
     let mut report = report.map_err(wrong)?;
+    if let Source::Memory(columns) = source {
+        columns.check_unchanged(jobs, happened, work_s)?;
+    }
     report.notes.push("one run of the trace: intervals are from its own sections".into());
     let utilization = work_s * speed / (happened.as_secs_f64() * f64::from(simulation.queue.cores));
     if utilization >= 1.0 && simulation.queue.capacity.is_none() {
