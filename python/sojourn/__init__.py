@@ -6,7 +6,7 @@
 5.0
 """
 
-from sojourn._answers import Answers, open
+from sojourn._answers import Answers, Interval, Note, open
 from sojourn._errors import InputError, Interrupted, MissingError, PolicyError, RunError, SojournError
 from sojourn._experiment import Experiment
 from sojourn._laws import law
@@ -22,7 +22,9 @@ __all__ = [
     "Experiment",
     "InputError",
     "Interrupted",
+    "Interval",
     "MissingError",
+    "Note",
     "PolicyError",
     "QueueAnswers",
     "Row",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 import os
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,18 +19,30 @@ if TYPE_CHECKING:
 
 # Prefixes of units in tables: the largest whose numbers are at least 1.
 _PREFIXES = {"s": [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")], "1/s": [(1.0, "/s")], "1": [(1.0, "")]}
+# A number in a text.
+_NUMBER = re.compile(r"\d[\d_,]*(\.\d+)?([eE][+-]?\d+)?")
 
 
 class Interval(NamedTuple):
     """A number with the ends of its interval, in its SI unit.
 
-    A formula's number has itself as both ends; where there is no interval they are minus and plus infinity.
+    An exact number has itself as both ends. Where no interval is known, as of an approximation or of too short a run, they are None. An
+    infinite end is known to be open.
     """
 
     estimate: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     unit: str
+
+
+class Note(NamedTuple):
+    """A remark, and what it is of."""
+
+    # Labels of variants, in their order.
+    variants: list[str]
+    engine: str
+    remark: str
 
 
 class Answers:
@@ -37,8 +50,10 @@ class Answers:
 
     Columns are the varied settings, then ``engine``, ``metric``, ``unit`` (SI), ``estimate``, ``ci_low``, ``ci_high`` (95 %,
     unless the experiment says otherwise), ``samples``, ``method`` (``exact``, ``approximate`` or ``sampled``) and ``note``,
-    which says why a number or its interval is missing. It is a table to whatever reads Arrow's C stream interface:
-    ``polars.DataFrame(answers)``, ``pyarrow.table(answers)``, without a copy through text.
+    which says why a number or its interval is missing. What is not known is null (None in lists, NaN in pandas); an infinite number is
+    known to be infinite, and an end of an interval that is infinite to be open. Exact and approximate numbers have no interval.
+    It is a table to whatever reads Arrow's C stream interface: ``polars.DataFrame(answers)``, ``pyarrow.table(answers)``, without a copy
+    through text.
     """
 
     __slots__ = ("_inner",)
@@ -94,7 +109,7 @@ class Answers:
         found = [row for row in self.rows() if row["metric"] == metric and _is(row, engine, settings)]
         asked = ", ".join([metric, *([engine] if engine else []), *(f"{key} = {value}" for key, value in settings.items())])
         if not found:
-            why = [note for _, of, note in self.notes if engine in (None, of)]
+            why = [note.remark for note in self.notes if engine in (None, note.engine)]
             raise InputError(f"no row is of {asked}" + (f": {why[0]}" if why else ""))
         if len(found) > 1:
             names = [*self._inner.settings, "engine"]
@@ -103,9 +118,7 @@ class Answers:
         row = found[0]
         if row["estimate"] is None:
             raise InputError(f"{asked}: {row['note'] or 'no number'}")
-        ends = (row["ci_low"], row["ci_high"])
-        if ends[0] is None:
-            ends = (row["estimate"],) * 2 if row["method"] != "sampled" else (-math.inf, math.inf)
+        ends = (row["ci_low"], row["ci_high"]) if row["method"] != "exact" else (row["estimate"], row["estimate"])
         return Interval(row["estimate"], *ends, row["unit"])
 
     # --- What was said besides -----------------------------------------------------------------------------------------
@@ -131,9 +144,9 @@ class Answers:
         return self._inner.reasons
 
     @property
-    def notes(self) -> list[tuple[str, str, str]]:
-        """(variant, engine, remark): why an engine has no number, or what to beware of."""
-        return self._inner.notes
+    def notes(self) -> list[Note]:
+        """Why an engine has no number, and what to beware of: each remark once, with the variants that it is of."""
+        return [Note(*note) for note in self._inner.notes]
 
     @property
     def objectives(self) -> list[tuple[str, str, str, bool | None, str]]:
@@ -214,15 +227,16 @@ class Answers:
         heads = [*settings, "engine"] + [f"{metric} ({scales[metric][1]})".removesuffix(" ()") for metric in metrics]
         rows = [[*map(_short, keys), *(cells.get(metric, "-") for metric in metrics)] for keys, cells in numbers.items()]
         told = [] if self.verdict == "VALID" else [f"{self.verdict}: {'; '.join(self.reasons)}"]
-        # A remark of several variants once.
-        of: dict[tuple[str, str], list[str]] = {}
-        for variant, engine, note in self.notes:
-            of.setdefault((engine, note), []).append(variant)
-        for (engine, note), variants in list(of.items())[:6]:
+        # Remarks that differ in their numbers alone, as from load to load, in one line.
+        alike: dict[tuple[str, str], list[Note]] = {}
+        for note in self.notes:
+            alike.setdefault((note.engine, _NUMBER.sub("#", note.remark)), []).append(note)
+        for (engine, _), notes in list(alike.items())[:6]:
+            variants = [variant for note in notes for variant in note.variants]
             whose = variants[0] if len(variants) == 1 else f"{len(variants)} variants"
-            told.append(f"{engine}, {whose}: {note}")
-        if len(of) > 6:
-            told.append(f"{len(of) - 6} more in notes")
+            told.append(f"{engine}, {whose}: {notes[0].remark}" + (", and so on with other numbers" if len(notes) > 1 else ""))
+        if len(alike) > 6:
+            told.append(f"{len(alike) - 6} more in notes")
         return heads, rows, told
 
     def _scale(self, metric: str) -> tuple[float, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class RunError(SojournError, RuntimeError):
 
 
 class PolicyError(RunError):
-    """A policy of your own raised, chose what may not be chosen, or did not return.
+    """A policy of your own raised, chose what may not be chosen, or did not return: ``file`` and ``line`` say where.
 
     What it raised is the ``__cause__``.
     """
@@ -74,6 +75,21 @@ class _Thrown(BaseException):
 def throw_into(thread: int) -> None:
     """Raises in the thread of this number at its next step in Python."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_Thrown))
+
+
+def where(thread: int) -> str | None:
+    """The line that the thread of this number is at, in the outermost of its code: of a policy its own, whatever it has called."""
+    frame = sys._current_frames().get(thread)
+    while frame is not None and frame.f_back is not None:
+        frame = frame.f_back
+    return None if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def told(words: str) -> SojournError:
+    """The error of another process, from its kind and its message."""
+    kind, _, message = words.partition(": ")
+    known: dict[str, type[SojournError]] = {"PolicyError": PolicyError, "InputError": InputError}
+    return known[kind](message) if kind in known else RunError(words)
 
 
 def missing(package: str, extra: str, why: str) -> MissingError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from sojourn import _laws, _policy, _sojourn
 from sojourn._answers import Answers
 from sojourn._errors import Interrupted
+from sojourn._line import Line, Steps
 from sojourn._program import program
 
 Show = Callable[[int, int, str, str, float, str], None]
@@ -115,12 +115,13 @@ class Experiment:
             engines: ``"theory"``, ``"sim"``, ``"live"``, or several; none: those that the file names.
             precision: half-width of the simulator's intervals over the mean: ``0.02``, or as in a file, ``"2% at 95%"``.
             seed: instead of the file's.
-            progress: True shows a line on standard error; a function is called with (variant, variants, label, engine, share
-                done, remark), from this thread.
+            progress: True shows how far it is on a line of standard error, ``2 of 6: utilization 0.7, sim  43 % ± 1.2 %`` (variant, its
+                settings, engine, share done, and how narrow the interval is by now), which is taken away at the end. A function is
+                called with (variant from 0 on, variants, label, engine, share done from 0 to 1, remark), from this thread.
             out: a folder to write as well, as ``sojourn run --out`` does.
             threads: that the simulator may take; none: one for each core, and one where a class chooses, since only one
                 thread at a time runs Python. The answers do not depend on it.
-            policy_patience: how long (s) a policy of your own may take for one choice.
+            policy_patience: how long (s) a policy of your own may take for one call.
 
         Raises:
             InputError: when the experiment is wrong, or an engine cannot do what it asks for.
@@ -135,7 +136,7 @@ class Experiment:
         else:
             by = [word.strip() for one in ([engines] if isinstance(engines, str) else engines) for word in one.split(",")]
         is_live = "live" in by
-        show: Show | None = _Line() if progress is True else (progress or None)
+        show: Show | None = Steps() if progress is True else (progress or None)
         try:
             with tempfile.TemporaryDirectory(prefix="sojourn-") as scratch:
                 # Live parts record in a folder.
@@ -150,7 +151,7 @@ class Experiment:
                     threads if threads is not None else _policy.threads(asked.text),
                 )
         finally:
-            if isinstance(show, _Line):
+            if isinstance(show, Line):
                 show.end()
         if interruption is not None:
             if isinstance(interruption, KeyboardInterrupt):
@@ -170,21 +171,3 @@ class Experiment:
     def __repr__(self) -> str:
         return f"<Experiment {self._inner.file}>"
 
-
-class _Line:
-    """How far it is, on one line of standard error."""
-
-    def __init__(self) -> None:
-        self._width = 0
-
-    def __call__(self, variant: int, variants: int, label: str, engine: str, done: float, remark: str) -> None:
-        words = f"{variant + 1} of {variants}: {label}, {engine} {100 * done:3.0f} % {remark}".rstrip()
-        sys.stderr.write("\r" + words.ljust(self._width))
-        sys.stderr.flush()
-        self._width = len(words)
-
-    def end(self) -> None:
-        """Takes the line away."""
-        if self._width:
-            sys.stderr.write("\r" + " " * self._width + "\r")
-            sys.stderr.flush()

@@ -52,6 +52,8 @@ class Registered:
     parameters: list[str]
     requires: list[str]
     window_s: float | None
+    # Where it is written, FILE:LINE.
+    place: str
     make: Callable[..., Any] | None = None
     native: Native | None = None
 
@@ -147,10 +149,17 @@ def registered(text: str) -> list[Registered]:
     return [_registered(own) if own.name in named or inspect.isclass(own.what) else _unused(own) for own in _own.values()]
 
 
+def _place(own: _Own) -> str:
+    """Where a function, or what chooses of a class, is written; empty where that is not known."""
+    of = own.what.choose if inspect.isclass(own.what) else own.what
+    of = getattr(getattr(of, "py_func", of), "__code__", None)
+    return "" if of is None else f"{of.co_filename}:{of.co_firstlineno}"
+
+
 def _unused(own: _Own) -> Registered:
     """One that messages may name, and that is not asked."""
     names = [name for name, _ in _read(own)[1]]
-    return Registered(own.name, own.summary, names, own.requires, own.window_s, make=own.what)
+    return Registered(own.name, own.summary, names, own.requires, own.window_s, _place(own), make=own.what)
 
 
 @overload
@@ -293,7 +302,7 @@ def _registered(own: _Own) -> Registered:
     if inspect.isclass(own.what):
         signature = inspect.signature(own.what)
         parameters = [name for name, of in signature.parameters.items() if of.kind is not of.VAR_KEYWORD]
-        own.made = Registered(own.name, own.summary, parameters, own.requires, own.window_s, make=own.what)
+        own.made = Registered(own.name, own.summary, parameters, own.requires, own.window_s, _place(own), make=own.what)
         return own.made
     reads, defaults = _read(own)
     signals = [signal for name in reads for signal in [(_COUNTS | _REALS | _REQUEST).get(name)] if signal]
@@ -302,7 +311,7 @@ def _registered(own: _Own) -> Registered:
     requires = list(dict.fromkeys([*own.requires, *signals]))
     native = _compile(own, reads, defaults)
     names = [name for name, _ in defaults]
-    own.made = Registered(own.name, own.summary, names, requires, own.window_s, native=native)
+    own.made = Registered(own.name, own.summary, names, requires, own.window_s, _place(own), native=native)
     return own.made
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import _sojourn
-from sojourn._errors import InputError, RunError, missing
+from sojourn._errors import InputError, RunError, SojournError, missing
 from sojourn._program import program
 
 # How long (s) Ray may take to give every node its agent, and an agent to listen.
@@ -47,7 +47,8 @@ def result(ray: Any, of: Any) -> Any:
     try:
         return ray.get(of)
     except ray.exceptions.RayTaskError as error:
-        raise RunError(str(error.cause).splitlines()[0]) from error
+        kind = type(error.cause) if isinstance(error.cause, SojournError) else RunError
+        raise kind(str(error.cause).splitlines()[0]) from error
     except ray.exceptions.RayError as error:
         raise RunError(f"Ray: {str(error).splitlines()[0]}") from error
 

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 from sojourn import _policy, _sojourn
 from sojourn._answers import Answers
-from sojourn._errors import InputError, Interrupted, RunError
+from sojourn._errors import InputError, Interrupted, RunError, told
 from sojourn._experiment import Experiment
+from sojourn._line import Points
 from sojourn._ray import cluster, result
 
 # Tasks on Ray at a time, for each core: enough that none waits, few enough that an interruption loses little.
@@ -38,6 +39,7 @@ def sweep(
     independent: Iterable[str] | str = (),
     seed: int | None = None,
     progress: bool = False,
+    policy_patience: float = 10.0,
 ) -> Answers:
     """Asks every combination of the grid by itself, and keeps what is finished.
 
@@ -63,10 +65,13 @@ def sweep(
             assigned hangs on whole finished rounds alone, which the store keeps.
         independent: settings along which points shall not have common random numbers; they are then not compared.
         seed: likewise.
-        progress: True shows a line on standard error.
+        progress: True shows how far it is on a line of standard error, ``7 of 200 points``, which is taken away at the end. Points that the
+            store has count as done; a budget's later rounds have lines of their own, ``round 2: 3 of 12 points``.
+        policy_patience: how long (s) a policy of your own may take for one call.
 
     Raises:
         InputError: for a grid that makes no sense, and a store that another sweep has.
+        PolicyError: when a policy of your own fails.
         RunError: when a process is lost again and again, or the store cannot be written.
         Interrupted: on Ctrl-C; its ``answers`` are those of the finished points.
 
@@ -93,7 +98,7 @@ def sweep(
     if budget is not None and not 1 <= budget < 1e18:
         raise InputError(f"budget = {budget}: it is a number of requests, such as 1e8")
     axes = [independent] if isinstance(independent, str) else list(independent)
-    job = _job(asked, by, axes)
+    job = _job(asked, by, axes, policy_patience)
     inner = _sojourn.Sweep(
         asked._inner,
         by,
@@ -103,12 +108,12 @@ def sweep(
         axes,
         None if budget is None else int(budget),
     )
-    line = _Line() if progress else None
+    line = Points() if progress else None
     try:
         rounds = _rounds(inner, line)
         if on is None:
             for point in (point for todo in rounds for point in todo):
-                _keep(inner, inner.ask(*point, None), line)
+                _keep(inner, inner.ask(*point, None, policy_patience), line)
         elif on == "processes":
             _processes(inner, rounds, workers or os.cpu_count() or 1, job, line)
         else:
@@ -127,7 +132,7 @@ def sweep(
 _Point = tuple[int, "int | None"]
 
 
-def _rounds(inner: _sojourn.Sweep, line: _Line | None) -> Iterator[list[_Point]]:
+def _rounds(inner: _sojourn.Sweep, line: Points | None) -> Iterator[list[_Point]]:
     """What is to be asked, round by round: the next one hangs on the records of all before."""
     before: list[_Point] = []
     while (todo := inner.due()) and todo != before:
@@ -137,7 +142,7 @@ def _rounds(inner: _sojourn.Sweep, line: _Line | None) -> Iterator[list[_Point]]
         yield todo
 
 
-def _keep(inner: _sojourn.Sweep, record: str, line: _Line | None) -> None:
+def _keep(inner: _sojourn.Sweep, record: str, line: Points | None) -> None:
     inner.put(record)
     if line:
         line.one_more()
@@ -155,16 +160,19 @@ class _Job(NamedTuple):
     policies: bytes
     # Where Python looks for modules.
     path: tuple[str, ...]
+    # How long (s) a policy may take for one call.
+    patience: float
 
 
-def _job(experiment: Experiment, by: list[str], independent: list[str]) -> _Job:
-    text = experiment.text
-    return _Job(text, experiment._inner.file, tuple(by), tuple(independent), _policy.code(text), _policy.packed(text), tuple(sys.path))
+def _job(experiment: Experiment, by: list[str], independent: list[str], patience: float) -> _Job:
+    text, file = experiment.text, experiment._inner.file
+    code, policies = _policy.code(text), _policy.packed(text)
+    return _Job(text, file, tuple(by), tuple(independent), code, policies, tuple(sys.path), patience)
 
 
 def work(job: _Job, number: int, requests: int | None) -> str:
     """The record of a point, made on one thread; for processes of their own."""
-    return _points(job).ask(number, requests, 1)
+    return _points(job).ask(number, requests, 1, job.patience)
 
 
 # To read a grid takes as long as it has points, and a process is asked for many of them.
@@ -176,7 +184,7 @@ def _points(job: _Job) -> _sojourn.Sweep:
     return _sojourn.Sweep(experiment._inner, list(job.by), _policy.registered(job.text), job.code, None, list(job.independent), None)
 
 
-def _processes(inner: _sojourn.Sweep, rounds: Iterator[list[_Point]], workers: int, job: _Job, line: _Line | None) -> None:
+def _processes(inner: _sojourn.Sweep, rounds: Iterator[list[_Point]], workers: int, job: _Job, line: Points | None) -> None:
     """Each worker is `python -m sojourn._worker`, which takes numbers of points and gives records, a line each, and ends with its
     standard input. So a script needs no guard, and nothing outlives this process. One that is lost is replaced."""
     points: queue.SimpleQueue[_Point | None] = queue.SimpleQueue()
@@ -243,7 +251,7 @@ class _Worker:
             if said.startswith("{"):
                 return said
             if said:
-                raise RunError(said.removeprefix("!").strip())
+                raise told(said.removeprefix("!").strip())
             process.kill()
             process.wait()
             self._process = None
@@ -267,7 +275,7 @@ class _Worker:
             self._process.kill()
 
 
-def _ray(inner: _sojourn.Sweep, rounds: Iterator[list[_Point]], workers: int | None, job: _Job, line: _Line | None) -> None:
+def _ray(inner: _sojourn.Sweep, rounds: Iterator[list[_Point]], workers: int | None, job: _Job, line: Points | None) -> None:
     with cluster() as ray:
         cores = int(ray.cluster_resources().get("CPU", 1))
         most = _AHEAD * (workers or max(1, cores))
@@ -326,31 +334,3 @@ def unlike(one: Machine, other: Machine) -> str:
         words.append("a processor with " + (", ".join(name for name in one.features if name not in other.features) or "less"))
     return "has " + ", ".join(words)
 
-
-class _Line:
-    """How many points are finished, on one line of standard error."""
-
-    def __init__(self) -> None:
-        self._points = self._done = self._round = 0
-        self._before = ""
-
-    def begin(self, points: int, todo: list[_Point]) -> None:
-        """A round in which these are asked."""
-        self._round += 1
-        is_first = all(requests is None for _, requests in todo)
-        self._points = points if is_first else len(todo)
-        self._done = self._points - len(todo)
-        self._show("" if is_first else f"round {self._round}: ")
-
-    def _show(self, before: str | None = None) -> None:
-        self._before = before if before is not None else self._before
-        sys.stderr.write(f"\r{self._before}{self._done} of {self._points} points ")
-        sys.stderr.flush()
-
-    def one_more(self) -> None:
-        self._done += 1
-        self._show()
-
-    def end(self) -> None:
-        sys.stderr.write("\n")
-        sys.stderr.flush()

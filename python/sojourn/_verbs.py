@@ -14,6 +14,7 @@ from sojourn._answers import Answers
 from sojourn._columns import doubles
 from sojourn._errors import InputError, Interrupted, missing
 from sojourn._experiment import Experiment, Show
+from sojourn._line import Line, Steps
 from sojourn._program import call
 from sojourn._ray import agents
 
@@ -60,11 +61,9 @@ def plan(
         progress: as :meth:`Experiment.ask` takes it.
         out: a folder for its page and tables.
     """
-    from sojourn._experiment import _Line
-
     if not isinstance(experiment, Experiment):
         experiment = Experiment.read(experiment)
-    show = _Line() if progress is True else (progress or None)
+    show = Steps() if progress is True else (progress or None)
     try:
         with tempfile.TemporaryDirectory(prefix="sojourn-") as scratch:
             folder = os.fspath(out if out is not None else Path(scratch) / "plan")
@@ -74,7 +73,7 @@ def plan(
     except KeyboardInterrupt:
         raise Interrupted(None) from None
     finally:
-        if isinstance(show, _Line):
+        if isinstance(show, Line):
             show.end()
     return dict(json.loads(found))
 

@@ -1,5 +1,6 @@
 //! Answers in memory, in a folder and as Arrow.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -124,15 +125,24 @@ impl Answers {
         self.answers.variants.iter().map(|variant| (variant.label.clone(), variant.settings.clone())).collect()
     }
 
-    /// (variant's label, engine, what it says) of each remark.
+    /// Each remark once: the labels of the variants that it is of, the engine, and what it says.
     #[getter]
-    fn notes(&self) -> Vec<(String, &'static str, String)> {
-        let of = |variant: &sojourn_lab::VariantAnswers| {
-            let answers = variant.answers.iter();
-            let notes = answers.flat_map(|of| of.notes.iter().map(|note| (of.engine.name(), note.clone())));
-            notes.map(|(engine, note)| (variant.label.clone(), engine, note)).collect::<Vec<_>>()
-        };
-        self.answers.variants.iter().flat_map(of).collect()
+    fn notes(&self) -> Vec<(Vec<String>, &'static str, String)> {
+        let (mut places, mut notes) = (HashMap::new(), Vec::<(Vec<String>, &'static str, String)>::new());
+        for variant in &self.answers.variants {
+            let said = variant.answers.iter().flat_map(|of| of.notes.iter().map(|note| (of.engine.name(), note.as_str())));
+            for (engine, note) in said {
+                let place = *places.entry((engine, note)).or_insert_with(|| {
+                    notes.push((Vec::new(), engine, note.to_owned()));
+                    notes.len() - 1
+                });
+                let variants = &mut notes[place].0;
+                if variants.last() != Some(&variant.label) {
+                    variants.push(variant.label.clone());
+                }
+            }
+        }
+        notes
     }
 
     /// (objective, variant's label, engine, whether it is met, the number that decides) of each.

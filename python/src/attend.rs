@@ -2,8 +2,10 @@
 //!
 //! Python only sets a flag when a signal comes, and looks at it between its own steps. So the caller's thread waits, looks every
 //! [`TICK`], shows how far the work is, and passes an interruption on as the cancellation that the engines know. Work that does
-//! not end then (a policy that never returns) is left behind on its thread after [`PATIENCE`]: the caller gets its prompt back.
+//! not end then (a compiled policy that never returns) is left behind on its thread after [`PATIENCE`]: the caller gets its prompt
+//! back, and a warning.
 
+use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -11,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 use sojourn_lab::{Progress, Step};
 
@@ -95,10 +98,13 @@ pub(crate) fn attended<T: Send + 'static>(
             cancel.store(true, Ordering::Relaxed);
             interruption.get_or_insert(raised);
         }
-        is_ending = interruption.is_some() || is_ending || trouble.look_for_the_stuck();
+        is_ending = interruption.is_some() || is_ending || trouble.look_for_the_stuck(py);
     };
     if let Some(fault) = trouble.take() {
         return Err(fault);
+    }
+    if let (None, Some(words)) = (&done, trouble.left_behind()) {
+        warn(py, words)?;
     }
     match (done, interruption) {
         (Some(Err(payload)), _) => Err(error::panicked(&*payload)),
@@ -107,4 +113,10 @@ pub(crate) fn attended<T: Send + 'static>(
         (None, Some(raised)) => Ok(Ended::Interrupted(None, raised)),
         (None, None) => Err(error::run("the thread that computed has gone")),
     }
+}
+
+/// Tells what an interruption has left behind.
+fn warn(py: Python<'_>, words: String) -> PyResult<()> {
+    let words = CString::new(words).map_err(error::run)?;
+    PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &words, 1)
 }

@@ -45,3 +45,14 @@ pub(crate) fn words(py: Python<'_>, error: &PyErr) -> String {
         _ => name.to_string(),
     }
 }
+
+/// Where the outermost of the code that raised an exception stood, `FILE:LINE`: of a policy its own line, whatever it had called.
+pub(crate) fn place(py: Python<'_>, error: &PyErr) -> Option<String> {
+    let trace = error.traceback(py)?;
+    let read = || -> PyResult<String> {
+        let file: String = trace.getattr("tb_frame")?.getattr("f_code")?.getattr("co_filename")?.extract()?;
+        let line: u32 = trace.getattr("tb_lineno")?.extract()?;
+        Ok(format!("{file}:{line}"))
+    };
+    read().ok()
+}

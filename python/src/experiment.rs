@@ -49,25 +49,20 @@ impl Experiment {
     }
 
     /// Label and settings of each variant.
-    fn variants(&self, policies: Vec<Registered>) -> PyResult<Vec<(String, Texts)>> {
-        let trouble = Trouble::new(None);
-        let known = catalogue(&policies, &trouble)?;
-        let read = self.0.clone().with_policies(&known).variants();
-        trouble.take().map_or(Ok(()), Err)?;
+    fn variants(&self, py: Python<'_>, policies: Vec<Registered>) -> PyResult<Vec<(String, Texts)>> {
         let of = |variant: &sojourn_lab::Variant| {
             let settings = variant.settings.iter().map(|one| (one.key.clone(), one.value.clone())).collect();
             (variant.label(), settings)
         };
-        Ok(read.map_err(error::input)?.iter().map(of).collect())
+        self.of_variants(py, &policies, move |variants| variants.iter().map(of).collect())
     }
 
     /// The engines that the file names.
-    fn engines(&self, policies: Vec<Registered>) -> PyResult<Vec<&'static str>> {
-        let trouble = Trouble::new(None);
-        let read = self.0.clone().with_policies(&catalogue(&policies, &trouble)?).variants();
-        trouble.take().map_or(Ok(()), Err)?;
-        let first = read.map_err(error::input)?.swap_remove(0);
-        Ok(first.experiment.run.by.iter().map(|engine| engine.name()).collect())
+    fn engines(&self, py: Python<'_>, policies: Vec<Registered>) -> PyResult<Vec<&'static str>> {
+        self.of_variants(py, &policies, |variants| {
+            let first = variants.first().map(|variant| &variant.experiment.run.by);
+            first.into_iter().flatten().map(|engine| engine.name()).collect()
+        })
     }
 
     /// Asks `engines` and gives what they say, with the exception of an interruption. `program`: the command line's, which live
@@ -104,6 +99,23 @@ impl Experiment {
                 let kept = answers.and_then(Result::ok).map(Answers::new);
                 Ok((kept, Some(raised.into_value(py).into_any())))
             }
+        }
+    }
+}
+
+impl Experiment {
+    /// What `of` takes from the variants. To read them makes objects of policies, and may take as long as their code does.
+    fn of_variants<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        policies: &[Registered],
+        of: impl FnOnce(&[sojourn_lab::Variant]) -> T + Send + 'static,
+    ) -> PyResult<T> {
+        let trouble = Trouble::new(None);
+        let experiment = self.0.clone().with_policies(&catalogue(policies, &trouble)?);
+        match attended(py, None, &trouble, move |_| experiment.variants().map(|read| of(&read)))? {
+            Ended::Whole(read) => read.map_err(error::input),
+            Ended::Interrupted(_, raised) => Err(raised),
         }
     }
 }

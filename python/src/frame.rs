@@ -48,8 +48,10 @@ pub(crate) fn rows(answers: &Answers, failed: &[(usize, String)]) -> Result<Reco
     let text = |of: fn(Engine, &Measure) -> &str| -> ArrayRef {
         Arc::new(numbers().map(|number| number.map(|(engine, measure)| of(engine, measure))).collect::<StringArray>())
     };
+    // An infinite number is one; what is no number is not known.
     let float = |of: fn(&Estimate) -> Option<f64>| -> ArrayRef {
-        Arc::new(numbers().map(|number| of(&number?.1.estimate)).collect::<Float64Array>())
+        let known = numbers().map(|number| of(&number?.1.estimate).filter(|known| !known.is_nan()));
+        Arc::new(known.collect::<Float64Array>())
     };
     push("engine", DataType::Utf8, text(|engine, _| engine.name()));
     push("metric", DataType::Utf8, text(|_, measure| &measure.metric));

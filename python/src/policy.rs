@@ -40,6 +40,8 @@ pub(crate) struct Registered {
     requires: Vec<String>,
     /// The averaging window of round trips (s).
     window_s: Option<f64>,
+    /// Where it is written, `FILE:LINE`; empty where that is not known.
+    place: String,
     /// Of a class: itself.
     make: Option<Py<PyAny>>,
     /// Of a compiled function: where it is, and what it reads.
@@ -56,7 +58,13 @@ pub(crate) fn catalogue(policies: &[Registered], trouble: &Arc<Trouble>) -> PyRe
         let requires = signals(&policy.name, &policy.requires)?;
         let window =
             policy.window_s.map(|seconds| Averaging { length: Span::from_secs_f64(seconds), reads: Reads::Sliding });
-        let own = Own { name: policy.name.clone(), requires, window, trouble: Arc::clone(trouble) };
+        let own = Own {
+            name: policy.name.clone(),
+            place: policy.place.clone(),
+            requires,
+            window,
+            trouble: Arc::clone(trouble),
+        };
         let parameters: Vec<&'static str> = policy.parameters.iter().map(|name| kept(name)).collect();
         let given = move |params: &mut Params<'_>| -> Vec<(&'static str, String)> {
             parameters.iter().filter_map(|name| Some((*name, params.text(name)?.to_owned()))).collect()
@@ -83,6 +91,7 @@ pub(crate) fn catalogue(policies: &[Registered], trouble: &Arc<Trouble>) -> PyRe
 #[derive(Clone)]
 pub(crate) struct Own {
     name: String,
+    place: String,
     requires: Signals,
     window: Option<Averaging>,
     trouble: Arc<Trouble>,
@@ -105,11 +114,22 @@ impl Own {
                     true => "it is down, full or was tried already",
                     false => "no server has that number",
                 };
-                let (name, left) = (&self.name, candidates.join(", "));
-                self.trouble.note(format!("policy `{name}` chose {number}: {why}; it may choose {left}"), None);
+                let left = candidates.join(", ");
+                self.note(&format!(" chose {number}: {why}; it may choose {left}"), &self.place, None);
                 self.any(ask)
             }
         }
+    }
+
+    /// Notes what it did wrong, in words that go on from its name.
+    fn note(&self, what: &str, place: &str, cause: Option<PyErr>) {
+        let what = format!("policy `{}`{what}", self.name);
+        self.trouble.note(trouble::located(place, &what), cause);
+    }
+
+    /// A watch over its calls.
+    fn watch(&self) -> Arc<trouble::Watch> {
+        self.trouble.watch(&self.name, &self.place)
     }
 
     /// Any server: the run is over, and its numbers are not shown.

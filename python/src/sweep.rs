@@ -62,9 +62,16 @@ impl Sweep {
     }
 
     /// The record of the point of this number with so many requests, as text.
-    #[pyo3(signature = (number, requests, threads))]
-    fn ask(&self, py: Python<'_>, number: usize, requests: Option<u64>, threads: Option<usize>) -> PyResult<String> {
-        let trouble = Trouble::new(None);
+    #[pyo3(signature = (number, requests, threads, patience_s))]
+    fn ask(
+        &self,
+        py: Python<'_>,
+        number: usize,
+        requests: Option<u64>,
+        threads: Option<usize>,
+        patience_s: Option<f64>,
+    ) -> PyResult<String> {
+        let trouble = Trouble::new(patience_s);
         let known = catalogue(&self.policies, &trouble)?;
         let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
         let by = self.points.by().to_vec();

@@ -257,7 +257,7 @@ def test_an_interrupt_keeps_what_is_finished(short: sojourn.Experiment, tmp_path
 
 def test_a_process_reads_its_grid_once(short: sojourn.Experiment) -> None:
     _sweep._points.cache_clear()
-    job = _sweep._job(short.vary(utilization=[0.5, 0.6, 0.7]), ["theory"], [])
+    job = _sweep._job(short.vary(utilization=[0.5, 0.6, 0.7]), ["theory"], [], 10.0)
     records = [_sweep.work(job, number, None) for number in range(3)]
     assert len(set(records)) == 3 and _sweep._points.cache_info().misses == 1
 

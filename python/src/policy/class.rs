@@ -8,7 +8,7 @@ use pyo3::types::{PyBool, PyDict};
 use sojourn_dispatch::{Ask, Averaging, BackendId, Decision, Event, Policy, Signals, Table};
 use sojourn_stats::{Span, Stream, Time};
 
-use super::trouble::Watch;
+use super::trouble::{Call, Watch};
 use super::{Made, Own, View};
 use crate::error;
 
@@ -32,11 +32,14 @@ pub(super) fn build(own: &Own, class: &Py<PyAny>, given: Vec<(&'static str, Stri
                     _ => named.set_item(name, text)?,
                 }
             }
-            let object = class.bind(py).call((), Some(&named))?;
+            let watch = own.watch();
+            watch.enter(Call::Init, thread_number(py));
+            let made = class.bind(py).call((), Some(&named));
+            watch.leave();
+            let object = made?;
             let observe = object.getattr_opt("observe")?.map(Bound::unbind);
             let choose = object.getattr("choose")?.unbind();
             let view = Py::new(py, View::new(own.requires))?;
-            let watch = own.trouble.watch(&own.name);
             Ok(ClassPolicy { own: own.clone(), choose, observe, view, watch })
         };
         match make() {
@@ -47,16 +50,17 @@ pub(super) fn build(own: &Own, class: &Py<PyAny>, given: Vec<(&'static str, Stri
 }
 
 impl ClassPolicy {
-    /// Notes that `what` raised.
+    /// Notes that `what` raised, and at which of its lines.
     fn raised(&self, py: Python<'_>, what: &str, raised: PyErr) {
         let words = error::words(py, &raised);
-        self.own.trouble.note(format!("policy `{}`: {what} raised {words}", self.own.name), Some(raised));
+        let place = error::place(py, &raised).unwrap_or_else(|| self.own.place.clone());
+        self.own.note(&format!(": {what} raised {words}"), &place, Some(raised));
     }
 
     fn ask_python(&self, py: Python<'_>, ask: &Ask<'_>, draw: &mut Stream) -> PyResult<Option<i64>> {
         let view = self.view.bind(py);
         view.try_borrow_mut()?.begin(ask, draw);
-        self.watch.enter(thread_number(py));
+        self.watch.enter(Call::Choose, thread_number(py));
         let chosen = self.choose.bind(py).call1((view,));
         self.watch.leave();
         if let Some(stream) = view.try_borrow_mut()?.end() {
@@ -77,7 +81,7 @@ impl ClassPolicy {
         let Some(observe) = self.observe.as_ref().filter(|_| !self.own.trouble.is_over()) else { return };
         Python::attach(|py| {
             let (seconds, now) = (span.map(Span::as_secs_f64), now.0 as f64 / 1e9);
-            self.watch.enter(thread_number(py));
+            self.watch.enter(Call::Observe, thread_number(py));
             let told = observe.bind(py).call1((what, server.0, seconds, now));
             self.watch.leave();
             if let Err(raised) = told {

@@ -16,7 +16,7 @@ use sojourn_dispatch::{Ask, Averaging, Decision, Event, Policy, Signals, Table};
 use sojourn_stats::{Stream, Time};
 
 use super::sheet::{COUNTS, Count, REALS, Real, Sheet, rows};
-use super::trouble::Watch;
+use super::trouble::{Call, Watch};
 use super::{Made, Own};
 
 /// (random state of 4 words, rows of counts, rows of reals, servers, candidates, how many, request of 5 numbers, now, parameters,
@@ -103,18 +103,15 @@ pub(super) fn build(own: &Own, compiled: &Compiled, given: Vec<(&'static str, St
     };
     let parameters = compiled.defaults.iter().map(of).collect::<Result<Vec<f64>, _>>()?;
     let sheet = Sheet::new(compiled.counts.clone(), compiled.reals.clone());
-    let watch = own.trouble.watch(&own.name);
+    let watch = own.watch();
     let memory = vec![0.0; compiled.memory];
     Ok(Box::new(NativePolicy { own: own.clone(), compiled: compiled.clone(), sheet, parameters, memory, watch }))
 }
 
 impl NativePolicy {
     fn has_raised(&self, what: &str) {
-        let name = &self.own.name;
-        self.own.trouble.note(
-            format!("policy `{name}`: {what} raised an exception, which Numba has printed on standard error"),
-            None,
-        );
+        let what = format!(": {what} raised an exception, which Numba has printed on standard error");
+        self.own.note(&what, &self.own.place, None);
     }
 }
 
@@ -139,7 +136,7 @@ impl Policy for NativePolicy {
         let Sheet { whole, real, servers, candidates, request, now_s, .. } = &self.sheet;
         let mut state = draw.state();
         let mut done = 0_i64;
-        self.watch.enter(0);
+        self.watch.enter(Call::It, 0);
         // Safety: every pointer is to as many numbers as the wrapper was compiled to take: the rows that it named times the
         // servers, the candidates, five of the request, its parameters and its memory. They live until it returns.
         let chosen = unsafe {
@@ -176,7 +173,7 @@ impl Policy for NativePolicy {
         };
         let Some(learn) = self.compiled.learn.filter(|_| !self.own.trouble.is_over()) else { return };
         let mut done = 0_i64;
-        self.watch.enter(0);
+        self.watch.enter(Call::Feedback, 0);
         // Safety: as above.
         unsafe {
             learn(
