@@ -32,7 +32,7 @@ PYTHON_TESTS := pytest==9.2.0 mypy==2.4.1 numpy==2.4.6 scipy==1.17.1 pandas==3.1
 
 python: ## The Python package as a wheel with the program inside: target/python/wheels, for `pip install`.
 	@[ -x $(BUILT)/build/bin/maturin ] || { $(PYTHON) -m venv $(BUILT)/build && $(BUILT)/build/bin/pip -q install maturin==1.16.0; }
-	@rm -rf $(BUILT)/wheels python/sojourn.data && mkdir -p python/sojourn.data/scripts
+	@rm -rf $(BUILT)/wheels python/sojourn._sojourn.data && mkdir -p python/sojourn._sojourn.data/scripts
 	@CARGO=$(CURDIR)/python/cargo $(BUILT)/build/bin/maturin build --quiet -m python/Cargo.toml --out $(BUILT)/wheels
 
 python-test: python
@@ -40,9 +40,9 @@ python-test: python
 	@$(BUILT)/test/bin/pip -q install --force-reinstall --no-deps $(BUILT)/wheels/sojourn-*.whl
 	@cd python/tests && ../../$(BUILT)/test/bin/pytest
 
-python-nightly: python-test ## What takes longer of the Python package: sweeps on two Ray nodes of this machine, and the notebooks.
+python-nightly: python-test ## What takes longer of the Python package: Ray with two nodes on this machine, notebooks, and the source distribution.
 	@$(BUILT)/test/bin/pip -q install ray==2.60.0 jupytext nbclient ipykernel ipywidgets
-	@cd python/tests && ../../$(BUILT)/test/bin/pytest test_ray.py test_notebooks.py
+	@cd python/tests && SOJOURN_WHOLE=1 ../../$(BUILT)/test/bin/pytest test_ray.py test_notebooks.py test_sdist.py
 
 lint: ## Formatting and lints; the compiler's warnings count.
 	@$(CARGO) fmt --all --check

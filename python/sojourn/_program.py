@@ -42,7 +42,10 @@ def program() -> str:
     found_on_path = shutil.which("sojourn")
     if found_on_path:
         return found_on_path
-    raise InputError("the program `sojourn` is not found: reinstall the wheel, or name it by SOJOURN_PROGRAM")
+    raise InputError(
+        "the program `sojourn` is not found: install the wheel (what was built from the source distribution has none), or name it by "
+        "SOJOURN_PROGRAM"
+    )
 
 
 def call(arguments: list[str], ok: tuple[int, ...] = (0,)) -> tuple[str, str]:
