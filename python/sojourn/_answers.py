@@ -358,7 +358,7 @@ def _cell(row: dict[str, Any], scale: float, unit: str) -> str:
     low, high = row["ci_low"] / scale, row["ci_high"] / scale
     half = max(high - value, value - low)
     digits = max(0, 1 - math.floor(math.log10(half))) if half > 0 and math.isfinite(half) else 3
-    is_even = abs((high - value) - (value - low)) <= 0.1 * half
+    is_even = math.isfinite(half) and abs((high - value) - (value - low)) <= 0.1 * half
     return f"{value:.{digits}f} ± {half:.{digits}f}" if is_even else f"{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -237,3 +240,62 @@ def test_printed_answers_are_a_table(four: sojourn.Experiment) -> None:
     head, *rows = printed.splitlines()[1:4]
     assert head.split()[:3] == ["utilization", "engine", "response_time_mean"] and len(rows) == 2
     assert all("theory" in row and len(row) <= len(head) + 20 for row in rows)
+
+
+def test_what_is_not_known_is_none_and_an_end_that_is_open_is_infinite(four: sojourn.Experiment, tmp_path: Path) -> None:
+    """One rule for single numbers and for frames, tried on a folder whose rows were changed by hand."""
+    four.ask(["theory", "sim"], out=tmp_path / "run")
+    file = tmp_path / "run" / "outcomes.csv"
+    head, *rows = list(csv.reader(file.read_text().splitlines()))
+    at = {name: number for number, name in enumerate(head)}
+    for row in rows:
+        match row[at["engine"]], row[at["metric"]]:
+            case "sim", "response_time_mean":
+                row[at["ci_high"]] = "inf"
+            case "sim", "response_time_p99":
+                row[at["ci_low"]] = row[at["ci_high"]] = "too-short"
+            case "sim", "response_time_p90":
+                row[at["estimate"]], row[at["ci_low"]], row[at["ci_high"]] = "too-few", "", ""
+            case "theory", "throughput":
+                row[at["samples"]] = "approximate"
+    file.write_text("".join(",".join(row) + "\n" for row in [head, *rows]))
+    answers = sojourn.open(tmp_path / "run")
+    known = {(row["engine"], row["metric"]): row for row in answers.rows()}
+
+    def ends(engine: str, metric: str) -> list[object]:
+        number, row = answers.get(metric, engine=engine), known[engine, metric]
+        assert number.estimate == row["estimate"]
+        return [number.low, number.high, row["ci_low"], row["ci_high"], row["note"]]
+
+    low = ends("sim", "response_time_mean")[0]
+    assert isinstance(low, float) and ends("sim", "response_time_mean") == [low, math.inf, low, math.inf, None]
+    assert ends("sim", "response_time_p99") == [None, None, None, None, "no interval: too short a run"]
+    assert ends("theory", "throughput") == [None] * 5
+    exact = answers.get("response_time_mean", engine="theory").estimate
+    assert ends("theory", "response_time_mean") == [exact, exact, None, None, None]
+    assert known["sim", "response_time_p90"]["estimate"] is None
+    with pytest.raises(sojourn.InputError, match="response_time_p90, sim: too few samples"):
+        answers.get("response_time_p90", engine="sim")
+    frame = answers.to_polars()
+    assert not any(frame[name].is_nan().any() for name in ("estimate", "ci_low", "ci_high"))
+    assert frame.filter(engine="sim", metric="response_time_mean")["ci_high"].item() == math.inf
+    assert frame.filter(engine="sim", metric="response_time_p99")["ci_high"].null_count() == 1
+    assert " to inf)" in str(answers)
+
+
+def test_a_remark_stands_once_and_those_of_all_loads_in_one_line(four: sojourn.Experiment) -> None:
+    loads = [0.8, 0.9, 0.95]
+    answers = four.set("run.max_jobs", 3000).vary(utilization=loads).ask(["theory", "sim"])
+    assert len({(note.engine, note.remark) for note in answers.notes}) == len(answers.notes)
+    assert [note.variants for note in answers.notes if note.engine == "theory"][0] == [f"utilization {load}" for load in loads]
+    short = [note for note in answers.notes if "too short for intervals" in note.remark]
+    assert len(short) > 1, "each load has its own number"
+    [line] = [line for line in str(answers).splitlines() if "too short for intervals" in line]
+    assert line.startswith("sim, 3 variants: ") and line.endswith(", and so on with other numbers")
+
+
+def test_progress_is_a_line_that_is_taken_away(four: sojourn.Experiment, capsys: pytest.CaptureFixture[str]) -> None:
+    four.set("run.max_jobs", 20_000_000).set("run.engine", "events").set("run.precision", "none").ask("sim", progress=True)
+    said = capsys.readouterr().err
+    assert re.search(r"\r1 of 1: as given, sim +\d+ %", said)
+    assert said.endswith("\r") and not said.split("\r")[-2].strip()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -64,7 +67,7 @@ def test_a_compiled_function_chooses_as_the_built_in_policy_does(four: sojourn.E
 def test_theory_and_variants_know_them(four: sojourn.Experiment) -> None:
     sojourn.policy(PowerOfTwo)
     answers = four.vary(policy=["random", "power-of-two"]).ask(["theory", "sim"])
-    assert ("power-of-two", "theory") in [(variant, engine) for variant, engine, _ in answers.notes]
+    assert any("power-of-two" in note.variants and note.engine == "theory" for note in answers.notes)
     two = answers.get("response_time_mean", engine="sim", policy="power-of-two")
     random = answers.get("response_time_mean", engine="sim", policy="random")
     assert two.high < random.low
@@ -153,6 +156,7 @@ def test_what_a_class_does_wrong_is_told(four: sojourn.Experiment, body: str, sa
     with pytest.raises(sojourn.PolicyError) as raised:
         four.set(policy="wrong").ask("sim")
     assert says in str(raised.value) and "policy `wrong`" in str(raised.value)
+    assert (raised.value.file, raised.value.line) == ("<string>", 2)
 
 
 def test_what_observe_and_init_raise_is_told(four: sojourn.Experiment) -> None:
@@ -203,35 +207,126 @@ def test_what_a_compiled_function_does_wrong_is_told(four: sojourn.Experiment) -
         four.set(policy="wrong").ask("sim")
 
 
-def test_one_that_never_returns_is_ended_or_left_behind(four: sojourn.Experiment) -> None:
-    @sojourn.policy
-    class Never:
-        def choose(self, ask: sojourn.View) -> int:
-            while True:
-                pass
+def pressed(after: float) -> list[float]:
+    """Ctrl-C in so many seconds; and when that was."""
+    at: list[float] = []
 
+    def press() -> None:
+        at.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Timer(after, press).start()
+    return at
+
+
+class Never(PowerOfTwo):
+    """Chooses for ever."""
+
+    steps = 0
+
+    def choose(self, ask: sojourn.View) -> int:
+        while True:
+            Never.steps += 1
+
+
+def has_ended() -> bool:
+    """Whether no thread chooses any more."""
+    before = Never.steps
+    time.sleep(0.1)
+    return Never.steps == before
+
+
+def test_one_that_never_returns_is_ended_and_its_line_is_told(four: sojourn.Experiment) -> None:
+    sojourn.policy(Never)
     began = time.monotonic()
-    with pytest.raises(sojourn.PolicyError, match="`never` has not returned from one choice for 0.3 s"):
+    with pytest.raises(sojourn.PolicyError, match="policy `never`: choose has not returned for 0.3 s$") as raised:
         four.set(policy="never").ask("sim", policy_patience=0.3)
     assert time.monotonic() - began < 5
-    # Compiled code runs on in its thread, so a process of its own.
-    pytest.importorskip("numba")
-    script = f"""
-import sojourn
+    first = Never.choose.__code__.co_firstlineno
+    assert raised.value.file == __file__ and raised.value.line in (first + 1, first + 2)
+    assert has_ended()
+
+
+class Observes(PowerOfTwo):
+    def observe(self, *_: object) -> None:
+        while True:
+            pass
+
+
+class Begins(PowerOfTwo):
+    def __init__(self) -> None:
+        while True:
+            pass
+
+
+@pytest.mark.parametrize(("policy", "call"), [(Observes, "observe"), (Begins, "__init__")])
+def test_whatever_is_called_of_it_may_take_only_so_long(four: sojourn.Experiment, policy: type, call: str) -> None:
+    sojourn.policy(policy)
+    with pytest.raises(sojourn.PolicyError, match=f": {call} has not returned for 0.3 s$") as raised:
+        four.set(policy=policy.__name__.lower()).ask("sim", policy_patience=0.3)
+    first = vars(policy)[call].__code__.co_firstlineno
+    assert raised.value.file == __file__ and raised.value.line in (first + 1, first + 2)
+
+
+def test_ctrl_c_ends_one_that_never_returns_within_a_second(four: sojourn.Experiment) -> None:
+    sojourn.policy(Never)
+    at = pressed(0.7)
+    with pytest.raises(sojourn.Interrupted):
+        four.set(policy="never").ask("sim")
+    assert time.monotonic() - at[0] < 1.0
+    assert has_ended()
+
+
+# Compiled code runs on in its thread, so in a process of its own.
+COMPILED = """
+import os, signal, threading, time, sojourn
 @sojourn.policy
 def never(candidates, load):
     x = 0
     while x >= 0:
         x = (x + load[0] + 1) % 7
     return x
+asked = sojourn.Experiment.from_text({text!r}).set(policy="never")
+"""
+LEFT = "compiled code cannot be stopped, so its thread is left behind, and keeps a core busy until this process ends"
+
+
+def run_compiled(four: sojourn.Experiment, script: str) -> subprocess.CompletedProcess[str]:
+    pytest.importorskip("numba")
+    script = COMPILED.format(text=four.text) + script
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert said.returncode == 0, said.stderr
+    return said
+
+
+def test_a_compiled_one_that_never_returns_is_left_behind(four: sojourn.Experiment) -> None:
+    said = run_compiled(four, """
 try:
-    sojourn.Experiment.from_text({four.text!r}).set(policy="never").ask("sim", policy_patience=0.3)
+    asked.ask("sim", policy_patience=0.3)
 except sojourn.PolicyError as error:
     print(error)
-"""
-    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
-    assert "has not returned from one choice for 0.3 s; compiled code cannot be stopped" in said.stdout, said.stderr
-    assert said.returncode == 0
+""")
+    assert said.stdout == f"<string>:3: policy `never`: it has not returned for 0.3 s; {LEFT}\n"
+
+
+def test_ctrl_c_leaves_a_compiled_one_behind_within_a_second(four: sojourn.Experiment) -> None:
+    said = run_compiled(four, """
+# Compiled by then.
+from sojourn import _policy
+_policy.registered(asked.text)
+began = [0.0]
+def press():
+    time.sleep(1.0)
+    began[0] = time.monotonic()
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=press).start()
+try:
+    asked.ask("sim", policy_patience=1e6)
+except sojourn.Interrupted as interrupted:
+    print(time.monotonic() - began[0] < 1.0, interrupted.answers)
+""")
+    assert said.stdout == "True None\n"
+    assert f"RuntimeWarning: <string>:3: policy `never`: it does not return; {LEFT}" in said.stderr
 
 
 def test_names_and_signals_that_are_not_known(four: sojourn.Experiment) -> None:

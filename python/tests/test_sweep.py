@@ -313,6 +313,84 @@ def test_what_a_policy_does_wrong_is_told(short: sojourn.Experiment) -> None:
             sojourn.sweep(short, {"policy": ["wrong"]}, engines="sim", on=on)
 
 
+@pytest.mark.parametrize("on", [None, "processes"])
+def test_a_policy_that_never_returns_ends_a_sweep(short: sojourn.Experiment, on: str | None) -> None:
+    @sojourn.policy
+    class Never:
+        def choose(self, ask: sojourn.View) -> int:
+            while True:
+                pass
+
+    before = set(_workers())
+    with pytest.raises(sojourn.PolicyError, match="policy `never`: choose has not returned for 0.5 s$") as raised:
+        sojourn.sweep(short, {"policy": ["random", "never"]}, engines="sim", on=on, workers=2, policy_patience=0.5)
+    first = Never.choose.__code__.co_firstlineno
+    assert raised.value.file == __file__ and raised.value.line in (first + 1, first + 2)
+    deadline = time.monotonic() + 10
+    while set(_workers()) - before:
+        assert time.monotonic() < deadline, "a worker is left"
+        time.sleep(0.05)
+
+
+def test_a_round_that_brings_nothing_new_is_the_last() -> None:
+    class Stuck:
+        def due(self) -> list[tuple[int, int | None]]:
+            return [(0, None)]
+
+    assert list(_sweep._rounds(Stuck(), None)) == [[(0, None)]]  # type: ignore[arg-type]
+
+
+def test_a_file_that_changes_in_the_middle_makes_no_false_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was asked of other numbers than those that the sweep began with is no answer to it."""
+    demands = tmp_path / "demands.txt"
+    asked = sojourn.Experiment.from_dict({
+        "workload": {"kind": "open", "arrivals": "exponential(utilization = 0.5)"},
+        "system": {"server": {"discipline": "ps", "demand": sojourn.law([1.0, 2.0, 6.0], unit="ms", file=demands)}},
+    })
+    grid = {"utilization": [0.5, 0.6]}
+    assert sojourn.sweep(asked, grid, engines="theory", on="processes", workers=1).verdict == "VALID"
+    start = _sweep._Worker._start
+
+    def change(worker: _sweep._Worker) -> subprocess.Popen[bytes]:
+        demands.write_text("2\n4\n12\n")
+        return start(worker)
+
+    monkeypatch.setattr(_sweep._Worker, "_start", change)
+    answers = sojourn.sweep(asked, grid, engines="theory", on="processes", workers=1)
+    assert (answers.verdict, answers.reasons, len(answers)) == ("INCOMPLETE", ["0 of 2 points have answers"], 0)
+
+
+def test_many_points_take_little_memory(short: sojourn.Experiment) -> None:
+    """A point keeps its settings, its key, and later its record: not a document, of which each takes a hundred kilobytes."""
+    script = f"""
+import resource, sojourn
+from sojourn import _sojourn
+asked = sojourn.Experiment.from_text({short.text!r})
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def held(points):
+    many = asked.vary(utilization=[0.3 + 0.6 * at / points for at in range(points)])
+    before = peak()
+    inner = _sojourn.Sweep(many._inner, ["theory"], [], "", None, [], None)
+    assert len(inner) == len(inner.due()) == points
+    return peak() - before
+held(10)
+print(held(2000))
+"""
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True)
+    assert int(said.stdout) < 20_000, "kB; some 100 MB where every point has a document"
+
+
+def test_progress_is_a_line_that_is_taken_away(short: sojourn.Experiment, capsys: pytest.CaptureFixture[str]) -> None:
+    sojourn.sweep(short, {"utilization": [0.5, 0.7]}, engines="theory", progress=True)
+    said = capsys.readouterr().err.split("\r")
+    assert [words.rstrip() for words in said] == ["", "0 of 2 points", "1 of 2 points", "2 of 2 points", "", ""]
+    sojourn.sweep(short, {"utilization": [0.5, 0.7]}, engines="sim", budget=400_000, progress=True)
+    said = capsys.readouterr().err.split("\r")
+    rounds = {words.partition(":")[0] for words in said if words.startswith("round ")}
+    assert "2 of 2 points" in said and rounds == {"round 2", "round 3"}
+
+
 def test_grids_that_make_no_sense(short: sojourn.Experiment, tmp_path: Path) -> None:
     with pytest.raises(sojourn.InputError, match="takes at least one value"):
         sojourn.sweep(short, {"utilization": []})

@@ -22,6 +22,9 @@ struct ClassPolicy {
 
 /// Makes one object of the class, with the parameters that the policy's text gives: whole numbers, numbers, or texts.
 pub(super) fn build(own: &Own, class: &Py<PyAny>, given: Vec<(&'static str, String)>) -> Made {
+    if own.trouble.is_over() {
+        return Err(own.wrong("the run is over"));
+    }
     Python::attach(|py| {
         let make = || -> PyResult<ClassPolicy> {
             let named = PyDict::new(py);
