@@ -113,9 +113,21 @@ def main() -> None:
     bar("10^7 gaps and demands replayed, of the engine's speed", engine / replay, 0.9, "", False)
 
     # By theory a point has some 15 rows.
+    began = time.perf_counter()
     many = sojourn.sweep(two.set("policy", "random"), {"utilization": [0.3 + 5e-5 * step for step in range(10_000)]}, engines="theory")
+    bar("10,000 points by theory", time.perf_counter() - began, 13, " s", True)
     frame = many.to_polars()
     bar(f"{len(frame)} rows to polars, for 10^6", 1e3 * seconds(many.to_polars) * 1e6 / len(frame), 50, " ms", True)
+
+    script = f"""
+import resource, sojourn
+points = [0.3 + 1e-5 * step for step in range(50_000)]
+answers = sojourn.sweep(sojourn.Experiment.from_text({TWO!r}).set("policy", "random"), {{"utilization": points}}, engines="theory")
+assert answers.verdict == "VALID" and len(answers) > 50_000
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+    said = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    bar("50,000 points by theory, at their peak", int(said.stdout) / 1e6, 1, " GB", True)
 
     started = seconds(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True), 5)
     imported = seconds(lambda: subprocess.run([sys.executable, "-c", "import sojourn"], check=True), 5)

@@ -295,7 +295,7 @@ def test_a_remark_stands_once_and_those_of_all_loads_in_one_line(four: sojourn.E
 
 
 def test_progress_is_a_line_that_is_taken_away(four: sojourn.Experiment, capsys: pytest.CaptureFixture[str]) -> None:
-    four.set("run.max_jobs", 20_000_000).set("run.engine", "events").set("run.precision", "none").ask("sim", progress=True)
+    four.set("run.max_jobs", 5_000_000).set("run.engine", "events").set("run.precision", "none").ask("sim", progress=True)
     said = capsys.readouterr().err
     assert re.search(r"\r1 of 1: as given, sim +\d+ %", said)
     assert said.endswith("\r") and not said.split("\r")[-2].strip()
