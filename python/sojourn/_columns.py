@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sojourn._errors import InputError
+from sojourn._errors import InputError, missing
 
 
 def is_column(value: Any) -> bool:
     """Whether it has many numbers: a list, an array, a column of a data frame."""
     if isinstance(value, (str, bytes)) or hasattr(value, "dist"):
         return False
-    return isinstance(value, Sequence) or getattr(value, "ndim", 0) > 0 or hasattr(value, "to_numpy")
+    return isinstance(value, Sequence) or getattr(value, "ndim", 0) > 0 or hasattr(value, "to_numpy") or _is_arrow(value)
+
+
+def _is_arrow(value: Any) -> bool:
+    """Whether it hands its numbers over by Arrow's PyCapsule interface."""
+    return hasattr(value, "__arrow_c_array__") or hasattr(value, "__arrow_c_stream__")
 
 
 def doubles(series: Any) -> Any:
@@ -34,6 +39,8 @@ def times(series: Any, name: str, unit: str | None) -> tuple[Any, str]:
 
 
 def _read(series: Any, place: Any) -> tuple[Any, str | None]:
+    if not hasattr(series, "to_numpy") and _is_arrow(series):
+        series = _of_arrow(series)
     if hasattr(series, "to_numpy"):
         series = _to_numpy(series)
     try:
@@ -64,6 +71,14 @@ def _read(series: Any, place: Any) -> tuple[Any, str | None]:
     if values.ndim != 1:
         raise InputError(f"a column of numbers has one dimension, not {values.ndim}")
     return values, own_unit
+
+
+def _of_arrow(series: Any) -> Any:
+    try:
+        import polars
+    except ImportError:
+        raise missing("polars", "notebook", "a column that only speaks Arrow") from None
+    return polars.Series(values=series)
 
 
 def _to_numpy(series: Any) -> Any:
