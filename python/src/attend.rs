@@ -2,8 +2,8 @@
 //!
 //! Python only sets a flag when a signal comes, and looks at it between its own steps. So the caller's thread waits, looks every
 //! [`TICK`], shows how far the work is, and passes an interruption on as the cancellation that the engines know. Work that does
-//! not end then (a compiled policy that never returns) is left behind on its thread after [`PATIENCE`]: the caller gets its prompt
-//! back, and a warning.
+//! not end then (a compiled policy that never returns) is left behind on its thread after [`PATIENCE`]: the caller gets its
+//! prompt back, and a warning.
 
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,9 +1,9 @@
 //! Columns of doubles in Python's memory, read where they are.
 //!
-//! The stable ABI of CPython 3.10 has no buffers. So an array says where its numbers are by `__array_interface__`, NumPy's array
-//! interface, version 3; and an `array.array`, which there is without NumPy, by `buffer_info`. A [`Column`] holds its array, so that the
-//! memory stays. The interpreter's lock does not keep others from writing into it meanwhile: so it is read as atomics, which
-//! give an old or a new number, and what reads a column twice must look whether it was the same.
+//! The stable ABI of CPython 3.10 has no buffers. So an array says where its numbers are by `__array_interface__`, NumPy's
+//! array interface, version 3; and an `array.array`, which there is without NumPy, by `buffer_info`. A [`Column`] holds its
+//! array, so that the memory stays. The interpreter's lock does not keep others from writing into it meanwhile: so it is read
+//! as atomics, which give an old or a new number, and what reads a column twice must look whether it was the same.
 
 #![allow(unsafe_code, reason = "memory of another language is known by its address alone")]
 

@@ -219,8 +219,8 @@ impl Sweep {
         self.keys.get_or_init(|| self.points().map(|point| point.key).collect())
     }
 
-    /// What is to be asked now: the points without a record; with a budget those of the present round, after which the next one is
-    /// due. Empty at the end.
+    /// What is to be asked now: the points without a record; with a budget those of the present round, after which the next one
+    /// is due. Empty at the end.
     pub fn due(&self, records: &BTreeMap<String, Record>) -> Vec<Due> {
         self.known(records).due
     }

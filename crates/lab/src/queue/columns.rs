@@ -80,8 +80,10 @@ impl Columns {
         let count = self.gaps.as_ref().as_ref().len() as f64;
         // Each was rounded to a nanosecond, and sums of doubles lose at most a last digit with each number.
         let is_same = |sum: f64, checked: f64| (sum - checked).abs() <= count * (1e-9 + 2.0 * f64::EPSILON * checked);
-        if jobs as f64 == count && !(is_same(span.as_secs_f64(), self.span_s) && is_same(work_s, self.demand_mean_s * count)) {
-            return Err(wrong("arrivals and service were changed while they were replayed: leave the arrays alone until then"));
+        let are_same = is_same(span.as_secs_f64(), self.span_s) && is_same(work_s, self.demand_mean_s * count);
+        if jobs as f64 == count && !are_same {
+            let right = "leave the arrays alone until there is an answer";
+            return Err(wrong(format!("arrivals and service were changed while they were replayed: {right}")));
         }
         Ok(())
     }
@@ -147,7 +149,9 @@ mod tests {
         // 1 s, 2 s, and 1 s after a wait of 1 s.
         assert_eq!(replay(block(&gaps, &gaps), block(&demands, &demands)).unwrap(), 5.0 / 3.0);
         for other in [[2.0, 1.0, 1.1], [2.0, 1.0, f64::NAN]] {
-            for (gaps, demands) in [(block(&gaps, &other), block(&demands, &demands)), (block(&gaps, &gaps), block(&demands, &other))] {
+            let of_gaps = (block(&gaps, &other), block(&demands, &demands));
+            let of_demands = (block(&gaps, &gaps), block(&demands, &other));
+            for (gaps, demands) in [of_gaps, of_demands] {
                 let refused = replay(gaps, demands).unwrap_err().to_string();
                 assert!(refused.contains("were changed while they were replayed"), "{refused}");
             }

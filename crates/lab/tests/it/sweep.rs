@@ -171,8 +171,9 @@ fn key_of_parts(settings: &[(&str, &str)], text: &str) -> String {
 fn a_point_is_the_file_with_its_settings_and_its_key_is_that_of_before() {
     let bare = FILE.replace("[vary]\nutilization = [0.5, 0.7, 1.5]\npolicy = [\"random\", \"least-connections\"]\n", "");
     assert!(!bare.contains("[vary]"));
-    let varied = "[vary]\nload = [{ utilization = 0.3, \"run.max_jobs\" = 7000 }, { utilization = 0.4, \"run.max_jobs\" = 9000 }]\n\
-                  discipline = [\"fcfs\", \"ps\"]\n[[variant]]\npolicy = \"least-connections\"\nutilization = 0.6\n";
+    let load = "[{ utilization = 0.3, \"run.max_jobs\" = 7000 }, { utilization = 0.4, \"run.max_jobs\" = 9000 }]";
+    let single = "[[variant]]\npolicy = \"least-connections\"\nutilization = 0.6\n";
+    let varied = format!("[vary]\nload = {load}\ndiscipline = [\"fcfs\", \"ps\"]\n{single}");
     let alone = |changes: &[(&str, &str)]| {
         let file = Experiment::new(Path::new("two.toml"), bare.clone(), &[]).unwrap();
         changes.iter().fold(file, |file, (key, value)| file.set(key, value).unwrap())
