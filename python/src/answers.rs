@@ -130,7 +130,8 @@ impl Answers {
     fn notes(&self) -> Vec<(Vec<String>, &'static str, String)> {
         let (mut places, mut notes) = (HashMap::new(), Vec::<(Vec<String>, &'static str, String)>::new());
         for variant in &self.answers.variants {
-            let said = variant.answers.iter().flat_map(|of| of.notes.iter().map(|note| (of.engine.name(), note.as_str())));
+            let said =
+                variant.answers.iter().flat_map(|of| of.notes.iter().map(|note| (of.engine.name(), note.as_str())));
             for (engine, note) in said {
                 let place = *places.entry((engine, note)).or_insert_with(|| {
                     notes.push((Vec::new(), engine, note.to_owned()));

@@ -65,8 +65,10 @@ impl Files {
     fn named(&mut self, text: &str, folder: &Path) -> Vec<PathBuf> {
         // A text inside of a text has quotes after backslashes.
         let quoted = || text.split(['"', '\'', '\\', '\n']);
-        let words =
-            quoted().flat_map(|part| part.split([',', '(', ')', '[', ']', '{', '}', '='])).chain(quoted()).map(str::trim);
+        let words = quoted()
+            .flat_map(|part| part.split([',', '(', ')', '[', ']', '{', '}', '=']))
+            .chain(quoted())
+            .map(str::trim);
         let seen = self.named.entry(folder.to_path_buf()).or_default();
         let mut named = Vec::new();
         for word in words.filter(|word| !word.is_empty() && word.len() < 4096) {

@@ -169,7 +169,8 @@ fn key_of_parts(settings: &[(&str, &str)], text: &str) -> String {
 /// A point is made when it is asked, out of its settings alone: it is the file without what varies, in which they are set.
 #[test]
 fn a_point_is_the_file_with_its_settings_and_its_key_is_that_of_before() {
-    let bare = FILE.replace("[vary]\nutilization = [0.5, 0.7, 1.5]\npolicy = [\"random\", \"least-connections\"]\n", "");
+    let bare =
+        FILE.replace("[vary]\nutilization = [0.5, 0.7, 1.5]\npolicy = [\"random\", \"least-connections\"]\n", "");
     assert!(!bare.contains("[vary]"));
     let load = "[{ utilization = 0.3, \"run.max_jobs\" = 7000 }, { utilization = 0.4, \"run.max_jobs\" = 9000 }]";
     let single = "[[variant]]\npolicy = \"least-connections\"\nutilization = 0.6\n";
@@ -190,7 +191,11 @@ fn a_point_is_the_file_with_its_settings_and_its_key_is_that_of_before() {
         let asked = alone(changes).ask([Engine::Theory], &Progress::none()).unwrap();
         let mean = asked.variants[0].answers[0].metric(Metric::RESPONSE_TIME_MEAN).map(|mean| mean.value());
         assert_eq!(mean.is_ok(), record.rows.contains("response_time_mean,"));
-        assert!(mean.is_err() || record.rows.contains(&format!(",response_time_mean,s,{:?},", mean.unwrap())), "{}", record.rows);
+        assert!(
+            mean.is_err() || record.rows.contains(&format!(",response_time_mean,s,{:?},", mean.unwrap())),
+            "{}",
+            record.rows
+        );
     };
     let product = [("utilization", "0.7"), ("policy", "random")];
     check(FILE.into(), 2, &product, &product);
@@ -200,7 +205,8 @@ fn a_point_is_the_file_with_its_settings_and_its_key_is_that_of_before() {
     check(other.clone(), 2, &settings, &of_table);
     // A variant of its own sets some of the keys, in its own order; of the others the file's values hold.
     let own = [("policy", "least-connections"), ("utilization", "0.6")];
-    let settings = [("utilization", "0.6"), ("run.max_jobs", "60_000"), ("discipline", "ps"), ("policy", "least-connections")];
+    let settings =
+        [("utilization", "0.6"), ("run.max_jobs", "60_000"), ("discipline", "ps"), ("policy", "least-connections")];
     check(other, 4, &settings, &own);
 }
 
@@ -210,7 +216,10 @@ fn a_setting_without_a_place_is_told_at_every_point() {
     let experiment = experiment().vary("system.tier.3.policy", &["random", "round-robin"]).unwrap();
     let sweep = Sweep::new(&experiment, &[Engine::Theory], "").unwrap();
     let why = ask(&sweep, 0).failed.unwrap();
-    assert!(why.contains("--set system.tier.3.policy=random") && why.contains("the last `[[system.tier]]` is number 0"), "{why}");
+    assert!(
+        why.contains("--set system.tier.3.policy=random") && why.contains("the last `[[system.tier]]` is number 0"),
+        "{why}"
+    );
     assert_ne!(key_at(&sweep, 0), key_at(&sweep, 1));
 }
 
