@@ -54,7 +54,8 @@ def _read(series: Any, place: Any) -> tuple[Any, str | None]:
     if kind == "c":
         raise InputError("these are complex numbers: take their real parts, or their absolute values")
     if isinstance(series, numpy.ma.MaskedArray):
-        series = series.filled(numpy.timedelta64("NaT")) if kind == "m" else series.astype(numpy.float64).filled(numpy.nan)
+        filled: Any = numpy.ma.filled
+        series = filled(series, numpy.timedelta64("NaT")) if kind == "m" else filled(series.astype(numpy.float64), numpy.nan)
     if kind == "m":
         missing = numpy.isnat(series)
         # Whole numbers of nanoseconds, of which doubles have 53 bits.

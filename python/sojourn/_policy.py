@@ -151,9 +151,9 @@ def registered(text: str) -> list[Registered]:
 
 def _place(own: _Own) -> str:
     """Where a function, or what chooses of a class, is written; empty where that is not known."""
-    of = own.what.choose if inspect.isclass(own.what) else own.what
-    of = getattr(getattr(of, "py_func", of), "__code__", None)
-    return "" if of is None else f"{of.co_filename}:{of.co_firstlineno}"
+    function = getattr(own.what, "choose") if inspect.isclass(own.what) else own.what
+    code = getattr(getattr(function, "py_func", function), "__code__", None)
+    return "" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
 
 
 def _unused(own: _Own) -> Registered:

@@ -294,7 +294,7 @@ LEFT = "compiled code cannot be stopped, so its thread is left behind, and keeps
 def run_compiled(four: sojourn.Experiment, script: str) -> subprocess.CompletedProcess[str]:
     pytest.importorskip("numba")
     script = COMPILED.format(text=four.text) + script
-    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
     assert said.returncode == 0, said.stderr
     return said
 

@@ -377,7 +377,7 @@ def held(points):
 held(10)
 print(held(2000))
 """
-    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True)
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=True)
     assert int(said.stdout) < 20_000, "kB; some 100 MB where every point has a document"
 
 
