@@ -118,9 +118,8 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     let word = word.to_lowercase();
     let candidates: Vec<&str> = candidates.into_iter().collect();
     let letters: String = word.chars().filter(|c| c.is_alphanumeric()).collect();
-    let here = |name: &&str| {
-        ELSEWHERE.iter().chain(&OF_BALANCERS).any(|(other, ours)| *other == letters && *ours == *name)
-    };
+    let here =
+        |name: &&str| ELSEWHERE.iter().chain(&OF_BALANCERS).any(|(other, ours)| *other == letters && *ours == *name);
     if let Some(meant) = candidates.iter().copied().find(here) {
         return Some(meant);
     }
