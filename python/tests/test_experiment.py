@@ -229,6 +229,8 @@ def test_a_column_of_numbers_is_a_law_once_it_says_where_it_is_kept(tmp_path: Pa
         sojourn.law(column)
     with pytest.raises(sojourn.InputError, match="number 1 is -2.0: a size or a time is 0 or more"):
         sojourn.law([1, -2], file=tmp_path / "wrong.txt")
+    with pytest.raises(sojourn.InputError, match="number 1 is nan: leave out what is missing or infinite"):
+        sojourn.law([1, math.nan], file=tmp_path / "wrong.txt")
     assert not (tmp_path / "wrong.txt").exists()
     size = sojourn.law(column, unit="B", file=tmp_path / "sizes.txt")
     asked = sojourn.Experiment.from_dict({**tables, "workload": {**tables["workload"], "size": size}})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -337,7 +338,8 @@ def test_a_round_that_brings_nothing_new_is_the_last() -> None:
         def due(self) -> list[tuple[int, int | None]]:
             return [(0, None)]
 
-    assert list(_sweep._rounds(Stuck(), None)) == [[(0, None)]]  # type: ignore[arg-type]
+    rounds = _sweep._rounds(Stuck(), None)  # type: ignore[arg-type]
+    assert list(itertools.islice(rounds, 3)) == [[(0, None)]]
 
 
 def test_a_file_that_changes_in_the_middle_makes_no_false_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
