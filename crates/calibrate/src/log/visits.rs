@@ -110,8 +110,8 @@ pub(super) fn visits(log: &Log) -> Result<Visits, CalibrateError> {
     }
     if gave_up_later > 0 {
         notes.push(format!(
-            "{gave_up_later} requests were given up by their clients after the head of the reply: until there their times are the \
-             server's, and are fitted to"
+            "{gave_up_later} requests were given up by their clients after the head of the reply: until there their times are \
+             the server's, and are fitted to"
         ));
     }
     by_server.iter_mut().for_each(|visits| visits.sort_by(|one, other| one.begin_s.total_cmp(&other.begin_s)));

@@ -106,8 +106,8 @@ pub(crate) fn answer(experiment: &Spec, asked: &SystemQuestion, index: usize) ->
     }
     if abandoned > 0 {
         notes.push(format!(
-            "{abandoned} requests were given up by their clients: how long these waited is in no response time; they are replayed, \
-             and wait to the end"
+            "{abandoned} requests were given up by their clients: how long these waited is in no response time; they are \
+             replayed, and wait to the end"
         ));
     }
     notes.extend(log.warnings());

@@ -98,15 +98,15 @@ impl Simulated {
         self.answers.iter().all(|answer| answer.judgement == Judgement::Holds)
     }
 
+    /// Whether that is known: every objective holds, or one fails.
+    pub fn is_decided(&self) -> bool {
+        self.holds() || self.answers.iter().any(|answer| answer.judgement == Judgement::Fails)
+    }
+
     /// Which of two systems does better by the first objective in which they differ: that one is the lesser.
     pub(super) fn compared(&self, other: &Simulated) -> Ordering {
         let by_objective = self.answers.iter().zip(&other.answers).map(|(one, other)| one.compared(other));
         by_objective.fold(Ordering::Equal, Ordering::then)
-    }
-
-    /// Whether that is known: every objective holds, or one fails.
-    pub fn is_decided(&self) -> bool {
-        self.holds() || self.answers.iter().any(|answer| answer.judgement == Judgement::Fails)
     }
 }
 

@@ -1,10 +1,11 @@
 //! Requests that their clients gave up: what each product writes where the client was gone before the reply was over.
 //!
 //! Of such a request the log has how long the client waited, which is no response time and says nothing of what the server
-//! needs. nginx closes its connection to the server then (`proxy_ignore_client_abort off`); whether the server stops is not known.
+//! needs. nginx closes its connection to the server then (`proxy_ignore_client_abort off`); whether the server stops is not
+//! known.
 
-/// nginx's status of a request whose client closed the connection before the head of the reply (`NGX_HTTP_CLIENT_CLOSED_REQUEST`);
-/// Traefik and Caddy have it from nginx.
+/// nginx's status of a request whose client closed the connection before the head of the reply
+/// (`NGX_HTTP_CLIENT_CLOSED_REQUEST`); Traefik and Caddy have it from nginx.
 pub(super) const CLIENT_CLOSED: u16 = 499;
 /// The same of Amazon's Application Load Balancer ("HTTP 460").
 pub(super) const CLIENT_CLOSED_OF_ALB: u16 = 460;

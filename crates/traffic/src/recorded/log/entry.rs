@@ -44,8 +44,8 @@ impl Entry {
         self.is_abandoned
     }
 
-    /// How long it took (s), by the log: of a proxy in all, waiting and transfer included. None where its client gave up, which is
-    /// no answer: [`Entry::waited_s`].
+    /// How long it took (s), by the log: of a proxy in all, waiting and transfer included. None where its client gave up,
+    /// which is no answer: [`Entry::waited_s`].
     pub fn response_s(&self) -> Option<f64> {
         seconds(self.response_us).filter(|_| !self.is_abandoned)
     }
@@ -55,8 +55,8 @@ impl Entry {
         seconds(self.response_us).filter(|_| self.is_abandoned)
     }
 
-    /// How long it was at the server that served it (s), by the log. What this holds is the format's affair. None where its client
-    /// gave up: the server may have needed longer.
+    /// How long it was at the server that served it (s), by the log. What this holds is the format's affair. None where its
+    /// client gave up: the server may have needed longer.
     pub fn at_server_s(&self) -> Option<f64> {
         seconds(self.at_server_us).filter(|_| !self.is_abandoned)
     }
@@ -68,8 +68,8 @@ impl Entry {
     }
 
     /// How long it was at the server until the head of the reply came (s), connecting included: without the transfer of the
-    /// body, which may wait for a slow client. Of HAProxy Tc + Tr, of nginx `$upstream_header_time`. It is the server's time too where
-    /// the client gave up later; under nginx's 499 it gave up before, and old versions write how long it waited.
+    /// body, which may wait for a slow client. Of HAProxy Tc + Tr, of nginx `$upstream_header_time`. It is the server's time
+    /// too where the client gave up later; under nginx's 499 it gave up before, and old versions write how long it waited.
     pub fn to_header_s(&self) -> Option<f64> {
         seconds(self.to_header_us).filter(|_| self.status != CLIENT_CLOSED)
     }
