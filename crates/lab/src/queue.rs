@@ -179,8 +179,8 @@ fn of_policy(queue: &str, message: String) -> String {
     };
     policy.map_or(message, |policy| {
         format!(
-            "`{queue}`: `{policy}` is a policy of a dispatcher; here queues side by side are JSQ or JSQ(2), and `sojourn run` asks \
-             about others, with policy = \"{policy}\""
+            "`{queue}`: `{policy}` is a policy of a dispatcher; here queues side by side are JSQ or JSQ(2), and \
+             `sojourn run` asks about others, with policy = \"{policy}\""
         )
     })
 }
