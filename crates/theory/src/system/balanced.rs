@@ -2,9 +2,9 @@
 //!
 //! Two laws of [`balancing`] are about what a dispatcher does: `least-connections` is join the shortest queue (as are
 //! `power-of-d` that draws all, and `weighted-least-connections` with equal weights), which is known as two bounds, and
-//! `power-of-d` over a hundred servers or more is near its limit of very many. Both take Poisson arrivals, exponential work, equal
-//! servers of one core and one dispatcher that knows every count as it is. Then no job's remaining work is known, and how a server
-//! orders its jobs does not change how many there are. What is missing is named.
+//! `power-of-d` over a hundred servers or more is near its limit of very many. Both take Poisson arrivals, exponential work,
+//! equal servers of one core and one dispatcher that knows every count as it is. Then no job's remaining work is known, and how
+//! a server orders its jobs does not change how many there are. What is missing is named.
 
 use sojourn_stats::{Dimension, quantity};
 

@@ -1,17 +1,17 @@
 //! Join the shortest of several queues, between two Markov chains that are solved.
 //!
-//! Exponential servers, Poisson arrivals, each to the server with the fewest jobs. The sorted numbers of jobs are a Markov chain
-//! without an end in any direction. In two others like it the longest and the shortest queue never differ by more than a threshold:
-//! where a departure from the shortest would make them, in one a job leaves the longest instead (jockeying), in the other it does
-//! not happen (blocking). That an arrival joins the shortest and that a job leaves the k-th longest both keep the order by
-//! majorization; jockeying goes down in it and blocking up. So the first chain always has fewer jobs and the second more, and their
-//! means are bounds, ever nearer as the threshold grows (Adan, van Houtum and van der Wal, Upper and lower bounds for the waiting
-//! time in the symmetric shortest queue system, Annals of Operations Research 48, 1994).
+//! Exponential servers, Poisson arrivals, each to the server with the fewest jobs. The sorted numbers of jobs are a Markov
+//! chain without an end in any direction. In two others like it the longest and the shortest queue never differ by more than a
+//! threshold: where a departure from the shortest would make them, in one a job leaves the longest instead (jockeying), in the
+//! other it does not happen (blocking). That an arrival joins the shortest and that a job leaves the k-th longest both keep the
+//! order by majorization; jockeying goes down in it and blocking up. So the first chain always has fewer jobs and the second
+//! more, and their means are bounds, ever nearer as the threshold grows (Adan, van Houtum and van der Wal, Upper and lower
+//! bounds for the waiting time in the symmetric shortest queue system, Annals of Operations Research 48, 1994).
 //!
-//! The level of a chain is the number of jobs, its state how many more each queue has than the shortest: few vectors, which return
-//! every N levels for N servers. As in [`crate::numeric::qbd`] levels are eliminated from the top down; high up that settles, and what
-//! is above is a geometric sum. The price is the cube of the states in a level, so that the threshold is small for many servers,
-//! and the bounds are wide.
+//! The level of a chain is the number of jobs, its state how many more each queue has than the shortest: few vectors, which
+//! return every N levels for N servers. As in [`crate::numeric::qbd`] levels are eliminated from the top down; high up that
+//! settles, and what is above is a geometric sum. The price is the cube of the states in a level, so that the threshold is
+//! small for many servers, and the bounds are wide.
 
 use std::collections::HashMap;
 
@@ -47,8 +47,9 @@ const MOST_ROUNDS: usize = 400;
 /// Bounds of the mean response time of `servers` >= 1 exponential servers behind join the shortest queue, at this utilisation
 /// of each; infinite at 1 or more.
 ///
-/// They are never wider than one queue for all servers (M/M/N) and N queues that know nothing of each other (M/M/1). Of two servers
-/// they are equal to nine digits, of four to six at a utilisation of 0.9; of twenty they are far from each other there.
+/// They are never wider than one queue for all servers (M/M/N) and N queues that know nothing of each other (M/M/1). Of two
+/// servers they are equal to nine digits, of four to six at a utilisation of 0.9; of twenty they are far from each other
+/// there.
 pub fn join_shortest_queue(servers: u32, utilisation: f64) -> Bounds {
     if utilisation >= 1.0 {
         return Bounds { low: f64::INFINITY, high: f64::INFINITY };
