@@ -45,8 +45,8 @@ fn told(seconds: &[Second], (warm_up_s, end_s): (f64, f64), is_open: bool) -> Op
         Some(0) => format!("from {last} s on all was as before"),
         Some(later) => format!("from {} s on, {later} s after the last of them, all was as before", last + later),
         None if is_calm.last() == Some(&true) || ago_s < CALM => format!(
-            "whether all was as before afterwards could not be seen: the load ended {ago_s} s after the last of them, and it takes \
-             {CALM} s as before"
+            "whether all was as before afterwards could not be seen: the load ended {ago_s} s after the last of them, and \
+             it takes {CALM} s as before"
         ),
         None => {
             let (was, is) = (in_words(before), in_words(&after[after.len() - CALM..]));

@@ -345,8 +345,8 @@ impl Answers {
         self.objectives.is_empty() || (0..self.variants.len()).any(is_met)
     }
 
-    /// What there is to tell of what goes wrong, each of [`FAILURES`] with what it is called: nothing where all went well, else also
-    /// that of which none was seen, and which may come all the same.
+    /// What there is to tell of what goes wrong, each of [`FAILURES`] with what it is called: nothing where all went well,
+    /// else also that of which none was seen, and which may come all the same.
     pub fn failures(&self) -> Vec<(&'static str, &'static str)> {
         if FAILURES.iter().all(|(metric, _)| self.worst(metric).is_none()) {
             return Vec::new();

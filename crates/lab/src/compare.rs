@@ -358,7 +358,8 @@ impl VariantComparison {
         let (less, more, name) = if a < b { (a, b, "B") } else { (b, a, "A") };
         (is_paired && less < more).then(|| {
             format!(
-                "The pairs are of the first {less} replications, which both have; {name} has {more}. The columns A and B are of all."
+                "The pairs are of the first {less} replications, which both have; {name} has {more}. The columns A and B are \
+                 of all."
             )
         })
     }

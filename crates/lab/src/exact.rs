@@ -21,8 +21,8 @@ pub fn missed(theory: &[Measure], sim: &[Measure]) -> Option<String> {
     let missed = held.iter().filter(|held| !**held).count();
     (missed > 0).then(|| {
         format!(
-            "{missed} of {} intervals do not hold the exact number. Of intervals at 95 % one in twenty does not, and those of one \
-             run go wrong together: another --seed draws another run",
+            "{missed} of {} intervals do not hold the exact number. Of intervals at 95 % one in twenty does not, and those \
+             of one run go wrong together: another --seed draws another run",
             held.len()
         )
     })

@@ -254,8 +254,8 @@ impl Order {
     pub fn no_work(&self) -> Option<&'static str> {
         let flags = &self.settings;
         (flags.size.is_some() && flags.demand.is_none()).then_some(
-            "--size without --demand: each request asks the node for no work (0 s), whatever its own model says; --demand says how \
-             much, e.g. --demand '5 ms'",
+            "--size without --demand: each request asks the node for no work (0 s), whatever its own model says; --demand \
+             says how much, e.g. --demand '5 ms'",
         )
     }
 

@@ -105,7 +105,8 @@ mod tests {
         assert_eq!(mean, Judgement::Holds, "of the mean alone it would be met");
         all[9] = Some(5.0);
         // 0.05^(1/10) is 0.741.
-        let told = "all 10 replications recovered within 30 s, the longest took 5.00 s; up to 26 % of such faults may take longer";
+        let told = "all 10 replications recovered within 30 s, the longest took 5.00 s; up to 26 % of such faults may take \
+                    longer";
         assert_eq!(of(&all), (Judgement::Holds, told.into()));
     }
 

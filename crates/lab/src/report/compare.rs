@@ -466,7 +466,8 @@ mod tests {
         let told = headline([bare("0.7"), bare("0.9")].concat());
         assert_eq!(
             told,
-            "By sim, with all else equal, the lowest mean response time could be judged in none of 2 cases: a mean has no interval."
+            "By sim, with all else equal, the lowest mean response time could be judged in none of 2 cases: a mean has no \
+             interval."
         );
     }
 
