@@ -166,7 +166,8 @@ impl QueueSettings {
 /// What is wrong with a queue, in the words of `message`; where a policy stands for its discipline, who answers that.
 fn of_policy(queue: &str, message: String) -> String {
     let order = queue.split_once('-').map_or("", |(_, order)| order.trim()).to_lowercase();
-    if !message.contains("` is none of FCFS") {
+    // A queue that is meant is nearer than a policy.
+    if !message.contains("` is none of FCFS") || message.contains("; did you mean `") {
         return message;
     }
     let policies = Catalogue::default();

@@ -333,7 +333,7 @@ mod tests {
         let variant = VariantAnswers { label: "random".into(), settings, answers };
         assert!(condense(&runs, &published, &kept).is_err(), "there is no run folder at all");
         let run = Answers { schema: 2, settings: vec![POLICY.into()], variants: vec![variant], ..Answers::default() };
-        run.write(&runs.join("sim-30-uneven")).unwrap();
+        run.write(runs.join("sim-30-uneven")).unwrap();
         condense(&runs, &published, &kept).unwrap();
         let read = Measured::read(&kept).unwrap();
         let mean = |case, engine| read.value(case, engine, MEAN);
