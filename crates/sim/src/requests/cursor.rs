@@ -21,8 +21,7 @@ impl Cursor {
     /// The number of the interval that `instant` is in, from 0 on.
     #[inline]
     pub(super) fn of(&mut self, instant: Time) -> usize {
-        // What is before the interval is far beyond it, modulo 2^64.
-        if instant.0.wrapping_sub(self.from.0) >= self.every.0 {
+        if instant < self.from || instant.0 - self.from.0 >= self.every.0 {
             self.at = (instant.0 / self.every.0) as usize;
             self.from = Time(self.at as u64 * self.every.0);
         }
