@@ -137,7 +137,11 @@ impl Asked<'_> {
     fn ended_early(&self, answer: &Answer) -> Option<String> {
         let seen_s = engine::seen_after(&self.experiment.system()?.system, &answer.over_time)?;
         let seen = quantity(seen_s, "s").replace('\u{a0}', " ");
-        let why = || format!("the run ended {seen} after the last fault had ended; a longer `run.duration` tells");
+        let length = match answer.engine {
+            Engine::Live | Engine::Twin => "run.live.duration",
+            _ => "run.duration",
+        };
+        let why = || format!("the run ended {seen} after the last fault had ended; a longer `{length}` tells");
         self.objective.allows_recovery_after(seen_s).then(why)
     }
 }

@@ -146,10 +146,17 @@ fn ends(of: &MetricOverTime) -> Option<(f64, f64)> {
     Some((every_s, of.points.last()?.0 + every_s))
 }
 
-/// That a run ended too soon after the last fault.
+/// That a run ended too soon after the last fault, or after all was as before.
 fn ended_early(after_s: f64, calm_s: f64) -> String {
-    let after_s = significant(after_s);
-    format!("the run ended {after_s} s after the last fault had ended, and it takes {calm_s:.0} s as before it")
+    let told_s = significant(after_s);
+    match after_s < calm_s {
+        true => {
+            format!("the run ended {told_s} s after the last fault had ended, and it takes {calm_s:.0} s as before it")
+        }
+        false => format!(
+            "the run ended {told_s} s after the last fault had ended, before {calm_s:.0} s in a row had been as before it"
+        ),
+    }
 }
 
 /// Why it is not told whether the system recovered from faults of which the last ended then; none where one never ends.
@@ -162,13 +169,21 @@ fn unseen(system: &System, over_time: &[MetricOverTime], ended_s: f64) -> Option
     }
     let (before, usual_s, calm_s) = (first_s / every_s, USUAL as f64 * every_s, CALM as f64 * every_s);
     let after_s = end_s - ended_s;
-    let of_little_before = format!("what is usual before the first fault is known from {usual_s:.0} s of it");
+    let of_little_before = |past: &str| {
+        let shorter = match every_s > 1.0 {
+            true => format!(", or make the run shorter, and so its intervals of {every_s:.0} s"),
+            false => String::new(),
+        };
+        format!(
+            "what is usual before the first fault is known from {usual_s:.0} s of it{past}: let it begin later{shorter}"
+        )
+    };
     let of_little_after = ended_early(after_s, calm_s);
     Some(match before {
-        before if before < USUAL as f64 => format!("whether it recovered is not told: {of_little_before}"),
+        before if before < USUAL as f64 => format!("whether it recovered is not told: {}", of_little_before("")),
         // Of so little a part may be warm-up.
         before if before < 2.0 * USUAL as f64 && after_s >= 2.0 * calm_s => {
-            format!("whether it recovered is not told: {of_little_before}, past the warm-up")
+            format!("whether it recovered is not told: {}", of_little_before(", past the warm-up"))
         }
         _ => format!("whether it recovered could not be seen: {of_little_after}"),
     })
