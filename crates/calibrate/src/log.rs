@@ -90,7 +90,7 @@ fn as_toml<S: Serializer>(server: &Server, serializer: S) -> Result<S::Ok, S::Er
 pub fn calibrate_log(log: &Log, seed: u64) -> Result<LogCalibration, CalibrateError> {
     let Visits { by_server, steps_s, times_are, mut notes } = visits::visits(log)?;
     let halves = visits::halves(&by_server);
-    let chosen = choose::choose(&halves.first, steps_s.1)?;
+    let chosen = choose::choose(&halves.first, steps_s.0.max(steps_s.1))?;
     let demands: Vec<Vec<f64>> = halves.first.iter().map(|visits| inverse::demands(visits, chosen.sharing)).collect();
     let fitted = demand::fit(log, &halves.first, &demands, steps_s.1)?;
     let Sharing { cores, helpers } = chosen.sharing;

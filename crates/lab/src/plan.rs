@@ -131,13 +131,26 @@ pub(crate) struct Planner<'a> {
 }
 
 impl Plan {
-    /// Where every candidate is overloaded: the least of their utilisations.
-    pub fn overload(&self) -> Option<f64> {
-        let utilization = self.asked.iter().filter_map(|(_, _, fate)| match fate {
-            Fate::Overloaded { utilization, .. } => *utilization,
+    /// Why there is neither an offer nor a candidate near to one, in a sentence; none where there is, or where something was
+    /// not asked.
+    pub fn no_candidate(&self) -> Option<String> {
+        if !self.offers.is_empty() || self.nearest.is_some() || self.interrupted {
+            return None;
+        }
+        let overloaded = self.asked.iter().filter_map(|(label, _, fate)| match fate {
+            Fate::Overloaded { utilization, under } => Some((label, *utilization, with(under.as_deref()))),
             _ => None,
         });
-        utilization.reduce(f64::min).filter(|_| self.tally.overloaded == self.tally.candidates)
+        let key = |utilization: Option<f64>| utilization.unwrap_or(f64::INFINITY);
+        let best = overloaded.min_by(|(_, one, _), (_, other, _)| key(*one).total_cmp(&key(*other)));
+        let all_are = self.tally.overloaded == self.tally.candidates;
+        Some(match best.filter(|_| all_are) {
+            Some((label, Some(least), with)) => format!(
+                "No candidate can do the work that comes: the best, {label}, would be at a utilisation of {least:.2}{with}"
+            ),
+            Some((_, None, with)) => format!("No candidate can do the work that comes: none has a server left{with}"),
+            None => "No candidate meets every objective".to_owned(),
+        })
     }
 
     /// Why none of it was seen to be so: the model of the server is SUSPECT. None where it is not.

@@ -131,12 +131,10 @@ fn text(plan: &Plan, path: &Path) -> String {
             Column::of_numbers(&cost_head("cost"), vec![cost(nearest.cost)]),
         ];
         parts.extend(with_objectives(first, &[&nearest.answers[..]]));
-        parts.extend(nearest.answers.iter().filter_map(Answered::miss).map(|miss| say(format!("It misses {miss}."))));
+        parts.extend(nearest.answers.iter().filter_map(Answered::misses).map(|misses| say(format!("It {misses}."))));
         parts.extend(nearest.impossible.iter().map(|why| say(format!("None can meet {why}."))));
-    } else if let Some(least) = plan.overload() {
-        parts.push(say(format!(
-            "No candidate can do the work that comes: the best would be at a utilisation of {least:.2}"
-        )));
+    } else if let Some(why) = plan.no_candidate() {
+        parts.push(say(format!("{why}.")));
     }
     if !plan.reliefs.is_empty() {
         let what = plan.reliefs.iter().map(|of| format!("{} {} instead of {}", of.key, of.to, of.from));

@@ -8,7 +8,9 @@
 //! inequality).
 //!
 //! One request in a hundred may be anything up to the longest, so that a few that contradict a sharing (a retry, a
-//! clock) do not decide. What is shorter than the log's step is one bin.
+//! clock) do not decide. What is shorter than the log's step is one bin, and every bin is a whole number of steps wide:
+//! where no request waits for another, demands are whole steps, and in narrower bins that would look like a law of few
+//! values, which is likelier than any other.
 
 use super::inverse::{self, Sharing};
 use super::visits::Visit;
@@ -38,7 +40,7 @@ pub(super) struct Chosen {
     pub(super) has_no_contention: bool,
 }
 
-/// Chooses for all servers together.
+/// Chooses for all servers together; `step_s` is how exactly begins and durations are known.
 pub(super) fn choose(servers: &[Vec<Visit>], step_s: f64) -> Result<Chosen, CalibrateError> {
     let mut largest: Vec<&Vec<Visit>> = servers.iter().filter(|visits| !visits.is_empty()).collect();
     largest.sort_by_key(|visits| std::cmp::Reverse(visits.len()));
@@ -136,8 +138,7 @@ fn most_at_once(visits: &[Visit], ends: &[u32]) -> usize {
 struct Sample<'a> {
     visits: &'a [Visit],
     ends: Vec<u32>,
-    /// Demands below this are one bin (s).
-    low_s: f64,
+    bins: Bins,
     /// The longest time of any (s).
     longest_s: f64,
 }
@@ -147,26 +148,55 @@ impl Sample<'_> {
         let mean_s = visits.iter().map(|visit| visit.taken_s).sum::<f64>() / visits.len() as f64;
         let longest_s = visits.iter().map(|visit| visit.taken_s).fold(0.0, f64::max);
         let low_s = step_s.max(1e-3 * mean_s);
-        Sample { visits, ends: inverse::by_end(visits), low_s, longest_s: longest_s.max(2.0 * low_s) }
+        let longest_s = longest_s.max(2.0 * low_s);
+        Sample { visits, ends: inverse::by_end(visits), bins: Bins::new(low_s, step_s, longest_s), longest_s }
     }
 
     fn log_likelihood(&self, sharing: Sharing) -> f64 {
         let served = inverse::served(self.visits, &self.ends, sharing);
-        let bins = ((self.longest_s / self.low_s).ln() / BIN) as usize + 3;
-        // What ends before it begins, by more than the log's exactness, is in no bin. Bin 0 is about 0.
-        let bin = |demand_s: f64| match demand_s {
-            below if below < -2.0 * self.low_s => None,
-            about if about < self.low_s => Some(0),
-            demand_s => Some((((demand_s / self.low_s).ln() / BIN) as usize + 1).min(bins - 1)),
-        };
-        let mut counts = vec![0_u32; bins];
-        served.iter().filter_map(|(demand_s, _)| bin(*demand_s)).for_each(|bin| counts[bin] += 1);
+        let bins = &self.bins;
+        let mut counts = vec![0_u32; bins.upper_s.len()];
+        served.iter().filter_map(|(demand_s, _)| bins.place(*demand_s)).for_each(|bin| counts[bin] += 1);
         let others = (served.len() as f64 - 1.0).max(1.0);
         let density = |demand_s: f64| {
-            let width_s = |at: usize| if at == 0 { 3.0 * self.low_s } else { BIN * demand_s };
-            let from_data = bin(demand_s).map_or(0.0, |at| f64::from(counts[at] - 1) / (others * width_s(at)));
+            let of_bin = |at: usize| f64::from(counts[at] - 1) / (others * bins.width_s(at));
+            let from_data = bins.place(demand_s).map_or(0.0, of_bin);
             (1.0 - ANYTHING) * from_data + ANYTHING / self.longest_s
         };
         served.iter().map(|(demand_s, share)| density(*demand_s).ln() + share.ln()).sum()
+    }
+}
+
+/// Bins of demands: two below 0 and one above it, and the others of a width of [`BIN`] of what is in them, in whole steps of the
+/// log. One bin for both sides of 0 would make many small demands unlikely, and with them the sharing that gives them.
+struct Bins {
+    /// Where the first begins (s): what ends before it begins, by more than the log's exactness, is in none.
+    lowest_s: f64,
+    /// Where each ends (s).
+    upper_s: Vec<f64>,
+}
+
+impl Bins {
+    fn new(low_s: f64, step_s: f64, longest_s: f64) -> Bins {
+        // Neither whole steps nor halves of them, which durations have that were cut, are at an end.
+        let low_s = step_s * (low_s / step_s).ceil();
+        let end_s = |lows: f64| lows * low_s - 0.25 * step_s;
+        let mut upper_s = vec![end_s(-1.0), end_s(0.0), end_s(1.0)];
+        let mut last_s = end_s(1.0);
+        while last_s <= longest_s {
+            last_s += step_s * (BIN * last_s / step_s).floor().max(1.0);
+            upper_s.push(last_s);
+        }
+        Bins { lowest_s: end_s(-2.0), upper_s }
+    }
+
+    /// In which a demand is (s).
+    fn place(&self, demand_s: f64) -> Option<usize> {
+        let place = || self.upper_s.partition_point(|upper_s| *upper_s <= demand_s).min(self.upper_s.len() - 1);
+        (demand_s >= self.lowest_s).then(place)
+    }
+
+    fn width_s(&self, at: usize) -> f64 {
+        self.upper_s[at] - if at == 0 { self.lowest_s } else { self.upper_s[at - 1] }
     }
 }

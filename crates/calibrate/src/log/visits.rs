@@ -189,11 +189,12 @@ fn too_coarse(taken: &mut [f64], step_s: f64) -> Option<String> {
         return None;
     }
     let median_s = *taken.select_nth_unstable_by(taken.len() / 2, f64::total_cmp).1;
+    // Below the step no number is known.
+    let take = if median_s < step_s { "less than that".to_owned() } else { time_text(median_s) };
     (median_s < STEPS_LEAST * step_s).then(|| {
         format!(
-            "requests take {} in the median and are logged in steps of {}: it is not known which of them were at a server \
+            "requests are logged in steps of {} and take {take} in the median: it is not known which of them were at a server \
              together; log finer instants (nginx: $msec in place of $time_local) or finer durations",
-            time_text(median_s),
             time_text(step_s)
         )
     })

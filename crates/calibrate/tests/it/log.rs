@@ -213,6 +213,10 @@ fn of_a_short_log_of_whole_seconds_the_clock_is_said_first() {
     let (clock, count) = (refused.find("in steps of 1 s"), refused.find("300 requests with a time at a server"));
     assert!(clock.is_some() && count.is_some() && clock < count, "{refused}");
     assert_eq!(refused.lines().count(), 1);
+    assert!(refused.contains("logged in steps of 1 s and take less than that in the median"), "{refused}");
+    let long = lines.replace(" 20000\n", " 2000000\n");
+    let long = read(&long, "$begin $client \"$request\" $status $bytes $server $server_time_us");
+    assert!(calibrate_log(&long, 1).unwrap_err().to_string().contains("and take 2 s in the median"));
 }
 
 /// Clients that gave up say how long they waited, and not what the server needs: one in a hundred changes nothing and is told,
@@ -273,6 +277,38 @@ fn what_was_cut_is_added() {
     let low = Truth { rate: 10.0, ..truth };
     let (whole, mended) = (low.found().demand_mean_s.value, calibrate_log(&cut(&low), 1).unwrap().demand_mean_s.value);
     assert!((whole - mended).abs() < 0.1e-3, "{whole} s, {mended} s");
+}
+
+/// Times in whole milliseconds, cut or rounded: that requests share a core is found all the same. A clock's step must not make
+/// demands that are whole steps, as those of requests that meet no others, the likeliest.
+#[test]
+fn whole_milliseconds_tell_how_a_server_is_shared() {
+    for (seed, cores, rate, speeds) in [(1, 1, 45.0, &[1.0; 4]), (2, 1, 60.0, &[1.0; 4]), (3, 2, 110.0, &[1.0; 4])] {
+        let paths: &[_] = &[("/a", "exponential(mean = 12 ms)")];
+        let truth = Truth { discipline: Discipline::Ps, cores, paths, speeds, rate, requests: 5_000, seed, ..PLAIN };
+        for log in [cut(&truth), rounded(&truth)] {
+            let found = calibrate_log(&log, 1).unwrap();
+            let others = &found.not_told_apart;
+            assert_eq!((found.server.discipline.name(), found.server.cores), ("ps", cores), "{seed}: {others:?}");
+            assert!((found.demand_mean_s.value / 0.012 - 1.0).abs() < 0.06, "{seed}: {:?}", found.demand_mean_s);
+            assert!(found.servers.iter().all(|server| server.speed == 1.0), "{seed}: {:?}", found.servers);
+        }
+    }
+}
+
+/// The log with begins and durations rounded to milliseconds.
+fn rounded(truth: &Truth) -> Log {
+    let text: String = truth
+        .lines()
+        .lines()
+        .map(|line| {
+            let (begin, rest) = line.split_once(' ').unwrap();
+            let (rest, taken_us) = rest.rsplit_once(' ').unwrap();
+            let taken_ms = (taken_us.parse::<f64>().unwrap() / 1e3).round();
+            format!("{:.3} {rest} {taken_ms}\n", begin.parse::<f64>().unwrap())
+        })
+        .collect();
+    read(&text, "$begin $client \"$request\" $status $bytes $server $server_time_ms")
 }
 
 /// The log with its times cut to milliseconds, as HAProxy writes it.

@@ -47,6 +47,19 @@ impl Answered {
         Some(format!("{}: {by}", self.what()))
     }
 
+    /// Whether it is known to be missed; what is neither this nor holds is not decided.
+    pub fn is_missed(&self) -> bool {
+        use Judgement::{Fails, NoSample, NotRecovered, Unknown};
+        matches!(self.judgement, Fails | NoSample | NotRecovered | Unknown)
+    }
+
+    /// As [`Answered::miss`], in a sentence about a candidate: "misses ...", or "does not certainly meet ..." of what is not
+    /// decided.
+    pub fn misses(&self) -> Option<String> {
+        let word = if self.is_missed() { "misses" } else { "does not certainly meet" };
+        Some(format!("{word} {}", self.miss()?))
+    }
+
     /// The objective and the fault: "`p99 < 300 ms` with 1 server down".
     pub fn what(&self) -> String {
         format!("`{}`{}", self.objective, with(self.under.as_deref()))
@@ -101,6 +114,18 @@ impl Simulated {
     /// Whether that is known: every objective holds, or one fails.
     pub fn is_decided(&self) -> bool {
         self.holds() || self.answers.iter().any(|answer| answer.judgement == Judgement::Fails)
+    }
+
+    /// What does not hold: "misses ...", and "does not certainly meet ..." of what is not decided.
+    pub(super) fn shortfall(&self) -> String {
+        let open = || self.answers.iter().filter(|answer| answer.judgement != Judgement::Holds);
+        let of = |is_missed: bool| -> Vec<String> {
+            open().filter(|answer| answer.is_missed() == is_missed).map(Answered::what).collect()
+        };
+        let words = [("misses", of(true)), ("does not certainly meet", of(false))];
+        let told =
+            words.iter().filter(|(_, of)| !of.is_empty()).map(|(word, of)| format!("{word} {}", of.join(" and ")));
+        told.collect::<Vec<_>>().join(", and ")
     }
 
     /// Which of two systems does better by the first objective in which they differ: that one is the lesser.
@@ -170,5 +195,34 @@ impl Tally {
         format!(
             "{candidates} candidate{s}: {overloaded} overloaded, {excluded} left out by theory, {simulated} simulated{unasked}"
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_decided_is_not_said_to_be_missed() {
+        let told = |judgements: &[Judgement]| {
+            let answers = judgements.iter().zip(["down", "slow"]).map(|(judgement, fault)| Answered {
+                objective: "p99 < 150 ms".into(),
+                under: Some(fault.into()),
+                metric: "response_time_p99".into(),
+                unit: "s".into(),
+                limit: 0.15,
+                estimate: Some(Estimate::Sampled { value: 0.15, ci_low: 0.1, ci_high: 0.2, samples: 99 }),
+                judgement: *judgement,
+            });
+            let found = Simulated { answers: answers.collect(), parts: Vec::new() };
+            (found.shortfall(), found.answers.iter().filter_map(Answered::misses).next().unwrap_or_default())
+        };
+        let (down, slow) = ("`p99 < 150 ms` with down", "`p99 < 150 ms` with slow");
+        use Judgement::{Fails, Holds, NoSample, Undecided};
+        let open = format!("does not certainly meet {down}: the limit is inside the interval");
+        assert_eq!(told(&[Undecided, Holds]), (format!("does not certainly meet {down}"), open.clone()));
+        assert_eq!(told(&[Undecided, Fails]), (format!("misses {slow}, and does not certainly meet {down}"), open));
+        assert_eq!(told(&[NoSample, Fails]).0, format!("misses {down} and {slow}"));
+        assert!(told(&[NoSample, Holds]).1.starts_with(&format!("misses {down}: ")));
     }
 }

@@ -39,12 +39,10 @@ fn masthead(plan: &Plan) -> String {
                 true => format!("No candidate meets every objective; {nearest_is}"),
             }
         }
-        (None, None) => match plan.overload() {
-            Some(least) => {
-                format!("No candidate can do the work that comes: the best would be at a utilisation of {least:.2}")
-            }
-            None => "No candidate meets every objective".to_owned(),
-        },
+        (None, None) => {
+            let why = plan.no_candidate();
+            why.map_or("No candidate meets every objective".to_owned(), |why| escape(&why))
+        }
     };
     let decided = plan.decided.as_ref().map_or(String::new(), |why| format!(" No cheaper: {}.", escape(why)));
     let growth = plan.growth.map_or(String::new(), |growth| match growth.fails {

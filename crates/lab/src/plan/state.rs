@@ -154,13 +154,10 @@ impl Planner<'_> {
             }
             Fate::Excluded { answer, .. } => format!("misses {} by formula", answer.what()),
             Fate::Misses(found) => {
-                let is_open = |answer: &&Answered| answer.judgement != Judgement::Holds;
-                let misses: Vec<String> = found.answers.iter().filter(is_open).map(Answered::what).collect();
-                let word = if found.is_decided() { "misses" } else { "does not certainly meet" };
                 let whole = found.answers.iter().filter(|answer| answer.under.is_none());
                 let holds = whole.clone().all(|answer| answer.judgement == Judgement::Holds);
                 let holds = if holds { ", and meets all with nothing broken" } else { "" };
-                format!("{word} {}{holds}", misses.join(" and "))
+                format!("{}{holds}", found.shortfall())
             }
             Fate::Open | Fate::Weaker | Fate::Meets(_) => return None,
         };

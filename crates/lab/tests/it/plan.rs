@@ -203,7 +203,15 @@ fn what_no_candidate_meets_is_said_with_how_close_and_why() {
     let found = planned(&FILE.replace("< 50 ms", "< 21 ms")).unwrap_or_else(|e| panic!("{e}"));
     assert!(found.nearest.unwrap().impossible.is_empty());
     let overloaded = planned(&FILE.replace("1..10", "1..2")).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!((overloaded.overload(), overloaded.nearest), (Some(1.0), None));
+    let why = overloaded.no_candidate().unwrap();
+    assert_eq!(why, "No candidate can do the work that comes: the best, servers 2, would be at a utilisation of 1.00");
+    assert_eq!(overloaded.nearest, None);
+    // Where a fault leaves no server, too.
+    let lost = FILE.replace("1..10", "1..2") + "[[plan.fault]]\nservers = 2\nwhat = \"down\"\n";
+    let (lost, page) = planned_with_page(&lost).unwrap_or_else(|e| panic!("{e}"));
+    let why = "No candidate can do the work that comes: none has a server left with 2 servers down";
+    assert_eq!(lost.no_candidate().as_deref(), Some(why));
+    assert!(page.contains(why), "{page}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use sojourn_stats::{Dimension, Law, quantity};
 use thiserror::Error;
 
 use super::hurst::{of_counts, undoubted};
-use super::log::response_times;
+use super::log::{pause, response_times};
 use super::variable::Atom;
 use super::{Covered, Memory, Numbers, Popularity, Profiled, Variable, ascending, counts, covered, digits, profiled};
 use crate::arrivals::Arrivals as Written;
@@ -129,6 +129,7 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
             log.sampled()
         ));
     }
+    remarks.extend(pause(log).map(|silence| format!("{}.", capital(&silence))));
     let Covered { range, instants_s, span_s } = covered(log);
     if range.len() < log.requests() {
         remarks

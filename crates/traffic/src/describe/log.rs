@@ -10,6 +10,13 @@ use super::{
 };
 use crate::recorded::log::{Entry, Log, Method};
 
+/// A silence is at the begin or the end of a log if no more than this share of the requests are outside of it.
+const PAUSE_AMID: f64 = 0.01;
+/// It is so many times as long as the next one.
+const PAUSE_LONGER: f64 = 3.0;
+/// Requests that would come in it: none of so many comes by chance once in 10^13.
+const PAUSE_EXPECTED: f64 = 30.0;
+
 /// What a log holds: how much, how long, how fast, how large, how concentrated, how bursty, how bad.
 pub fn describe(log: &Log) -> Description {
     let mut facts = Facts::default();
@@ -73,6 +80,7 @@ pub fn describe(log: &Log) -> Description {
         ),
     };
     gap.tell(&mut facts);
+    remarks.extend(pause(log));
     let memory = hurst::of_counts(&instants_s, span_s, &arrivals, log.resolution_s());
     hurst::tell(&memory, &mut facts);
 
@@ -185,6 +193,37 @@ pub fn describe(log: &Log) -> Description {
         cache,
         remarks,
     }
+}
+
+/// That the log begins or ends with a silence which is no part of the traffic: after or before a few of its requests, much longer
+/// than any other, and no chance at the rate of the others. None where there is no such silence.
+pub(super) fn pause(log: &Log) -> Option<String> {
+    let times_us: Vec<i64> = log.entries().iter().map(|entry| entry.time_us).collect();
+    let gaps_s: Vec<f64> = times_us.windows(2).map(|two| (two[1] - two[0]) as f64 / 1e6).collect();
+    let (place, longest_s) = gaps_s.iter().copied().enumerate().max_by(|one, other| one.1.total_cmp(&other.1))?;
+    let others_s = gaps_s.iter().enumerate().filter(|(at, _)| *at != place).map(|(_, gap_s)| *gap_s);
+    let next_s = others_s.clone().fold(log.resolution_s(), f64::max);
+    let rate = (gaps_s.len() - 1) as f64 / (others_s.sum::<f64>() + log.resolution_s());
+    // The first requests before it, or the last ones behind it.
+    let (before, behind) = (place + 1, times_us.len() - 1 - place);
+    let few = before.min(behind);
+    let is_odd = few as f64 <= PAUSE_AMID * times_us.len() as f64;
+    if !is_odd || longest_s < PAUSE_LONGER * next_s || longest_s * rate < PAUSE_EXPECTED {
+        return None;
+    }
+    let clock = |at: usize| log.local_time(times_us[at].div_euclid(1_000_000));
+    let without_zone = |at: usize| clock(at)[.."1995-08-01 00:00:00".len()].to_owned();
+    let (where_it_is, leaves_out) = match before <= behind {
+        true => (format!("after its first {few}"), format!("--from '{}'", without_zone(place + 1))),
+        false => (format!("before its last {few}"), format!("--to '{}'", without_zone(place + 1))),
+    };
+    Some(format!(
+        "the log has a silence of {} {where_it_is} of {} requests, which is no chance at the rate of the others ({} /s): rate, \
+         gaps and bursts have it in them; {leaves_out} leaves it out",
+        quantity::format(super::digits(longest_s), Dimension::Time),
+        times_us.len(),
+        super::digits(rate)
+    ))
 }
 
 /// How many requests their clients gave up, and how long they waited; and what follows from it.

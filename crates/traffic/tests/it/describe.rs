@@ -436,6 +436,36 @@ fn short_memory_is_told_with_what_is_left_of_it_in_long_blocks() {
     assert!(block > 1 && (h - 0.5).abs() < 0.2 && number(&description, "hurst_of_counts") > 0.8, "{finding}");
 }
 
+/// A request long before the others, or long after them, is said to be so: a rate over the silence is none of the traffic's.
+#[test]
+fn a_silence_at_the_begin_or_the_end_is_told() {
+    let mut stream = Stream::new(1, "describe", "pause");
+    let gap = Law::exponential(1.0 / 50.0);
+    let mut at_s = 10.0;
+    let seconds: Vec<u32> = (0..2_000)
+        .map(|_| {
+            at_s += gap.sample(&mut stream);
+            at_s as u32
+        })
+        .collect();
+    let of = |more: &[u32]| {
+        let mut all = [more, &seconds].concat();
+        all.sort_unstable();
+        let log = read(all.iter().map(|second| line(*second, "/a", 7)).collect::<String>()).unwrap();
+        let told = describe(&log).remarks.into_iter().find(|remark| remark.contains("a silence of"));
+        let workload = sojourn_traffic::fit::of_log(&log, "a.log").unwrap().replace("\n# ", " ");
+        assert_eq!(workload.contains("The log has a silence of"), told.is_some(), "{workload}");
+        told.unwrap_or_default()
+    };
+    assert_eq!(of(&[]), "");
+    let begin = of(&[2]);
+    assert!(begin.starts_with("the log has a silence of 8 s after its first 1 of 2001 requests"), "{begin}");
+    assert!(begin.ends_with("--from '1995-08-01 00:00:10' leaves it out"), "{begin}");
+    let last = *seconds.last().unwrap();
+    let end = of(&[last + 20, last + 20]);
+    assert!(end.contains("a silence of 20 s before its last 2 of 2002 requests") && end.contains("--to '"), "{end}");
+}
+
 /// Three sizes have no tail, whatever an estimate would make of them; nor have any that are few.
 #[test]
 fn few_distinct_values_have_no_tail() {

@@ -508,6 +508,16 @@ fn formats_that_say_too_little_or_too_much() {
         ("$time_local$request", "two fields with nothing between them"),
         ("%h %t %m", "no field with the request"),
         ("%h %{%H:%M}t \"%r\"", "`%{%H:%M}t` is a form of time that is not read"),
+        ("$remote_adr [$msec] \"$request\" $status", "`$remote_adr`: did you mean `$remote_addr`?"),
+        (
+            "$remote_addr [$msec] \"$request\" $status $upstream_repsonse_time",
+            "did you mean `$upstream_response_time`?",
+        ),
+        ("$remote_addr [$msec] \"$request\" $satus", "`$satus`: did you mean `$status`?"),
+        (
+            "[%START_TIME%] \"%REQ(:METHOD)% %REQ(:PATH)%\" %RESPONSE_COD%",
+            "`%RESPONSE_COD%`: did you mean `%RESPONSE_CODE%`?",
+        ),
         ("%h %t \"%m %U%q\"", "write `%r` in place"),
         ("%h %t \"%r\" %{min}T", "its unit is s, ms or us"),
         ("%ci:%cp [%tr] %ft %b/%s", "use --format haproxy"),

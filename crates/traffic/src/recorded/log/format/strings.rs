@@ -63,10 +63,61 @@ fn nginx(text: &str) -> Result<(Vec<Part>, bool), String> {
             rest = rest.strip_prefix('}').ok_or_else(|| format!("`${{{name}` has no closing brace"))?;
         }
         at_end &= name != "begin";
-        parts.push(Part::Field(variable(name)));
+        let role = variable(name);
+        if let Some(meant) = misspelt(name, VARIABLES).filter(|_| matches!(role, Role::Skip | Role::SkipList)) {
+            return Err(format!("`${name}`: did you mean `${meant}`? A field that is not to be read is `$skip`"));
+        }
+        parts.push(Part::Field(role));
     }
     parts.push(Part::Text(rest.into()));
     Ok((parts, at_end))
+}
+
+/// Variables that are read, by names long enough to be misspelt.
+const VARIABLES: &[&str] = &[
+    "remote_addr",
+    "realip_remote_addr",
+    "time_local",
+    "time_iso8601",
+    "request",
+    "request_method",
+    "request_uri",
+    "request_time",
+    "status",
+    "body_bytes_sent",
+    "bytes_sent",
+    "upstream_addr",
+    "upstream_response_time",
+    "upstream_header_time",
+    "query_string",
+];
+
+/// Operators of Envoy that are read.
+const OPERATORS: &[&str] = &[
+    "START_TIME",
+    "DOWNSTREAM_REMOTE_ADDRESS",
+    "RESPONSE_CODE",
+    "RESPONSE_FLAGS",
+    "BYTES_SENT",
+    "DURATION",
+    "UPSTREAM_HOST",
+    "UPSTREAM_REMOTE_ADDRESS",
+];
+
+/// The name that is read and is this one but for a letter that is missing, too many, another one, or in its neighbour's place.
+fn misspelt(name: &str, read: &'static [&'static str]) -> Option<&'static str> {
+    read.iter().copied().find(|other| *other != name && is_one_letter_off(name.as_bytes(), other.as_bytes()))
+}
+
+fn is_one_letter_off(one: &[u8], other: &[u8]) -> bool {
+    let same = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    let (one, other) = (&one[same..], &other[same..]);
+    let behind = one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
+    match (&one[..one.len() - behind], &other[..other.len() - behind]) {
+        ([_], [] | [_]) | ([], [_]) => true,
+        ([a, b], [c, d]) => a == d && b == c,
+        _ => false,
+    }
 }
 
 /// What nginx's variable is; of most nothing is read.
@@ -191,7 +242,12 @@ fn envoy(text: &str) -> Result<Vec<Part>, String> {
         let end = end.ok_or_else(|| format!("`%{rest}` has no closing `%`"))?;
         let operator = &rest[..end];
         rest = &rest[end + 1..];
-        parts.push(Part::Field(operator_role(operator)?));
+        let role = operator_role(operator)?;
+        let name = operator.split(['(', ':']).next().unwrap_or_default();
+        if let Some(meant) = misspelt(name, OPERATORS).filter(|_| role == Role::Skip) {
+            return Err(format!("`%{name}%`: did you mean `%{meant}%`?"));
+        }
+        parts.push(Part::Field(role));
     }
     parts.push(Part::Text(rest.into()));
     Ok(parts)
