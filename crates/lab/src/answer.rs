@@ -206,7 +206,7 @@ const ATTEMPTS: &str = "attempts_ratio";
 /// Metrics of what goes wrong with requests, and what it is called: each is said wherever it is not 0.
 pub const FAILURES: [(&str, &str); 6] = [
     ("error_ratio", "failed"),
-    ("worst_second_error_ratio", "failed in the worst second"),
+    ("worst_second_error_ratio", "failed or given up in the worst second"),
     ("denied_ratio", "denied"),
     ("abandoned_ratio", "given up"),
     ("connection_error_ratio", "without a connection"),
@@ -222,7 +222,7 @@ fn usual(metric: &str) -> f64 {
 pub const OF_FAULTS: [(&str, &str); 5] = [
     // First, since a narrow table leaves out what is last.
     ("recovery_time", "recovery"),
-    ("during(fault).error_ratio", "failed"),
+    ("during(fault).error_ratio", "failed or given up"),
     ("during(fault).attempts_ratio", "attempts"),
     ("during(fault).throughput", "good replies"),
     ("during(fault).response_time_p99", "p99"),

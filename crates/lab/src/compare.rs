@@ -174,10 +174,12 @@ impl Comparison {
         })
     }
 
-    /// Whether the interval of the difference leaves out 0, by more than sums of floating point can be off.
+    /// Whether the interval of the difference leaves out 0, by more than sums of floating point can be off, and that of the ratio
+    /// 1, which is told beside it: the two are of other means, and may not agree.
     pub fn differs(&self) -> bool {
         let rounding = ROUNDING * self.a.abs().max(self.b.abs());
-        self.difference.low > rounding || self.difference.high < -rounding
+        let is_apart = self.difference.low > rounding || self.difference.high < -rounding;
+        is_apart && self.ratio.is_none_or(|ratio| ratio.low > 1.0 || ratio.high < 1.0)
     }
 
     /// Whether B is seen to differ from A where so many comparisons are looked at, and one is picked: with Bonferroni's interval,
@@ -669,6 +671,15 @@ mod tests {
             (constant.difference.low, constant.difference.high, constant.could_have_seen),
             (1.0, 1.0, Some(0.0))
         );
+    }
+
+    /// A verdict never stands beside an interval of the ratio that denies it.
+    #[test]
+    fn a_difference_is_seen_where_both_intervals_see_it() {
+        let of = Comparison::of_pairs("response_time_p50", "s", &[(0.2, 1.2), (1.0, 2.05), (1.0, 1.95)]).unwrap();
+        let ratio = of.ratio.unwrap();
+        assert!(of.difference.low > 0.0 && ratio.low < 1.0 && ratio.high > 1.0, "{of:?}");
+        assert!(!of.differs() && of.verdict().starts_with("no difference seen"), "{}", of.verdict());
     }
 
     /// What is 0 has no ratio, and what does not vary no effect size.

@@ -12,7 +12,7 @@ use sojourn_stats::measure::{CONFIDENCE, Measure};
 use sojourn_stats::{Dimension, Estimate, nearest, quantity};
 
 use crate::error::SpecError;
-use crate::report::number::{is_share, significant, significant_end};
+use crate::report::number::{between, is_share, significant, significant_end};
 
 /// What must hold of a metric.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,7 +104,7 @@ impl Objective {
             let known = || SHORT.into_iter().chain(["error_ratio", "throughput"]);
             // Another percentile is no spelling mistake.
             let is_percentile = name.strip_prefix('p').is_some_and(|digits| digits.parse::<f64>().is_ok());
-            match nearest(name, known()).filter(|_| !is_percentile) {
+            match nearest(name, known()).filter(|_| !is_percentile || name == "p999") {
                 Some(meant) => SpecError(format!("`{text}`: `{name}` is no metric; did you mean `{meant}`?")),
                 None => fail(format!("`{name}` is no metric; there are {}", known().collect::<Vec<_>>().join(", "))),
             }
@@ -173,7 +173,16 @@ impl Objective {
         match *estimate {
             Estimate::Sampled { value, .. } if estimate.is_sharp() => format!("exactly {}", with_unit(value)),
             Estimate::Sampled { value, ci_low, ci_high, .. } => {
-                let ends = (end(ci_low.max(0.0), false), in_unit(end(ci_high, true)));
+                // A request is at least one attempt.
+                let least = if self.metric.ends_with("attempts_ratio") { 1.0 } else { 0.0 };
+                let ci_low = ci_low.max(least);
+                // So narrow that three digits would hide it.
+                if significant(ci_low * factor) == significant(ci_high * factor) {
+                    let told = between(value * factor, (ci_low * factor, ci_high * factor)).replace('\u{a0}', " ");
+                    let (value, ends) = told.split_once(" (").unwrap_or((&told, ""));
+                    return format!("{} ({}", in_unit(value.into()), ends.replace(')', &in_unit(String::new()))) + ")";
+                }
+                let ends = (end(ci_low, false), in_unit(end(ci_high, true)));
                 format!("{} ({} to {})", with_unit(value), ends.0, ends.1)
             }
             Estimate::WithoutInterval { value, why, .. } => {
@@ -303,22 +312,43 @@ pub(crate) fn without_equal(written: &str, has_more: bool) -> Option<String> {
     (!is_plain).then(|| format!("{sign} {limit}"))
 }
 
-/// Why the interval of a share of which nothing was seen in so many replications is wider than that of as many independent
-/// requests: about 3 in all of them (an exact binomial interval).
-pub(crate) fn wide_of_none(measures: &[Measure], replications: u32) -> Option<String> {
-    let measure = measures.iter().find(|measure| measure.metric == "error_ratio")?;
-    let Estimate::Sampled { value: 0.0, ci_high, samples, .. } = measure.estimate else { return None };
-    let together = ci_high / exact_ratio(0.0, samples.max(1) as f64, CONFIDENCE).1;
-    let of = if replications > 1 { format!(" in {replications} replications") } else { String::new() };
-    (together >= 2.0).then(|| {
-        format!(
-            "none of {samples} requests{of} failed, and still up to {} % may: slow replies come here in groups of about \
-             {together:.0}, failures may come in such groups too, and then these requests say no more than {:.0} would that fail \
-             each by itself",
-            significant(100.0 * ci_high),
-            samples as f64 / together
-        )
-    })
+/// More events than these tell by themselves how they come.
+const FEW: f64 = 10.0;
+
+/// Why the intervals of shares of which little was seen in so many replications, or nothing, are wider than those of as many
+/// independent requests (an exact binomial interval: of none about 3 in all of them), each with its metric.
+pub(crate) fn wide_of_few(measures: &[Measure], replications: u32) -> Vec<(&'static str, String)> {
+    let value = |metric: &str| measures.iter().find(|of| of.metric == metric)?.estimate.value();
+    let given_up = value("abandoned_ratio").is_some_and(|share| share > 0.0);
+    let of = |(metric, past, aside): (&'static str, &str, &str)| {
+        let measure = measures.iter().find(|measure| measure.metric == metric)?;
+        let Estimate::Sampled { value, ci_high, samples, .. } = measure.estimate else { return None };
+        let (all, events) = (samples.max(1) as f64, (value * samples as f64).round());
+        let upper = |together: f64| exact_ratio(events / together, all / together, CONFIDENCE).1;
+        if events > FEW || events == all || upper(2.0) > ci_high {
+            return None;
+        }
+        // How many come together where the exact interval is as wide.
+        let (mut low, mut high) = (1.0, all);
+        for _ in 0..60 {
+            let middle = f64::sqrt(low * high);
+            *(if upper(middle) < ci_high { &mut low } else { &mut high }) = middle;
+        }
+        let runs = if replications > 1 { format!(" in {replications} replications") } else { String::new() };
+        let seen = if events == 0.0 { "none".to_owned() } else { format!("{events:.0}") };
+        Some((
+            metric,
+            format!(
+                "{seen} of {samples} requests{runs} {past}{aside}, and still up to {} % may: slow replies come here in groups of \
+                 about {low:.0}, these may come in such groups too, and then so many requests say no more than {:.0} would of \
+                 which each has its own fate",
+                significant(100.0 * ci_high),
+                all / low
+            ),
+        ))
+    };
+    let aside = if given_up { " (those that were given up aside)" } else { "" };
+    [("error_ratio", "failed", aside), ("abandoned_ratio", "gave up", "")].into_iter().filter_map(of).collect()
 }
 
 /// To so many significant digits.
@@ -481,6 +511,9 @@ mod tests {
             "154 would not be below the limit"
         );
         assert_eq!(of("p99 < 154 ms", 0.154, 0.15, 0.16), "154 ms (150 to 160 ms)");
+        let attempts = of("attempts_ratio < 1.1", 1.000_041, 0.99, 1.000_11);
+        assert_eq!(attempts, "1.000041 (1.000000 to 1.000110)", "a request is one attempt at least");
+        assert_eq!(of("p99 < 60 ms", 0.061_2, 0.061_198, 0.061_203), "61.2000 ms (61.1980 to 61.2030 ms)");
         // Ends are rounded outwards, and still on the side of the limit on which they are.
         assert_eq!(of("p99 < 50 ms", 0.03148, 0.031_48, 0.031_71), "31.5 ms (31.4 to 31.8 ms)");
         assert_eq!(of("throughput > 900 /s", 901.2, 900.3, 902.1), "901 /s (900.3 to 903 /s)");
@@ -561,22 +594,31 @@ mod tests {
         assert_eq!(told("p95 < 50 ms"), "");
     }
 
-    /// Why none of many allows so much is said in plain words, with what the interval rests on.
+    /// Why few of many, or none, allow so much is said in plain words, with what the interval rests on.
     #[test]
-    fn none_seen_says_what_it_rests_on() {
-        let of = |ci_high: f64, replications: u32| {
-            let estimate = Estimate::Sampled { value: 0.0, ci_low: 0.0, ci_high, samples: 120_000 };
-            wide_of_none(&[Measure { metric: "error_ratio".into(), unit: "1".into(), estimate }], replications)
+    fn few_say_what_their_interval_rests_on() {
+        let of = |metric: &str, value: f64, ci_high: f64, replications: u32| {
+            let estimate = Estimate::Sampled { value, ci_low: 0.0, ci_high, samples: 120_000 };
+            let told = wide_of_few(&[Measure { metric: metric.into(), unit: "1".into(), estimate }], replications);
+            told.into_iter().next().map(|(_, told)| told)
         };
-        let alone = exact_ratio(0.0, 120_000.0, CONFIDENCE).1;
-        assert_eq!(of(alone, 10), None);
-        let told = of(446.0 * alone, 10).unwrap();
-        for part in
-            ["none of 120000 requests in 10 replications failed", "up to 1.11 % may", "about 446,", "no more than 269"]
-        {
+        let upper = |events: f64, together: f64| exact_ratio(events / together, 120_000.0 / together, CONFIDENCE).1;
+        assert_eq!(of("error_ratio", 0.0, upper(0.0, 1.0), 10), None);
+        let told = of("error_ratio", 0.0, upper(0.0, 446.0), 10).unwrap();
+        for part in [
+            "none of 120000 requests in 10 replications failed, ",
+            "up to 1.11 % may",
+            "about 446,",
+            "no more than 269",
+        ] {
             assert!(told.contains(part), "{part}: {told}");
         }
-        assert!(of(446.0 * alone, 1).unwrap().starts_with("none of 120000 requests failed, "));
+        let alone = of("error_ratio", 0.0, upper(0.0, 446.0), 1).unwrap();
+        assert!(alone.starts_with("none of 120000 requests failed, "), "{alone}");
+        let three = of("abandoned_ratio", 3.0 / 120_000.0, upper(3.0, 446.0), 1).unwrap();
+        assert!(three.starts_with("3 of 120000 requests gave up, ") && three.contains("about 446,"), "{three}");
+        assert_eq!(of("abandoned_ratio", 3.0 / 120_000.0, upper(3.0, 1.0), 1), None);
+        assert_eq!(of("abandoned_ratio", 300.0 / 120_000.0, 0.01, 1), None, "so many tell how they come");
     }
 
     #[test]

@@ -797,6 +797,11 @@ pub(crate) fn located(error: &toml::de::Error, text: &str, file: &Path) -> SpecE
     if let Some(remedy) = unquoted(written).filter(|_| message.starts_with("invalid type: map")) {
         return SpecError(format!("{}:{line}: {remedy}", file.display()));
     }
+    // `[fault]` is one table; of such there may be several.
+    let is_list = message.starts_with("invalid type: map, expected a sequence");
+    if let Some(table) = written.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).filter(|_| is_list) {
+        return SpecError(format!("{}:{line}: write `[[{table}]]`, once for each", file.display()));
+    }
     let message = match wrong_and_right(&message) {
         Some((wrong, right)) => {
             // What is a rate is best shown as one.

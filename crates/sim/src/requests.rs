@@ -210,6 +210,9 @@ pub(crate) fn engine<C: Clients<F>, F: Fabric<Traffic = Requests>>(
     tally.over_time = course.over_time.map(intervals);
     tally.of_class = OfClass::all(workload);
     tally.retried = fabric.may_retry().then_some(0);
+    if let Some(intervals) = tally.over_time.as_mut().filter(|_| !fabric.may_retry()) {
+        intervals.outcomes.never_retries();
+    }
     tally.may_fail = (fabric.may_deny(), workload.patience().is_some());
     tally.connections = fabric.has_connections().then(Connections::default);
     Engine::new(clients, fabric, Jobs::new(course.most_inside), tally, course)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sojourn_stats::interval::exact_ratio;
-use sojourn_stats::measure::{NoInterval, quantile_stands};
+use sojourn_stats::measure::{CONFIDENCE, NoInterval, quantile_stands};
 use sojourn_stats::parts::{QuantileOfParts, clump, of_few, of_parts};
 use sojourn_stats::{Estimate, Histogram, Measure};
 
@@ -281,10 +281,14 @@ pub(crate) fn others(whole: &Counts, parts: &[Counts]) -> Vec<Row> {
     rows.certain(!whole.may_fail.0);
     rows.slow_share("abandoned_ratio", |part| (part.abandoned, part.ended));
     rows.certain(!whole.may_fail.1);
-    if whole.retried.is_some() {
+    if let Some(retried) = whole.retried {
         rows.add("attempts_ratio", "1", whole.ended, |part| {
             per((part.ended + part.retried.unwrap_or(0)) as f64, part.ended)
         });
+        if retried == 0 && whole.ended > 0 {
+            let most = exact_ratio(0.0, whole.ended as f64, CONFIDENCE).1;
+            rows.rows.last_mut().expect("it was added").ends = Some((1.0, 1.0 + most));
+        }
     }
     if whole.connections.is_some() {
         let of = |part: &Counts| part.connections.unwrap_or_default();
@@ -572,6 +576,20 @@ mod tests {
         assert!((most - 20.0 * 0.7764).abs() < 1e-2, "{most}");
         let good = two().map(|part| Counts { completions: 30, ..part });
         assert_eq!(of(&good, 1.0), (3.0, 3.0), "what was seen is told by how parts differ");
+    }
+
+    /// That none of 400 requests was asked for again is no proof that none is: 3 may be.
+    #[test]
+    fn no_retry_seen_is_not_none() {
+        let two = |retried| [(); 2].map(|()| Counts { ended: 200, retried, ..Counts::default() });
+        let of = |parts: &[Counts]| {
+            let rows = others(&Counts::sum(parts), parts);
+            let row = rows.iter().find(|row| row.metric == "attempts_ratio").map(|row| row.answer(0.95, 1.0));
+            row.map(|measure| measure.estimate.interval().expect("there are two parts"))
+        };
+        let (low, high) = of(&two(Some(0))).expect("clients may ask again");
+        assert!(low == 1.0 && (high - 1.007_462).abs() < 1e-5, "{low} to {high}");
+        assert_eq!(of(&two(None)), None, "they never do");
     }
 
     /// Two parts with an event each, or none, or with the same median, do not make a number exact.

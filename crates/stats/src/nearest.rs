@@ -2,7 +2,7 @@
 
 /// What other programs and textbooks call a thing, letters and digits only, and its name here: nginx's `least_conn`,
 /// HAProxy's `leastconn`, Envoy's `LEAST_REQUEST`, which draws two, and so on.
-const ELSEWHERE: [(&str, &str); 103] = [
+const ELSEWHERE: [(&str, &str); 112] = [
     ("poisson", "exponential"),
     ("markovian", "exponential"),
     ("deterministic", "constant"),
@@ -106,6 +106,15 @@ const ELSEWHERE: [(&str, &str); 103] = [
     ("failtimeout", "ejection"),
     ("outlierdetection", "ejection"),
     ("circuitbreaker", "breakers"),
+    ("p999", "p99.9"),
+    ("latencyp50", "p50"),
+    ("latencyp90", "p90"),
+    ("latencyp95", "p95"),
+    ("latencyp99", "p99"),
+    ("latencyp999", "p99.9"),
+    ("latency", "mean"),
+    ("latencymean", "mean"),
+    ("responsetime", "mean"),
 ];
 
 /// What balancers call a setting of a tier, and its name here.

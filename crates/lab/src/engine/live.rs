@@ -45,7 +45,7 @@ use self::parts::{Entrances, Parts, Told};
 use self::report_traffic::Traffic;
 use super::Conditions;
 use crate::answer::{Answer, Traces, Trust, Verdict};
-use crate::objective::wide_of_none;
+use crate::objective::wide_of_few;
 use crate::spec::{Engine, Program, Spec, SystemQuestion};
 use crate::topology::{ClientHosts, as_host, origin_of};
 
@@ -610,7 +610,7 @@ pub fn facts(report: &sojourn_load::Report) -> Vec<(String, String)> {
         ("cores busy".into(), percent(&report.cores_busy)),
         ("requests".into(), report.counts.planned.to_string()),
     ];
-    facts.extend(wide_of_none(&report.measures, 1).map(|words| ("failures, none seen".into(), words)));
+    facts.extend(wide_of_few(&report.measures, 1).into_iter().map(|(metric, why)| (metric.into(), why)));
     let counts = &report.counts;
     let sojourn_load::Connections { resolutions, failed_over, secured, resumed, .. } = report.connections;
     let names = [

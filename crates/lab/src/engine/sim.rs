@@ -14,7 +14,7 @@ use super::{Conditions, over_time};
 use crate::answer::{Answer, SIMULATED, Traces};
 use crate::heavy::Work;
 use crate::host;
-use crate::objective::wide_of_none;
+use crate::objective::wide_of_few;
 use crate::spec::{Engine, Question, Spec, SystemQuestion};
 
 /// What would happen in the long run, and how that was found.
@@ -59,7 +59,8 @@ pub(super) fn long_run(experiment: &Spec, conditions: &Conditions<'_>) -> Result
     let replications = report.as_ref().map_or(0, |report| report.replications);
     let mut answer = answered(report, experiment.system().map(|asked| &asked.system))?;
     answer.notes.extend(experiment.system().and_then(overload));
-    answer.notes.extend(wide_of_none(&answer.measures, replications));
+    let wide = wide_of_few(&answer.measures, replications);
+    answer.notes.extend(wide.into_iter().map(|(metric, why)| format!("{metric}: {why}")));
     answer.notes.extend(experiment.system().and_then(of_a_sample));
     Ok((answer, traces))
 }

@@ -7,7 +7,7 @@ use sojourn_load::{Passes, Proof, Report, StepReport};
 use sojourn_stats::{Estimate, Measure};
 
 use super::html::{escape, page};
-use super::number::{estimate, quantity};
+use super::number::{estimate, quantity, quantity_end};
 use super::seconds::{Timeline, figures};
 use crate::after_failures::after_failures;
 
@@ -111,7 +111,10 @@ fn measures(measures: &[Measure]) -> String {
         let shown = |value: f64| quantity(value * factor, unit);
         let interval = match measure.estimate {
             Estimate::Sampled { .. } if measure.estimate.is_sharp() => "exactly".to_owned(),
-            Estimate::Sampled { ci_low, ci_high, .. } => format!("{} to {}", shown(ci_low), shown(ci_high)),
+            Estimate::Sampled { ci_low, ci_high, .. } => {
+                let end = |value: f64, is_upper| quantity_end(value * factor, unit, is_upper);
+                format!("{} to {}", end(ci_low, false), end(ci_high, true))
+            }
             Estimate::WithoutInterval { why, .. } => format!("none: {}", why.words()),
             _ => String::new(),
         };

@@ -46,6 +46,12 @@ pub(crate) fn quantity(value: f64, unit: &str) -> String {
     join(&significant(value * per_si), &unit)
 }
 
+/// An end of an interval in SI `unit`, as [`quantity`], rounded away from what is between the ends.
+pub(crate) fn quantity_end(value: f64, unit: &str, is_upper: bool) -> String {
+    let (per_si, unit) = scaled(value, unit);
+    join(&significant_end(value * per_si, is_upper), &unit)
+}
+
 /// `value` with how far its interval reaches, both to two digits of that, which is rounded up: "83.1 ± 1.3 ms"; where it has no
 /// width, "exactly 83.1 ms".
 fn with_reach(value: f64, half: f64, unit: &str) -> String {

@@ -60,6 +60,8 @@ pub struct OutcomesOverTime {
     troubles: Vec<(Time, Time)>,
     /// When requests cease to come.
     horizon: Time,
+    /// Whether clients may ask for a request more than once.
+    may_retry: bool,
 }
 
 /// What happened in an interval.
@@ -104,7 +106,12 @@ impl OutcomesOverTime {
     pub fn new(every: Span, troubles: Vec<(Time, Time)>, horizon: Time) -> OutcomesOverTime {
         let (intervals, responses, late) = (Vec::new(), Vec::new(), Histogram::new());
         let cursor = Cursor::new(every);
-        OutcomesOverTime { every, cursor, intervals, responses, late, late_at: 0, troubles, horizon }
+        OutcomesOverTime { every, cursor, intervals, responses, late, late_at: 0, troubles, horizon, may_retry: true }
+    }
+
+    /// Each request is asked for once only.
+    pub fn never_retries(&mut self) {
+        self.may_retry = false;
     }
 
     /// The interval of an instant, which there is then.
@@ -398,13 +405,15 @@ impl<'a> Replications<'a> {
         rows
     }
 
-    /// Between which ends the number of attempts at a request is where these intervals saw none a second time.
+    /// Between which ends the number of attempts at a request is where these intervals saw none a second time; none where there
+    /// can be none.
     fn no_retry(&self, intervals: &[usize]) -> Option<(f64, f64)> {
         let sum = |of: fn(&Interval) -> u32| -> u64 {
             self.all.iter().flat_map(|one| intervals.iter().map(|at| u64::from(of(&one.get(*at))))).sum()
         };
         let (attempts, arrived) = (sum(|of| of.attempts), sum(|of| of.arrived));
-        (arrived > 0 && attempts == arrived).then(|| (1.0, 1.0 + exact_ratio(0.0, arrived as f64, CONFIDENCE).1))
+        let may_have_been = self.all[0].may_retry && arrived > 0 && attempts == arrived;
+        may_have_been.then(|| (1.0, 1.0 + exact_ratio(0.0, arrived as f64, CONFIDENCE).1))
     }
 
     fn row(&self, metric: &str, unit: &'static str, of: &dyn Fn(&OutcomesOverTime) -> Option<f64>) -> Row {
@@ -475,6 +484,22 @@ mod tests {
         let rows = summary::answers(&all.rows(), CONFIDENCE, 1.0);
         let during = rows.iter().find(|of| of.metric == "during(fault).throughput").unwrap();
         near(during.estimate.interval(), 0.0, 0.2951);
+        // Ten requests each of ten replications in the last second, none of which was asked for again.
+        let attempts = |runs: &[OutcomesOverTime]| {
+            let all = Replications::new(runs.iter().collect(), Time::ZERO).unwrap();
+            let rows = summary::answers(&all.rows(), CONFIDENCE, 1.0);
+            rows.iter().find(|of| of.metric == "during(fault).attempts_ratio").unwrap().estimate.interval()
+        };
+        near(attempts(&runs), 1.0, 1.0295);
+        let once: Vec<OutcomesOverTime> = runs
+            .iter()
+            .cloned()
+            .map(|mut run| {
+                run.never_retries();
+                run
+            })
+            .collect();
+        assert_eq!(attempts(&once), Some((1.0, 1.0)), "it cannot be");
         // One run has no interval at all.
         let (columns, _) = run(8).told(Time::ZERO);
         let failed = columns.iter().find(|column| column.metric == "failed").unwrap();

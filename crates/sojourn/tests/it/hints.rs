@@ -155,6 +155,9 @@ fn a_verb_or_an_option_that_others_have_is_named() {
         (&["load", "http://127.0.0.1:1/", "--concurrency", "5"], "did you mean '--connections'?"),
         (&["load", "http://127.0.0.1:1/", "--objective", "P99 < 3 ms"], "`P99` is no metric; did you mean `p99`?"),
         (&["load", "http://127.0.0.1:1/", "--objective", "errors < 1%"], "did you mean `error_ratio`?"),
+        (&["load", "http://127.0.0.1:1/", "--objective", "p999 < 5 ms"], "did you mean `p99.9`?"),
+        (&["load", "http://127.0.0.1:1/", "--objective", "latency_p99 < 5 ms"], "did you mean `p99`?"),
+        (&["load", "http://127.0.0.1:1/", "--objective", "latency < 5 ms"], "did you mean `mean`?"),
         (&["load", "http://127.0.0.1:1/", "--objective", "p99=<= 500 ms"], "did you mean `p99 < 500 ms`?"),
         (
             &["load", "http://127.0.0.1:1/", "--search", "p99 =< 500 ms", "--rate", "9 /s"],

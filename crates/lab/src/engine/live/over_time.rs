@@ -34,6 +34,10 @@ pub(super) fn outcomes(
     };
     let spans = faults.iter().map(|fault| (fault.at, fault.until.unwrap_or(Time::NEVER))).collect();
     let mut over_time = OutcomesOverTime::new(every, spans, Time::ZERO + live.duration);
+    let rules = &asked.system.rules;
+    if rules.retries.is_none() && rules.hedge.is_none() {
+        over_time.never_retries();
+    }
     for (second, of) in (0..).zip(&report.seconds) {
         (0..of.again).for_each(|_| over_time.again(Time(second * SECOND)));
     }
