@@ -104,7 +104,7 @@ def test_tables_and_plots(four: sojourn.Experiment) -> None:
     ax = answers.plot("response_time_mean", x="utilization", by="policy")
     assert ax.get_xlabel() == "utilization" and ax.get_ylabel() == "response time mean (ms)"
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert sorted(labels) == ["least-connections, sim", "random, sim", "random, theory"]
+    assert sorted(labels) == ["least-connections, sim", "least-connections, theory", "random, sim", "random, theory"]
     assert len(ax.containers) == 2, "the intervals of what was simulated"
     with pytest.raises(sojourn.InputError, match="`servers` does not vary"):
         answers.plot(x="servers")

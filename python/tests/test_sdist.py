@@ -39,7 +39,7 @@ def needed() -> set[str]:
         folder = str(Path(package["manifest_path"]).parent.relative_to(ROOT))
         if folder not in found:
             found.add(folder)
-            todo += [one["name"] for one in package["dependencies"] if one["path"] and one["kind"] is None]
+            todo += [one["name"] for one in package["dependencies"] if one.get("path") and one["kind"] is None]
     return found
 
 
