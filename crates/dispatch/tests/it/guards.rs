@@ -385,7 +385,7 @@ impl AsPublished {
         if in_flight < self.limit / 2.0 {
             return self.limit;
         }
-        let gradient = f64::max(0.5, f64::min(1.0, self.rule.tolerance * long / short));
+        let gradient = (self.rule.tolerance * long / short).clamp(0.5, 1.0);
         let new = self.limit * gradient + f64::from(self.rule.headroom);
         self.limit * (1.0 - self.rule.smoothing) + new * self.rule.smoothing
     }
