@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import math
 import os
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 
 # Prefixes of units in tables: the largest whose numbers are at least 1.
 _PREFIXES = {"s": [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")], "1/s": [(1.0, "/s")], "1": [(1.0, "")]}
-# A number in a text.
-_NUMBER = re.compile(r"\d[\d_,]*(\.\d+)?([eE][+-]?\d+)?")
 
 
 class Interval(NamedTuple):
@@ -227,16 +224,12 @@ class Answers:
         heads = [*settings, "engine"] + [f"{metric} ({scales[metric][1]})".removesuffix(" ()") for metric in metrics]
         rows = [[*map(_short, keys), *(cells.get(metric, "-") for metric in metrics)] for keys, cells in numbers.items()]
         told = [] if self.verdict == "VALID" else [f"{self.verdict}: {'; '.join(self.reasons)}"]
-        # Remarks that differ in their numbers alone, as from load to load, in one line.
-        alike: dict[tuple[str, str], list[Note]] = {}
-        for note in self.notes:
-            alike.setdefault((note.engine, _NUMBER.sub("#", note.remark)), []).append(note)
-        for (engine, _), notes in list(alike.items())[:6]:
-            variants = [variant for note in notes for variant in note.variants]
+        remarks = self._inner.remarks
+        for variants, engine, remark in remarks[:6]:
             whose = variants[0] if len(variants) == 1 else f"{len(variants)} variants"
-            told.append(f"{engine}, {whose}: {notes[0].remark}" + (", and so on with other numbers" if len(notes) > 1 else ""))
-        if len(alike) > 6:
-            told.append(f"{len(alike) - 6} more in notes")
+            told.append(f"{engine}, {whose}: {remark}")
+        if len(remarks) > 6:
+            told.append(f"{len(remarks) - 6} more in notes")
         return heads, rows, told
 
     def _scale(self, metric: str) -> tuple[float, str]:

@@ -2,7 +2,7 @@
 
 /// What other programs and textbooks call a thing, letters and digits only, and its name here: nginx's `least_conn`,
 /// HAProxy's `leastconn`, Envoy's `LEAST_REQUEST`, which draws two, and so on.
-const ELSEWHERE: [(&str, &str); 112] = [
+const ELSEWHERE: [(&str, &str); 115] = [
     ("poisson", "exponential"),
     ("markovian", "exponential"),
     ("deterministic", "constant"),
@@ -106,6 +106,9 @@ const ELSEWHERE: [(&str, &str); 112] = [
     ("failtimeout", "ejection"),
     ("outlierdetection", "ejection"),
     ("circuitbreaker", "breakers"),
+    ("maxconn", "limit"),
+    ("maxconns", "limit"),
+    ("maxconnections", "limit"),
     ("p999", "p99.9"),
     ("latencyp50", "p50"),
     ("latencyp90", "p90"),
@@ -117,9 +120,6 @@ const ELSEWHERE: [(&str, &str); 112] = [
     ("responsetime", "mean"),
 ];
 
-/// What balancers call a setting of a tier, and its name here.
-const OF_BALANCERS: [(&str, &str); 3] = [("maxconn", "limit"), ("maxconns", "limit"), ("maxconnections", "limit")];
-
 /// The candidate nearest to `word`, where one is near enough to be offered: one that is called so elsewhere, one within a
 /// third of its length in edits (insert, delete, replace, swap neighbours; a change of case is free), or the only one that
 /// `word` begins.
@@ -127,8 +127,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     let word = word.to_lowercase();
     let candidates: Vec<&str> = candidates.into_iter().collect();
     let letters: String = word.chars().filter(|c| c.is_alphanumeric()).collect();
-    let here =
-        |name: &&str| ELSEWHERE.iter().chain(&OF_BALANCERS).any(|(other, ours)| *other == letters && *ours == *name);
+    let here = |name: &&str| ELSEWHERE.iter().any(|(other, ours)| *other == letters && *ours == *name);
     if let Some(meant) = candidates.iter().copied().find(here) {
         return Some(meant);
     }

@@ -167,8 +167,11 @@ fn dies(measured: &Measured) -> String {
 /// Outages of one server: how long it was dead, and when it was back.
 const OUTAGES: [(&str, &str); 2] = [("20 s", "60 s"), ("50 s", "90 s")];
 
-/// What becomes of the requests of a cluster one of whose servers dies.
+/// What becomes of the requests of a cluster one of whose servers dies; nothing where that was not measured.
 fn server(measured: &Measured) -> String {
+    if OUTAGES.iter().all(|(_, back)| measured.verdict(server_case(&server_dies(back))).is_none()) {
+        return String::new();
+    }
     let mut text = String::from(SERVER_HEAD);
     text += "| dead for | errors, sim (%) | errors, live (%) | mean, sim (s) | mean, live (s) | live / sim | live run |\n\
              |---|---|---|---|---|---|---|\n";
@@ -330,6 +333,7 @@ mod tests {
         assert_eq!(verdicts([0.01, 0.01], 1.1), [Verdict::Holds; 2]);
         assert_eq!(verdicts([0.01, 0.025], 1.4), [Verdict::InPart, Verdict::Fails]);
         assert!(world([0.01; 2], 1.0).loads().is_empty(), "they are no loads of his grid");
+        assert_eq!(server(&Measured::default()), "");
         assert!(server(&world([0.01, 0.02], 1.0)).contains("| 50 s | 2.00 (1.98 to 2.02) |"));
     }
 

@@ -126,7 +126,7 @@ node's own name, where nothing is decided; and where it is redirected, over that
 
 ";
 
-const LOADED_HEAD: &str = "
+const LOADED_HEAD: &str = "\
 A file of 1.5 MB while four other clients fetch it without a pause, so that the one core that all share is busy all the time:
 
 ";

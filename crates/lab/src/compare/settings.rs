@@ -18,14 +18,14 @@ pub fn differing(specs: &[&str]) -> Vec<(String, Vec<String>)> {
     keys.into_iter().map(values).filter(differ).collect()
 }
 
-/// The settings of an experiment as paths and values: `system.servers`, `fault.1.what`.
+/// The settings of an experiment as paths and values, as `--set` takes them: `system.servers`, `fault.0.what`.
 fn settings(spec: &str) -> Vec<(String, String)> {
     fn walk(path: &str, value: &toml::Value, into: &mut Vec<(String, String)>) {
         let inner = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
         match value {
             toml::Value::Table(table) => table.iter().for_each(|(key, value)| walk(&inner(key), value, into)),
             toml::Value::Array(all) if all.iter().any(toml::Value::is_table) => {
-                all.iter().enumerate().for_each(|(at, value)| walk(&inner(&(at + 1).to_string()), value, into));
+                all.iter().enumerate().for_each(|(at, value)| walk(&inner(&at.to_string()), value, into));
             }
             toml::Value::String(text) => into.push((path.to_owned(), text.clone())),
             other => into.push((path.to_owned(), other.to_string())),
@@ -49,8 +49,8 @@ mod tests {
         let expected = [
             ("name", "a"),
             ("system.servers", "4"),
-            ("fault.1.what", "down"),
-            ("fault.1.at", "5 s"),
+            ("fault.0.what", "down"),
+            ("fault.0.at", "5 s"),
             ("vary.x", "[1, 2]"),
         ];
         let mut found = settings(spec);
