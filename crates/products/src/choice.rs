@@ -2,7 +2,7 @@
 //! written here have it.
 //!
 //! A line has the status of the reply, an instant in seconds since 1970, how long the request took, and who served it. HAProxy
-//! and nginx log the instant of the end, Envoy that of the begin. Durations are as exact as the product's, to 1 ms.
+//! and nginx log the instant of the end, Envoy that of the beginning. Durations are as exact as the product's, to 1 ms.
 
 use sojourn_part::program::Product;
 

@@ -2,7 +2,7 @@
 //!
 //! With c cores of which up to h requests are served at once, the others first come, first served, request i begins
 //! to be served when it comes, or when the h-th largest of the ends of those that came before it is past. While n
-//! are served, each is at min(1, c / n) of a core. The integral of that from its begin to its end is its demand:
+//! are served, each is at min(1, c / n) of a core. The integral of that from its beginning to its end is its demand:
 //! with h = c the time between (FCFS), with h without a limit the attained service of processor sharing. A negative
 //! demand contradicts the sharing: the request ended before it could have begun.
 
@@ -60,7 +60,7 @@ pub(super) fn served(visits: &[Visit], ends: &[u32], sharing: Sharing) -> Vec<Se
     for &end in ends {
         let end = end as usize;
         let end_s = visits[end].end_s();
-        // Starts are in the order of the begins, since neither a begin nor the h-th largest end ever goes back.
+        // Starts are in the order of time, since neither a start nor the h-th largest end ever goes back.
         // What begins just when this one ends is not beside it.
         while next < visits.len() && (starts[next] < end_s || next <= end && is_served(end)) {
             if is_served(next) {

@@ -37,7 +37,7 @@ const PLAIN: Truth = Truth {
 };
 
 impl Truth {
-    /// Lines with the instant of the begin and the time at the server, to the microsecond.
+    /// Lines with the instant of the beginning and the time at the server, to the microsecond.
     fn lines(&self) -> String {
         let laws: Vec<(&str, Law)> =
             self.paths.iter().map(|(path, law)| (*path, Law::parse(law, Dimension::Time).unwrap())).collect();

@@ -117,7 +117,7 @@ fn matches(pattern: &str, name: &str) -> bool {
     pattern[p..].iter().all(|c| *c == '*')
 }
 
-/// How long the class at the begin of `pattern` is, where `c` is in it.
+/// How long the class at the beginning of `pattern` is, where `c` is in it.
 fn class(pattern: &[char], c: char) -> Option<usize> {
     let is_negated = matches!(pattern.get(1), Some('!' | '^'));
     let first = 1 + usize::from(is_negated);

@@ -130,7 +130,7 @@ impl Taken {
 /// The sections before the line `at`, and the one that begins there.
 fn sections(text: &str, at: usize) -> (Vec<Section<'_>>, Option<Section<'_>>) {
     const BEGIN: [&str; 5] = ["global", "defaults", "frontend", "backend", "listen"];
-    // Those of other kinds stand at the begin of a line, by habit only.
+    // Those of other kinds stand at the beginning of a line, by habit only.
     const OTHERS: [&str; 9] =
         ["userlist", "peers", "resolvers", "mailers", "cache", "program", "ring", "log-forward", "http-errors"];
     let (mut before, mut own): (Vec<Section<'_>>, Option<Section<'_>>) = (Vec::new(), None);

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::recorded::log::{Entry, Log, Method};
 
-/// A silence is at the begin or the end of a log if no more than this share of the requests are outside of it.
+/// A silence is at the beginning or the end of a log if no more than this share of the requests are outside of it.
 const PAUSE_AMID: f64 = 0.01;
 /// It is so many times as long as the next one.
 const PAUSE_LONGER: f64 = 3.0;

@@ -2,9 +2,9 @@
 //!
 //! A file is one user. Its pages are bursts: the page's own file and what it loads with it; a page on which nothing was under
 //! way for a second and which then asks for more goes on in a burst of its own, since a user or a timer did that. What lies
-//! between the last reply of a burst and the begin of the next one is thinking time. What did not reach a server of the site is
-//! left out and counted: what the browser had itself, what was never answered, what was no HTTP, and requests to hosts of
-//! others; they do not make thinking times longer, since the page waited for them.
+//! between the last reply of a burst and the beginning of the next one is thinking time. What did not reach a server of the
+//! site is left out and counted: what the browser had itself, what was never answered, what was no HTTP, and requests to hosts
+//! of others; they do not make thinking times longer, since the page waited for them.
 //!
 //! The file is read by serde here and not by the crate `har`, since browsers leave out fields that the specification demands. The
 //! price: it is in memory whole while it is read.

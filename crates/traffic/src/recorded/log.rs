@@ -423,7 +423,7 @@ impl Log {
         }
         if unknown > 0 {
             words.push(format!(
-                "{}the log's time, which may be the begin or the end: the format does not say",
+                "{}the log's time, which may be the beginning or the end: the format does not say",
                 of(unknown)
             ));
         }

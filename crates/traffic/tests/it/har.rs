@@ -102,7 +102,7 @@ fn what_others_serve_is_a_pause() {
     let text = text.replacen("]}}", &format!(",{again}]}}}}"), 1);
     let list = Har::parse(text.as_bytes(), "x.har").unwrap().list(&[]).unwrap();
     let thinks: Vec<_> = list.sessions()[0].iter().map(|burst| burst.think.map(|think| think.as_secs_f64())).collect();
-    // From the last reply of the first page to the begin of the last one.
+    // From the last reply of the first page to the beginning of the last one.
     assert_eq!(thinks, [Some(8.38), None]);
 }
 

@@ -463,7 +463,7 @@ fn a_whole_number_of_json_with_a_point() {
     assert_eq!(text.resolution_s(), 0.1);
 }
 
-/// Apache's `%t` is the begin, and its durations have the unit that the directive says.
+/// Apache's `%t` is the beginning, and its durations have the unit that the directive says.
 #[test]
 fn apache_format_strings() {
     let line = |end: &str| {
@@ -555,7 +555,7 @@ fn json_with_named_fields() {
     );
     let log = read(text);
     assert_eq!(log.entries()[0].response_s(), Some(0.00025));
-    assert!(log.arrivals_in_words().contains("may be the begin or the end"), "{}", log.arrivals_in_words());
+    assert!(log.arrivals_in_words().contains("may be the beginning or the end"), "{}", log.arrivals_in_words());
     assert!(log.warnings().iter().any(|w| w.contains("the unit of `duration` is not known")), "{:?}", log.warnings());
     for bad in ["[1,2]", "{\"ts\":", "{\"a\":1} x", "{}", "null"] {
         let text = format!("{text}\n{bad}\n");

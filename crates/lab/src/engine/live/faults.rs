@@ -178,7 +178,7 @@ impl Breaker<'_> {
         Ok(Time(clock::since_boot().saturating_since(self.start).0))
     }
 
-    /// The servers and deciders that a fault is of: at its begin the deciders first and at its end the servers, so that none
+    /// The servers and deciders that a fault is of: as it begins the deciders come first and as it ends the servers, so that none
     /// tells others of what happens to a server only because it is the next to be hit.
     fn each_part(
         &mut self,

@@ -12,7 +12,7 @@ pub(super) const NO_SERVER: u32 = u32::MAX;
 /// One request of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// When it came: microseconds since 1970-01-01 in UTC, the begin of the step within which it did.
+    /// When it came: microseconds since 1970-01-01 in UTC, the beginning of the step within which it did.
     pub time_us: i64,
     /// Bytes of the reply, of its body where the format says that alone; 0 where the log has `-`.
     pub bytes: u64,

@@ -2,11 +2,10 @@
 //! it: `10.0.1.2:33317 [06/Feb/2009:12:14:14.655] http-in static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {1wt.eu} {}
 //! "GET /index.html HTTP/1.1"` (configuration manual, section 8.2.3; the times, 8.4).
 //!
-//! The stamp is the begin of the request, in the machine's zone, which is not written. Of TR/Tw/Tc/Tr/Ta the time at the server
-//! is Ta - TR - Tw, from the first try to connect to the last byte, which holds the transfer to the client too; Tw is the time in
-//! queues. Until the head of the reply it is Tc + Tr. A time of -1 was not reached; a total with a `+` (`option
-//! logasap`) was not over.
-//! The first letter of the termination state says whether the client gave up (section 8.5).
+//! The stamp is the beginning of the request, in the machine's zone, which is not written. Of TR/Tw/Tc/Tr/Ta the time at the
+//! server is Ta - TR - Tw, from the first try to connect to the last byte, which holds the transfer to the client too; Tw is the
+//! time in queues. Until the head of the reply it is Tc + Tr. A time of -1 was not reached; a total with a `+` (`option logasap`)
+//! was not over. The first letter of the termination state says whether the client gave up (section 8.5).
 
 use std::borrow::Cow;
 
