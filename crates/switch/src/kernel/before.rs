@@ -78,7 +78,8 @@ pub(crate) fn add_addresses(owner: &str, addresses: impl Iterator<Item = Ipv4Add
 /// Puts back what was changed for this owner, by its predecessors too, except what another owner needs; gives the other owners.
 pub(crate) fn put_back(owner: &str) -> Result<BTreeSet<String>, ServeError> {
     let _held = alone()?;
-    let (own, others): (Vec<Line>, Vec<Line>) = remembered().into_iter().partition(|line| line.owner() == owner);
+    let (mut own, others): (Vec<Line>, Vec<Line>) = remembered().into_iter().partition(|line| line.owner() == owner);
+    addresses_first(&mut own);
     for line in &own {
         match line {
             // A device that is gone has taken its settings along.
@@ -103,6 +104,11 @@ pub(crate) fn put_back(owner: &str) -> Result<BTreeSet<String>, ServeError> {
         system::nft(&forget)?;
     }
     Ok(others.iter().map(|line| line.owner().to_owned()).collect())
+}
+
+/// In the order in which they are put back: a host that is no longer silent must not have an address that it was silent about.
+fn addresses_first(lines: &mut [Line]) {
+    lines.sort_by_key(|line| matches!(line, Line::Setting { .. }));
 }
 
 /// All for which something is remembered.
@@ -196,6 +202,15 @@ fn is_plain(component: std::path::Component<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_goes_before_the_silence_about_it() {
+        let setting = |setting: &str| Line::Setting { owner: "half".into(), setting: setting.into(), was: "0".into() };
+        let address = Line::Address { owner: "half".into(), address: "10.0.1.100".into() };
+        let mut lines = [setting("conf/all/arp_ignore"), address.clone(), setting("conf/all/arp_announce")];
+        addresses_first(&mut lines);
+        assert_eq!(lines, [address, setting("conf/all/arp_ignore"), setting("conf/all/arp_announce")]);
+    }
 
     #[test]
     fn a_line_is_read_as_it_was_written() {

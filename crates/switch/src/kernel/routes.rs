@@ -184,9 +184,18 @@ fn holder(address: Ipv4Addr) -> Result<Option<String>, ServeError> {
 }
 
 /// The link-layer address of the host that answers for an address; none within half a second. The kernel asks
-/// (`use`), as for a packet of its own (RFC 5227 has hosts ask so before they take an address).
+/// (`use`), as for a packet of its own (RFC 5227 has hosts ask so before they take an address). What it has heard before is
+/// forgotten first, since that host may have the address no more; and afterwards, since it goes on asking for seconds.
 fn owner(address: Ipv4Addr, device: &str) -> Result<Option<String>, ServeError> {
-    system::ip(&format!("neigh replace {address} dev {device} use\n"))?;
+    let forget = format!("neigh flush to {address} dev {device}\n");
+    system::ip(&format!("{forget}neigh replace {address} dev {device} use\n"))?;
+    let owner = answering(address, device);
+    system::ip(&forget)?;
+    owner
+}
+
+/// Who has answered for an address that the kernel asks for.
+fn answering(address: Ipv4Addr, device: &str) -> Result<Option<String>, ServeError> {
     for _ in 0..LOOKS {
         std::thread::park_timeout(LOOK);
         let neighbours = system::ask_ip(&["neigh", "show", "to", &address.to_string(), "dev", device])?;

@@ -99,6 +99,26 @@ fn as_cleaned() {
 }
 
 #[test]
+fn what_a_host_has_heard_before_is_no_answer() {
+    inside("switch::killed::as_remembered", &[]);
+}
+
+#[test]
+#[ignore = "runs inside namespaces, for the test above"]
+fn as_remembered() {
+    let cluster = Cluster::new();
+    let ip = |arguments: &'static str| {
+        let output = cluster.on(cluster.front, || Command::new("ip").args(arguments.split(' ')).output()).expect("ip");
+        assert!(output.status.success(), "{arguments}: {output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    ip("neigh replace 10.0.1.100 lladdr 02:00:00:00:00:01 dev eth0 nud stale");
+    let switch = cluster.on(cluster.front, || Switch::start(config("random"), Events::nowhere())).expect("a switch");
+    assert_eq!(ip("neigh show to 10.0.1.100"), "", "and none is asked for any more");
+    cluster.at(cluster.front, switch).take(Switch::stop);
+}
+
+#[test]
 #[ignore = "runs as a child, for the tests above"]
 fn as_switch() {
     // The harness has begun a line.
