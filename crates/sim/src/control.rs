@@ -33,8 +33,9 @@ pub struct Control {
     /// Requests after which no more precision is asked for, over all replications.
     pub max_jobs: u64,
     /// Requests that come in one relaxation time, in which the system forgets its state. Without a horizon each replication
-    /// measures ten times as many, or there are no intervals. Where that would be more than `max_jobs` and there are several
-    /// servers, which together forget sooner than each of them, it is judged by the response times. None: it is not known.
+    /// warms up for three times as many and measures ten times as many, or there are no intervals. Where that would be more than
+    /// `max_jobs` and there are several servers, which together forget sooner than each of them, it is judged by the response
+    /// times. None: it is not known.
     pub relaxation: Option<u64>,
     /// The least number of replications: at least 2, and at least 20 where a precision stops a run without a horizon.
     pub replications: u32,
@@ -105,9 +106,9 @@ impl Control {
 /// What is left out at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarmUp {
-    /// Found by MSER-5 on a pilot of each replication: measuring starts at the end of the first pilot (5,000 requests,
-    /// then twice as many) whose cut is not in its last half. Nothing is left out of a run that has an end, by its
-    /// horizon or its log's: it starts where it starts.
+    /// Found by MSER-5 on a pilot of each replication: measuring starts at the end of the first pilot (5,000 requests, 20 for
+    /// each server, three relaxation times or five for each user, whichever is most; then twice as many) whose cut is not in its
+    /// last half. Nothing is left out of a run that has an end, by its horizon or its log's: it starts where it starts.
     Auto,
     /// This long.
     Fixed(Span),
@@ -226,8 +227,8 @@ pub enum SimError {
     /// It forgets its state so slowly that an interval would take more requests than are allowed.
     #[error(
         "so near saturation the system takes {relaxation} requests to forget its state, and an interval takes ten times as \
-         many in each of {replications} replications: set max_jobs = {needed} (now {max_jobs}), lower the load, or give a \
-         horizon"
+         many in each of {replications} replications, after their warm-up: set max_jobs = {needed} (now {max_jobs}), \
+         lower the load, or give a horizon"
     )]
     TooSlow {
         /// Requests that come in one relaxation time.

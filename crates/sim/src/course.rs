@@ -15,7 +15,9 @@ pub(crate) struct Course {
     pub(crate) horizon: Option<Span>,
     /// The run has an end: a horizon, or a log's.
     pub(crate) finite: bool,
-    /// Longest pilot in search of the end of the warm-up (requests).
+    /// Shortest pilot in search of the end of the warm-up (requests).
+    pub(crate) shortest_pilot: u64,
+    /// Longest one.
     pub(crate) longest_pilot: u64,
     /// Requests that may be inside at once.
     pub(crate) most_inside: u32,
@@ -31,8 +33,17 @@ impl Course {
     /// The one run of a plan, in so many bytes of memory.
     pub(crate) fn of_plan(warm_up: Span, horizon: Span, memory: u64) -> Course {
         let (warm_up, horizon, most_inside) = (Some(warm_up), Some(horizon), most_inside(memory));
-        let (finite, longest_pilot, keep_series) = (true, 0, true);
-        Course { warm_up, horizon, finite, longest_pilot, most_inside, keep_series, predict: None, over_time: None }
+        Course {
+            warm_up,
+            horizon,
+            finite: true,
+            shortest_pilot: 0,
+            longest_pilot: 0,
+            most_inside,
+            keep_series: true,
+            predict: None,
+            over_time: None,
+        }
     }
 }
 
@@ -72,7 +83,7 @@ impl Phases {
             phase: Phase::WarmUp,
             milestone: warm_up.map_or(Time::NEVER, |span| Time::ZERO + span),
             accepts_until: course.horizon.map_or(Time::NEVER, |horizon| Time::ZERO + horizon),
-            pilot: warm_up.is_none().then(|| Pilot::new(servers, course.longest_pilot)),
+            pilot: warm_up.is_none().then(|| Pilot::new(servers, course.shortest_pilot, course.longest_pilot)),
             never_settled: false,
         }
     }

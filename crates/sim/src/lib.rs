@@ -150,6 +150,7 @@
 
 mod agenda;
 mod balancer;
+mod beginning;
 pub mod capability;
 mod control;
 mod course;

@@ -25,11 +25,12 @@ mod tally;
 
 use std::sync::Arc;
 
-use sojourn_model::network::{Network, Population};
+use sojourn_model::network::{Chain, Network, Population};
 
 use layout::Layout;
 use replication::NetworkReplication;
 
+use crate::beginning;
 use crate::control::{Control, Progress, Report, SimError};
 use crate::course::Course;
 use crate::study::{ALWAYS, Study, Subject};
@@ -52,6 +53,8 @@ pub fn run_network(
             Some(_) => notes.push(format!("{fault}: what is shown is of an overloaded network")),
         }
     }
+    let rate: Option<f64> = network.chains.iter().map(Chain::arrival_rate).sum();
+    notes.extend(rate.and_then(|rate| beginning::begins_empty(control, rate)));
     let layout = Arc::new(Layout::new(network, control.seed));
     let mut always: Vec<String> = ALWAYS.map(String::from).to_vec();
     always.extend(network.chains.iter().map(|chain| format!("response_time_mean_{}", chain.name)));
@@ -63,7 +66,8 @@ pub fn run_network(
     let users = users.sum();
     let make = Box::new(move |seed: u64, course: &Course| Ok(NetworkReplication::new(&layout, seed, course)));
     let closing = Box::new(|_: &[NetworkReplication], _: Option<&_>| Ok((Vec::new(), Vec::new())));
-    let subject = Subject { make, has_end: false, servers, users, forgets_together: false, always, notes, closing };
+    let (has_end, forgets_together) = (false, false);
+    let subject = Subject { make, has_end, servers, users, rate, forgets_together, always, notes, closing };
     Study::new(subject, control, progress)?.run()
 }
 

@@ -10,17 +10,19 @@ pub(crate) struct Pilot {
     longest: u64,
 }
 
-/// Requests in the first pilot, in all and per server.
+/// Requests in the first pilot, in all and per server. Of a lone server they are tens or hundreds of its relaxation times, unless
+/// it is very busy. Where many servers share them each gets few, and MSER-5 does not see it: what it weighs is the noise of
+/// single response times, which hides that all of them are still too short (`beginning`).
 const FIRST: (u64, u64) = (5_000, 20);
 /// The pilot is kept as so many to twice so many batch means.
 const BATCHES: usize = 1_000;
 
 impl Pilot {
-    /// Of a system of so many servers; no longer than `longest` requests.
-    pub(crate) fn new(servers: usize, longest: u64) -> Pilot {
+    /// Of a system of so many servers; of `shortest` requests at least, and no longer than `longest`.
+    pub(crate) fn new(servers: usize, shortest: u64, longest: u64) -> Pilot {
         Pilot {
             response_times: Batches::new(BATCHES, 5),
-            judged_at: FIRST.0.max(FIRST.1 * servers as u64).min(longest),
+            judged_at: FIRST.0.max(FIRST.1 * servers as u64).max(shortest).min(longest),
             longest,
         }
     }

@@ -8,7 +8,8 @@ use sojourn_model::{Server, System};
 use sojourn_stats::{Measure, Span, Time, measure};
 use sojourn_traffic::{Arrivals, Closed, Demand, Traced, Workload};
 
-use crate::control::{Control, Progress, Report, SimError, WarmUp, demand_of_classes};
+use crate::beginning;
+use crate::control::{Control, Progress, Report, SimError, demand_of_classes};
 use crate::course::Course;
 use crate::engine::{Engine, Fabric};
 use crate::fabric::{self, Direct, Routed, is_direct, refuse};
@@ -226,9 +227,8 @@ impl<'a> Replicated<'a> {
         let is_told = !changes_with_time && !sheds_load(system, workload);
         let end = control.horizon.map(|horizon| Time::ZERO + horizon);
         notes.extend(shortage::mixed(system, control.warm_up, end));
-        if system.faults.is_empty() && !changes_with_time {
-            notes.extend(load.as_ref().and_then(|load| beginning(control, load.rate)));
-        }
+        let rate = load.as_ref().filter(|_| system.faults.is_empty() && !changes_with_time).map(|load| load.rate);
+        notes.extend(rate.and_then(|rate| beginning::begins_empty(control, rate)));
         if let Some(load) = load.filter(|_| is_told) {
             notes.extend(shortage::note(system, seed, load.rate, load.stable, end));
         }
@@ -248,30 +248,11 @@ impl<'a> Replicated<'a> {
             Workload::Closed(closed) => u64::from(closed.users),
             _ => 0,
         };
-        let subject = Subject { make, has_end, servers, users, forgets_together: servers > 1, always, notes, closing };
+        let forgets_together = servers > 1;
+        let subject = Subject { make, has_end, servers, users, rate, forgets_together, always, notes, closing };
         Study::new(subject, control, progress)?.run()
     }
 }
-
-/// A run of a given length that is short against the time in which a system forgets, and from whose beginning nothing is left
-/// out: it begins empty, and its numbers are lower than those of the long run. None where that moves nothing by a percent or so.
-fn beginning(control: &Control, rate: f64) -> Option<String> {
-    let (horizon, relaxation) = (control.horizon?, control.relaxation?);
-    let forgets_s = relaxation as f64 / rate;
-    let is_short = horizon.as_secs_f64() < BEGINNINGS * forgets_s;
-    (is_short && matches!(control.warm_up, WarmUp::Auto)).then(|| {
-        let seconds = |seconds: f64| Span::from_secs_f64(seconds.ceil());
-        format!(
-            "replications of {horizon} begin empty, and the system takes some {} to forget how it began: what is shown is of the \
-             beginning too, and lower than in the long run; `run.warm_up = \"{}\"` leaves it out",
-            seconds(forgets_s),
-            seconds(3.0 * forgets_s)
-        )
-    })
-}
-
-/// So many times as long as the system takes to forget, a run's beginning moves a mean by a percent or so.
-const BEGINNINGS: f64 = 100.0;
 
 /// The one run of a trace.
 fn replay(system: &System, workload: &Workload, traced: &Traced, control: &Control) -> Result<Report, SimError> {

@@ -15,6 +15,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use sojourn_stats::measure::NoInterval;
 use sojourn_stats::{Batches, Histogram, Measure, Span, Stream, Time};
 
+use crate::beginning;
 use crate::control::{Control, OverTime, Progress, Report, SimError, WarmUp};
 use crate::course::{Course, Phases};
 use crate::forgetting;
@@ -30,8 +31,9 @@ const LEAST_REPLICATIONS: u32 = 20;
 /// Relaxation times that each replication must have measured before its numbers are believed. Those of a shorter one depend
 /// on how it began: their spread is small, and their mean far off.
 pub(crate) const RELAXATIONS: u64 = 10;
-/// From so many servers on the noise of a run is less than what its beginning leaves in the mean.
-const MANY: usize = 250;
+/// From so many servers on the noise of a run is less than what its beginning leaves in the mean: where the relaxation time is
+/// known, of which the warm-up takes some; and where it is not, and the first pilot gives each of them 200 requests.
+const MANY: (usize, usize) = (250, 25);
 /// Requests between two looks at the outside world.
 const CHUNK: u64 = 1 << 16;
 /// A round is at least and at most so many times as long as all before.
@@ -131,6 +133,8 @@ pub(crate) struct Subject<'a, E> {
     pub(crate) servers: usize,
     /// How many users wait for replies.
     pub(crate) users: u64,
+    /// Requests that come by themselves (1/s), where nothing changes that rate or what becomes of them.
+    pub(crate) rate: Option<f64>,
     /// Its parts share the requests, so that all of them together may forget sooner than one of them.
     pub(crate) forgets_together: bool,
     /// The metrics that must be sharp whatever else is asked for.
@@ -183,15 +187,22 @@ impl<'a, E: Replication> Study<'a, E> {
         let replications = u64::from(control.replications.max(least));
         let relaxation = control.relaxation.filter(|_| !finite).unwrap_or(0);
         let mut long_enough = Some(RELAXATIONS.saturating_mul(relaxation));
-        let needed = RELAXATIONS.saturating_mul(relaxation).saturating_add(FLOOR.0).saturating_mul(replications);
+        let mut shortest_pilot = beginning::shortest_pilot(relaxation, subject.users);
+        let left_out = match control.warm_up {
+            WarmUp::Auto => FLOOR.0.max(shortest_pilot),
+            WarmUp::Fixed(_) => FLOOR.0,
+        };
+        let needed = RELAXATIONS.saturating_mul(relaxation).saturating_add(left_out).saturating_mul(replications);
         if relaxation > 0 && needed > control.max_jobs && long_enough > Some(FLOOR.0) {
             let max_jobs = control.max_jobs;
             if !subject.forgets_together {
                 return Err(SimError::TooSlow { relaxation, replications, needed, max_jobs });
             }
             long_enough = None;
+            shortest_pilot = beginning::shortest_pilot(0, subject.users);
         }
-        let settles = subject.forgets_together && !finite && (long_enough.is_none() || subject.servers > MANY);
+        let many = if control.relaxation.is_some() { MANY.0 } else { MANY.1 };
+        let settles = subject.forgets_together && !finite && (long_enough.is_none() || subject.servers > many);
         let stations = subject.servers as u64 + subject.users;
         let each = REPLICATION + STATION * stations;
         let what = format!("{replications} replications with {stations} servers and users each");
@@ -204,6 +215,7 @@ impl<'a, E: Replication> Study<'a, E> {
             },
             horizon: control.horizon,
             finite,
+            shortest_pilot,
             longest_pilot: control.max_jobs / replications / 2,
             most_inside: most_inside(left / replications),
             keep_series: false,
@@ -420,7 +432,11 @@ impl<'a, E: Replication> Study<'a, E> {
         let alike = self.alike(&rows, &measured);
         let whole = E::responses(&measured);
         let over_time = E::over_time(&measured, alike);
-        let jobs = measured.iter().map(|engine| engine.measured()).sum();
+        let jobs: u64 = measured.iter().map(|engine| engine.measured()).sum();
+        if let Some(rate) = self.subject.rate.filter(|_| !measured.is_empty()) {
+            let measured_s = jobs as f64 / measured.len() as f64 / rate;
+            self.notes.extend(beginning::short_warm_up(self.control, rate, measured_s));
+        }
         let (more_rows, more_notes) = (self.subject.closing)(&self.replications, self.pool.as_ref())?;
         rows.extend(more_rows);
         self.notes.extend(more_notes);

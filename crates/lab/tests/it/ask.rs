@@ -157,8 +157,10 @@ fn a_run_that_begins_empty_says_so() {
     };
     let said = notes(0.95, "");
     assert!(said.contains("begin empty") && said.contains("`run.warm_up = \""), "{said}");
+    let said = notes(0.95, "warm_up = \"5 s\"\n");
+    assert!(said.contains("the warm-up of 5 s is short") && said.contains("`run.warm_up = \"4"), "{said}");
     for none in [notes(0.95, "warm_up = \"50 s\"\n"), notes(0.5, "")] {
-        assert!(!none.contains("begin empty"), "{none}");
+        assert!(!none.contains("begin empty") && !none.contains("is short"), "{none}");
     }
 }
 

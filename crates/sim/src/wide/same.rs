@@ -115,6 +115,7 @@ fn course(control: &Control, longest_pilot: u64, most_inside: u32) -> Course {
         warm_up,
         horizon: control.horizon,
         finite: control.horizon.is_some(),
+        shortest_pilot: 0,
         longest_pilot,
         most_inside,
         keep_series: false,
