@@ -147,9 +147,11 @@ impl Shortest {
         if utilization >= 1.0 {
             return Err(wrong(format!("{}, or add servers", never_settles(utilization, rate))));
         }
+        // A queue that is drawn without a look at the others forgets as slowly as one alone.
+        let together = if self.policy == "random" { 1 } else { servers };
         let relaxation = arrivals
             .gaps()
-            .map(|gaps| rate * relaxation_time_s(gaps.scv(), law.scv(), law.mean(), servers, utilization));
+            .map(|gaps| rate * relaxation_time_s(gaps.scv(), law.scv(), law.mean(), together, utilization));
         let system = System::balanced(Tier::new(Face::Gateway, &self.policy), self.servers(service)?);
         let sizes = Sizes::Law(Law::constant(0.0));
         let workload = Workload::Open(Open { arrivals, clients: 1, sizes, patience: None });

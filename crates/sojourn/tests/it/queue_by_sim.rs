@@ -159,3 +159,13 @@ fn the_number_in_system_is_the_rate_times_the_response_time() {
         }
     }
 }
+
+/// Queues that are drawn without a look at their length forget as slowly as one alone, so that it takes fifty times as many jobs
+/// for fifty of them: 400,000 are less than a relaxation time in each replication, and no interval is believed.
+#[test]
+fn queues_drawn_without_a_look_forget_as_slowly_as_one() {
+    let law = ["--arrivals", "exponential(utilization = 0.9)", "--service", "exponential(mean = 1 s)"];
+    let rows = rows(&[&["M/M/50-JSQ(1)"], &law[..], &["--by", "sim", "--jobs", "400000"]].concat());
+    let mean = rows.iter().find(|row| row["metric"] == "response_time_mean").unwrap_or_else(|| panic!("{rows:?}"));
+    assert!(mean["note"].as_str().is_some_and(|note| note.starts_with("no interval")), "{mean}");
+}
