@@ -177,7 +177,8 @@ pub struct ObjectiveAnswer {
     /// The number that decides it with its interval, in the unit of the limit; empty where there is none.
     #[serde(default)]
     pub measured: String,
-    /// Why it is undecided whatever the interval, or missed by whatever system; empty where the number alone is why.
+    /// Why it is undecided whatever the interval, or missed by whatever system, or what it leaves out though it is met; empty
+    /// where the number says all.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
@@ -186,6 +187,7 @@ impl ObjectiveAnswer {
     /// What came of it: a word for a style (`good`, `bad`, `warn`, `muted`), and the words.
     pub fn words(&self) -> (&'static str, String) {
         let (style, words) = match (self.met, self.undecided) {
+            (Some(true), _) if !self.reason.is_empty() => return ("good", format!("met; {}", self.reason)),
             (Some(true), _) => ("good", "met"),
             (Some(false), _) if !self.reason.is_empty() => return ("bad", format!("MISSED: {}", self.reason)),
             (Some(false), _) => ("bad", "MISSED"),

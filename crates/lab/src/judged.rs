@@ -12,7 +12,7 @@ use sojourn_traffic::Workload;
 
 use crate::answer::{Answer, ObjectiveAnswer, Trust, VariantAnswers, Verdict};
 use crate::engine;
-use crate::objective::{Judgement, Objective};
+use crate::objective::{GIVEN_UP, Judgement, Objective};
 use crate::report::number::{is_share, quantity};
 use crate::spec::{Engine, Spec};
 
@@ -90,6 +90,10 @@ impl Asked<'_> {
             _ => None,
         };
         let undecided = is_doubted || is_open(judgement) || (judgement == Judgement::Holds && reason.is_some());
+        let reason = match judgement {
+            Judgement::Holds if !undecided => self.left_out(answer),
+            _ => reason,
+        };
         ObjectiveAnswer {
             text: objective.text.clone(),
             variant,
@@ -142,6 +146,12 @@ impl Asked<'_> {
         let by_log = self.objective.judge_answer(happened);
         let contradicts = is_decided(by_log) && is_decided(judgement) && by_log != judgement;
         contradicts.then(|| format!("the log contradicts the model: it has {}", self.objective.measured_by(happened)))
+    }
+
+    /// What a limit that is met does not tell, unless another limit does.
+    fn left_out(&self, answer: &Answer) -> Option<String> {
+        let is_limited = self.experiment.objectives.iter().any(|of| of.below && of.metric == GIVEN_UP);
+        self.objective.leaves_out(&answer.measures).filter(|_| !is_limited)
     }
 
     /// Why no system can meet it: it asks for more good replies than requests are offered.
