@@ -186,19 +186,36 @@ pub struct ObjectiveAnswer {
 impl ObjectiveAnswer {
     /// What came of it: a word for a style (`good`, `bad`, `warn`, `muted`), and the words.
     pub fn words(&self) -> (&'static str, String) {
-        let (style, words) = match (self.met, self.undecided) {
-            (Some(true), _) if !self.reason.is_empty() => return ("good", format!("met; {}", self.reason)),
-            (Some(true), _) => ("good", "met"),
-            (Some(false), _) if !self.reason.is_empty() => return ("bad", format!("MISSED: {}", self.reason)),
-            (Some(false), _) => ("bad", "MISSED"),
-            (None, true) if !self.reason.is_empty() => return ("warn", format!("UNDECIDED: {}", self.reason)),
-            (None, true) if self.engine == Engine::Sim => {
-                ("warn", "UNDECIDED: the interval does not tell; more replications, or longer ones")
-            }
-            (None, true) => ("warn", "UNDECIDED: the interval does not tell; measure longer"),
-            (None, false) => ("muted", "no number"),
+        let (style, word) = self.outcome();
+        let words = match (self.why(), style) {
+            ("", _) => word.to_owned(),
+            (why, "good") => format!("{word}; {why}"),
+            (why, _) => format!("{word}: {why}"),
         };
-        (style, words.to_owned())
+        (style, words)
+    }
+
+    /// The same without the reason: a word for a style, and one of `met`, `MISSED`, `UNDECIDED` and `no number`.
+    pub fn outcome(&self) -> (&'static str, &'static str) {
+        match (self.met, self.undecided) {
+            (Some(true), _) => ("good", "met"),
+            (Some(false), _) => ("bad", "MISSED"),
+            (None, true) => ("warn", "UNDECIDED"),
+            (None, false) => ("muted", "no number"),
+        }
+    }
+
+    /// Why it is undecided, or what else is to be said of what came of it; empty where the number says all.
+    pub fn why(&self) -> &str {
+        match (self.met, self.undecided) {
+            (None, false) => "",
+            _ if !self.reason.is_empty() => &self.reason,
+            (None, true) if self.engine == Engine::Sim => {
+                "the interval does not tell; more replications, or longer ones"
+            }
+            (None, true) => "the interval does not tell; measure longer",
+            (Some(_), _) => "",
+        }
     }
 }
 

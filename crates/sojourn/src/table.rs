@@ -1,6 +1,7 @@
 //! The terminal's view of a run's answers: theory, sim and live beside each other, and their differences.
 
 mod grid;
+mod objectives;
 mod text;
 
 use std::path::Path;
@@ -8,7 +9,7 @@ use std::path::Path;
 use serde_json::json;
 use sojourn_lab::compare::Within;
 use sojourn_lab::outcome::asymmetric;
-use sojourn_lab::report::{Said, in_ranges, scope};
+use sojourn_lab::report::{Said, doubts, in_ranges, scope};
 use sojourn_lab::{
     Answers, Engine, OF_FAULTS, VariantAnswers, Verdict, between as between_ends, is_share, outwards,
     plus_minus as rounded_plus_minus, unrecovered,
@@ -220,12 +221,7 @@ fn text(answers: &Answers, path: &Path) -> String {
     if !answers.objectives.is_empty() {
         lines.push("\nObjectives".into());
     }
-    for objective in &answers.objectives {
-        let label = &answers.variants[objective.variant].label;
-        let (text, engine, met) = (&objective.text, objective.engine, objective.words().1);
-        let measured = if objective.measured.is_empty() { String::new() } else { format!("{}, ", objective.measured) };
-        lines.push(hanging("  ", "    ", &format!("{label}: {text} by {engine}: {measured}{met}")));
-    }
+    lines.extend(objectives::lines(answers));
     if !answers.objectives_met() {
         lines.push(paragraph("  ", &format!("exit code 1: {NONE_MEETS}")));
     }
@@ -239,7 +235,9 @@ fn text(answers: &Answers, path: &Path) -> String {
             (false, false) => "",
         };
         lines.push(format!("\n{of}{}", answers.verdict.word()));
-        lines.extend(answers.reasons.iter().map(|reason| hanging("  ", "    ", reason)));
+        let of_live = doubts(answers).into_iter().map(|(who, why)| format!("{who}: {why}"));
+        let reasons = of_live.chain(answers.own_reasons().into_iter().map(str::to_owned));
+        lines.extend(reasons.map(|reason| hanging("  ", "    ", &reason)));
     }
     lines.push(format!("\n{}", paragraph("", &format!("Everything is in {0}; open {0}/report.html", path.display()))));
     lines.join("\n")

@@ -1,7 +1,7 @@
 //! The parts of the page that are text and tables.
 
 use super::html::{and_list, count, engine, escape};
-use super::{Answers, Engine, VariantAnswers, Verdict, compare, number, reasons, when};
+use super::{Answers, Engine, VariantAnswers, Verdict, compare, doubts, number, reasons, when};
 use crate::answer::{OF_FAULTS, ObjectiveAnswer, Trust};
 use sojourn_stats::Estimate;
 
@@ -57,23 +57,26 @@ fn verdict(report: &Answers) -> (&'static str, &'static str, String) {
         sentences.push(format!("{}.", and_list(&own, 4).trim_end_matches('.')));
     }
     if !bad.is_empty() {
-        let named: Vec<String> = bad
-            .iter()
-            .map(|(variant, trust)| {
-                let own = reasons(trust.verdict, &trust.reasons);
-                let own: Vec<String> = own.iter().map(|reason| escape(reason)).collect();
-                format!("<strong>{}</strong>, since {}", escape(&variant.label), and_list(&own, 2))
-            })
-            .collect();
-        sentences.push(format!(
-            "{} of {} {} not to be relied on: {}.",
-            bad.len(),
-            count(live.len(), "live run"),
-            if bad.len() == 1 { "is" } else { "are" },
-            and_list(&named, 3).trim_end_matches('.')
-        ));
+        let of = format!("{} of {}", bad.len(), count(live.len(), "live run"));
+        let are = if bad.len() == 1 { "is" } else { "are" };
+        sentences.push(format!("{of} {are} not to be relied on{}.", named(report).trim_end_matches('.')));
     }
     (class, worst.word(), sentences.join(" "))
+}
+
+/// Which live runs are in doubt, and why, behind a colon; empty where no reason is known.
+fn named(report: &Answers) -> String {
+    let mut named: Vec<(String, Vec<String>)> = Vec::new();
+    for (who, why) in doubts(report) {
+        match named.iter_mut().find(|(of, _)| *of == who) {
+            Some((_, reasons)) => reasons.push(escape(&why)),
+            None => named.push((who, vec![escape(&why)])),
+        }
+    }
+    let since =
+        |(who, why): &(String, Vec<String>)| format!("<strong>{}</strong>, since {}", escape(who), and_list(why, 2));
+    let named: Vec<String> = named.iter().map(since).collect();
+    if named.is_empty() { String::new() } else { format!(": {}", and_list(&named, 3)) }
 }
 
 /// What was asked of the system, and the answers.
@@ -296,13 +299,8 @@ pub(super) fn validity(report: &Answers) -> String {
     let mut rows = lines.iter().map(|cells| format!("<tr>{}</tr>\n", cells.concat()));
     let head = rows.next().unwrap_or_default();
     let body: String = rows.collect();
-    let reason = |variant: &VariantAnswers, reason: &str| {
-        format!("<li><strong>{}</strong>: {}</li>\n", escape(&variant.label), escape(reason))
-    };
-    let of_run = |(variant, trust): &(&VariantAnswers, &Trust)| {
-        reasons(trust.verdict, &trust.reasons).iter().map(|of| reason(variant, of)).collect::<String>()
-    };
-    let reasons: String = runs.iter().map(of_run).collect();
+    let item = |(who, why): &(String, String)| format!("<li><strong>{}</strong>: {}</li>\n", escape(who), escape(why));
+    let reasons: String = doubts(report).iter().map(item).collect();
     let reasons = if reasons.is_empty() { reasons } else { format!("<ul class=\"reasons\">\n{reasons}</ul>\n") };
     format!(
         "<section id=\"validity\">\n<h2>Can the live runs be trusted?</h2>\n<p class=\"lead\">A live run is valid when \
@@ -489,6 +487,9 @@ mod tests {
         let (class, word, text) = verdict(&with_live(&[(Verdict::Valid, ""), suspect]));
         assert_eq!((class, word), ("warn", "SUSPECT"));
         assert_eq!(text, "1 of 2 live runs is not to be relied on: <strong>v1</strong>, since core 0 was 97 % busy.");
+        let (.., text) = verdict(&with_live(&[suspect, (Verdict::Suspect, "core 0 was 99 % busy")]));
+        let once = "<strong>all 2 live runs</strong>, since core 0 was 97 to 99 % busy.";
+        assert_eq!(text, format!("2 of 2 live runs are not to be relied on: {once}"));
         let mut report = with_live(&[]);
         report.verdict = Verdict::Incomplete;
         report.reasons = vec!["interrupted after 3 of 6 variants".to_owned()];
