@@ -239,7 +239,7 @@ fn usual(metric: &str) -> f64 {
 
 /// Metrics of what a fault does, and what each is called: they are said wherever a fault is planned.
 pub const OF_FAULTS: [(&str, &str); 5] = [
-    // First, since a narrow table leaves out what is last.
+    // First, since it is what most ask of a fault.
     ("recovery_time", "recovery"),
     ("during(fault).error_ratio", "failed or given up"),
     ("during(fault).attempts_ratio", "attempts"),

@@ -422,12 +422,12 @@ fn metrics_table(title: &str, answers: &Answers, all: &[(&str, &str)]) -> Option
     };
     let header = columns.iter().map(|(_, words, engine)| format!("{words} {engine}"));
     let header: Vec<String> = std::iter::once("variant".to_owned()).chain(header).collect();
-    let mut table = Grid::new(&header).elsewhere("report.html");
+    let mut table = Grid::new(&header);
     for variant in &answers.variants {
         let cells = columns.iter().map(|column| cell(variant, column));
         table.add_row(std::iter::once(variant.label.clone()).chain(cells));
     }
-    Some(format!("\n{title}\n{table}"))
+    Some(format!("\n{title}\n{}", table.continued()))
 }
 
 /// Variants that are equal but for one setting, two by two; none where there are none, or too many to read.
