@@ -441,6 +441,14 @@ impl VariantAnswers {
         self.answer(Engine::Log)?.trust.as_ref()
     }
 
+    /// Whether any engine saw one of [`FAILURES`].
+    pub fn has_failures(&self) -> bool {
+        let is_seen = |answer: &Answer, metric: &str| {
+            answer.estimate(metric).and_then(Estimate::value).is_some_and(|value| value > usual(metric))
+        };
+        self.answers.iter().any(|answer| FAILURES.iter().any(|(metric, _)| is_seen(answer, metric)))
+    }
+
     /// Whether its live run is not VALID.
     pub fn is_suspect(&self) -> bool {
         self.trust().is_some_and(|trust| trust.verdict != Verdict::Valid)

@@ -235,7 +235,8 @@ impl Grid {
 
     /// What of a cell stays together: a word of a text; a number with its unit, and its interval.
     fn parts<'a>(&self, column: usize, cell: &'a str, is_header: bool) -> Vec<&'a str> {
-        let is_number = cell.starts_with(|first: char| !first.is_alphabetic()) || cell.starts_with("exactly ");
+        let first = cell.trim_start();
+        let is_number = first.starts_with(|first: char| !first.is_alphabetic()) || cell.starts_with("exactly ");
         let is_number = is_number && !(is_header || self.text[column] && column > 0);
         let (number, rest) = match cell.find(" (") {
             Some(at) if is_number => cell.split_at(at + 1),
