@@ -1,9 +1,11 @@
-//! The notes of a page, and why its live runs are in doubt: each once, with the variants or runs that it is of, in few words.
+//! The notes of a page, why its live runs are in doubt, and why its objectives came out as they did: each once, with the variants
+//! or runs that it is of, in few words.
 
 use std::cmp::Reverse;
 
 use super::html::{and_list, engine, escape};
 use super::{Answers, Engine, RUN, VariantAnswers, reasons};
+use crate::answer::ObjectiveAnswer;
 use crate::variants::label;
 
 /// Why an engine has no answer, and what to know when reading one. Equal notes are said once, and so are those that differ in
@@ -62,6 +64,21 @@ pub fn doubts(report: &Answers) -> Vec<(String, String)> {
     said.notes.iter().map(|note| (whose(&note.variants), in_ranges(&note.texts))).collect()
 }
 
+/// Why objectives came out as they did, each reason once that at least so many of them have, in a line with which these are.
+pub fn reasons_of_objectives(report: &Answers, least: usize) -> Vec<(Note<'_>, String)> {
+    let all = || report.objectives.iter().filter(|of| of.variant < report.variants.len() && !of.why().is_empty());
+    let mut said = Said::default();
+    all().for_each(|of| said.add(of.engine, of.why(), of.variant));
+    let lines = said.notes.into_iter().filter_map(|note| {
+        let mut words = all().filter(|of| note.is_of(of)).map(|of| of.outcome().1);
+        let (word, count) = (words.next()?, 1 + words.count());
+        let (engine, whose) = (note.engine.name(), scope(report, &note.variants));
+        let line = format!("{word} by {engine}, {whose}: {}", in_ranges(&note.texts));
+        (count >= least).then_some((note, line))
+    });
+    lines.collect()
+}
+
 /// Notes of engines about variants, in the order in which they were added.
 #[derive(Default)]
 pub struct Said<'a> {
@@ -79,6 +96,14 @@ pub struct Note<'a> {
     pub variants: Vec<usize>,
     /// What the wordings have in common.
     words: String,
+}
+
+impl Note<'_> {
+    /// Whether it is the reason of this objective.
+    pub fn is_of(&self, objective: &ObjectiveAnswer) -> bool {
+        let is_its_own = self.engine == objective.engine && self.variants.contains(&objective.variant);
+        is_its_own && self.texts.contains(&objective.why())
+    }
 }
 
 impl<'a> Said<'a> {

@@ -2,7 +2,7 @@
 //!
 //! A sweep has an objective at every point and by every engine. More than a screen of them are counted: the report has each.
 
-use sojourn_lab::report::{Note, Said, in_ranges, scope};
+use sojourn_lab::report::{Note, reasons_of_objectives};
 use sojourn_lab::{Answers, Engine, ObjectiveAnswer};
 
 use super::text::{hanging, paragraph};
@@ -13,38 +13,23 @@ const LINES: usize = 40;
 /// The lines, without a title; none where nothing was asked.
 pub(super) fn lines(answers: &Answers) -> Vec<String> {
     let all = &answers.objectives;
-    let mut said = Said::default();
-    for objective in all.iter().filter(|objective| !objective.why().is_empty()) {
-        said.add(objective.engine, objective.why(), objective.variant);
+    if all.len() > LINES {
+        let reasons = reasons_of_objectives(answers, 1);
+        let reasons = reasons.iter().map(|(_, reason)| hanging("  ", "    ", reason));
+        let more = std::iter::once(paragraph("  ", "report.html has each."));
+        return counted(all).into_iter().chain(reasons).chain(more).collect();
     }
-    let is_counted = all.len() > LINES;
-    let is_shared = |note: &Note<'_>| is_counted || all.iter().filter(|of| is_said_of(note, of)).count() > 1;
-    let shared: Vec<&Note<'_>> = said.notes.iter().filter(|note| is_shared(note)).collect();
-    let mut lines = if is_counted { counted(all) } else { all.iter().map(|of| line(answers, of, &shared)).collect() };
-    lines.extend(shared.iter().map(|note| {
-        let words: Vec<&str> = all.iter().filter(|of| is_said_of(note, of)).map(|of| of.outcome().1).collect();
-        let (word, engine) = (words.first().copied().unwrap_or_default(), note.engine.name());
-        let text = format!("{word} by {engine}, {}: {}", scope(answers, &note.variants), in_ranges(&note.texts));
-        hanging("  ", "    ", &text)
-    }));
-    if is_counted {
-        lines.push(paragraph("  ", "report.html has each."));
-    }
-    lines
-}
-
-/// Whether a reason is that of this objective.
-fn is_said_of(note: &Note<'_>, objective: &ObjectiveAnswer) -> bool {
-    let is_of_it = note.engine == objective.engine && note.variants.contains(&objective.variant);
-    is_of_it && note.texts.contains(&objective.why())
+    let shared = reasons_of_objectives(answers, 2);
+    let below = shared.iter().map(|(_, reason)| hanging("  ", "    ", reason));
+    all.iter().map(|objective| line(answers, objective, &shared)).chain(below).collect()
 }
 
 /// What came of one, with its reason where that is its own.
-fn line(answers: &Answers, objective: &ObjectiveAnswer, shared: &[&Note<'_>]) -> String {
+fn line(answers: &Answers, objective: &ObjectiveAnswer, shared: &[(Note<'_>, String)]) -> String {
     let label = &answers.variants[objective.variant].label;
     let (text, engine) = (&objective.text, objective.engine);
     let measured = if objective.measured.is_empty() { String::new() } else { format!("{}, ", objective.measured) };
-    let is_below = shared.iter().any(|note| is_said_of(note, objective));
+    let is_below = shared.iter().any(|(note, _)| note.is_of(objective));
     let words = if is_below { objective.outcome().1.to_owned() } else { objective.words().1 };
     hanging("  ", "    ", &format!("{label}: {text} by {engine}: {measured}{words}"))
 }

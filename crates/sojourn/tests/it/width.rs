@@ -122,8 +122,8 @@ fn the_demo_and_what_is_made_of_it_fit() {
     }
 }
 
-/// A server that is ten times slower for a second, and clients that wait 300 ms and ask again: at no width is anything of what went
-/// wrong left out.
+/// A server that is ten times slower for a second, and clients that wait 300 ms and ask again: at no width is anything of what
+/// went wrong left out.
 #[test]
 fn what_went_wrong_is_told_at_any_width() {
     let folder = tempfile::tempdir().unwrap();
