@@ -66,7 +66,9 @@ pub fn doubts(report: &Answers) -> Vec<(String, String)> {
 
 /// Why objectives came out as they did, each reason once that at least so many of them have, in a line with which these are.
 pub fn reasons_of_objectives(report: &Answers, least: usize) -> Vec<(Note<'_>, String)> {
-    let all = || report.objectives.iter().filter(|of| of.variant < report.variants.len() && !of.why().is_empty());
+    let variants = report.variants.len();
+    let has_reason = move |of: &&ObjectiveAnswer| of.variant < variants && !of.why().is_empty();
+    let all = || report.objectives.iter().filter(has_reason);
     let mut said = Said::default();
     all().for_each(|of| said.add(of.engine, of.why(), of.variant));
     let lines = said.notes.into_iter().filter_map(|note| {
