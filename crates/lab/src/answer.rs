@@ -177,7 +177,8 @@ pub struct ObjectiveAnswer {
     /// The number that decides it with its interval, in the unit of the limit; empty where there is none.
     #[serde(default)]
     pub measured: String,
-    /// Why it is undecided whatever the interval, or missed by whatever system; empty where the number alone is why.
+    /// Why it is undecided whatever the interval, or missed by whatever system, or what it leaves out though it is met; empty
+    /// where the number says all.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
@@ -185,18 +186,36 @@ pub struct ObjectiveAnswer {
 impl ObjectiveAnswer {
     /// What came of it: a word for a style (`good`, `bad`, `warn`, `muted`), and the words.
     pub fn words(&self) -> (&'static str, String) {
-        let (style, words) = match (self.met, self.undecided) {
-            (Some(true), _) => ("good", "met"),
-            (Some(false), _) if !self.reason.is_empty() => return ("bad", format!("MISSED: {}", self.reason)),
-            (Some(false), _) => ("bad", "MISSED"),
-            (None, true) if !self.reason.is_empty() => return ("warn", format!("UNDECIDED: {}", self.reason)),
-            (None, true) if self.engine == Engine::Sim => {
-                ("warn", "UNDECIDED: the interval does not tell; more replications, or longer ones")
-            }
-            (None, true) => ("warn", "UNDECIDED: the interval does not tell; measure longer"),
-            (None, false) => ("muted", "no number"),
+        let (style, word) = self.outcome();
+        let words = match (self.why(), style) {
+            ("", _) => word.to_owned(),
+            (why, "good") => format!("{word}; {why}"),
+            (why, _) => format!("{word}: {why}"),
         };
-        (style, words.to_owned())
+        (style, words)
+    }
+
+    /// The same without the reason: a word for a style, and one of `met`, `MISSED`, `UNDECIDED` and `no number`.
+    pub fn outcome(&self) -> (&'static str, &'static str) {
+        match (self.met, self.undecided) {
+            (Some(true), _) => ("good", "met"),
+            (Some(false), _) => ("bad", "MISSED"),
+            (None, true) => ("warn", "UNDECIDED"),
+            (None, false) => ("muted", "no number"),
+        }
+    }
+
+    /// Why it is undecided, or what else is to be said of what came of it; empty where the number says all.
+    pub fn why(&self) -> &str {
+        match (self.met, self.undecided) {
+            (None, false) => "",
+            _ if !self.reason.is_empty() => &self.reason,
+            (None, true) if self.engine == Engine::Sim => {
+                "the interval does not tell; more replications, or longer ones"
+            }
+            (None, true) => "the interval does not tell; measure longer",
+            (Some(_), _) => "",
+        }
     }
 }
 
@@ -220,7 +239,7 @@ fn usual(metric: &str) -> f64 {
 
 /// Metrics of what a fault does, and what each is called: they are said wherever a fault is planned.
 pub const OF_FAULTS: [(&str, &str); 5] = [
-    // First, since a narrow table leaves out what is last.
+    // First, since it is what most ask of a fault.
     ("recovery_time", "recovery"),
     ("during(fault).error_ratio", "failed or given up"),
     ("during(fault).attempts_ratio", "attempts"),
@@ -420,6 +439,14 @@ impl VariantAnswers {
     /// How far its model gives what happened, where that is known from a log.
     pub fn model_trust(&self) -> Option<&Trust> {
         self.answer(Engine::Log)?.trust.as_ref()
+    }
+
+    /// Whether any engine saw one of [`FAILURES`].
+    pub fn has_failures(&self) -> bool {
+        let is_seen = |answer: &Answer, metric: &str| {
+            answer.estimate(metric).and_then(Estimate::value).is_some_and(|value| value > usual(metric))
+        };
+        self.answers.iter().any(|answer| FAILURES.iter().any(|(metric, _)| is_seen(answer, metric)))
     }
 
     /// Whether its live run is not VALID.

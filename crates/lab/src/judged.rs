@@ -2,17 +2,18 @@
 //!
 //! The number decides ([`Objective::judge_answer`]) where nothing speaks against it. A number by a model that is SUSPECT, or
 //! that the log contradicts, decides nothing, whichever side of the limit it is on: the objective is then UNDECIDED, with that
-//! as its reason. So is a time below its limit where more requests failed than may be slower, and a recovery for which the run
-//! was too short. What is out of every system's reach is missed, however short the run is.
+//! as its reason. So is a number of a live run that is not VALID, but for too many failures: these happened, and may be why the
+//! run is in doubt. So is a time below its limit where more requests failed than may be slower, and a recovery for which the
+//! run was too short. What is out of every system's reach is missed, however short the run is.
 
 mod recovery;
 
 use sojourn_traffic::Workload;
 
-use crate::answer::{Answer, ObjectiveAnswer, VariantAnswers, Verdict};
+use crate::answer::{Answer, ObjectiveAnswer, Trust, VariantAnswers, Verdict};
 use crate::engine;
-use crate::objective::{Judgement, Objective};
-use crate::report::number::quantity;
+use crate::objective::{GIVEN_UP, Judgement, Objective};
+use crate::report::number::{is_share, quantity};
 use crate::spec::{Engine, Spec};
 
 /// What is known of all variants before the objectives of one are judged.
@@ -89,6 +90,10 @@ impl Asked<'_> {
             _ => None,
         };
         let undecided = is_doubted || is_open(judgement) || (judgement == Judgement::Holds && reason.is_some());
+        let reason = match judgement {
+            Judgement::Holds if !undecided => self.left_out(answer),
+            _ => reason,
+        };
         ObjectiveAnswer {
             text: objective.text.clone(),
             variant,
@@ -105,12 +110,30 @@ impl Asked<'_> {
         }
     }
 
-    /// Why what a model says of it is not to be relied on, whatever it says: the fit that the model is from said so, or the log
-    /// that is replayed does.
+    /// Why what an engine says of it is not to be relied on.
     fn doubt(&self, judgement: Judgement, answer: &Answer) -> Option<String> {
-        if !matches!(answer.engine, Engine::Theory | Engine::Sim | Engine::Twin) {
+        match answer.engine {
+            Engine::Theory | Engine::Sim | Engine::Twin => self.doubt_of_model(judgement, answer),
+            Engine::Live => self.doubt_of_live(judgement, answer),
+            Engine::Log => None,
+        }
+    }
+
+    /// Why a live run decides nothing: what it measured may be the generator's doing, or the machine's. Too many failures and no
+    /// good reply at all stay what they are.
+    fn doubt_of_live(&self, judgement: Judgement, answer: &Answer) -> Option<String> {
+        let Trust { verdict, reasons, .. } = answer.trust.as_ref().filter(|trust| trust.verdict != Verdict::Valid)?;
+        let is_of_failures = self.objective.below && is_share(&self.objective.metric);
+        if judgement == Judgement::NoSample || judgement == Judgement::Fails && is_of_failures {
             return None;
         }
+        let why = reasons.first().map_or(String::new(), |reason| format!(": {reason}"));
+        Some(format!("the live run is {}{why}", verdict.word()))
+    }
+
+    /// Why what a model says of it is not to be relied on, whatever it says: the fit that the model is from said so, or the log
+    /// that is replayed does.
+    fn doubt_of_model(&self, judgement: Judgement, answer: &Answer) -> Option<String> {
         let asked = self.experiment.system()?;
         if let Some(doubt) = asked.findings.doubts.first() {
             return Some(format!("the server model is SUSPECT: {doubt}"));
@@ -123,6 +146,12 @@ impl Asked<'_> {
         let by_log = self.objective.judge_answer(happened);
         let contradicts = is_decided(by_log) && is_decided(judgement) && by_log != judgement;
         contradicts.then(|| format!("the log contradicts the model: it has {}", self.objective.measured_by(happened)))
+    }
+
+    /// What a limit that is met does not tell, unless another limit does.
+    fn left_out(&self, answer: &Answer) -> Option<String> {
+        let is_limited = self.experiment.objectives.iter().any(|of| of.below && of.metric == GIVEN_UP);
+        self.objective.leaves_out(&answer.measures).filter(|_| !is_limited)
     }
 
     /// Why no system can meet it: it asks for more good replies than requests are offered.
@@ -178,7 +207,6 @@ mod tests {
     use sojourn_stats::{Estimate, Measure};
 
     use super::*;
-    use crate::answer::Trust;
 
     const FILE: &str = "name = \"x\"\n[workload]\nkind = \"open\"\narrivals = \"exponential(rate = 10 /s)\"\n[system.server]\n\
                         discipline = \"ps\"\ndemand = \"10 ms\"\n[objective]\nmean = \"< 50 ms\"\nthroughput = \"> 12 /s\"\n";
@@ -229,6 +257,37 @@ mod tests {
             assert_eq!((of[0].met, of[0].undecided, of[1].met), (None, true, Some(true)), "{of:?}");
             assert_eq!(of[0].words().1, "UNDECIDED: the model is SUSPECT by the log: it misses");
         }
+    }
+
+    /// A live run that is in doubt meets nothing, and misses no more than failures show.
+    #[test]
+    fn a_live_run_in_doubt_decides_nothing_but_failures() {
+        let words = |objective: &str, verdict: Verdict, value: f64| {
+            let file = format!("{}[objective]\n{objective}\n", FILE.split("[objective]").next().unwrap());
+            let experiment = Spec::parse(&file, Path::new("x.toml")).unwrap();
+            let estimate = Estimate::Sampled { value, ci_low: 0.9 * value, ci_high: 1.1 * value, samples: 900 };
+            let measures = vec![Measure::new(experiment.objectives[0].metric.clone(), "1", estimate)];
+            let reasons = if verdict == Verdict::Valid { vec![] } else { vec!["late".into(), "busy".into()] };
+            let trust = Some(Trust { verdict, reasons, ..Trust::default() });
+            let live = Answer { measures, trust, ..Answer::new(Engine::Live) };
+            let answered = VariantAnswers { answers: vec![live], ..VariantAnswers::default() };
+            let of = Judge::of(&[]).objectives(0, &experiment, &answered);
+            assert_eq!(of[0].met.is_none(), of[0].undecided, "{of:?}");
+            of[0].words()
+        };
+        let (valid, suspect) = (Verdict::Valid, Verdict::Suspect);
+        let doubted = || ("warn", "UNDECIDED: the live run is SUSPECT: late".to_owned());
+        assert_eq!(words("mean = \"< 5 s\"", valid, 0.2), ("good", "met".into()));
+        assert_eq!(words("mean = \"< 5 s\"", suspect, 0.2), doubted(), "a number in doubt is not green");
+        assert_eq!(words("mean = \"< 5 ms\"", suspect, 0.2), doubted(), "nor red");
+        assert_eq!(words("mean = \"< 0.21 s\"", suspect, 0.2), doubted(), "a longer run would not help");
+        assert_eq!(words("error_ratio = \"< 30%\"", suspect, 0.2), doubted());
+        for share in ["error_ratio", "abandoned_ratio"] {
+            assert_eq!(words(&format!("{share} = \"< 1%\""), suspect, 0.2), ("bad", "MISSED".into()), "{share}");
+        }
+        assert_eq!(words("error_ratio = \"> 90%\"", suspect, 0.2), doubted(), "that few failed is no failure");
+        let (_, told) = words("mean = \"< 5 s\"", Verdict::Incomplete, 0.2);
+        assert_eq!(told, "UNDECIDED: the live run is INCOMPLETE: late");
     }
 
     /// What no system can do is missed, however little is known of it.

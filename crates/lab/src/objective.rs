@@ -70,6 +70,9 @@ const NEAR_DIGITS: usize = 6;
 /// How long a system took to be as before a fault.
 pub(crate) const RECOVERY: &str = "recovery_time";
 
+/// The share of the requests whose clients gave up.
+pub(crate) const GIVEN_UP: &str = "abandoned_ratio";
+
 /// What stands in front of a metric that is measured while a fault lasts, and those metrics.
 const DURING: &str = "during(fault).";
 const MEASURED_DURING: [&str; 4] = ["error_ratio", "attempts_ratio", "throughput", "response_time_p99"];
@@ -266,12 +269,22 @@ impl Objective {
         };
         let share = |of: &str| measures.iter().find(|measure| measure.metric == of)?.estimate.value();
         // Who has left got no answer either.
-        let left = share("abandoned_ratio").filter(|_| of_failures == "error_ratio").unwrap_or(0.0);
+        let left = share(GIVEN_UP).filter(|_| of_failures == "error_ratio").unwrap_or(0.0);
         let failed = share(of_failures).unwrap_or(0.0) + left;
         let is_outdone = time.starts_with("response_time_") && self.below && failed > may_fail;
         is_outdone.then(|| {
             let what = if left > 0.0 { "failed or were given up" } else { "failed" };
             format!("{} % of the requests {what}, and the time is that of the others", significant(100.0 * failed))
+        })
+    }
+
+    /// What a limit on `error_ratio` does not tell where it is met: requests that were given up have no part in it.
+    pub(crate) fn leaves_out(&self, measures: &[Measure]) -> Option<String> {
+        let given_up = measures.iter().find(|measure| measure.metric == GIVEN_UP)?.estimate.value()?;
+        (self.below && self.metric == "error_ratio" && given_up > 0.0).then(|| {
+            let given_up = significant(100.0 * given_up);
+            let what = format!("{given_up} % of the requests were given up");
+            format!("{what}, which error_ratio does not count: limit {GIVEN_UP} too")
         })
     }
 
@@ -319,7 +332,7 @@ const FEW: f64 = 10.0;
 /// independent requests (an exact binomial interval: of none about 3 in all of them), each with its metric.
 pub(crate) fn wide_of_few(measures: &[Measure], replications: u32) -> Vec<(&'static str, String)> {
     let value = |metric: &str| measures.iter().find(|of| of.metric == metric)?.estimate.value();
-    let given_up = value("abandoned_ratio").is_some_and(|share| share > 0.0);
+    let given_up = value(GIVEN_UP).is_some_and(|share| share > 0.0);
     let of = |(metric, past, aside): (&'static str, &str, &str)| {
         let measure = measures.iter().find(|measure| measure.metric == metric)?;
         let Estimate::Sampled { value, ci_high, samples, .. } = measure.estimate else { return None };
@@ -348,7 +361,7 @@ pub(crate) fn wide_of_few(measures: &[Measure], replications: u32) -> Vec<(&'sta
         ))
     };
     let aside = if given_up { " (those that were given up aside)" } else { "" };
-    [("error_ratio", "failed", aside), ("abandoned_ratio", "gave up", "")].into_iter().filter_map(of).collect()
+    [("error_ratio", "failed", aside), (GIVEN_UP, "gave up", "")].into_iter().filter_map(of).collect()
 }
 
 /// To so many significant digits.
@@ -406,7 +419,7 @@ pub(crate) fn dimension(metric: &str) -> Option<Dimension> {
     let numbers = [
         "utilization",
         "error_ratio",
-        "abandoned_ratio",
+        GIVEN_UP,
         "denied_ratio",
         "attempts_ratio",
         "worst_second_error_ratio",
@@ -566,6 +579,22 @@ mod tests {
         for other in ["p99 > 50 ms", "error_ratio < 30%", "throughput > 1 /s", "waiting_time_mean < 1 s"] {
             assert!(of(other, 0.198).is_none(), "{other}");
         }
+    }
+
+    /// Requests that were given up are not among the failed: a limit on these that is met says so, where there are any.
+    #[test]
+    fn a_limit_on_failures_says_what_it_does_not_count() {
+        let of = |text: &str, given_up: f64| {
+            let given_up = Measure::new("abandoned_ratio", "1", Estimate::Exact { value: given_up });
+            Objective::parse(text).unwrap().leaves_out(&[given_up])
+        };
+        let told = "7.00 % of the requests were given up, which error_ratio does not count: limit abandoned_ratio too";
+        assert_eq!(of("error_ratio < 1%", 0.07).as_deref(), Some(told));
+        assert_eq!(of("error_ratio < 1%", 0.0), None);
+        for other in ["error_ratio > 1%", "abandoned_ratio < 10%", "worst_second_error_ratio < 10%", "p99 < 1 s"] {
+            assert_eq!(of(other, 0.07), None, "{other}");
+        }
+        assert_eq!(Objective::parse("error_ratio < 1%").unwrap().leaves_out(&[]), None, "who never leaves");
     }
 
     /// A percentile that is not known, or not well enough, lies between the others.

@@ -331,7 +331,10 @@ pub fn judge(objective: &Objective, report: &Report) -> Judged {
     let is_planned = report.gaps.is_some() && report.objects.is_none();
     // Whatever else there is to doubt.
     let words = match (judgement, finding) {
-        (Judgement::Holds, Finding::Holds) => judgement.to_string(),
+        (Judgement::Holds, Finding::Holds) => match objective.leaves_out(&report.measures) {
+            Some(left_out) => format!("{judgement}; {left_out}"),
+            None => judgement.to_string(),
+        },
         _ if is_planned && objective.is_beyond(most) => {
             format!("MISSED: no more than {} is offered", quantity(most, "1/s").replace('\u{a0}', " "))
         }

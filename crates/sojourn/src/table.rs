@@ -1,6 +1,8 @@
 //! The terminal's view of a run's answers: theory, sim and live beside each other, and their differences.
 
 mod grid;
+mod names;
+mod objectives;
 mod text;
 
 use std::path::Path;
@@ -8,7 +10,7 @@ use std::path::Path;
 use serde_json::json;
 use sojourn_lab::compare::Within;
 use sojourn_lab::outcome::asymmetric;
-use sojourn_lab::report::{Said, in_ranges, scope};
+use sojourn_lab::report::{Said, doubts, in_ranges, scope};
 use sojourn_lab::{
     Answers, Engine, OF_FAULTS, VariantAnswers, Verdict, between as between_ends, is_share, outwards,
     plus_minus as rounded_plus_minus, unrecovered,
@@ -220,12 +222,7 @@ fn text(answers: &Answers, path: &Path) -> String {
     if !answers.objectives.is_empty() {
         lines.push("\nObjectives".into());
     }
-    for objective in &answers.objectives {
-        let label = &answers.variants[objective.variant].label;
-        let (text, engine, met) = (&objective.text, objective.engine, objective.words().1);
-        let measured = if objective.measured.is_empty() { String::new() } else { format!("{}, ", objective.measured) };
-        lines.push(hanging("  ", "    ", &format!("{label}: {text} by {engine}: {measured}{met}")));
-    }
+    lines.extend(objectives::lines(answers));
     if !answers.objectives_met() {
         lines.push(paragraph("  ", &format!("exit code 1: {NONE_MEETS}")));
     }
@@ -239,7 +236,9 @@ fn text(answers: &Answers, path: &Path) -> String {
             (false, false) => "",
         };
         lines.push(format!("\n{of}{}", answers.verdict.word()));
-        lines.extend(answers.reasons.iter().map(|reason| hanging("  ", "    ", reason)));
+        let of_live = doubts(answers).into_iter().map(|(who, why)| format!("{who}: {why}"));
+        let reasons = of_live.chain(answers.own_reasons().into_iter().map(str::to_owned));
+        lines.extend(reasons.map(|reason| hanging("  ", "    ", &reason)));
     }
     lines.push(format!("\n{}", paragraph("", &format!("Everything is in {0}; open {0}/report.html", path.display()))));
     lines.join("\n")
@@ -314,21 +313,20 @@ fn mean_table(answers: &Answers) -> Option<String> {
     let spare = ["twin", "sim - theory", "live - twin", "theory", "live"];
     let spare: Vec<usize> = spare.iter().filter_map(|name| header.iter().position(|head| head == name)).collect();
     let mut table = Grid::new(&header).spare(&spare).elsewhere("report.html");
-    for variant in &answers.variants {
-        let mut row = vec![variant.label.clone()];
-        row.extend(engines.iter().map(|engine| {
+    names::add_rows(&mut table, &all_variants(answers), |variant| {
+        let numbers = engines.iter().map(|engine| {
             let mark = if of_few(variant, *engine) { MARK_OF_FEW } else { "" };
             estimate(variant, *engine, MEAN, &scale) + mark
-        }));
-        row.extend(against.iter().map(|(reference, of, _)| {
+        });
+        let differences = against.iter().map(|(reference, of, _)| {
             let value = |engine: &Engine| variant.estimate(*engine, MEAN).and_then(Estimate::value);
             match (value(reference), value(of)) {
                 (Some(reference), Some(of)) if reference > 0.0 => format!("{:+.1} %", (of / reference - 1.0) * 100.0),
                 _ => String::new(),
             }
-        }));
-        table.add_row(row);
-    }
+        });
+        numbers.chain(differences).collect()
+    });
     let few = answers.variants.iter().any(|of| engines.iter().any(|engine| of_few(of, *engine)));
     let few = if few {
         format!("\n{}", paragraph("  ", &format!("{}: {OF_FEW}", MARK_OF_FEW.trim())))
@@ -336,6 +334,10 @@ fn mean_table(answers: &Answers) -> Option<String> {
         String::new()
     };
     Some(format!("\n{title}\n{table}{few}"))
+}
+
+fn all_variants(answers: &Answers) -> Vec<&VariantAnswers> {
+    answers.variants.iter().collect()
 }
 
 /// Where more of the requests fail, response times are of some of them only.
@@ -359,7 +361,7 @@ fn titled(title: &str, common: Option<Scale>) -> (String, Option<Scale>) {
     }
 }
 
-/// None where no engine knows anything of it.
+/// None where no engine knows anything of it; of a long sweep a line that says where it stands.
 fn tail_table(answers: &Answers) -> Option<String> {
     let metric = |p: &str| format!("response_time_{p}");
     let columns: Vec<(&str, Engine)> = ["p90", "p99"]
@@ -369,6 +371,10 @@ fn tail_table(answers: &Answers) -> Option<String> {
         .collect();
     if columns.is_empty() {
         return None;
+    }
+    if answers.variants.len() > names::LONG {
+        let title = format!("Tail of the response time: {} variants, in report.html", answers.variants.len());
+        return Some(format!("\n{}", paragraph("", &format!("{title} and, with all percentiles, in outcomes.csv"))));
     }
     let of_variant =
         |of: &'_ VariantAnswers| columns.iter().map(|(p, engine)| of.estimate(*engine, &metric(p)).cloned()).collect();
@@ -388,26 +394,34 @@ fn tail_table(answers: &Answers) -> Option<String> {
     let place = |of: &(&str, Engine)| columns.iter().position(|column| column == of).map(|index| index + 1);
     let spare: Vec<usize> = spare.iter().filter_map(place).collect();
     let mut table = Grid::new(&header).spare(&spare).elsewhere("report.html");
-    for variant in &answers.variants {
-        let mut row = vec![variant.label.clone()];
-        row.extend(columns.iter().map(|(p, engine)| estimate(variant, *engine, &metric(p), &scale)));
-        table.add_row(row);
-    }
+    names::add_rows(&mut table, &all_variants(answers), |variant| {
+        columns.iter().map(|(p, engine)| estimate(variant, *engine, &metric(p), &scale)).collect()
+    });
     Some(format!("\n{title}\n{table}"))
 }
 
-/// What went wrong with requests, in every variant, where something did in one; none where all went well.
+/// What went wrong with requests, in every variant, or of a long sweep in those where something did; none where all went well.
 fn failure_table(answers: &Answers) -> Option<String> {
-    metrics_table("What went wrong", answers, &answers.failures())
+    let (title, failures) = ("What went wrong", answers.failures());
+    if answers.variants.len() <= names::LONG {
+        return metrics_table(title, answers, &failures, &all_variants(answers));
+    }
+    let (failed, others): (Vec<_>, Vec<_>) = answers.variants.iter().partition(|of| of.has_failures());
+    let table = metrics_table(title, answers, &failures, &failed)?;
+    let rest = match others.len() {
+        0 => String::new(),
+        count => format!("Nothing was seen to go wrong at {count} others; report.html has all."),
+    };
+    Some(format!("{table}\n{}", paragraph("  ", &rest)).trim_end().to_owned())
 }
 
 /// What was while a fault lasted, and how long the system took to be as before; none where no fault is planned.
 fn fault_table(answers: &Answers) -> Option<String> {
-    metrics_table("While a fault lasts", answers, &OF_FAULTS)
+    metrics_table("While a fault lasts", answers, &OF_FAULTS, &all_variants(answers))
 }
 
-/// A column for each of these metrics and engine that has one; none where none has.
-fn metrics_table(title: &str, answers: &Answers, all: &[(&str, &str)]) -> Option<String> {
+/// A row for each of these variants, with a column for each of these metrics and engine that has one; none where none has.
+fn metrics_table(title: &str, answers: &Answers, all: &[(&str, &str)], variants: &[&VariantAnswers]) -> Option<String> {
     let columns: Vec<(&str, &str, Engine)> = all
         .iter()
         .flat_map(|(metric, words)| Engine::ALL.map(|engine| (*metric, *words, engine)))
@@ -424,12 +438,9 @@ fn metrics_table(title: &str, answers: &Answers, all: &[(&str, &str)]) -> Option
     };
     let header = columns.iter().map(|(_, words, engine)| format!("{words} {engine}"));
     let header: Vec<String> = std::iter::once("variant".to_owned()).chain(header).collect();
-    let mut table = Grid::new(&header).elsewhere("report.html");
-    for variant in &answers.variants {
-        let cells = columns.iter().map(|column| cell(variant, column));
-        table.add_row(std::iter::once(variant.label.clone()).chain(cells));
-    }
-    Some(format!("\n{title}\n{table}"))
+    let mut table = Grid::new(&header);
+    names::add_rows(&mut table, variants, |variant| columns.iter().map(|column| cell(variant, column)).collect());
+    Some(format!("\n{title}\n{}", table.continued()))
 }
 
 /// Variants that are equal but for one setting, two by two; none where there are none, or too many to read.
@@ -658,6 +669,63 @@ mod tests {
     use sojourn_lab::Answer;
 
     use super::*;
+
+    const LONGEST_LAW: &str = "bounded-pareto(alpha = 1.5, min = 339.59 us, max = 1 s)";
+
+    /// A point of a sweep by theory and sim. At the highest load some requests fail at four servers behind `random`.
+    fn point((servers, law): (u32, &str), policy: &str, load: f64) -> VariantAnswers {
+        let sampled = |metric: String, unit: &str, value: f64| {
+            let (ci_low, ci_high) = (0.95 * value, 1.05 * value);
+            Measure::new(metric, unit, Estimate::Sampled { value, ci_low, ci_high, samples: 999 })
+        };
+        let time_s = 0.001 / (1.0 - load);
+        let mean = Measure::new("response_time_mean", "s", Estimate::Exact { value: time_s });
+        let times = ["mean", "p90", "p99"].map(|of| sampled(format!("response_time_{of}"), "s", time_s));
+        let failed = if servers == 4 && policy == "random" && load > 0.94 { 0.002 } else { 0.0 };
+        let sim = [&times[..], &[sampled("error_ratio".into(), "1", failed)]].concat();
+        VariantAnswers {
+            label: format!("servers {servers}, {law}, {policy}, utilization {load}"),
+            settings: Vec::new(),
+            answers: vec![
+                Answer { measures: vec![mean], ..Answer::new(Engine::Theory) },
+                Answer { measures: sim, ..Answer::new(Engine::Sim) },
+            ],
+        }
+    }
+
+    /// Four sizes, three laws, three policies and six loads.
+    fn swept() -> Answers {
+        let laws = ["exponential(mean = 1 ms)", "lognormal(mean = 1 ms, cv = 2)", LONGEST_LAW];
+        let points = |servers: u32, law: &str| {
+            let policies = ["random", "least-connections", "power-of-d(d = 2)"];
+            let of_policy = |policy| [0.5, 0.6, 0.7, 0.8, 0.9, 0.95].map(|load| point((servers, law), policy, load));
+            policies.map(of_policy).concat()
+        };
+        let variants = [4, 16, 100, 1000].map(|servers| laws.map(|law| points(servers, law)).concat()).concat();
+        Answers { name: "swept".into(), variants, ..Answers::default() }
+    }
+
+    /// A sweep is a line for each point and some for what is common to them, and what failed is in it.
+    #[test]
+    fn a_long_sweep_is_read_on_a_terminal() {
+        let answers = swept();
+        assert_eq!(answers.variants.len(), 216);
+        let told = text(&answers, Path::new("runs/swept"));
+        assert!(told.lines().count() < 400, "{} lines:\n{told}", told.lines().count());
+        let (means, _) = told.split_once("Tail of").unwrap();
+        assert_eq!(means.matches("utilization 0.95").count(), 36, "{told}");
+        let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in [
+            "Tail of the response time: 216 variants, in report.html and, with all percentiles, in outcomes.csv",
+            "Nothing was seen to go wrong at 213 others",
+        ] {
+            assert!(words.contains(part), "{part}:\n{told}");
+        }
+        // A few have their tail, and a row for each in what went wrong.
+        let few = Answers { variants: answers.variants[..12].to_vec(), ..answers };
+        let told = text(&few, Path::new("runs/few"));
+        assert!(told.contains("p99 sim") && !told.contains("Nothing was seen"), "{told}");
+    }
 
     #[test]
     fn what_a_narrow_table_breaks_over_lines_is_explained() {

@@ -1,9 +1,11 @@
-//! The notes of a page: each once, with the variants or runs that it is of, in few words.
+//! The notes of a page, why its live runs are in doubt, and why its objectives came out as they did: each once, with the variants
+//! or runs that it is of, in few words.
 
 use std::cmp::Reverse;
 
 use super::html::{and_list, engine, escape};
-use super::{Answers, Engine, RUN, VariantAnswers};
+use super::{Answers, Engine, RUN, VariantAnswers, reasons};
+use crate::answer::ObjectiveAnswer;
 use crate::variants::label;
 
 /// Why an engine has no answer, and what to know when reading one. Equal notes are said once, and so are those that differ in
@@ -43,6 +45,42 @@ pub(super) fn section(report: &Answers) -> String {
     format!("<section id=\"notes\">\n<h2>Notes</h2>\n<dl class=\"notes\">\n{items}</dl>\n</section>\n")
 }
 
+/// Why live runs are not VALID, each reason once, behind the live runs that have it: what differs in its numbers only is one
+/// reason, with their ranges.
+pub fn doubts(report: &Answers) -> Vec<(String, String)> {
+    let of_variant = |(number, variant): (usize, &VariantAnswers)| {
+        let trust = variant.trust()?;
+        Some((number, reasons(trust.verdict, &trust.reasons)))
+    };
+    let live: Vec<(usize, Vec<String>)> = report.variants.iter().enumerate().filter_map(of_variant).collect();
+    let mut said = Said::default();
+    for (number, reasons) in &live {
+        reasons.iter().for_each(|reason| said.add(Engine::Live, reason, *number));
+    }
+    let whose = |variants: &[usize]| match variants.len() {
+        all if all == live.len() && all > 1 => format!("all {all} live runs"),
+        _ => scope(report, variants),
+    };
+    said.notes.iter().map(|note| (whose(&note.variants), in_ranges(&note.texts))).collect()
+}
+
+/// Why objectives came out as they did, each reason once that at least so many of them have, in a line with which these are.
+pub fn reasons_of_objectives(report: &Answers, least: usize) -> Vec<(Note<'_>, String)> {
+    let variants = report.variants.len();
+    let has_reason = move |of: &&ObjectiveAnswer| of.variant < variants && !of.why().is_empty();
+    let all = || report.objectives.iter().filter(has_reason);
+    let mut said = Said::default();
+    all().for_each(|of| said.add(of.engine, of.why(), of.variant));
+    let lines = said.notes.into_iter().filter_map(|note| {
+        let mut words = all().filter(|of| note.is_of(of)).map(|of| of.outcome().1);
+        let (word, count) = (words.next()?, 1 + words.count());
+        let (engine, whose) = (note.engine.name(), scope(report, &note.variants));
+        let line = format!("{word} by {engine}, {whose}: {}", in_ranges(&note.texts));
+        (count >= least).then_some((note, line))
+    });
+    lines.collect()
+}
+
 /// Notes of engines about variants, in the order in which they were added.
 #[derive(Default)]
 pub struct Said<'a> {
@@ -60,6 +98,14 @@ pub struct Note<'a> {
     pub variants: Vec<usize>,
     /// What the wordings have in common.
     words: String,
+}
+
+impl Note<'_> {
+    /// Whether it is the reason of this objective.
+    pub fn is_of(&self, objective: &ObjectiveAnswer) -> bool {
+        let is_its_own = self.engine == objective.engine && self.variants.contains(&objective.variant);
+        is_its_own && self.texts.contains(&objective.why())
+    }
 }
 
 impl<'a> Said<'a> {
@@ -119,13 +165,15 @@ impl<'a> Part<'a> {
     }
 }
 
-/// A text as words and numbers; digits of a name, as of `p99` or `share_1`, are none.
+/// A text as words and numbers; digits of a name, as of `p99`, `share_1` or `server-1`, are none.
 fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let (mut from, mut at) = (0, 0);
     while at < text.len() {
         let rest = &text[at..];
-        let is_of_name = text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.');
+        let before = &text[..at];
+        let is_of_name = before.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.')
+            || before.strip_suffix('-').is_some_and(|name| name.ends_with(char::is_alphabetic));
         let length = if is_of_name { 0 } else { number(rest) };
         if length == 0 {
             at += rest.chars().next().map_or(1, char::len_utf8);
@@ -281,6 +329,8 @@ mod tests {
         assert_eq!(in_ranges(&texts), "p99 of 900 to 1,200 jobs at 0.5 in server_1");
         assert_eq!(in_ranges(&["1e-5 of 3", "2e-6 of 3"]), "2e-6 to 1e-5 of 3");
         assert_eq!(in_ranges(&["v1.2.3, 7."]), "v1.2.3, 7.");
+        assert_eq!(in_ranges(&["server-1 froze for 2 s", "server-1 froze for 5 s"]), "server-1 froze for 2 to 5 s");
+        assert_ne!(without_numbers("server-1 froze for 2 s"), without_numbers("server-2 froze for 2 s"));
         let variant = |notes: &[&str]| {
             let notes = notes.iter().map(|note| (*note).to_owned()).collect();
             let theory = Answer { notes, ..Answer::new(Engine::Theory) };

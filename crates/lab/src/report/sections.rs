@@ -1,7 +1,7 @@
 //! The parts of the page that are text and tables.
 
 use super::html::{and_list, count, engine, escape};
-use super::{Answers, Engine, VariantAnswers, Verdict, compare, number, reasons, when};
+use super::{Answers, Engine, VariantAnswers, Verdict, compare, doubts, number, reasons, reasons_of_objectives, when};
 use crate::answer::{OF_FAULTS, ObjectiveAnswer, Trust};
 use sojourn_stats::Estimate;
 
@@ -57,23 +57,26 @@ fn verdict(report: &Answers) -> (&'static str, &'static str, String) {
         sentences.push(format!("{}.", and_list(&own, 4).trim_end_matches('.')));
     }
     if !bad.is_empty() {
-        let named: Vec<String> = bad
-            .iter()
-            .map(|(variant, trust)| {
-                let own = reasons(trust.verdict, &trust.reasons);
-                let own: Vec<String> = own.iter().map(|reason| escape(reason)).collect();
-                format!("<strong>{}</strong>, since {}", escape(&variant.label), and_list(&own, 2))
-            })
-            .collect();
-        sentences.push(format!(
-            "{} of {} {} not to be relied on: {}.",
-            bad.len(),
-            count(live.len(), "live run"),
-            if bad.len() == 1 { "is" } else { "are" },
-            and_list(&named, 3).trim_end_matches('.')
-        ));
+        let of = format!("{} of {}", bad.len(), count(live.len(), "live run"));
+        let are = if bad.len() == 1 { "is" } else { "are" };
+        sentences.push(format!("{of} {are} not to be relied on{}.", named(report).trim_end_matches('.')));
     }
     (class, worst.word(), sentences.join(" "))
+}
+
+/// Which live runs are in doubt, and why, behind a colon; empty where no reason is known.
+fn named(report: &Answers) -> String {
+    let mut named: Vec<(String, Vec<String>)> = Vec::new();
+    for (who, why) in doubts(report) {
+        match named.iter_mut().find(|(of, _)| *of == who) {
+            Some((_, reasons)) => reasons.push(escape(&why)),
+            None => named.push((who, vec![escape(&why)])),
+        }
+    }
+    let since =
+        |(who, why): &(String, Vec<String>)| format!("<strong>{}</strong>, since {}", escape(who), and_list(why, 2));
+    let named: Vec<String> = named.iter().map(since).collect();
+    if named.is_empty() { String::new() } else { format!(": {}", and_list(&named, 3)) }
 }
 
 /// What was asked of the system, and the answers.
@@ -91,6 +94,7 @@ pub(super) fn objectives(report: &Answers) -> String {
             asked.push(key);
         }
     }
+    let shared = reasons_of_objectives(report, 2);
     let answer = |text: &str, variant: &str, engine: Engine| {
         let found = report.objectives.iter().find(|o| o.text == text && label(o) == variant && o.engine == engine);
         let Some(objective) = found else { return ("muted", "\u{2013}".to_owned()) };
@@ -102,7 +106,9 @@ pub(super) fn objectives(report: &Answers) -> String {
             // As where that engine was not asked: it has no number.
             _ => "\u{2013}",
         };
-        let lines = [word.to_owned(), escape(&objective.measured), escape(&objective.reason)];
+        let is_below = shared.iter().any(|(note, _)| note.is_of(objective));
+        let why = if is_below { "" } else { objective.why() };
+        let lines = [word.to_owned(), escape(&objective.measured), escape(why)];
         (class, lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("<br>"))
     };
     let rows: String = asked
@@ -118,9 +124,11 @@ pub(super) fn objectives(report: &Answers) -> String {
         })
         .collect();
     let head: String = engines.iter().map(|e| format!("<th scope=\"col\">{}</th>", engine(*e))).collect();
+    let below: String = shared.iter().map(|(_, line)| format!("<li>{}</li>\n", escape(line))).collect();
+    let below = if below.is_empty() { below } else { format!("<ul class=\"reasons\">\n{below}</ul>\n") };
     format!(
         "<section id=\"objectives\">\n<h2>Objectives</h2>\n<div class=\"scroll\"><table class=\"plain\">\n<thead><tr>\
-         <th scope=\"col\">What was asked</th>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n</section>\n"
+         <th scope=\"col\">What was asked</th>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{below}</section>\n"
     )
 }
 
@@ -296,13 +304,8 @@ pub(super) fn validity(report: &Answers) -> String {
     let mut rows = lines.iter().map(|cells| format!("<tr>{}</tr>\n", cells.concat()));
     let head = rows.next().unwrap_or_default();
     let body: String = rows.collect();
-    let reason = |variant: &VariantAnswers, reason: &str| {
-        format!("<li><strong>{}</strong>: {}</li>\n", escape(&variant.label), escape(reason))
-    };
-    let of_run = |(variant, trust): &(&VariantAnswers, &Trust)| {
-        reasons(trust.verdict, &trust.reasons).iter().map(|of| reason(variant, of)).collect::<String>()
-    };
-    let reasons: String = runs.iter().map(of_run).collect();
+    let item = |(who, why): &(String, String)| format!("<li><strong>{}</strong>: {}</li>\n", escape(who), escape(why));
+    let reasons: String = doubts(report).iter().map(item).collect();
     let reasons = if reasons.is_empty() { reasons } else { format!("<ul class=\"reasons\">\n{reasons}</ul>\n") };
     format!(
         "<section id=\"validity\">\n<h2>Can the live runs be trusted?</h2>\n<p class=\"lead\">A live run is valid when \
@@ -489,11 +492,34 @@ mod tests {
         let (class, word, text) = verdict(&with_live(&[(Verdict::Valid, ""), suspect]));
         assert_eq!((class, word), ("warn", "SUSPECT"));
         assert_eq!(text, "1 of 2 live runs is not to be relied on: <strong>v1</strong>, since core 0 was 97 % busy.");
+        let (.., text) = verdict(&with_live(&[suspect, (Verdict::Suspect, "core 0 was 99 % busy")]));
+        let once = "<strong>all 2 live runs</strong>, since core 0 was 97 to 99 % busy.";
+        assert_eq!(text, format!("2 of 2 live runs are not to be relied on: {once}"));
         let mut report = with_live(&[]);
         report.verdict = Verdict::Incomplete;
         report.reasons = vec!["interrupted after 3 of 6 variants".to_owned()];
         let (class, word, text) = verdict(&report);
         assert_eq!((class, word, text.as_str()), ("bad", "INCOMPLETE", "interrupted after 3 of 6 variants."));
+    }
+
+    /// A reason of several objectives stands below them, and that of one beside it.
+    #[test]
+    fn a_reason_of_several_objectives_is_said_once() {
+        let of = |variant: usize, reason: &str| ObjectiveAnswer {
+            text: "response_time_p99 < 1 s".to_owned(),
+            variant,
+            engine: Engine::Live,
+            met: None,
+            undecided: true,
+            measured: "0.5 s".to_owned(),
+            reason: reason.to_owned(),
+        };
+        let mut report = with_live(&[(Verdict::Valid, ""); 3]);
+        report.objectives = vec![of(0, "it was 3 ms late"), of(1, "it was 5 ms late"), of(2, "a core was busy")];
+        let text = objectives(&report);
+        assert!(text.contains("<li>UNDECIDED by live, v0; v1: it was 3 to 5 ms late</li>"), "{text}");
+        assert_eq!((text.matches("late").count(), text.matches("a core was busy").count()), (1, 1), "{text}");
+        assert_eq!(text.matches("? undecided<br>0.5 s").count(), 3, "{text}");
     }
 
     #[test]

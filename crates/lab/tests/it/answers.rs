@@ -159,6 +159,23 @@ fn an_overload_of_which_clients_give_up_is_answered() {
     near(&answers, "error_ratio", lost);
 }
 
+/// Where many clients give up, none fails: a limit on failures that is met says what it does not count, unless that has a
+/// limit of its own.
+#[test]
+fn no_failure_where_clients_give_up_is_not_all() {
+    let said = |objectives: &str| {
+        let text = format!("{}\n[objective]\n{objectives}\n", include_str!("../data/patience-overload.toml"));
+        let answers = by_sim(&text, &[]);
+        let judged = answers.objectives.iter().find(|of| of.text == "error_ratio < 1%").unwrap();
+        assert_eq!(judged.met, Some(true), "{judged:?}");
+        judged.words().1
+    };
+    let alone = said("error_ratio = \"< 1%\"");
+    let left_out = "given up, which error_ratio does not count: limit abandoned_ratio too";
+    assert!(alone.starts_with("met; ") && alone.ends_with(left_out), "{alone}");
+    assert_eq!(said("error_ratio = \"< 1%\"\nabandoned_ratio = \"< 90%\""), "met");
+}
+
 /// No number is no number that was seen to meet a limit.
 #[test]
 fn an_objective_without_a_number_is_not_met() {

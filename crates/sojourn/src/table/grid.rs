@@ -2,7 +2,8 @@
 //! before words break.
 //!
 //! comfy-table draws. Its own arrangement breaks words and numbers to make room, so every cell reaches it in lines that
-//! fit. The price is that a narrow table says less; a line below it says what is missing and where it stands.
+//! fit. The price is that a narrow table says less; a line below it says what is missing and where it stands. What must not be
+//! missing goes on in a further table with the same names ([`Grid::continued`]).
 
 use std::fmt;
 
@@ -17,6 +18,8 @@ const FRAME: usize = 2;
 const PADDING: usize = 2;
 /// Lines of a name after its first, so that rows can be told apart.
 const HANG: &str = "  ";
+/// A longer name may be broken to make room for a column, a shorter one is not.
+const NAME: usize = 24;
 
 /// Rows under a header. The first column is names, the others are numbers unless said otherwise.
 pub(crate) struct Grid {
@@ -74,6 +77,44 @@ impl Grid {
     /// All of it, `width` columns wide where it [fits](Grid::fits).
     pub(crate) fn whole(&self, width: usize) -> String {
         self.drawn(width).0
+    }
+
+    /// All of its columns, in as many tables below each other as they take.
+    pub(crate) fn continued(&self) -> String {
+        self.tables(width()).join("\n")
+    }
+
+    /// The same in tables that are `width` columns wide at most, each with the names.
+    fn tables(&self, width: usize) -> Vec<String> {
+        let least: Vec<usize> = (0..self.header.len()).map(|column| self.least(column)).collect();
+        let names = self.rows.iter().filter_map(|row| row.first()).map(|name| length(name)).max().unwrap_or(0);
+        let names = least[0].max(names.min(NAME));
+        let mut tables: Vec<Vec<usize>> = Vec::new();
+        for column in 1..self.header.len() {
+            let fits = |columns: &&mut Vec<usize>| {
+                let numbers = columns[1..].iter().chain([&column]).map(|column| least[*column] + PADDING);
+                FRAME + names + PADDING + numbers.sum::<usize>() <= width
+            };
+            match tables.last_mut().filter(fits) {
+                Some(columns) => columns.push(column),
+                None => tables.push(vec![0, column]),
+            }
+        }
+        tables.iter().map(|columns| self.of_columns(columns).drawn(width).0).collect()
+    }
+
+    /// The table of these columns alone, of which none may be left out.
+    fn of_columns(&self, columns: &[usize]) -> Grid {
+        let picked = |cells: &Vec<String>| -> Vec<String> {
+            columns.iter().map(|column| cells.get(*column).cloned().unwrap_or_default()).collect()
+        };
+        Grid {
+            header: picked(&self.header),
+            rows: self.rows.iter().map(picked).collect(),
+            text: columns.iter().map(|column| self.text[*column]).collect(),
+            spare: Vec::new(),
+            elsewhere: self.elsewhere,
+        }
     }
 
     /// The table `width` columns wide at most, and the headings of the columns that it has no room for.
@@ -194,7 +235,8 @@ impl Grid {
 
     /// What of a cell stays together: a word of a text; a number with its unit, and its interval.
     fn parts<'a>(&self, column: usize, cell: &'a str, is_header: bool) -> Vec<&'a str> {
-        let is_number = cell.starts_with(|first: char| !first.is_alphabetic()) || cell.starts_with("exactly ");
+        let first = cell.trim_start();
+        let is_number = first.starts_with(|first: char| !first.is_alphabetic()) || cell.starts_with("exactly ");
         let is_number = is_number && !(is_header || self.text[column] && column > 0);
         let (number, rest) = match cell.find(" (") {
             Some(at) if is_number => cell.split_at(at + 1),
@@ -287,6 +329,26 @@ mod tests {
         assert_eq!(gone, ["sim - theory", "sim"], "{text}");
         let (text, gone) = grid.drawn(36);
         assert_eq!(gone, ["sim"], "a narrow one has room again: {text}");
+    }
+
+    #[test]
+    fn what_must_not_be_missing_goes_on_in_a_further_table() {
+        let mut grid = Grid::new(&["variant", "failed sim", "given up sim", "attempts sim", "p99 sim"]);
+        grid.add_row(["least-connections, servers 4", "12.34 ± 0.56 %", "7.01 (6.02 to 8.90) %", "1.234", "61.2 ms"]);
+        grid.add_row(["random, servers 4", "0 (0 to 0.0123) %", "0 (0 to 0.0123) %", "1.000", "too few"]);
+        assert!(grid.drawn(60).1.contains(&"attempts sim"), "as any other table it would lose columns");
+        // The names take 28 columns with the frame, and the others 17, 18, 10 and 9.
+        for (width, count) in [(48, 3), (62, 3), (63, 2), (81, 2), (82, 1)] {
+            let tables = grid.tables(width);
+            let text = tables.join("\n");
+            assert!(widest(&text) <= width, "{width}:\n{text}");
+            for part in ["12.34 ± 0.56 %", "(6.02 to 8.90) %", "attempts", "1.234", "p99", "61.2 ms", "too few"] {
+                assert_eq!(text.matches(part).count(), 1, "{width}: {part}\n{text}");
+            }
+            assert!(tables.iter().all(|table| table.contains("least-connections,")), "{width}:\n{text}");
+            assert_eq!(tables.len(), count, "{width}:\n{text}");
+        }
+        assert_eq!(grid.tables(200), [grid.drawn(200).0]);
     }
 
     #[test]

@@ -77,6 +77,7 @@ fn a_run_that_is_suspect_says_so_in_its_folder() {
             "name = \"doubts\"\n[workload]\nkind = \"open\"\narrivals = \"exponential(rate = 8 /s)\"\n\
              [[system.tier]]\nface = \"gateway\"\npolicy = \"random\"\ntargets = {{ servers = 1 }}\n\
              [system.server]\ndiscipline = \"ps\"\ndemand = \"50 ms\"\n\
+             [objective]\nerror_ratio = \"< 99%\"\n\
              [run]\nby = [\"live\"]\nlive = {{ duration = \"2 s\", limits = {{ {limits} }} }}\n"
         );
         let path = file(folder.path(), "doubts.toml", experiment);
@@ -90,6 +91,12 @@ fn a_run_that_is_suspect_says_so_in_its_folder() {
         assert_eq!(told["reasons"].to_string().contains(doubt), code == 1, "{told}");
         let page = fs::read_to_string(out.join("report.html")).unwrap();
         assert!(page.contains(&format!("<strong>{word}</strong>")) && page.contains(doubt) == (code == 1), "{page}");
+        // What is in doubt meets nothing, whatever its number.
+        let met = if code == 0 { Value::Bool(true) } else { Value::Null };
+        assert_eq!(told["objectives"][0]["met"], met, "{told}");
+        let shown = |text: &str| text.contains("UNDECIDED: the live run is SUSPECT: ") && !text.contains(", met");
+        assert_eq!(shown(&stdout(&output)), code == 1, "{}", stdout(&output));
+        assert_eq!((page.contains("? undecided"), page.contains("\u{2713} met")), (code == 1, code == 0), "{page}");
     }
 }
 

@@ -122,6 +122,36 @@ fn the_demo_and_what_is_made_of_it_fit() {
     }
 }
 
+/// A server that is ten times slower for a second, and clients that wait 300 ms and ask again: at no width is anything of what
+/// went wrong left out.
+#[test]
+fn what_went_wrong_is_told_at_any_width() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "name = \"storm\"\n[workload]\nkind = \"open\"\narrivals = \"exponential(rate = 20 /s)\"\n\
+                [client]\ntimeout = \"300 ms\"\nretries = 3\n\
+                [system.server]\ndiscipline = \"ps\"\ndemand = \"exponential(mean = 20 ms)\"\n\
+                [[fault]]\nat = \"8 s\"\nuntil = \"9 s\"\nserver = 1\nwhat = \"slow(0.1)\"\n\
+                [run]\nduration = \"30 s\"\nreplications = 5\nprecision = \"none\"\n";
+    let path = file(folder.path(), "storm.toml", text);
+    for columns in [50, COLUMNS] {
+        let out = format!("out-{columns}");
+        let mut run = command(&["run", &path, "--by", "sim", "--out", &out]);
+        let output = run.current_dir(folder.path()).env("COLUMNS", columns.to_string()).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        let told = stdout(&output);
+        assert!(told.lines().all(|line| line.chars().count() <= columns), "{columns}:\n{told}");
+        assert!(!told.contains("No room for"), "{columns}:\n{told}");
+        let (_, wrong) = told.split_once("What went wrong\n").unwrap_or_else(|| panic!("{told}"));
+        let (wrong, fault) = wrong.split_once("While a fault lasts\n").unwrap_or_else(|| panic!("{told}"));
+        for part in ["failed", "attempts"] {
+            assert!(wrong.contains(part), "{columns}, {part}:\n{told}");
+        }
+        for part in ["recovery", "attempts", "replies", "p99"] {
+            assert!(fault.contains(part), "{columns}, {part}:\n{told}");
+        }
+    }
+}
+
 #[test]
 fn loads_fit() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,0 +1,116 @@
+//! Objectives in lines: each with its number. A reason that several have stands once below them, with the variants that have it.
+//!
+//! A sweep has an objective at every point and by every engine. More than a screen of them are counted: the report has each.
+
+use sojourn_lab::report::{Note, reasons_of_objectives};
+use sojourn_lab::{Answers, Engine, ObjectiveAnswer};
+
+use super::text::{hanging, paragraph};
+
+/// More lines than this are not read on a terminal.
+const LINES: usize = 40;
+
+/// The lines, without a title; none where nothing was asked.
+pub(super) fn lines(answers: &Answers) -> Vec<String> {
+    let all = &answers.objectives;
+    if all.len() > LINES {
+        let reasons = reasons_of_objectives(answers, 1);
+        let reasons = reasons.iter().map(|(_, reason)| hanging("  ", "    ", reason));
+        let more = std::iter::once(paragraph("  ", "report.html has each."));
+        return counted(all).into_iter().chain(reasons).chain(more).collect();
+    }
+    let shared = reasons_of_objectives(answers, 2);
+    let below = shared.iter().map(|(_, reason)| hanging("  ", "    ", reason));
+    all.iter().map(|objective| line(answers, objective, &shared)).chain(below).collect()
+}
+
+/// What came of one, with its reason where that is its own.
+fn line(answers: &Answers, objective: &ObjectiveAnswer, shared: &[(Note<'_>, String)]) -> String {
+    let label = &answers.variants[objective.variant].label;
+    let (text, engine) = (&objective.text, objective.engine);
+    let measured = if objective.measured.is_empty() { String::new() } else { format!("{}, ", objective.measured) };
+    let is_below = shared.iter().any(|(note, _)| note.is_of(objective));
+    let words = if is_below { objective.outcome().1.to_owned() } else { objective.words().1 };
+    hanging("  ", "    ", &format!("{label}: {text} by {engine}: {measured}{words}"))
+}
+
+/// How often each came out how, a line for each that was asked and each engine.
+fn counted(all: &[ObjectiveAnswer]) -> Vec<String> {
+    let mut asked: Vec<(&str, Engine)> = Vec::new();
+    for of in all {
+        if !asked.contains(&(of.text.as_str(), of.engine)) {
+            asked.push((of.text.as_str(), of.engine));
+        }
+    }
+    let line = |(text, engine): &(&str, Engine)| {
+        let of_it: Vec<&str> =
+            all.iter().filter(|of| of.text == *text && of.engine == *engine).map(|of| of.outcome().1).collect();
+        let count = |word: &str| of_it.iter().filter(|of| **of == word).count();
+        let words = ["met", "MISSED", "UNDECIDED", "no number"].into_iter().filter(|word| count(word) > 0);
+        let words: Vec<String> = words.map(|word| format!("{word} {}", count(word))).collect();
+        hanging("  ", "    ", &format!("{text} by {engine}, of {} variants: {}", of_it.len(), words.join(", ")))
+    };
+    asked.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use sojourn_lab::VariantAnswers;
+
+    use super::*;
+
+    /// Objectives of so many variants, each by live, met where a reason is empty.
+    fn asked(reasons: &[&str]) -> Answers {
+        let objective = |(variant, reason): (usize, &&str)| ObjectiveAnswer {
+            text: "response_time_p99 < 1 s".into(),
+            variant,
+            engine: Engine::Live,
+            met: reason.is_empty().then_some(true),
+            undecided: !reason.is_empty(),
+            measured: format!("{variant}.5 s"),
+            reason: (*reason).to_owned(),
+        };
+        let variant = |number: usize| VariantAnswers { label: format!("v{number}"), ..VariantAnswers::default() };
+        Answers {
+            variants: (0..reasons.len()).map(variant).collect(),
+            objectives: reasons.iter().enumerate().map(objective).collect(),
+            ..Answers::default()
+        }
+    }
+
+    /// The lines without their indents, and without the breaks of a narrow terminal.
+    fn told(reasons: &[&str]) -> Vec<String> {
+        let words = |line: &String| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        lines(&asked(reasons)).iter().map(words).collect()
+    }
+
+    #[test]
+    fn a_reason_of_several_stands_once() {
+        let late = ["the live run is SUSPECT: 3 ms late", "the live run is SUSPECT: 5 ms late"];
+        let expected = [
+            "v0: response_time_p99 < 1 s by live: 0.5 s, UNDECIDED",
+            "v1: response_time_p99 < 1 s by live: 1.5 s, met",
+            "v2: response_time_p99 < 1 s by live: 2.5 s, UNDECIDED",
+            "UNDECIDED by live, v0; v2: the live run is SUSPECT: 3 to 5 ms late",
+        ];
+        assert_eq!(told(&[late[0], "", late[1]]), expected);
+        // That of one alone stands behind its number.
+        let alone = "v0: response_time_p99 < 1 s by live: 0.5 s, UNDECIDED: the live run is SUSPECT: 3 ms late";
+        assert_eq!(told(&[late[0], ""])[0], alone);
+        assert_eq!(told(&[late[0], ""]).len(), 2);
+    }
+
+    #[test]
+    fn more_than_a_screen_are_counted() {
+        let mut reasons = [""; LINES + 1];
+        reasons[3] = "too late";
+        let expected = [
+            "response_time_p99 < 1 s by live, of 41 variants: met 40, UNDECIDED 1",
+            "UNDECIDED by live, v3: too late",
+            "report.html has each.",
+        ];
+        assert_eq!(told(&reasons), expected);
+        assert_eq!(told(&[""; LINES]).len(), LINES);
+        assert!(told(&[]).is_empty());
+    }
+}
