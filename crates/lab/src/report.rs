@@ -30,7 +30,9 @@ pub use crate::spec::Engine;
 use crate::answer::{Answer, Answers, VariantAnswers, Verdict};
 
 /// The setting that tells several runs in one page apart.
-const RUN: &str = "run";
+pub(crate) const RUN: &str = "run";
+/// What stands between the label of a variant and its run.
+pub(crate) const BEFORE_RUN: &str = " \u{b7} ";
 
 /// Why something with this verdict is not VALID, as the page says it: an interrupted run has one reason.
 fn reasons<T: AsRef<str>>(verdict: Verdict, reasons: &[T]) -> Vec<String> {
