@@ -404,8 +404,8 @@ fn length(run: &Answers) -> Option<String> {
     says("run", "duration").or(played).map(ToString::to_string)
 }
 
-/// Sets two runs beside each other: variants of the same name or settings (or the only ones), engine by engine. Replications are paired
-/// where both runs have the same seed, as far as both have one. A metric that has no interval in one of them is left out.
+/// Sets two runs beside each other: variants of the same name or settings (or the only ones), engine by engine. Replications are
+/// paired where both runs have the same seed, as far as both have one. A metric that has no interval in one of them is left out.
 ///
 /// # Errors
 /// When they have no variant in common.

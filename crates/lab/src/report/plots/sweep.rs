@@ -164,8 +164,8 @@ fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str), und
     })
 }
 
-/// Of runs beside each other, the number of each sweep's ink: a colour for what it is of, and dashes for its run; empty of one run, and
-/// where there are too many.
+/// Of runs beside each other, the number of each sweep's ink: a colour for what it is of, and dashes for its run; empty of one
+/// run, and where there are too many.
 fn of_runs(sweeps: &[Sweep<'_>]) -> Vec<usize> {
     let (mut runs, mut systems) = (Vec::new(), Vec::new());
     let mut ink = |sweep: &Sweep<'_>| {
