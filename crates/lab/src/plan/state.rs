@@ -19,7 +19,7 @@ use toml::Spanned;
 use toml_edit::{Item, Table};
 
 use super::candidate::{Candidate, Fate};
-use super::{Answered, Planner, RunError, with};
+use super::{Planner, RunError, with};
 use crate::objective::Judgement;
 use crate::spec::Spec;
 use crate::variants::{Experiment, show};
