@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import sojourn
 from sojourn import _policy
 
 ROOT = Path(__file__).parents[2]
+
+# A shell starts what runs in the background with interrupts ignored, and Python then leaves them so: tests that press Ctrl-C would wait.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 FOUR = """
 name = "four servers"

@@ -1,8 +1,8 @@
 //! What was measured live, as a file that stands beside the page, so that the page is written again without measuring again.
 //!
 //! `live.csv` has a row for each number of sim and live, with its interval and the verdict on its run; `site-dies.csv` where
-//! requests went while a cluster died. Both are made of run folders ([`condense`]), never by hand; what has no run folder any more
-//! stays as it was kept. The price: two more files to keep; the run folders, which have all else, are not kept.
+//! requests went while a cluster died. Both are made of run folders ([`condense`]), never by hand; what has no run folder any
+//! more stays as it was kept. The price: two more files to keep; the run folders, which have all else, are not kept.
 
 use std::path::Path;
 

@@ -165,9 +165,9 @@ fn in_panic_those_that_are_aside_are_chosen_too() {
     assert_eq!(front.table().eligible().len(), 4, "four of eight are a half");
 }
 
-/// Envoy's panic (`isHostSetInPanic` in its `load_balancer_impl.cc`): with less than half of the hosts healthy, all are chosen. Healthy
-/// is what neither outlier detection nor health checks have taken out. With the usual `max_ejection_percent` of 10 only health can
-/// bring a panic; with 100 ejection does by itself. A threshold of 0 is none.
+/// Envoy's panic (`isHostSetInPanic` in its `load_balancer_impl.cc`): with less than half of the hosts healthy, all are chosen.
+/// Healthy is what neither outlier detection nor health checks have taken out. With the usual `max_ejection_percent` of 10 only
+/// health can bring a panic; with 100 ejection does by itself. A threshold of 0 is none.
 #[test]
 fn in_envoys_panic_those_that_are_down_are_chosen_too() {
     let eligible = |max_share: f64, panic: f64, ejected: u32, down: u32| {

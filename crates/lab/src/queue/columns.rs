@@ -71,8 +71,8 @@ impl Columns {
         self.demand_mean_s
     }
 
-    /// Refuses a replay of other gaps and demands than those that were checked: of `jobs` the last came after `span`, and they had
-    /// `work_s` (s) in all.
+    /// Refuses a replay of other gaps and demands than those that were checked: of `jobs` the last came after `span`, and they
+    /// had `work_s` (s) in all.
     ///
     /// # Errors
     /// Where the numbers have changed since. A run that was cancelled has not read them all, and is not judged.
