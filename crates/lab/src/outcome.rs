@@ -24,10 +24,10 @@ pub const COLUMNS: [&str; 7] = ["engine", "metric", "unit", "estimate", "ci_low"
 const SIGNED: [&str; 2] = ["prediction_error_mean", "response_time_mean_difference"];
 
 /// The column of what the file calls variants, behind the settings.
-const NAME: &str = "name";
+pub(crate) const NAME: &str = "name";
 
 /// Whether there is such a column: no other has that heading.
-fn has_names(answers: &Answers) -> bool {
+pub(crate) fn has_names(answers: &Answers) -> bool {
     answers.variants.iter().any(|variant| variant.name().is_some()) && answers.settings.iter().all(|key| key != NAME)
 }
 

@@ -306,6 +306,9 @@ mod tests {
         assert_eq!(in_ranges(&texts), "p99 of 900 to 1,200 jobs at 0.5 in server_1");
         assert_eq!(in_ranges(&["1e-5 of 3", "2e-6 of 3"]), "2e-6 to 1e-5 of 3");
         assert_eq!(in_ranges(&["v1.2.3, 7."]), "v1.2.3, 7.");
+        // Of several intervals the one that holds them all.
+        let bounds = ["known between 1.158 s and 2 s only", "known between 5.765 s and 20 s only"];
+        assert_eq!(in_ranges(&bounds), "known between 1.158 s and 20 s only");
         let variant = |notes: &[&str]| {
             let notes = notes.iter().map(|note| (*note).to_owned()).collect();
             let theory = Answer { notes, ..Answer::new(Engine::Theory) };

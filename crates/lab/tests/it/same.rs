@@ -85,6 +85,7 @@ fn runs_beside_each_other_have_a_colour_for_what_they_are_of_and_dashes_for_the_
     for class in ["s-series-0 ", "s-series-1 ", "s-series-2"] {
         assert!(drawing.contains(class.trim_end()), "{class}: {drawing}");
     }
+    assert!(drawing.contains("s-series-1 dash-1"), "{drawing}");
     assert!(!drawing.contains("series-3"), "three systems, three colours: {drawing}");
 }
 
@@ -113,7 +114,7 @@ fn what_is_set_by_hand_holds_for_every_variant() {
     let expected = ["utilization 0.6, random, servers 4", "utilization 0.6, least-connections, servers 4", "M/M/4"];
     assert_eq!(labels(&text, &["utilization=0.6"]), expected);
     // What else says how fast requests come is not varied either.
-    assert_eq!(labels(&text, &["rate=2"]).len(), 3);
+    assert_eq!(labels(&text, &["rate=2 /s"]).len(), 3);
     // A variant of which nothing is left is none.
     let one = format!("{FILE}\n[[variant]]\nutilization = 0.9\n");
     assert_eq!(labels(&one, &["utilization=0.6"]).len(), 2);
