@@ -13,7 +13,6 @@ use sojourn_model::system::Fault;
 use sojourn_stats::{Estimate, Measure, Span};
 use thiserror::Error;
 
-use crate::report::{BEFORE_RUN, RUN};
 use crate::spec::Engine;
 use crate::variants::label;
 
@@ -214,6 +213,11 @@ pub const FAILURES: [(&str, &str); 6] = [
     ("connection_error_ratio", "without a connection"),
     (ATTEMPTS, "attempts"),
 ];
+
+/// The setting that tells several runs in one page apart.
+pub(crate) const RUN: &str = "run";
+/// What stands between the label of a variant and its run.
+pub(crate) const BEFORE_RUN: &str = " \u{b7} ";
 
 /// What one of [`FAILURES`] is where all goes well: a request is asked for once.
 fn usual(metric: &str) -> f64 {

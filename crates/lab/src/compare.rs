@@ -19,7 +19,6 @@ use sojourn_stats::{Dimension, Estimate, Measure, Moments};
 
 use crate::answer::{Answer, Answers, VariantAnswers};
 use crate::objective::dimension;
-use crate::report::RUN;
 use crate::spec::{Engine, SpecError};
 use crate::variants::label;
 

@@ -7,9 +7,9 @@
 //! each the processor time of all servers. One client asks for all in turns, over connections that are kept; medians. All run
 //! on one core: to be woken on another one takes longer than all else.
 //!
-//! Then the same of a file of 1.5 MB while four other clients fetch it from the two idle nodes without a pause, so that the core is
-//! busy all the time: what deciding and redirecting add to the time of a client, with intervals over rounds (SWEB 1996, section
-//! 4.3, table 5: such a file "over a fairly heavily loaded system").
+//! Then the same of a file of 1.5 MB while four other clients fetch it from the two idle nodes without a pause, so that the core
+//! is busy all the time: what deciding and redirecting add to the time of a client, with intervals over rounds (SWEB 1996,
+//! section 4.3, table 5: such a file "over a fairly heavily loaded system").
 //!
 //! `cargo bench --profile dev -p sojourn-cli --bench nodes`. With `-- --keep FILE` what scheduling costs is written there too, as
 //! SWEB's page shows it.

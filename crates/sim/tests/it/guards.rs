@@ -126,8 +126,8 @@ fn second_by_second(scenario: &Scenario, horizon: Span) -> OverTime {
 }
 
 /// By the gradient a limit grows by a fifth of its headroom with each response, up to the most, while all take 0.1 s: 50 at a
-/// time are 500 a second. Once each takes ten times as long, each leaves nine tenths of it and 0.8: in the end 8, of which as many
-/// a second are answered, and as the long mean learns of it, 10.
+/// time are 500 a second. Once each takes ten times as long, each leaves nine tenths of it and 0.8: in the end 8, of which as
+/// many a second are answered, and as the long mean learns of it, 10.
 #[test]
 fn a_limit_by_the_gradient_follows_a_server_that_becomes_slow() {
     let server = "discipline = \"ps\"\ncores = 1000\ndemand = \"100 ms\"";
