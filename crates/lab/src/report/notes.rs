@@ -95,7 +95,15 @@ pub fn in_ranges(texts: &[&str]) -> String {
         };
         let least = numbers().min_by(|a, b| a.0.total_cmp(&b.0)).map_or(*written, |least| least.1);
         let most = numbers().max_by(|a, b| a.0.total_cmp(&b.0)).map_or(*written, |most| most.1);
-        if least == most { least.to_owned() } else { format!("{least} to {most}") }
+        let before = |back: usize| place.checked_sub(back).map_or("", |place| first[place].text());
+        // Of several intervals the one that holds them all: "between 1.2 s and 20 s".
+        let is_upper = before(1).ends_with(" and ") && before(3).ends_with("between ");
+        match before(1).ends_with("between ") {
+            _ if least == most => least.to_owned(),
+            true => least.to_owned(),
+            false if is_upper => most.to_owned(),
+            false => format!("{least} to {most}"),
+        }
     };
     first.iter().enumerate().map(of_place).collect()
 }
@@ -208,6 +216,11 @@ pub fn scope(report: &Answers, numbers: &[usize]) -> String {
         return "every variant".to_owned();
     }
     if numbers.len() > 1
+        && let Some(name) = name_of_these_alone(report, numbers)
+    {
+        return name;
+    }
+    if numbers.len() > 1
         && let Some(values) = report.settings.iter().find_map(|key| values_of_these_alone(report, numbers, key))
     {
         return values;
@@ -230,13 +243,25 @@ fn of_one_run(report: &Answers, numbers: &[usize], run: &str) -> (Answers, Vec<u
     let (places, variants): (Vec<usize>, Vec<VariantAnswers>) = of_run
         .map(|(number, of)| {
             let settings = settings_but_run(of).to_vec();
-            let label = label(settings.iter().map(|(key, value)| (&**key, &**value)));
+            let by_values = || label(settings.iter().map(|(key, value)| (&**key, &**value)));
+            let label = of.name().map_or_else(by_values, str::to_owned);
             (number, VariantAnswers { label, settings, answers: Vec::new() })
         })
         .unzip();
     let told = (0..places.len()).filter(|place| numbers.contains(&places[*place])).collect();
     let settings = report.settings.iter().filter(|key| *key != RUN).cloned().collect();
     (Answers { settings, variants, ..Answers::default() }, told)
+}
+
+/// What the names of these variants have in common, where no other has it.
+fn name_of_these_alone(report: &Answers, numbers: &[usize]) -> Option<String> {
+    let parts = |number: usize| Some(report.variants[number].name()?.split(", ").collect::<Vec<&str>>());
+    let all: Vec<Vec<&str>> = numbers.iter().map(|number| parts(*number)).collect::<Option<_>>()?;
+    let common: Vec<&str> =
+        all.first()?.iter().copied().filter(|part| all.iter().all(|parts| parts.contains(part))).collect();
+    let has_all = |number: &usize| parts(*number).is_some_and(|parts| common.iter().all(|part| parts.contains(part)));
+    let is_told = !common.is_empty() && (0..report.variants.len()).filter(has_all).count() == numbers.len();
+    is_told.then(|| common.join(", "))
 }
 
 /// The values of a setting that these variants have and no other has; none where that does not tell them apart.
@@ -281,6 +306,9 @@ mod tests {
         assert_eq!(in_ranges(&texts), "p99 of 900 to 1,200 jobs at 0.5 in server_1");
         assert_eq!(in_ranges(&["1e-5 of 3", "2e-6 of 3"]), "2e-6 to 1e-5 of 3");
         assert_eq!(in_ranges(&["v1.2.3, 7."]), "v1.2.3, 7.");
+        // Of several intervals the one that holds them all.
+        let bounds = ["known between 1.158 s and 2 s only", "known between 5.765 s and 20 s only"];
+        assert_eq!(in_ranges(&bounds), "known between 1.158 s and 20 s only");
         let variant = |notes: &[&str]| {
             let notes = notes.iter().map(|note| (*note).to_owned()).collect();
             let theory = Answer { notes, ..Answer::new(Engine::Theory) };

@@ -86,6 +86,7 @@ fn figure(index: usize, answer: &Answer, question: &Question) -> Option<String> 
         y: Side { title: question.axis.into(), log: false, label: question.label, ends: (0.0, top) },
         series,
         beside: Vec::new(),
+        inks: Vec::new(),
     }))
 }
 

@@ -58,6 +58,7 @@ fn figure(index: usize, answer: &super::Answer) -> Option<String> {
         },
         series,
         beside: Vec::new(),
+        inks: Vec::new(),
     }))
 }
 

@@ -207,6 +207,7 @@ fn chart(
         y: Side { title: question.axis.into(), log: false, label: question.label, ends: (0.0, top) },
         series,
         beside: Vec::new(),
+        inks: Vec::new(),
     })
 }
 

@@ -32,6 +32,8 @@ pub(in crate::report) struct Chart {
     pub(in crate::report) series: Vec<Series>,
     /// What is drawn beside the series, each in the colour of one of them.
     pub(in crate::report) beside: Vec<Beside>,
+    /// The number of each series' ink, where that is not its place.
+    pub(in crate::report) inks: Vec<usize>,
 }
 
 /// A mark beside a series.
@@ -60,7 +62,7 @@ pub(in crate::report) enum Mark {
     Band,
 }
 
-/// A series; its colour is its place among them.
+/// A series; its colour is its place among them, unless the chart says another.
 pub(in crate::report) struct Series {
     pub(in crate::report) name: String,
     pub(in crate::report) mark: Mark,
@@ -81,6 +83,10 @@ impl Chart {
 
     fn height(&self, width: f64) -> f64 {
         TOP + width * ASPECT + BELOW + ROW * (self.series.len() + usize::from(!self.engines().is_empty())) as f64
+    }
+
+    fn ink(&self, index: usize) -> Ink {
+        Ink::of_series(self.inks.get(index).copied().unwrap_or(index))
     }
 
     /// The engines that have marks beside the series.
@@ -114,19 +120,19 @@ impl Chart {
         let mut order: Vec<usize> = (0..self.series.len()).collect();
         order.sort_by_key(|index| (self.series[*index].mark != Mark::Band, Reverse(covers[*index].above)));
         for index in order {
-            draw(canvas, &self.series[index], (ink(index), covers[index]), &x, &y);
+            draw(canvas, &self.series[index], (self.ink(index), covers[index]), &x, &y);
         }
         // Intervals below all marks.
         let (intervals, marks): (Vec<&Beside>, Vec<&Beside>) =
             self.beside.iter().partition(|it| matches!(it, Beside::Interval { .. }));
-        intervals.into_iter().chain(marks).for_each(|it| it.draw(canvas, &x, &y));
+        intervals.into_iter().chain(marks).for_each(|it| it.draw(canvas, |series| self.ink(series), (&x, &y)));
         self.tell(canvas, (&x, bottom));
         for (index, series) in self.series.iter().enumerate() {
             let at = bottom + BELOW + ROW * index as f64;
             match series.mark {
-                Mark::Dots => canvas.dot((LEFT + 11.0, at), 2.4, ink(index)),
-                Mark::Line => canvas.path(&[(LEFT, at), (LEFT + 22.0, at)], ink(index), 1.0, 1.8),
-                Mark::Band => canvas.bar((LEFT, at - 5.0), (LEFT + 22.0, at + 5.0), ink(index), BAND),
+                Mark::Dots => canvas.dot((LEFT + 11.0, at), 2.4, self.ink(index)),
+                Mark::Line => canvas.path(&[(LEFT, at), (LEFT + 22.0, at)], self.ink(index), 1.0, 1.8),
+                Mark::Band => canvas.bar((LEFT, at - 5.0), (LEFT + 22.0, at + 5.0), self.ink(index), BAND),
             }
             let name = match covers[index].lowest {
                 Some(below) => format!("{} (lies on {})", series.name, self.series[below].name),
@@ -143,7 +149,7 @@ impl Chart {
 }
 
 impl Beside {
-    fn draw(&self, canvas: &Canvas, x: &Axis, y: &Axis) {
+    fn draw(&self, canvas: &Canvas, ink: impl Fn(usize) -> Ink, (x, y): (&Axis, &Axis)) {
         match *self {
             Beside::Interval { series, at, low, high } => {
                 let (at, top, bottom, ink) = (x.at(at), y.at(high), y.at(low), ink(series));
@@ -288,10 +294,6 @@ fn draw(canvas: &Canvas, series: &Series, (ink, cover): (Ink, Cover), x: &Axis, 
     }
 }
 
-fn ink(index: usize) -> Ink {
-    Ink::of_series(index)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -315,6 +317,7 @@ mod tests {
                     points: vec![(1.0, 2.0), (1.0, 3.0), (9.0, 2.0), (9.0, 3.0)],
                 },
             ],
+            inks: Vec::new(),
             beside: vec![
                 Beside::Interval { series: 1, at: 10.0, low: 5.0, high: 50.0 },
                 Beside::Marker { series: 1, engine: Engine::Theory, at: 10.0, value: 9.0, hollow: true },
@@ -351,6 +354,7 @@ mod tests {
                 line("shuffled", &[(10.0, 10.1), (90.0, 80.1)]),
             ],
             beside: Vec::new(),
+            inks: Vec::new(),
         };
         let text = chart.alone();
         assert!(text.contains("shuffled (lies on random)"), "{text}");

@@ -12,7 +12,7 @@ use super::curves::{BOTTOM, HEIGHT, LEFT, NEAR, RIGHT, TEXT, TOP, WIDTH};
 use super::{Figure, MOST_VARIANTS, apart, dots, estimates_table, figure_with, panel};
 use crate::compare::compared_setting;
 use crate::report::html::escape;
-use crate::report::{Answers, Engine, RUN, VariantAnswers, compare, number};
+use crate::report::{Answers, BEFORE_RUN, Engine, RUN, VariantAnswers, compare, number};
 use crate::variants::label;
 
 /// Fewer values are better compared in the dot plots.
@@ -54,7 +54,9 @@ pub(super) fn figure(report: &Answers) -> String {
         let first = values.next();
         values.any(|value| Some(value) != first)
     };
-    let most = if report.settings.iter().filter(is_varied).count() > 1 { Ink::SERIES } else { MOST_CURVES };
+    let inks = of_runs(&sweeps);
+    let is_mixed = inks.is_empty() && report.settings.iter().filter(is_varied).count() > 1;
+    let most = if is_mixed { Ink::SERIES } else { MOST_CURVES };
     if sweeps.len() > most {
         let compared = colored(report, setting.key).unwrap_or_default();
         return METRICS.map(|metric| panels(report, &sweeps, (&title, compared), metric)).concat();
@@ -62,6 +64,7 @@ pub(super) fn figure(report: &Answers) -> String {
     let undrawn = undrawn(report, &sweeps);
     let figures = METRICS.iter().filter_map(|(metric, name)| {
         let chart = together(&sweeps, &title, (metric, name), &undrawn)?;
+        let chart = Chart { inks: inks.clone(), ..chart };
         let table = estimates_table(&chart.heading, &report.variants, &[(*metric).to_owned()]);
         Some(figure_with(&chart, table))
     });
@@ -157,6 +160,30 @@ fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str), und
         y: side(name, true, dots::round_time, bounds(&heights)),
         series: sweeps.iter().zip(apart(&labels, NAME)).map(line).collect(),
         beside,
+        inks: Vec::new(),
+    })
+}
+
+/// Of runs beside each other, the number of each sweep's ink: a colour for what it is of, and dashes for its run; empty of one
+/// run, and where there are too many.
+fn of_runs(sweeps: &[Sweep<'_>]) -> Vec<usize> {
+    let (mut runs, mut systems) = (Vec::new(), Vec::new());
+    let mut ink = |sweep: &Sweep<'_>| {
+        let run = sweep.others.setting(RUN)?.to_owned();
+        let system: Vec<(String, String)> =
+            sweep.others.settings.iter().filter(|(key, _)| key != RUN).cloned().collect();
+        let (run, system) = (place_in(&mut runs, run), place_in(&mut systems, system));
+        let fits = system < Ink::SERIES && run < Ink::STYLES / Ink::SERIES;
+        fits.then_some(system + Ink::SERIES * run)
+    };
+    sweeps.iter().map(&mut ink).collect::<Option<Vec<usize>>>().unwrap_or_default()
+}
+
+/// The place of a value among those that came before, or behind them.
+fn place_in<T: PartialEq>(all: &mut Vec<T>, value: T) -> usize {
+    all.iter().position(|of| *of == value).unwrap_or_else(|| {
+        all.push(value);
+        all.len() - 1
     })
 }
 
@@ -361,13 +388,10 @@ fn sweeps<'a>(report: &'a Answers, key: &str) -> Vec<Sweep<'a>> {
 
 /// What the file calls a variant, without where it is on the axis; none where it is called by its settings.
 fn name(variant: &VariantAnswers, axis: &str) -> Option<String> {
-    let by_values = label(variant.settings.iter().map(|(key, value)| (&**key, &**value)));
-    if variant.setting(RUN).is_some() || variant.label.ends_with(&by_values) {
-        return None;
-    }
     let place = label(std::iter::once((axis, variant.setting(axis)?)));
-    let rest: Vec<&str> = variant.label.split(", ").filter(|part| *part != place).collect();
-    Some(rest.join(", ")).filter(|name| !name.is_empty())
+    let rest: Vec<&str> = variant.name()?.split(", ").filter(|part| *part != place).collect();
+    let name = Some(rest.join(", ")).filter(|name| !name.is_empty())?;
+    Some(variant.setting(RUN).map_or_else(|| name.clone(), |run| format!("{name}{BEFORE_RUN}{run}")))
 }
 
 /// The curves of a panel, each in its colour; each engine's numbers have its marker.
