@@ -32,8 +32,8 @@ pub(in crate::report) struct Chart {
     pub(in crate::report) series: Vec<Series>,
     /// What is drawn beside the series, each in the colour of one of them.
     pub(in crate::report) beside: Vec<Beside>,
-    /// The number of each series' ink, where that is not its place.
-    pub(in crate::report) inks: Vec<usize>,
+    /// The ink of each series, where that is not the one of its place.
+    pub(in crate::report) inks: Vec<Ink>,
 }
 
 /// A mark beside a series.
@@ -86,7 +86,7 @@ impl Chart {
     }
 
     fn ink(&self, index: usize) -> Ink {
-        Ink::of_series(self.inks.get(index).copied().unwrap_or(index))
+        self.inks.get(index).copied().unwrap_or_else(|| Ink::of_series(index))
     }
 
     /// The engines that have marks beside the series.

@@ -48,16 +48,8 @@ pub(super) fn figure(report: &Answers) -> String {
         "" => setting.key.to_owned(),
         unit => format!("{} ({unit})", setting.key),
     };
-    // Values of one setting have a colour or dashes each; several settings share the colours of one.
-    let is_varied = |key: &&String| {
-        let mut values = sweeps.iter().map(|sweep| sweep.others.setting(key));
-        let first = values.next();
-        values.any(|value| Some(value) != first)
-    };
     let inks = of_runs(&sweeps);
-    let is_mixed = inks.is_empty() && report.settings.iter().filter(is_varied).count() > 1;
-    let most = if is_mixed { Ink::SERIES } else { MOST_CURVES };
-    if sweeps.len() > most {
+    if !fit_one_panel(report, &sweeps, &inks) {
         let compared = colored(report, setting.key).unwrap_or_default();
         return METRICS.map(|metric| panels(report, &sweeps, (&title, compared), metric)).concat();
     }
@@ -69,6 +61,28 @@ pub(super) fn figure(report: &Answers) -> String {
         Some(figure_with(&chart, table))
     });
     figures.collect()
+}
+
+/// Whether each curve has a look of its own in one panel: values of one setting have a colour or dashes each; several settings
+/// share the colours of one.
+fn fit_one_panel(report: &Answers, sweeps: &[Sweep<'_>], of_runs: &[Ink]) -> bool {
+    let is_varied = |key: &&String| {
+        let mut values = sweeps.iter().map(|sweep| sweep.others.setting(key));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    let is_mixed = of_runs.is_empty() && report.settings.iter().filter(is_varied).count() > 1;
+    sweeps.len() <= if is_mixed { Ink::SERIES } else { MOST_CURVES }
+}
+
+/// How many colours of series the curves over a setting have: those behind them are left for what else a page draws.
+pub(super) fn taken(report: &Answers) -> usize {
+    let Some(setting) = axis(report) else { return 0 };
+    let sweeps = sweeps(report, setting.key);
+    if fit_one_panel(report, &sweeps, &of_runs(&sweeps)) {
+        return sweeps.len();
+    }
+    Colors::new(colored(report, setting.key).unwrap_or_default(), &sweeps).values.len()
 }
 
 /// That some variants are on no curve, since they do not say where on the axis they are; empty where all are.
@@ -164,9 +178,9 @@ fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str), und
     })
 }
 
-/// Of runs beside each other, the number of each sweep's ink: a colour for what it is of, and dashes for its run; empty of one
+/// Of runs beside each other, the ink of each sweep: a colour for what it is of, and dashes for its run; empty of one
 /// run, and where there are too many.
-fn of_runs(sweeps: &[Sweep<'_>]) -> Vec<usize> {
+fn of_runs(sweeps: &[Sweep<'_>]) -> Vec<Ink> {
     let (mut runs, mut systems) = (Vec::new(), Vec::new());
     let mut ink = |sweep: &Sweep<'_>| {
         let run = sweep.others.setting(RUN)?.to_owned();
@@ -174,9 +188,9 @@ fn of_runs(sweeps: &[Sweep<'_>]) -> Vec<usize> {
             sweep.others.settings.iter().filter(|(key, _)| key != RUN).cloned().collect();
         let (run, system) = (place_in(&mut runs, run), place_in(&mut systems, system));
         let fits = system < Ink::SERIES && run < Ink::STYLES / Ink::SERIES;
-        fits.then_some(system + Ink::SERIES * run)
+        fits.then(|| Ink::of_series(system + Ink::SERIES * run))
     };
-    sweeps.iter().map(&mut ink).collect::<Option<Vec<usize>>>().unwrap_or_default()
+    sweeps.iter().map(&mut ink).collect::<Option<Vec<Ink>>>().unwrap_or_default()
 }
 
 /// The place of a value among those that came before, or behind them.
