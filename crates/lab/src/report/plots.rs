@@ -10,6 +10,7 @@ mod curves;
 mod dots;
 pub mod hurst;
 pub(super) mod ink;
+mod legend;
 pub mod scan;
 mod shares;
 mod sweep;

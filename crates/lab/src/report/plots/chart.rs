@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use super::canvas::{Align, Axis, Canvas, Ink, alone, svg};
 use super::dots;
+use super::legend::{self, Entry};
 use crate::report::Engine;
 use crate::report::html::{behind, escape};
 
@@ -17,6 +18,12 @@ const ASPECT: f64 = 0.58;
 /// Below the plot: tick labels and the title of the axis, then a row for each series.
 const BELOW: f64 = 46.0;
 const ROW: f64 = 17.0;
+/// From the left end of a series' mark to its name.
+const MARK: f64 = 30.0;
+/// The width of an engine's mark with its name.
+const ENGINE: f64 = 90.0;
+/// The size of names.
+const NAME: f64 = TEXT - 0.5;
 /// More places than this along the axis are narrower than a finger or a pointer.
 const PLACES_MAX: usize = 240;
 
@@ -82,7 +89,21 @@ impl Chart {
     }
 
     fn height(&self, width: f64) -> f64 {
-        TOP + width * ASPECT + BELOW + ROW * (self.series.len() + usize::from(!self.engines().is_empty())) as f64
+        let (x, y) = self.axes(width);
+        let names: usize = self.legend(&self.covers(&x, &y), width).iter().map(|entry| entry.rows.len()).sum();
+        let engines = self.engines().len().div_ceil(engines_in_a_row(width));
+        TOP + width * ASPECT + BELOW + ROW * (names + engines) as f64
+    }
+
+    fn axes(&self, width: f64) -> (Axis, Axis) {
+        (axis(&self.x, LEFT, width - RIGHT), axis(&self.y, TOP + width * ASPECT, TOP))
+    }
+
+    /// The names of the series, as they have room.
+    fn legend(&self, covers: &[Cover], width: f64) -> Vec<Entry> {
+        let names: Vec<&str> = self.series.iter().map(|of| of.name.as_str()).collect();
+        let lies_on: Vec<Option<usize>> = covers.iter().map(|cover| cover.lowest).collect();
+        legend::entries(&names, &lies_on, legend::room(width - LEFT - MARK - RIGHT, NAME))
     }
 
     fn ink(&self, index: usize) -> Ink {
@@ -107,7 +128,7 @@ impl Chart {
 
     fn on(&self, canvas: &Canvas, width: f64) {
         let (right, bottom) = (width - RIGHT, TOP + width * ASPECT);
-        let (x, y) = (axis(&self.x, LEFT, right), axis(&self.y, bottom, TOP));
+        let (x, y) = self.axes(width);
         for tick in y.ticks(8) {
             let at = y.at(tick);
             canvas.bar((LEFT, at - 0.4), (right, at + 0.4), Ink::Grid, 1.0);
@@ -127,25 +148,34 @@ impl Chart {
             self.beside.iter().partition(|it| matches!(it, Beside::Interval { .. }));
         intervals.into_iter().chain(marks).for_each(|it| it.draw(canvas, |series| self.ink(series), (&x, &y)));
         self.tell(canvas, (&x, bottom));
-        for (index, series) in self.series.iter().enumerate() {
-            let at = bottom + BELOW + ROW * index as f64;
-            match series.mark {
+        let mut at = bottom + BELOW;
+        for (index, Entry { rows, whole }) in self.legend(&covers, width).into_iter().enumerate() {
+            match self.series[index].mark {
                 Mark::Dots => canvas.dot((LEFT + 11.0, at), 2.4, self.ink(index)),
                 Mark::Line => canvas.path(&[(LEFT, at), (LEFT + 22.0, at)], self.ink(index), 1.0, 1.8),
                 Mark::Band => canvas.bar((LEFT, at - 5.0), (LEFT + 22.0, at + 5.0), self.ink(index), BAND),
             }
-            let name = match covers[index].lowest {
-                Some(below) => format!("{} (lies on {})", series.name, self.series[below].name),
-                None => series.name.clone(),
-            };
-            canvas.text(&name, (LEFT + 30.0, at), Align::Left, TEXT - 0.5, Ink::Text);
+            let top = at - 0.5 * ROW;
+            for row in &rows {
+                canvas.text(row, (LEFT + MARK, at), Align::Left, NAME, Ink::Text);
+                at += ROW;
+            }
+            if let Some(whole) = whole {
+                canvas.tell(&whole, (LEFT, top), (right, at - 0.5 * ROW));
+            }
         }
+        let in_a_row = engines_in_a_row(width);
         for (index, engine) in self.engines().into_iter().enumerate() {
-            let at = (LEFT + 11.0 + 90.0 * index as f64, bottom + BELOW + ROW * self.series.len() as f64);
+            let at = (LEFT + 11.0 + ENGINE * (index % in_a_row) as f64, at + ROW * (index / in_a_row) as f64);
             canvas.mark(engine, Ink::Muted, at, 4.0, false);
-            canvas.text(engine.name(), (at.0 + 19.0, at.1), Align::Left, TEXT - 0.5, Ink::Text);
+            canvas.text(engine.name(), (at.0 + 19.0, at.1), Align::Left, NAME, Ink::Text);
         }
     }
+}
+
+/// How many engines' marks have room beside each other.
+fn engines_in_a_row(width: f64) -> usize {
+    ((width - LEFT - RIGHT) / ENGINE).floor().max(1.0) as usize
 }
 
 impl Beside {

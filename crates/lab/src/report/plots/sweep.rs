@@ -9,7 +9,7 @@ use sojourn_stats::{Dimension, Estimate, quantity};
 use super::canvas::{Align, Axis, Canvas, Ink, svg};
 use super::chart::{Beside, Chart, Mark, Series, Side, covers};
 use super::curves::{BOTTOM, HEIGHT, LEFT, NEAR, RIGHT, TEXT, TOP, WIDTH};
-use super::{Figure, MOST_VARIANTS, apart, dots, estimates_table, figure_with, panel};
+use super::{Figure, MOST_VARIANTS, dots, estimates_table, figure_with, panel};
 use crate::compare::compared_setting;
 use crate::report::html::escape;
 use crate::report::{Answers, BEFORE_RUN, Engine, RUN, VariantAnswers, compare, number};
@@ -21,8 +21,6 @@ const FEWEST_VALUES: usize = 3;
 const MOST_CURVES: usize = 24;
 /// From this factor between the ends on, an axis is logarithmic.
 const DECADES: f64 = 50.0;
-/// The most characters of a curve's name.
-const NAME: usize = 60;
 /// What is drawn over the setting, and its name on an axis.
 const METRICS: [(&str, &str); 2] =
     [(compare::MEAN, "mean response time"), ("response_time_p99", "99th percentile of the response time")];
@@ -130,10 +128,10 @@ fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str), und
     if count(engine) < 2 || most <= least {
         return None;
     }
-    let labels: Vec<&str> = sweeps.iter().map(|sweep| sweep.others.label.as_str()).collect();
-    let line = |(sweep, name): (&Sweep<'_>, String)| {
+    let line = |sweep: &Sweep<'_>| {
         let on_it = |(at, of): &(f64, &VariantAnswers)| Some((*at, known(of, engine, metric)?.1));
-        let name = if name.is_empty() { engine.name().to_owned() } else { name };
+        let label = &sweep.others.label;
+        let name = if label.is_empty() { engine.name().to_owned() } else { label.clone() };
         Series { name, mark: Mark::Line, points: sweep.points.iter().filter_map(on_it).collect() }
     };
     let mut beside = Vec::new();
@@ -172,7 +170,7 @@ fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str), und
             (if log { least } else { (least - (most - least) / 20.0).max(0.0) }, most),
         ),
         y: side(name, true, dots::round_time, bounds(&heights)),
-        series: sweeps.iter().zip(apart(&labels, NAME)).map(line).collect(),
+        series: sweeps.iter().map(line).collect(),
         beside,
         inks: Vec::new(),
     })
