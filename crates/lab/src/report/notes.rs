@@ -1,10 +1,18 @@
 //! The notes of a page: each once, with the variants or runs that it is of, in few words.
 
+mod ranges;
+
 use std::cmp::Reverse;
 
+use self::ranges::without_numbers;
 use super::html::{and_list, engine, escape};
 use super::{Answers, Engine, RUN, VariantAnswers};
 use crate::variants::label;
+
+pub use self::ranges::in_ranges;
+
+/// What has each note of each variant as it was said.
+const EACH: &str = "run.json";
 
 /// Why an engine has no answer, and what to know when reading one. Equal notes are said once, and so are those that differ in
 /// their numbers only, with the ranges of these.
@@ -21,7 +29,7 @@ pub(super) fn section(report: &Answers) -> String {
     }
     let mut groups: Vec<(Engine, Vec<usize>, Vec<String>)> = Vec::new();
     for Note { engine: who, texts, variants, .. } in said {
-        let note = format!("<dd>{}</dd>\n", escape(&in_ranges(&texts)));
+        let note = format!("<dd>{}</dd>\n", escape(&in_ranges(&texts, EACH)));
         match groups.iter_mut().find(|(engine, of, _)| *engine == who && *of == variants) {
             Some((_, _, notes)) => notes.push(note),
             None => groups.push((who, variants, vec![note])),
@@ -79,98 +87,6 @@ impl<'a> Said<'a> {
             None => self.notes.push(Note { engine, texts: vec![note], variants: vec![variant], words }),
         }
     }
-}
-
-/// Texts that differ in numbers only as one, with the least and the largest of each number: `12 to 40 of 50 requests`.
-pub fn in_ranges(texts: &[&str]) -> String {
-    let all: Vec<Vec<Part<'_>>> = texts.iter().map(|text| parts(text)).collect();
-    let Some(first) = all.first() else { return String::new() };
-    let of_place = |(place, part): (usize, &Part<'_>)| {
-        let Part::Number(_, written) = part else { return part.text().to_owned() };
-        let numbers = || {
-            all.iter().filter_map(|parts| match parts.get(place) {
-                Some(Part::Number(value, text)) => Some((*value, *text)),
-                _ => None,
-            })
-        };
-        let least = numbers().min_by(|a, b| a.0.total_cmp(&b.0)).map_or(*written, |least| least.1);
-        let most = numbers().max_by(|a, b| a.0.total_cmp(&b.0)).map_or(*written, |most| most.1);
-        let before = |back: usize| place.checked_sub(back).map_or("", |place| first[place].text());
-        // Of several intervals the one that holds them all: "between 1.2 s and 20 s".
-        let is_upper = before(1).ends_with(" and ") && before(3).ends_with("between ");
-        match before(1).ends_with("between ") {
-            _ if least == most => least.to_owned(),
-            true => least.to_owned(),
-            false if is_upper => most.to_owned(),
-            false => format!("{least} to {most}"),
-        }
-    };
-    first.iter().enumerate().map(of_place).collect()
-}
-
-/// A text without its numbers.
-fn without_numbers(text: &str) -> String {
-    parts(text).iter().map(|part| if let Part::Number(..) = part { "#" } else { part.text() }).collect()
-}
-
-/// A part of a text.
-enum Part<'a> {
-    Words(&'a str),
-    Number(f64, &'a str),
-}
-
-impl<'a> Part<'a> {
-    fn text(&self) -> &'a str {
-        match self {
-            Part::Words(text) | Part::Number(_, text) => text,
-        }
-    }
-}
-
-/// A text as words and numbers; digits of a name, as of `p99` or `share_1`, are none.
-fn parts(text: &str) -> Vec<Part<'_>> {
-    let mut parts = Vec::new();
-    let (mut from, mut at) = (0, 0);
-    while at < text.len() {
-        let rest = &text[at..];
-        let is_of_name = text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.');
-        let length = if is_of_name { 0 } else { number(rest) };
-        if length == 0 {
-            at += rest.chars().next().map_or(1, char::len_utf8);
-            continue;
-        }
-        if from < at {
-            parts.push(Part::Words(&text[from..at]));
-        }
-        let written = &rest[..length];
-        parts.push(Part::Number(written.replace(',', "").parse().unwrap_or(f64::NAN), written));
-        at += length;
-        from = at;
-    }
-    if from < text.len() {
-        parts.push(Part::Words(&text[from..]));
-    }
-    parts
-}
-
-/// How long the number is with which a text begins; 0 where it begins with none.
-fn number(text: &str) -> usize {
-    let digits = |from: usize| text[from..].bytes().take_while(u8::is_ascii_digit).count();
-    let mut end = digits(0);
-    if end == 0 {
-        return 0;
-    }
-    while text[end..].starts_with(',') && digits(end + 1) == 3 {
-        end += 4;
-    }
-    if text[end..].starts_with('.') && digits(end + 1) > 0 {
-        end += 1 + digits(end + 1);
-    }
-    let sign = usize::from(text[end..].starts_with("e-"));
-    if text[end..].starts_with('e') && digits(end + 1 + sign) > 0 {
-        end += 1 + sign + digits(end + 1 + sign);
-    }
-    end
 }
 
 /// More variants or values than this are counted.
@@ -298,17 +214,9 @@ mod tests {
         assert!(text.contains("a; b"), "{text}");
     }
 
-    /// Notes that differ in numbers only stand once, with their ranges; digits of names are no numbers, and two such notes of one
-    /// variant are two.
+    /// Notes that differ in numbers only stand once, with their ranges; two such notes of one variant are two.
     #[test]
     fn notes_that_differ_in_numbers_are_one_with_ranges() {
-        let texts = ["p99 of 1,200 jobs at 0.5 in server_1", "p99 of 900 jobs at 0.5 in server_1"];
-        assert_eq!(in_ranges(&texts), "p99 of 900 to 1,200 jobs at 0.5 in server_1");
-        assert_eq!(in_ranges(&["1e-5 of 3", "2e-6 of 3"]), "2e-6 to 1e-5 of 3");
-        assert_eq!(in_ranges(&["v1.2.3, 7."]), "v1.2.3, 7.");
-        // Of several intervals the one that holds them all.
-        let bounds = ["known between 1.158 s and 2 s only", "known between 5.765 s and 20 s only"];
-        assert_eq!(in_ranges(&bounds), "known between 1.158 s and 20 s only");
         let variant = |notes: &[&str]| {
             let notes = notes.iter().map(|note| (*note).to_owned()).collect();
             let theory = Answer { notes, ..Answer::new(Engine::Theory) };
