@@ -309,8 +309,8 @@ fn legends(figure: &str) -> Vec<(String, String)> {
     figure.split("<polyline ").skip(1).filter_map(of_line).collect()
 }
 
-/// A server that is dead and the requests that fail are two things: policies, servers and what becomes of requests have colours of
-/// their own in all figures of a page.
+/// A server that is dead and the requests that fail are two things: policies, servers and what becomes of requests have colours
+/// of their own in all figures of a page.
 #[test]
 fn no_color_of_a_page_stands_for_two_things() {
     let mut report = swept(3);
