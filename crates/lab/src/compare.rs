@@ -17,7 +17,7 @@ use std::fmt;
 use sojourn_stats::interval::t_quantile;
 use sojourn_stats::{Dimension, Estimate, Measure, Moments};
 
-use crate::answer::{Answer, Answers, VariantAnswers};
+use crate::answer::{Answer, Answers, RUN, VariantAnswers};
 use crate::objective::dimension;
 use crate::spec::{Engine, SpecError};
 use crate::variants::label;
