@@ -158,7 +158,8 @@ impl Answers {
         }
         let label = |number: &usize| self.answers.variants[*number].label.clone();
         let remarks = said.notes.iter();
-        remarks.map(|of| (of.variants.iter().map(label).collect(), of.engine.name(), in_ranges(&of.texts))).collect()
+        let told = |texts: &[&str]| in_ranges(texts, "notes");
+        remarks.map(|of| (of.variants.iter().map(label).collect(), of.engine.name(), told(&of.texts))).collect()
     }
 
     /// (objective, variant's label, engine, whether it is met, the number that decides) of each.

@@ -14,6 +14,7 @@ use sojourn_stats::{Estimate, Measure, Span};
 use thiserror::Error;
 
 use crate::spec::Engine;
+use crate::variants::label;
 
 /// Everything that a run found. As JSON it is `run.json`: all but the numbers, which stand in tables beside it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -232,6 +233,11 @@ pub const FAILURES: [(&str, &str); 6] = [
     (ATTEMPTS, "attempts"),
 ];
 
+/// The setting that tells several runs in one page apart.
+pub(crate) const RUN: &str = "run";
+/// What stands between the label of a variant and its run.
+pub(crate) const BEFORE_RUN: &str = " \u{b7} ";
+
 /// What one of [`FAILURES`] is where all goes well: a request is asked for once.
 fn usual(metric: &str) -> f64 {
     if metric == ATTEMPTS { 1.0 } else { 0.0 }
@@ -407,6 +413,15 @@ impl<'a> IntoIterator for &'a Answers {
 }
 
 impl VariantAnswers {
+    /// What the file calls it, with the values of what varies besides; none where it is called by its settings.
+    pub fn name(&self) -> Option<&str> {
+        let of_run = self.setting(RUN).and_then(|run| self.label.strip_suffix(run)?.strip_suffix(BEFORE_RUN));
+        let own = of_run.unwrap_or(&self.label);
+        let settings = self.settings.iter().filter(|(key, _)| key != RUN);
+        let by_values = label(settings.map(|(key, value)| (&**key, &**value)));
+        (!own.is_empty() && !own.ends_with(&by_values)).then_some(own)
+    }
+
     /// What `engine` said, if it said anything.
     pub fn answer(&self, engine: Engine) -> Option<&Answer> {
         self.answers.iter().find(|answer| answer.engine == engine)

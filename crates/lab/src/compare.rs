@@ -8,6 +8,7 @@
 //! itself: of twenty metrics without any difference one shows one. No difference is known better than the step in which numbers
 //! are told ([`Comparison::in_steps`]).
 
+mod same;
 mod settings;
 mod steps;
 
@@ -16,11 +17,13 @@ use std::fmt;
 use sojourn_stats::interval::t_quantile;
 use sojourn_stats::{Dimension, Estimate, Measure, Moments};
 
-use crate::answer::{Answer, Answers, VariantAnswers};
+use crate::answer::{Answer, Answers, RUN, VariantAnswers};
 use crate::objective::dimension;
 use crate::spec::{Engine, SpecError};
 use crate::variants::label;
 
+pub use same::in_common;
+pub(crate) use same::{briefest, filled, keys_of_runs};
 pub use settings::differing;
 
 /// Half the chance that an interval misses.
@@ -400,18 +403,16 @@ fn length(run: &Answers) -> Option<String> {
     says("run", "duration").or(played).map(ToString::to_string)
 }
 
-/// Sets two runs beside each other: variants of the same name (or the only ones), engine by engine. Replications are paired
-/// where both runs have the same seed, as far as both have one. A metric that has no interval in one of them is left out.
+/// Sets two runs beside each other: variants of the same name or settings (or the only ones), engine by engine. Replications are
+/// paired where both runs have the same seed, as far as both have one. A metric that has no interval in one of them is left out.
 ///
 /// # Errors
 /// When they have no variant in common.
 pub fn runs(a: &Answers, b: &Answers) -> Result<Vec<VariantComparison>, SpecError> {
-    let alone = a.variants.len() == 1 && b.variants.len() == 1;
     let mut all = Vec::new();
-    let mut matched = false;
-    for variant in &a.variants {
-        let Some(other) = b.variants.iter().find(|other| alone || other.label == variant.label) else { continue };
-        matched = true;
+    let matched = in_common(a, b);
+    for (of_a, of_b) in &matched {
+        let (variant, other) = (&a.variants[*of_a], &b.variants[*of_b]);
         for of_a in &variant.answers {
             let Some(of_b) = other.answer(of_a.engine) else { continue };
             let compared = of_a.measures.iter().filter_map(|measure| metric(measure, of_a, of_b, a.seed == b.seed));
@@ -420,14 +421,16 @@ pub fn runs(a: &Answers, b: &Answers) -> Result<Vec<VariantComparison>, SpecErro
             let of_both = of_a.measures.iter().filter(|of| of_b.estimate(&of.metric).is_some());
             let left_out = of_both.map(|of| of.metric.clone()).filter(|name| !is_compared(name)).collect();
             if !metrics.is_empty() {
-                let (label, engine) = (variant.label.clone(), of_a.engine);
+                // The only ones may be of other settings, of which the head of a comparison speaks.
+                let label = if a.variants.len() == 1 { &variant.label } else { briefest(&[variant, other]) };
+                let (label, engine) = (label.to_owned(), of_a.engine);
                 let count = |of: &Answer| of.replications.first().map_or(0, |(_, values)| values.len());
                 let replications = (count(of_a), count(of_b));
                 all.push(VariantComparison { label, engine, metrics, left_out, replications });
             }
         }
     }
-    if matched {
+    if !matched.is_empty() {
         return Ok(all);
     }
     let names = |answers: &Answers| {
@@ -475,7 +478,9 @@ pub fn equal_but_for<'a>(run: &'a Answers, key: &str) -> Vec<(String, Vec<&'a Va
     let mut groups: Vec<(String, Vec<&VariantAnswers>)> = Vec::new();
     for variant in &run.variants {
         let others = variant.settings.iter().filter(|(of, _)| of != key);
-        let others = label(others.map(|(key, value)| (key.as_str(), value.as_str())));
+        let by_values = || label(others.map(|(key, value)| (key.as_str(), value.as_str())));
+        // A name says all but of which run it is.
+        let others = variant.name().filter(|_| key == RUN).map_or_else(by_values, str::to_owned);
         match groups.iter_mut().find(|(of, _)| *of == others) {
             Some((_, variants)) => variants.push(variant),
             None => groups.push((others, vec![variant])),

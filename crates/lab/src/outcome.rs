@@ -1,4 +1,4 @@
-//! Outcomes as tidy rows: one column per varied setting, then
+//! Outcomes as tidy rows: one column per varied setting, `name` where the file gives a variant one, then
 //! `engine,metric,unit,estimate,ci_low,ci_high,samples`, the same for every engine.
 //!
 //! Theory has no interval and no samples: its `samples` column says `exact` or `approximate` instead. A number that has no
@@ -23,6 +23,14 @@ pub const COLUMNS: [&str; 7] = ["engine", "metric", "unit", "estimate", "ci_low"
 /// The only metrics that can be negative: the bias of predictions, and differences.
 const SIGNED: [&str; 2] = ["prediction_error_mean", "response_time_mean_difference"];
 
+/// The column of what the file calls variants, behind the settings.
+pub(crate) const NAME: &str = "name";
+
+/// Whether there is such a column: no other has that heading.
+pub(crate) fn has_names(answers: &Answers) -> bool {
+    answers.variants.iter().any(|variant| variant.name().is_some()) && answers.settings.iter().all(|key| key != NAME)
+}
+
 impl Answers {
     /// The rows as JSON objects: the same names as the columns, numbers as numbers, and `method` where theory says it.
     pub fn to_json(&self) -> Vec<Value> {
@@ -31,6 +39,9 @@ impl Answers {
             object["engine"] = json!(answer.engine.name());
             for (key, value) in &variant.settings {
                 object[key] = json!(value);
+            }
+            if let Some(name) = variant.name().filter(|_| has_names(self)) {
+                object[NAME] = json!(name);
             }
             object
         };
@@ -90,11 +101,22 @@ fn method(estimate: &Estimate) -> &'static str {
 /// Rows as CSV. Numbers are printed so that they read back to the same bits.
 pub(crate) fn to_csv(answers: &Answers) -> io::Result<Vec<u8>> {
     let mut csv = csv::Writer::from_writer(Vec::new());
-    csv.write_record(answers.settings.iter().map(String::as_str).chain(COLUMNS))?;
+    let is_named = has_names(answers);
+    let heading = is_named.then_some(NAME);
+    csv.write_record(answers.settings.iter().map(String::as_str).chain(heading).chain(COLUMNS))?;
     for (variant, answer, Measure { metric, unit, estimate }) in answers.rows() {
         let [value, low, high, samples] = cells(estimate);
         let settings = variant.settings.iter().map(|(_, value)| value.as_str());
-        csv.write_record(settings.chain([answer.engine.name(), metric, unit, &value, &low, &high, &samples]))?;
+        let name = is_named.then(|| variant.name().unwrap_or_default());
+        csv.write_record(settings.chain(name).chain([
+            answer.engine.name(),
+            metric,
+            unit,
+            &value,
+            &low,
+            &high,
+            &samples,
+        ]))?;
     }
     csv.into_inner().map_err(|e| io::Error::other(e.to_string()))
 }
@@ -141,6 +163,8 @@ pub(crate) fn from_csv(text: &str, answers: &mut Answers) -> Result<(), String> 
     if header.iter().skip(settings).ne(COLUMNS) {
         return Err(format!("outcomes.csv: the last columns should be {}", COLUMNS.join(",")));
     }
+    let named = header.get(settings.saturating_sub(1)) == Some(NAME) && settings > answers.settings.len();
+    let varied = settings - usize::from(named);
     let mut at = 0;
     for (index, record) in csv.records().enumerate() {
         let record = record.map_err(|e| format!("outcomes.csv: {e}"))?;
@@ -150,7 +174,7 @@ pub(crate) fn from_csv(text: &str, answers: &mut Answers) -> Result<(), String> 
         let engine = Engine::named(field(0)).ok_or_else(|| bad(&format!("`{}` is no engine", field(0))))?;
         // Rows stand in the order of the variants; two of the same settings have a row of each metric each.
         let is_of = |variant: &crate::VariantAnswers| {
-            let same = header.iter().zip(&record).take(settings).eq(variant.settings.iter().map(|(k, v)| (&**k, &**v)));
+            let same = header.iter().zip(&record).take(varied).eq(variant.settings.iter().map(|(k, v)| (&**k, &**v)));
             same && variant.estimate(engine, field(1)).is_none()
         };
         let count = answers.variants.len();

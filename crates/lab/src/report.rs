@@ -27,10 +27,7 @@ pub mod traffic;
 pub use self::notes::{Note, Said, doubts, in_ranges, reasons_of_objectives, scope};
 pub use crate::spec::Engine;
 
-use crate::answer::{Answer, Answers, VariantAnswers, Verdict};
-
-/// The setting that tells several runs in one page apart.
-const RUN: &str = "run";
+use crate::answer::{Answer, Answers, BEFORE_RUN, RUN, VariantAnswers, Verdict};
 
 /// Why something with this verdict is not VALID, as the page says it: an interrupted run has one reason.
 fn reasons<T: AsRef<str>>(verdict: Verdict, reasons: &[T]) -> Vec<String> {

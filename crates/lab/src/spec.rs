@@ -211,6 +211,8 @@ impl Engine {
             "theory" => Ok(Engine::Theory),
             "sim" => Ok(Engine::Sim),
             "live" => Ok(Engine::Live),
+            // In full: simulation.
+            _ if word.starts_with("sim") => Err(format!("unknown engine `{word}`; did you mean `sim`?")),
             _ => Err(unknown("engine", word, &["theory", "sim", "live"])),
         }
     }

@@ -15,7 +15,7 @@ use sojourn_dispatch::Catalogue;
 use sojourn_stats::config::ConfigFile;
 use sojourn_stats::{Dimension, Law, input};
 use sojourn_traffic::Arrivals;
-use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use crate::range;
 use crate::spec::{Engine, Overload, Shared, Spec, SpecError};
@@ -181,11 +181,17 @@ impl Experiment {
     /// When the change has nowhere to go. Whether the value makes sense there is seen when the variants are read.
     pub fn set(mut self, key: &str, value: &str) -> Result<Experiment, SpecError> {
         let (key, value) = (key.trim(), value.trim());
-        let read = read_value(value);
+        let read = match (key, read_value(value)) {
+            // As `--by` takes it.
+            ("run.by", Value::String(engines)) => engines.value().split(',').map(str::trim).collect::<Array>().into(),
+            (_, read) => read,
+        };
         let vary = self.document.get("vary").and_then(Item::as_table_like);
         let was_fixed = |setting: &Setting| long_name(&setting.key) == long_name(key);
         self.not_of_a_table("--set", key)?;
-        let is_varied = vary.is_some_and(|vary| vary.iter().any(|(of, _)| long_name(of) == long_name(key)));
+        let is_it = |of: &str| of != "name" && long_name(of) == long_name(key);
+        let is_varied = vary.is_some_and(|vary| vary.iter().any(|(of, _)| is_it(of)))
+            || self.single().any(|variant| variant.iter().any(|(of, _)| is_it(of)));
         if is_varied || self.fixed.iter().any(was_fixed) {
             self.fixed.retain(|setting| !was_fixed(setting));
             self.fixed.push(Setting { key: key.to_owned(), value: show(&read) });
@@ -395,7 +401,9 @@ impl Experiment {
             }
         }
         let mut names: Vec<&str> = Vec::new();
-        for (number, more) in self.single().enumerate() {
+        // Of which nothing is left that is not set by hand is no variant of its own.
+        let is_left = |more: &Table| !more.is_empty() || self.fixed.is_empty();
+        for (number, more) in self.single().enumerate().filter(|(_, more)| is_left(more)) {
             let at =
                 |key: &str, wrong: &str| at(&format!("variant[{number}].{key}"), format!("variant: `{key}` {wrong}"));
             let name = match more.get("name").map(|name| name.as_str().map(str::trim)) {
@@ -543,14 +551,7 @@ impl Experiment {
 
     /// What the file itself says at `key`.
     fn written(&self, key: &str) -> Option<String> {
-        let mut item = self.document.as_item();
-        for part in long_name(key).split('.') {
-            item = match number(item, part) {
-                Some(index) => item.get(index)?,
-                None => item.get(part)?,
-            };
-        }
-        item.as_value().map(show)
+        written_in(&self.document, key)
     }
 
     /// Points an error at the line of the file as its author sees it, not as edited.
@@ -643,6 +644,27 @@ fn meant_by_end<'a>(key: &'a str, message: &str) -> Option<&'a str> {
     (is_short && message.starts_with(&format!("unknown key `{end}`"))).then_some(end)
 }
 
+/// What a file says at `key`.
+pub(crate) fn written_in(document: &DocumentMut, key: &str) -> Option<String> {
+    let mut item = document.as_item();
+    for part in long_name(key).split('.') {
+        item = match number(item, part) {
+            Some(index) => item.get(index)?,
+            None => item.get(part)?,
+        };
+    }
+    item.as_value().map(show)
+}
+
+/// Whether a variation of these settings leaves out what a file says at `key`: what else says how fast requests come.
+pub(crate) fn is_replaced(key: &str, settings: &[(String, String)]) -> bool {
+    let replaces = |(by, value): &(String, String)| {
+        let others = other_loads(by, &Value::from(value.as_str())).iter();
+        !value.is_empty() && others.map(|other| format!("workload.{other}")).any(|other| other == long_name(key))
+    };
+    settings.iter().any(replaces)
+}
+
 /// What a combination sets, and what it is called.
 #[derive(Clone, Default)]
 struct Combined {
@@ -689,7 +711,10 @@ pub(crate) struct Combination {
 /// A value as it is typed: what reads as a number, a list or a table is one; the rest is text and needs no quotes on a shell.
 fn read_value(text: &str) -> Value {
     let text = text.trim();
-    text.parse().unwrap_or_else(|_| Value::from(text))
+    let value = text.parse().unwrap_or_else(|_| Value::from(text));
+    // A count may be written so: 1e6 requests.
+    let whole = value.as_float().filter(|number| number.fract() == 0.0 && number.abs() < 1e15 && !text.contains('.'));
+    whole.map_or(value, |number| Value::from(number as i64))
 }
 
 /// The keys that combinations set, in their order.
@@ -734,12 +759,18 @@ fn change_to(document: &mut DocumentMut, key: &str, value: &Value) -> Result<(),
     Ok(())
 }
 
-/// What is set by hand is not varied any more.
+/// What is set by hand is not varied any more, by a list of `[vary]` or a `[[variant]]`.
 fn drop_axis(document: &mut DocumentMut, key: &str) {
+    let drop_from = |table: &mut dyn TableLike| {
+        let varied: Vec<String> = table.iter().map(|(key, _)| key.to_string()).collect();
+        let is_it = |of: &&String| of.as_str() != "name" && long_name(of) == long_name(key);
+        varied.iter().filter(is_it).for_each(|of| drop(table.remove(of)));
+    };
     if let Some(vary) = document.get_mut("vary").and_then(Item::as_table_like_mut) {
-        let varied: Vec<String> = vary.iter().map(|(key, _)| key.to_string()).collect();
-        varied.iter().filter(|of| long_name(of) == long_name(key)).for_each(|of| drop(vary.remove(of)));
+        drop_from(vary);
     }
+    let variants = document.get_mut("variant").and_then(Item::as_array_of_tables_mut);
+    variants.into_iter().flat_map(ArrayOfTables::iter_mut).for_each(|variant| drop_from(variant));
 }
 
 /// What one value of a list of `[vary]` sets: `key`, or, where `key` is no setting but a name, every key of a table but its own

@@ -275,14 +275,12 @@ fn short(value: &str) -> String {
 
 /// The variants that only one of two runs has, with its name.
 fn alone<'a>(a: &'a Answers, b: &'a Answers) -> Vec<(&'static str, &'a str)> {
-    if a.variants.len() == 1 && b.variants.len() == 1 {
-        return Vec::new();
-    }
-    let missing = |name, of: &'a Answers, other: &'a Answers| {
-        let unknown = move |label: &&str| other.variants.iter().all(|variant| variant.label != **label);
-        of.variants.iter().map(|variant| variant.label.as_str()).filter(unknown).map(move |label| (name, label))
+    let (of_a, of_b): (Vec<usize>, Vec<usize>) = compare::in_common(a, b).into_iter().unzip();
+    let missing = |name, of: &'a Answers, common: &[usize]| -> Vec<(&'static str, &'a str)> {
+        let rest = of.variants.iter().enumerate().filter(|(place, _)| !common.contains(place));
+        rest.map(|(_, variant)| (name, variant.label.as_str())).collect()
     };
-    missing("A", a, b).chain(missing("B", b, a)).collect()
+    [missing("A", a, &of_a), missing("B", b, &of_b)].concat()
 }
 
 /// How many more rounds, of runs of so many seconds, it takes to see a difference of the mean response time and of the

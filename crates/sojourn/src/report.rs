@@ -68,10 +68,38 @@ fn beside(all: &[(&Path, Answers)]) -> Result<String, Failure> {
             return Err(bad_input(format!("report: {} is named twice; name each run once", dir.display())));
         }
     }
-    // A folder's own name says enough, unless two have the same.
-    let short = |dir: &Path| dir.file_name().map(|name| name.to_string_lossy().into_owned());
-    let are_told_apart = all.iter().filter_map(|(dir, _)| short(dir)).collect::<HashSet<_>>().len() == all.len();
-    let name = |dir: &Path| short(dir).filter(|_| are_told_apart).unwrap_or_else(|| dir.display().to_string());
-    let named: Vec<(String, &Answers)> = all.iter().map(|(dir, answers)| (name(dir), answers)).collect();
+    let dirs: Vec<&Path> = all.iter().map(|(dir, _)| *dir).collect();
+    let named: Vec<(String, &Answers)> =
+        names_of(&dirs).into_iter().zip(all).map(|(name, (_, answers))| (name, answers)).collect();
     Ok(runs::render(&named, env!("CARGO_PKG_VERSION")))
+}
+
+/// What each folder is called: its own name, which says enough, unless others have the same: then also as many folders before it
+/// as tell it from these.
+fn names_of(dirs: &[&Path]) -> Vec<String> {
+    let tail = |dir: &Path, length: usize| -> PathBuf {
+        let parts: Vec<_> = dir.components().collect();
+        parts[parts.len().saturating_sub(length)..].iter().collect()
+    };
+    let name = |dir: &&Path| {
+        let others = || dirs.iter().filter(|other| *other != dir);
+        let is_told = |length: &usize| others().all(|other| tail(other, *length) != tail(dir, *length));
+        let told = (1..=dir.components().count()).find(is_told).map(|length| tail(dir, length));
+        told.unwrap_or_else(|| dir.to_path_buf()).display().to_string()
+    };
+    dirs.iter().map(name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_called_by_the_shortest_ends_of_their_paths_that_differ() {
+        let names = |dirs: &[&str]| names_of(&dirs.iter().map(Path::new).collect::<Vec<&Path>>());
+        assert_eq!(names(&["runs/one-1", "runs/two-1"]), ["one-1", "two-1"]);
+        assert_eq!(names(&["runs/a/x", "runs/b/x/", "runs/b/y"]), ["a/x", "b/x", "y"], "those alone that clash");
+        assert_eq!(names(&["a/q/x", "b/q/x", "a/r/x"]), ["a/q/x", "b/q/x", "r/x"]);
+        assert_eq!(names(&["x", "runs/x", "/x"]), ["x", "runs/x", "/x"], "one is the end of another");
+    }
 }

@@ -86,6 +86,7 @@ impl Ran {
 
 /// Says of each experiment whether its file is right.
 fn check(arguments: &Arguments) -> Result<Exit, Failure> {
+    arguments.by.as_deref().map(Engine::parse_list).transpose().map_err(bad_input)?;
     let files = if arguments.file.is_dir() { files(&arguments.file)? } else { vec![arguments.file.clone()] };
     for file in files {
         let variants = arguments.flags.source(&file, &[])?.variants().map_err(bad_input)?.len();

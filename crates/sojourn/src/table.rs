@@ -273,7 +273,7 @@ fn notes(variants: &[VariantAnswers]) -> Vec<(String, Vec<usize>)> {
     }
     let mut notes: Vec<(Vec<&str>, String, Vec<usize>)> = Vec::new();
     for one in said.notes {
-        let (engine, note) = (one.engine.name(), in_ranges(&one.texts));
+        let (engine, note) = (one.engine.name(), in_ranges(&one.texts, "run.json"));
         match notes.iter_mut().find(|(_, of, among)| *of == note && *among == one.variants) {
             Some((engines, ..)) => engines.push(engine),
             None => notes.push((vec![engine], note, one.variants)),

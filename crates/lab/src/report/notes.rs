@@ -1,12 +1,20 @@
 //! The notes of a page, why its live runs are in doubt, and why its objectives came out as they did: each once, with the variants
 //! or runs that it is of, in few words.
 
+mod ranges;
+
 use std::cmp::Reverse;
 
+use self::ranges::without_numbers;
 use super::html::{and_list, engine, escape};
 use super::{Answers, Engine, RUN, VariantAnswers, reasons};
 use crate::answer::ObjectiveAnswer;
 use crate::variants::label;
+
+pub use self::ranges::in_ranges;
+
+/// What has each note of each variant as it was said.
+const EACH: &str = "run.json";
 
 /// Why an engine has no answer, and what to know when reading one. Equal notes are said once, and so are those that differ in
 /// their numbers only, with the ranges of these.
@@ -23,7 +31,7 @@ pub(super) fn section(report: &Answers) -> String {
     }
     let mut groups: Vec<(Engine, Vec<usize>, Vec<String>)> = Vec::new();
     for Note { engine: who, texts, variants, .. } in said {
-        let note = format!("<dd>{}</dd>\n", escape(&in_ranges(&texts)));
+        let note = format!("<dd>{}</dd>\n", escape(&in_ranges(&texts, EACH)));
         match groups.iter_mut().find(|(engine, of, _)| *engine == who && *of == variants) {
             Some((_, _, notes)) => notes.push(note),
             None => groups.push((who, variants, vec![note])),
@@ -61,7 +69,7 @@ pub fn doubts(report: &Answers) -> Vec<(String, String)> {
         all if all == live.len() && all > 1 => format!("all {all} live runs"),
         _ => scope(report, variants),
     };
-    said.notes.iter().map(|note| (whose(&note.variants), in_ranges(&note.texts))).collect()
+    said.notes.iter().map(|note| (whose(&note.variants), in_ranges(&note.texts, EACH))).collect()
 }
 
 /// Why objectives came out as they did, each reason once that at least so many of them have, in a line with which these are.
@@ -75,7 +83,7 @@ pub fn reasons_of_objectives(report: &Answers, least: usize) -> Vec<(Note<'_>, S
         let mut words = all().filter(|of| note.is_of(of)).map(|of| of.outcome().1);
         let (word, count) = (words.next()?, 1 + words.count());
         let (engine, whose) = (note.engine.name(), scope(report, &note.variants));
-        let line = format!("{word} by {engine}, {whose}: {}", in_ranges(&note.texts));
+        let line = format!("{word} by {engine}, {whose}: {}", in_ranges(&note.texts, EACH));
         (count >= least).then_some((note, line))
     });
     lines.collect()
@@ -127,92 +135,6 @@ impl<'a> Said<'a> {
     }
 }
 
-/// Texts that differ in numbers only as one, with the least and the largest of each number: `12 to 40 of 50 requests`.
-pub fn in_ranges(texts: &[&str]) -> String {
-    let all: Vec<Vec<Part<'_>>> = texts.iter().map(|text| parts(text)).collect();
-    let Some(first) = all.first() else { return String::new() };
-    let of_place = |(place, part): (usize, &Part<'_>)| {
-        let Part::Number(_, written) = part else { return part.text().to_owned() };
-        let numbers = || {
-            all.iter().filter_map(|parts| match parts.get(place) {
-                Some(Part::Number(value, text)) => Some((*value, *text)),
-                _ => None,
-            })
-        };
-        let least = numbers().min_by(|a, b| a.0.total_cmp(&b.0)).map_or(*written, |least| least.1);
-        let most = numbers().max_by(|a, b| a.0.total_cmp(&b.0)).map_or(*written, |most| most.1);
-        if least == most { least.to_owned() } else { format!("{least} to {most}") }
-    };
-    first.iter().enumerate().map(of_place).collect()
-}
-
-/// A text without its numbers.
-fn without_numbers(text: &str) -> String {
-    parts(text).iter().map(|part| if let Part::Number(..) = part { "#" } else { part.text() }).collect()
-}
-
-/// A part of a text.
-enum Part<'a> {
-    Words(&'a str),
-    Number(f64, &'a str),
-}
-
-impl<'a> Part<'a> {
-    fn text(&self) -> &'a str {
-        match self {
-            Part::Words(text) | Part::Number(_, text) => text,
-        }
-    }
-}
-
-/// A text as words and numbers; digits of a name, as of `p99`, `share_1` or `server-1`, are none.
-fn parts(text: &str) -> Vec<Part<'_>> {
-    let mut parts = Vec::new();
-    let (mut from, mut at) = (0, 0);
-    while at < text.len() {
-        let rest = &text[at..];
-        let before = &text[..at];
-        let is_of_name = before.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.')
-            || before.strip_suffix('-').is_some_and(|name| name.ends_with(char::is_alphabetic));
-        let length = if is_of_name { 0 } else { number(rest) };
-        if length == 0 {
-            at += rest.chars().next().map_or(1, char::len_utf8);
-            continue;
-        }
-        if from < at {
-            parts.push(Part::Words(&text[from..at]));
-        }
-        let written = &rest[..length];
-        parts.push(Part::Number(written.replace(',', "").parse().unwrap_or(f64::NAN), written));
-        at += length;
-        from = at;
-    }
-    if from < text.len() {
-        parts.push(Part::Words(&text[from..]));
-    }
-    parts
-}
-
-/// How long the number is with which a text begins; 0 where it begins with none.
-fn number(text: &str) -> usize {
-    let digits = |from: usize| text[from..].bytes().take_while(u8::is_ascii_digit).count();
-    let mut end = digits(0);
-    if end == 0 {
-        return 0;
-    }
-    while text[end..].starts_with(',') && digits(end + 1) == 3 {
-        end += 4;
-    }
-    if text[end..].starts_with('.') && digits(end + 1) > 0 {
-        end += 1 + digits(end + 1);
-    }
-    let sign = usize::from(text[end..].starts_with("e-"));
-    if text[end..].starts_with('e') && digits(end + 1 + sign) > 0 {
-        end += 1 + sign + digits(end + 1 + sign);
-    }
-    end
-}
-
 /// More variants or values than this are counted.
 const MOST_NAMED: usize = 3;
 
@@ -256,6 +178,11 @@ pub fn scope(report: &Answers, numbers: &[usize]) -> String {
         return "every variant".to_owned();
     }
     if numbers.len() > 1
+        && let Some(name) = name_of_these_alone(report, numbers)
+    {
+        return name;
+    }
+    if numbers.len() > 1
         && let Some(values) = report.settings.iter().find_map(|key| values_of_these_alone(report, numbers, key))
     {
         return values;
@@ -278,13 +205,25 @@ fn of_one_run(report: &Answers, numbers: &[usize], run: &str) -> (Answers, Vec<u
     let (places, variants): (Vec<usize>, Vec<VariantAnswers>) = of_run
         .map(|(number, of)| {
             let settings = settings_but_run(of).to_vec();
-            let label = label(settings.iter().map(|(key, value)| (&**key, &**value)));
+            let by_values = || label(settings.iter().map(|(key, value)| (&**key, &**value)));
+            let label = of.name().map_or_else(by_values, str::to_owned);
             (number, VariantAnswers { label, settings, answers: Vec::new() })
         })
         .unzip();
     let told = (0..places.len()).filter(|place| numbers.contains(&places[*place])).collect();
     let settings = report.settings.iter().filter(|key| *key != RUN).cloned().collect();
     (Answers { settings, variants, ..Answers::default() }, told)
+}
+
+/// What the names of these variants have in common, where no other has it.
+fn name_of_these_alone(report: &Answers, numbers: &[usize]) -> Option<String> {
+    let parts = |number: usize| Some(report.variants[number].name()?.split(", ").collect::<Vec<&str>>());
+    let all: Vec<Vec<&str>> = numbers.iter().map(|number| parts(*number)).collect::<Option<_>>()?;
+    let common: Vec<&str> =
+        all.first()?.iter().copied().filter(|part| all.iter().all(|parts| parts.contains(part))).collect();
+    let has_all = |number: &usize| parts(*number).is_some_and(|parts| common.iter().all(|part| parts.contains(part)));
+    let is_told = !common.is_empty() && (0..report.variants.len()).filter(has_all).count() == numbers.len();
+    is_told.then(|| common.join(", "))
 }
 
 /// The values of a setting that these variants have and no other has; none where that does not tell them apart.
@@ -321,16 +260,9 @@ mod tests {
         assert!(text.contains("a; b"), "{text}");
     }
 
-    /// Notes that differ in numbers only stand once, with their ranges; digits of names are no numbers, and two such notes of one
-    /// variant are two.
+    /// Notes that differ in numbers only stand once, with their ranges; two such notes of one variant are two.
     #[test]
     fn notes_that_differ_in_numbers_are_one_with_ranges() {
-        let texts = ["p99 of 1,200 jobs at 0.5 in server_1", "p99 of 900 jobs at 0.5 in server_1"];
-        assert_eq!(in_ranges(&texts), "p99 of 900 to 1,200 jobs at 0.5 in server_1");
-        assert_eq!(in_ranges(&["1e-5 of 3", "2e-6 of 3"]), "2e-6 to 1e-5 of 3");
-        assert_eq!(in_ranges(&["v1.2.3, 7."]), "v1.2.3, 7.");
-        assert_eq!(in_ranges(&["server-1 froze for 2 s", "server-1 froze for 5 s"]), "server-1 froze for 2 to 5 s");
-        assert_ne!(without_numbers("server-1 froze for 2 s"), without_numbers("server-2 froze for 2 s"));
         let variant = |notes: &[&str]| {
             let notes = notes.iter().map(|note| (*note).to_owned()).collect();
             let theory = Answer { notes, ..Answer::new(Engine::Theory) };

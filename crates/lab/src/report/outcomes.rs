@@ -5,6 +5,7 @@ use super::Answers;
 use super::html::escape;
 use super::number::significant;
 use super::plots::chart::{Chart, Mark, Series, Side};
+use super::plots::ink::{Ink, Meaning};
 use super::plots::{chart_figure, round_time};
 use crate::answer::{Answer, MetricOverTime};
 
@@ -17,8 +18,14 @@ struct Question {
     heading: &'static str,
     axis: &'static str,
     label: fn(f64) -> String,
-    lines: &'static [(&'static str, &'static str)],
+    /// Of each line the metric, its name and its ink.
+    lines: &'static [(&'static str, &'static str, Ink)],
 }
+
+/// How long good replies took: their colour, with dashes.
+pub(super) const MEDIAN: Ink = Ink::dashed(Meaning::Good, 1);
+/// See [`MEDIAN`].
+pub(super) const P99: Ink = Ink::dashed(Meaning::Good, 2);
 
 const QUESTIONS: [Question; 2] = [
     Question {
@@ -26,14 +33,18 @@ const QUESTIONS: [Question; 2] = [
         heading: "Requests per second",
         axis: "per second",
         label: significant,
-        lines: &[("attempts", "attempts"), ("goodput", "good replies"), ("failed", "failed")],
+        lines: &[
+            ("attempts", "attempts", Ink::of(Meaning::Attempts)),
+            ("goodput", "good replies", Ink::of(Meaning::Good)),
+            ("failed", "failed", Ink::of(Meaning::Failed)),
+        ],
     },
     Question {
         id: "outcomes-time",
         heading: "Response times",
         axis: "response time",
         label: round_time,
-        lines: &[("response_time_p50", "median"), ("response_time_p99", "99th percentile")],
+        lines: &[("response_time_p50", "median", MEDIAN), ("response_time_p99", "99th percentile", P99)],
     },
 ];
 
@@ -60,18 +71,22 @@ pub(super) fn section(report: &Answers) -> String {
 
 fn figure(index: usize, answer: &Answer, question: &Question) -> Option<String> {
     let of = |metric: &str| answer.over_time.iter().find(|of| of.metric == metric);
-    let line = |(metric, name): &(&str, &str)| {
+    let line = |(metric, name, ink): &(&str, &str, Ink)| {
         let known = of(metric)?.points.iter().filter_map(|(at, estimate)| Some((*at, estimate.value()?)));
-        Some(Series { name: (*name).into(), mark: Mark::Line, points: known.collect() })
+        let series = Series { name: (*name).into(), mark: Mark::Line, points: known.collect() };
+        (!series.points.is_empty()).then_some((series, *ink))
     };
-    let mut series: Vec<Series> = question.lines.iter().filter_map(line).filter(|of| !of.points.is_empty()).collect();
+    let (mut series, mut inks): (Vec<Series>, Vec<Ink>) = question.lines.iter().filter_map(line).unzip();
     let all = || series.iter().flat_map(|series| &series.points);
     let (last_s, most) = all().fold((0.0, 0.0), |(at, most): (f64, f64), point| (at.max(point.0), most.max(point.1)));
     if series.is_empty() {
         return None;
     }
     let top = if most > 0.0 { most * 1.05 } else { 1.0 };
-    series.extend(of("faults").and_then(|faults| broken(faults, top)));
+    if let Some(broken) = of("faults").and_then(|faults| broken(faults, top)) {
+        series.push(broken);
+        inks.push(Ink::of(Meaning::Fault));
+    }
     let engine = answer.engine.name();
     Some(chart_figure(&Chart {
         id: format!("{}-{engine}-{index}", question.id),
@@ -86,6 +101,7 @@ fn figure(index: usize, answer: &Answer, question: &Question) -> Option<String> 
         y: Side { title: question.axis.into(), log: false, label: question.label, ends: (0.0, top) },
         series,
         beside: Vec::new(),
+        inks,
     }))
 }
 
@@ -136,6 +152,11 @@ mod tests {
         for part in ["a &amp; b", "good replies", "a fault lasts", "plot-outcomes-sim-0"] {
             assert!(text.contains(part), "{part}: {text}");
         }
+        // What becomes of requests has none of the colours of servers and policies.
+        for class in ["s-attempts", "s-good", "s-failed", "s-fault"] {
+            assert!(text.contains(&format!("\"{class}\"")), "{class}: {text}");
+        }
+        assert!(!text.contains("series-"), "{text}");
         assert_eq!(section(&Answers { variants: vec![VariantAnswers::default()], ..Answers::default() }), "");
     }
 }

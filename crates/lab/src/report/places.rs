@@ -5,8 +5,9 @@ use super::Answers;
 use super::html::escape;
 use super::number::significant;
 use super::plots::chart::{Chart, Mark, Series, Side};
-use super::plots::chart_figure;
-use crate::answer::Flow;
+use super::plots::ink::{Ink, Meaning};
+use super::plots::{chart_figure, colors_taken};
+use crate::answer::{FAILED, Flow};
 
 /// More variants than this are not drawn one below the other.
 const VARIANTS_MAX: usize = 12;
@@ -18,8 +19,9 @@ pub(super) fn section(report: &Answers) -> String {
     if variants.is_empty() {
         return String::new();
     }
+    let inks = Inks::of(report);
     let one = |(index, variant): (usize, &&super::VariantAnswers)| {
-        let figures: String = variant.answers.iter().filter_map(|answer| figure(index, answer)).collect();
+        let figures: String = variant.answers.iter().filter_map(|answer| figure(index, answer, &inks)).collect();
         let open = if index == 0 { " open" } else { "" };
         format!("<details{open}>\n<summary>{}</summary>\n{figures}</details>\n", escape(&variant.label))
     };
@@ -31,7 +33,34 @@ pub(super) fn section(report: &Answers) -> String {
     format!("<section id=\"places\">\n<h2>Where requests went while something broke</h2>\n{drawn}{rest}</section>\n")
 }
 
-fn figure(index: usize, answer: &super::Answer) -> Option<String> {
+/// The colours of all places of a page: each has one in all figures, and no curve over a setting has it.
+struct Inks<'a> {
+    /// Sites and servers, in the order in which they come.
+    places: Vec<&'a str>,
+    /// How many colours are others'.
+    taken: usize,
+}
+
+impl<'a> Inks<'a> {
+    fn of(report: &'a Answers) -> Inks<'a> {
+        let answers = report.variants.iter().flat_map(|variant| &variant.answers);
+        let mut places: Vec<&str> = Vec::new();
+        for flow in answers.flat_map(|answer| &answer.flows).filter(|flow| flow.to != FAILED) {
+            if !places.contains(&flow.to.as_str()) {
+                places.push(&flow.to);
+            }
+        }
+        Inks { places, taken: colors_taken(report) }
+    }
+
+    /// That of where requests went; of nowhere where they failed.
+    fn ink(&self, to: &str) -> Ink {
+        let place = self.places.iter().position(|place| *place == to);
+        place.map_or(Ink::of(Meaning::Failed), |place| Ink::of_series(self.taken + place))
+    }
+}
+
+fn figure(index: usize, answer: &super::Answer, inks: &Inks<'_>) -> Option<String> {
     let line = |flow: &Flow| Series { name: flow.to.clone(), mark: Mark::Line, points: flow.points.clone() };
     let series: Vec<Series> = answer.flows.iter().map(line).collect();
     let all = || series.iter().flat_map(|series| &series.points);
@@ -39,6 +68,7 @@ fn figure(index: usize, answer: &super::Answer) -> Option<String> {
     if series.is_empty() {
         return None;
     }
+    let inks = answer.flows.iter().map(|flow| inks.ink(&flow.to)).collect();
     let engine = answer.engine.name();
     Some(chart_figure(&Chart {
         id: format!("places-{engine}-{index}"),
@@ -58,6 +88,7 @@ fn figure(index: usize, answer: &super::Answer) -> Option<String> {
         },
         series,
         beside: Vec::new(),
+        inks,
     }))
 }
 
@@ -78,6 +109,9 @@ mod tests {
             text.contains("a &amp; b") && text.contains("c&lt;2&gt;") && text.contains("plot-places-live-0"),
             "{text}"
         );
+        // The third of the places is none.
+        assert!(text.contains("\"s-failed\"") && text.contains("\"s-series-1\""), "{text}");
+        assert!(!text.contains("series-2"), "{text}");
         assert_eq!(section(&Answers { variants: vec![VariantAnswers::default()], ..Answers::default() }), "");
     }
 }

@@ -9,6 +9,8 @@ pub(crate) mod costs;
 mod curves;
 mod dots;
 pub mod hurst;
+pub(super) mod ink;
+mod legend;
 pub mod scan;
 mod shares;
 mod sweep;
@@ -40,6 +42,11 @@ pub(super) fn all(report: &Answers) -> String {
 /// Whether a setting takes enough numbers for a curve, which then says more than any table.
 pub(super) fn has_curve(report: &Answers) -> bool {
     !sweep::figure(report).is_empty()
+}
+
+/// How many colours of series the section has: what is drawn behind it has others.
+pub(super) fn colors_taken(report: &Answers) -> usize {
+    sweep::taken(report)
 }
 
 /// A figure: drawings and caption are HTML.

@@ -6,9 +6,9 @@
 
 use super::html::{count, escape, page};
 use super::seconds::{Timeline, beside, of_variant};
-use super::{Answers, RUN, VariantAnswers, Verdict, compare, notes, pairs, plots, sections, when};
+use super::{Answers, BEFORE_RUN, RUN, VariantAnswers, Verdict, compare, notes, pairs, plots, sections, when};
 use crate::answer::ObjectiveAnswer;
-use crate::compare::differing;
+use crate::compare::{briefest, differing, filled, keys_of_runs};
 
 /// The whole page; each run has a name, and no two the same. The same reports give the same bytes.
 pub fn render(runs: &[(String, &Answers)], version: &str) -> String {
@@ -24,7 +24,7 @@ pub fn render(runs: &[(String, &Answers)], version: &str) -> String {
         second,
         sections::failures(&merged),
         sections::of_faults(&merged),
-        pairs::of_runs(&merged, &runs.iter().map(|(_, report)| *report).collect::<Vec<_>>()),
+        pairs::of_runs(&merged, &reports(runs)),
         seconds(runs),
         notes::section(&merged),
         sections::validity(&merged),
@@ -46,29 +46,21 @@ fn merged(runs: &[(String, &Answers)], version: &str) -> Answers {
     let mut objectives: Vec<ObjectiveAnswer> = Vec::new();
     // Replications of different seeds are no pairs.
     let are_pairs = runs.windows(2).all(|two| two[0].1.seed == two[1].1.seed);
-    for label in labels(runs) {
-        for (name, report) in runs {
-            let of = report.variants.iter().enumerate().filter(|(_, variant)| variant.label == label);
-            for (number, variant) in of {
-                let asked = report.objectives.iter().filter(|objective| objective.variant == number);
-                objectives
-                    .extend(asked.map(|objective| ObjectiveAnswer { variant: variants.len(), ..objective.clone() }));
-                let label = if label.is_empty() { name.clone() } else { format!("{label} \u{b7} {name}") };
-                let settings = [vec![(RUN.to_owned(), name.clone())], variant.settings.clone()].concat();
-                let mut answers = variant.answers.clone();
-                if !are_pairs {
-                    answers.iter_mut().for_each(|answer| answer.replications.clear());
-                }
-                variants.push(VariantAnswers { label, settings, answers });
+    for Alike { label, variants: alike } in alike(runs) {
+        for (run, number, settings) in alike {
+            let (name, report) = &runs[run];
+            let asked = report.objectives.iter().filter(|objective| objective.variant == number);
+            objectives.extend(asked.map(|objective| ObjectiveAnswer { variant: variants.len(), ..objective.clone() }));
+            let label = if label.is_empty() { name.clone() } else { format!("{label}{BEFORE_RUN}{name}") };
+            let settings = [vec![(RUN.to_owned(), name.clone())], settings].concat();
+            let mut answers = report.variants[number].answers.clone();
+            if !are_pairs {
+                answers.iter_mut().for_each(|answer| answer.replications.clear());
             }
+            variants.push(VariantAnswers { label, settings, answers });
         }
     }
-    let mut settings = vec![RUN.to_owned()];
-    for key in runs.iter().flat_map(|(_, report)| &report.settings) {
-        if !settings.contains(key) {
-            settings.push(key.clone());
-        }
-    }
+    let settings = [vec![RUN.to_owned()], keys_of_runs(&reports(runs))].concat();
     Answers { name: title(runs), version: version.to_owned(), settings, variants, objectives, ..Answers::default() }
 }
 
@@ -98,15 +90,40 @@ fn differences(runs: &[(String, &Answers)]) -> String {
     format!("<section id=\"differences\">\n<h2>In what the experiments differ</h2>\n{lead}{table}</section>\n")
 }
 
-/// The names of the variants, each once, in the order in which they come.
-fn labels<'a>(runs: &'a [(String, &Answers)]) -> Vec<&'a str> {
-    let mut labels: Vec<&str> = Vec::new();
-    for variant in runs.iter().flat_map(|(_, report)| &report.variants) {
-        if !labels.contains(&variant.label.as_str()) {
-            labels.push(&variant.label);
+fn reports<'a>(runs: &[(String, &'a Answers)]) -> Vec<&'a Answers> {
+    runs.iter().map(|(_, report)| *report).collect()
+}
+
+/// Variants of several runs that have the same settings, or the same label.
+struct Alike<'a> {
+    label: &'a str,
+    /// Of each the place of its run, its own place there, and its settings at the keys that vary in any run.
+    variants: Vec<(usize, usize, Vec<(String, String)>)>,
+}
+
+/// The variants of all runs in the order in which they come, those that are alike together, run by run.
+fn alike<'a>(runs: &[(String, &'a Answers)]) -> Vec<Alike<'a>> {
+    let keys = keys_of_runs(&reports(runs));
+    let label = |run: usize, number: usize| runs[run].1.variants[number].label.as_str();
+    let mut all: Vec<Alike> = Vec::new();
+    for (run, (_, report)) in runs.iter().enumerate() {
+        for (number, settings) in filled(report, &keys).into_iter().enumerate() {
+            // Keys of nothing tell nothing apart.
+            let is_alike = |(of, other, settings_of): &(usize, usize, Vec<_>)| {
+                label(*of, *other) == label(run, number) || !keys.is_empty() && *settings_of == settings
+            };
+            let one = (run, number, settings.clone());
+            match all.iter_mut().find(|group| group.variants.iter().any(is_alike)) {
+                Some(group) => group.variants.push(one),
+                None => all.push(Alike { label: "", variants: vec![one] }),
+            }
         }
     }
-    labels
+    for group in &mut all {
+        let of: Vec<_> = group.variants.iter().map(|(run, number, _)| &runs[*run].1.variants[*number]).collect();
+        group.label = briefest(&of);
+    }
+    all
 }
 
 fn masthead(runs: &[(String, &Answers)], merged: &Answers) -> String {
@@ -135,12 +152,12 @@ fn masthead(runs: &[(String, &Answers)], merged: &Answers) -> String {
 
 /// The live runs of each variant, second by second on the same axes.
 fn seconds(runs: &[(String, &Answers)]) -> String {
-    let of_label = |(index, label): (usize, &str)| {
-        let of_run = |(name, report): &'_ (String, &Answers)| {
-            let variant = report.variants.iter().find(|variant| variant.label == label)?;
-            Some((name.clone(), variant.clone()))
+    let of_label = |(index, Alike { label, variants }): (usize, Alike<'_>)| {
+        let of_run = |(run, number, _): &(usize, usize, Vec<_>)| {
+            let (name, report) = &runs[*run];
+            (name.clone(), report.variants[*number].clone())
         };
-        let found: Vec<(String, VariantAnswers)> = runs.iter().filter_map(of_run).collect();
+        let found: Vec<(String, VariantAnswers)> = variants.iter().map(of_run).collect();
         let timelines: Vec<Timeline> = found
             .iter()
             .filter_map(|(name, variant)| Some(Timeline { name: name.clone(), ..of_variant(variant)? }))
@@ -153,7 +170,7 @@ fn seconds(runs: &[(String, &Answers)]) -> String {
         let figures = beside(&timelines, &format!("-{index}"));
         format!("<details{open}>\n<summary>{name}</summary>\n{figures}</details>\n")
     };
-    let all: String = labels(runs).into_iter().enumerate().map(of_label).collect();
+    let all: String = alike(runs).into_iter().enumerate().map(of_label).collect();
     if all.is_empty() {
         return all;
     }

@@ -8,7 +8,9 @@ use sojourn_load::{Limits, Second};
 
 use super::html::escape;
 use super::number::significant;
+use super::outcomes::{MEDIAN, P99};
 use super::plots::chart::{Chart, Mark, Series, Side};
+use super::plots::ink::{Ink, Meaning};
 use super::plots::{chart_figure, round_time};
 use super::{Answers, Engine, VariantAnswers};
 
@@ -60,12 +62,14 @@ struct Quantity {
     id: &'static str,
     name: &'static str,
     of: fn(&Second) -> Option<f64>,
+    /// Its ink in a figure of one run.
+    ink: Ink,
     /// Whether the second is a doubt because of it.
     doubtful: fn(&Limits, &Second) -> bool,
 }
 
-const fn plain(id: &'static str, name: &'static str, of: fn(&Second) -> Option<f64>) -> Quantity {
-    Quantity { id, name, of, doubtful: |_, _| false }
+const fn plain(id: &'static str, name: &'static str, ink: Ink, of: fn(&Second) -> Option<f64>) -> Quantity {
+    Quantity { id, name, of, ink, doubtful: |_, _| false }
 }
 
 /// Quantities that share an axis.
@@ -84,13 +88,14 @@ const QUESTIONS: [Question; 4] = [
         axis: "per second",
         label: number,
         quantities: &[
-            plain("planned", "planned", |second| Some(second.planned as f64)),
-            plain("begun", "begun", |second| Some(second.begun as f64)),
-            plain("good", "good replies", |second| Some(second.ok as f64)),
+            plain("planned", "planned", Ink::of(Meaning::Planned), |second| Some(second.planned as f64)),
+            plain("begun", "begun", Ink::of(Meaning::Attempts), |second| Some(second.begun as f64)),
+            plain("good", "good replies", Ink::of(Meaning::Good), |second| Some(second.ok as f64)),
             Quantity {
                 id: "failed",
                 name: "failed",
                 of: |second| Some(second.failed as f64),
+                ink: Ink::of(Meaning::Failed),
                 doubtful: |limits, second| second.failed as f64 > limits.errors * second.planned as f64,
             },
         ],
@@ -101,9 +106,11 @@ const QUESTIONS: [Question; 4] = [
         axis: "response time",
         label: round_time,
         quantities: &[
-            plain("mean", "mean", |second| (second.ok > 0).then_some(second.response_time_mean_s)),
-            plain("p50", "median", |second| second.response_time_p50_s),
-            plain("p99", "99th percentile", |second| second.response_time_p99_s),
+            plain("mean", "mean", Ink::dashed(Meaning::Good, 3), |second| {
+                (second.ok > 0).then_some(second.response_time_mean_s)
+            }),
+            plain("p50", "median", MEDIAN, |second| second.response_time_p50_s),
+            plain("p99", "99th percentile", P99, |second| second.response_time_p99_s),
         ],
     },
     Question {
@@ -111,7 +118,9 @@ const QUESTIONS: [Question; 4] = [
         heading: "Requests in flight",
         axis: "at the end of the second",
         label: number,
-        quantities: &[plain("inside", "due and not over", |second| Some(second.inside as f64))],
+        quantities: &[plain("inside", "due and not over", Ink::dashed(Meaning::Planned, 1), |second| {
+            Some(second.inside as f64)
+        })],
     },
     Question {
         id: "lateness",
@@ -122,16 +131,33 @@ const QUESTIONS: [Question; 4] = [
             id: "lateness",
             name: "99th percentile of the lateness",
             of: |second| second.lateness_p99_s,
+            ink: Ink::dashed(Meaning::Attempts, 1),
             doubtful: |limits, second| second.lateness_p99_s.is_some_and(|late_s| late_s > limits.late_s),
         }],
     },
 ];
 
+/// What is drawn of a quantity of a run.
+struct Line<'a> {
+    name: String,
+    run: &'a Timeline<'a>,
+    quantity: &'a Quantity,
+    ink: Ink,
+    /// That of the seconds that are doubtful.
+    doubt: Ink,
+}
+
 /// The figures of one run; `suffix` tells their ids from those of another.
 pub(super) fn figures(run: &Timeline<'_>, suffix: &str) -> String {
     let figure = |question: &Question| {
-        let lines: Vec<(String, &Timeline, &Quantity)> =
-            question.quantities.iter().map(|quantity| (quantity.name.to_owned(), run, quantity)).collect();
+        let line = |quantity: &'static Quantity| Line {
+            name: quantity.name.to_owned(),
+            run,
+            quantity,
+            ink: quantity.ink,
+            doubt: Ink::of(Meaning::Doubt),
+        };
+        let lines: Vec<Line> = question.quantities.iter().map(line).collect();
         let (id, heading) = (format!("{}{suffix}", question.id), question.heading.to_owned());
         Some(chart_figure(&chart(id, heading, question, &lines)?))
     };
@@ -141,8 +167,13 @@ pub(super) fn figures(run: &Timeline<'_>, suffix: &str) -> String {
 /// The figures of several runs, each with a line for each run.
 pub(super) fn beside(runs: &[Timeline<'_>], suffix: &str) -> String {
     let figure = |(question, quantity): (&Question, &'static Quantity)| {
-        let lines: Vec<(String, &Timeline, &Quantity)> =
-            runs.iter().map(|run| (run.name.clone(), run, quantity)).collect();
+        // Here a colour is a run's.
+        let inks = |number: usize| [number, runs.len() + number].map(Ink::of_series);
+        let lines = runs.iter().enumerate().map(|(number, run)| {
+            let [ink, doubt] = inks(number);
+            Line { name: run.name.clone(), run, quantity, ink, doubt }
+        });
+        let lines: Vec<Line> = lines.collect();
         let heading = match question.quantities {
             [_] => question.heading.to_owned(),
             _ => format!("{}: {}", question.heading, quantity.name),
@@ -154,46 +185,43 @@ pub(super) fn beside(runs: &[Timeline<'_>], suffix: &str) -> String {
 }
 
 /// Lines over the seconds, with those marked that are doubtful; none where nothing is known.
-fn chart(
-    id: String,
-    heading: String,
-    question: &Question,
-    lines: &[(String, &Timeline<'_>, &Quantity)],
-) -> Option<Chart> {
+fn chart(id: String, heading: String, question: &Question, lines: &[Line<'_>]) -> Option<Chart> {
     let seconds = |run: &'_ Timeline<'_>| run.seconds.iter().copied().enumerate().collect::<Vec<(usize, Second)>>();
     let points = |run: &Timeline<'_>, quantity: &Quantity, shown: &dyn Fn(&Second) -> bool| -> Vec<(f64, f64)> {
         let shown = seconds(run).into_iter().filter(|(_, second)| shown(second));
         shown.filter_map(|(at, second)| Some((at as f64, (quantity.of)(&second)?))).collect()
     };
-    let line = |(name, run, quantity): &(String, &Timeline, &Quantity)| Series {
-        name: name.clone(),
-        mark: Mark::Line,
-        points: points(run, quantity, &|_| true),
+    let line = |of: &Line| {
+        let series = Series { name: of.name.clone(), mark: Mark::Line, points: points(of.run, of.quantity, &|_| true) };
+        (series, of.ink)
     };
-    let doubts = |(name, run, quantity): &(String, &Timeline, &Quantity)| Series {
-        name: format!("{name}, beyond the limit: doubtful"),
-        mark: Mark::Dots,
-        points: points(run, quantity, &|second| (quantity.doubtful)(&run.limits, second)),
+    let doubts = |of: &Line| {
+        let is_doubtful = |second: &Second| (of.quantity.doubtful)(&of.run.limits, second);
+        let name = format!("{}, beyond the limit: doubtful", of.name);
+        (Series { name, mark: Mark::Dots, points: points(of.run, of.quantity, &is_doubtful) }, of.doubt)
     };
-    let mut series: Vec<Series> = lines.iter().map(line).filter(|series| !series.points.is_empty()).collect();
-    if series.is_empty() {
+    let mut drawn: Vec<(Series, Ink)> = lines.iter().map(line).filter(|(of, _)| !of.points.is_empty()).collect();
+    if drawn.is_empty() {
         return None;
     }
-    let most = series.iter().flat_map(|series| &series.points).map(|point| point.1).fold(0.0, f64::max);
-    let longest = lines.iter().map(|(_, run, _)| run.seconds.len()).max().unwrap_or(0);
-    series.extend(lines.iter().map(doubts).filter(|series| !series.points.is_empty()));
-    let doubtful: usize = series.iter().filter(|of| of.mark == Mark::Dots).map(|of| of.points.len()).sum();
+    let most = drawn.iter().flat_map(|(of, _)| &of.points).map(|point| point.1).fold(0.0, f64::max);
+    let longest = lines.iter().map(|of| of.run.seconds.len()).max().unwrap_or(0);
+    drawn.extend(lines.iter().map(doubts).filter(|(of, _)| !of.points.is_empty()));
+    let doubtful: usize = drawn.iter().filter(|(of, _)| of.mark == Mark::Dots).map(|(of, _)| of.points.len()).sum();
     let caption = match doubtful {
         0 => "Each second of the run, warm-up included.".to_owned(),
         count => format!("Each second of the run, warm-up included; {count} of them are doubtful."),
     };
     let top = if most > 0.0 { most * 1.05 } else { 1.0 };
     let last_s = longest.saturating_sub(1).max(1) as f64;
-    series.extend(lines.iter().enumerate().flat_map(|(number, line)| {
+    let incidents = lines.iter().enumerate().flat_map(|(number, line)| {
         // A run that has several lines here has its incidents once.
-        let is_first = lines[..number].iter().all(|(_, run, _)| !std::ptr::eq(*run, line.1));
-        incidents(line.1, lines.len() > 1 && line.0 == line.1.name, (top, last_s)).filter(move |_| is_first)
-    }));
+        let is_first = lines[..number].iter().all(|of| !std::ptr::eq(of.run, line.run));
+        incidents(line.run, lines.len() > 1 && line.name == line.run.name, (top, last_s)).filter(move |_| is_first)
+    });
+    let dashes = (1..).map(|kind| Ink::dashed(Meaning::Fault, kind));
+    drawn.extend(incidents.zip(dashes));
+    let (series, inks) = drawn.into_iter().unzip();
     Some(Chart {
         id,
         heading,
@@ -207,6 +235,7 @@ fn chart(
         y: Side { title: question.axis.into(), log: false, label: question.label, ends: (0.0, top) },
         series,
         beside: Vec::new(),
+        inks,
     })
 }
 

@@ -3,6 +3,7 @@
 use super::html::{and_list, count, engine, escape};
 use super::{Answers, Engine, VariantAnswers, Verdict, compare, doubts, number, reasons, reasons_of_objectives, when};
 use crate::answer::{OF_FAULTS, ObjectiveAnswer, Trust};
+use crate::outcome::{NAME, has_names};
 use sojourn_stats::Estimate;
 
 /// The classes of verdicts in the style sheet, by rank.
@@ -388,6 +389,7 @@ pub(super) fn reproduce(report: &Answers) -> String {
 pub(super) fn outcomes(report: &Answers) -> String {
     let mut rows = String::new();
     let mut total = 0;
+    let is_named = has_names(report);
     for variant in &report.variants {
         let settings: String = report
             .settings
@@ -397,11 +399,13 @@ pub(super) fn outcomes(report: &Answers) -> String {
                 format!("<td>{}</td>", escape(value))
             })
             .collect();
+        let name = variant.name().map_or("\u{2013}".to_owned(), escape);
+        let name = if is_named { format!("<td>{name}</td>") } else { String::new() };
         for answer in &variant.answers {
             for measure in &answer.measures {
                 total += 1;
                 rows += &format!(
-                    "<tr>{settings}<td>{}</td><td>{}</td><td>{}</td>{}</tr>\n",
+                    "<tr>{settings}{name}<td>{}</td><td>{}</td><td>{}</td>{}</tr>\n",
                     answer.engine.name(),
                     escape(&measure.metric),
                     escape(&measure.unit),
@@ -415,13 +419,14 @@ pub(super) fn outcomes(report: &Answers) -> String {
     }
     let settings: String =
         report.settings.iter().map(|name| format!("<th scope=\"col\">{}</th>", escape(name))).collect();
+    let named = if is_named { format!("<th scope=\"col\">{NAME}</th>") } else { String::new() };
     let columns: String = ["engine", "metric", "unit", "estimate", "ci_low", "ci_high", "samples"]
         .iter()
         .map(|name| format!("<th scope=\"col\">{name}</th>"))
         .collect();
     format!(
         "<section id=\"outcomes\">\n<details>\n<summary>All outcomes ({}, SI units, as in outcomes.csv)</summary>\n\
-         <div class=\"scroll\"><table class=\"plain outcomes\">\n<thead><tr>{settings}{columns}</tr></thead>\n<tbody>\n\
+         <div class=\"scroll\"><table class=\"plain outcomes\">\n<thead><tr>{settings}{named}{columns}</tr></thead>\n<tbody>\n\
          {rows}</tbody></table></div>\n</details>\n</section>\n",
         count(total, "row")
     )

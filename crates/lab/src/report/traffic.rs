@@ -145,6 +145,7 @@ fn rate(description: &Description) -> Option<Chart> {
         y: Side { title: "per second".into(), log: false, label: plain, ends: (0.0, most * 1.05) },
         series: vec![Series { name: "arrivals per second".into(), mark: Mark::Line, points }],
         beside: Vec::new(),
+        inks: Vec::new(),
     })
 }
 
@@ -178,6 +179,7 @@ fn distribution(variable: &Variable) -> Option<Chart> {
         y: Side { title: "share above".into(), log: true, label: plain, ends: (rarest, 1.0) },
         series,
         beside: Vec::new(),
+        inks: Vec::new(),
     })
 }
 
@@ -229,6 +231,7 @@ fn hill(variable: &Variable, tail: &Tail) -> Chart {
             },
         ],
         beside: Vec::new(),
+        inks: Vec::new(),
     }
 }
 
@@ -258,6 +261,7 @@ fn popularity(description: &Description) -> Option<Chart> {
         y: Side { title: "requests".into(), log: true, label: plain, ends: (0.5, most * 1.5) },
         series,
         beside: Vec::new(),
+        inks: Vec::new(),
     })
 }
 
@@ -275,6 +279,7 @@ fn cache(description: &Description) -> Option<Chart> {
         y: Side { title: "hit ratio".into(), log: false, label: plain, ends: (0.0, 1.0) },
         series: vec![Series { name: "LRU".into(), mark: Mark::Line, points }],
         beside: Vec::new(),
+        inks: Vec::new(),
     })
 }
 

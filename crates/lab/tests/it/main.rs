@@ -13,6 +13,7 @@ mod outcome;
 mod paths;
 mod plan;
 mod report;
+mod same;
 mod seconds;
 mod sessions;
 #[path = "../../../part/tests/it/skip.rs"]

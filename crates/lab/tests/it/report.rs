@@ -2,9 +2,12 @@
 //! sticks out of a phone's screen.
 
 use sojourn_lab::report::render;
-use sojourn_lab::{Answer, Answers, Engine, ObjectiveAnswer, Trust, VariantAnswers, Verdict};
+use sojourn_lab::{
+    Answer, Answers, Engine, FAILED, Flow, MetricOverTime, ObjectiveAnswer, Trust, VariantAnswers, Verdict,
+};
 use sojourn_stats::measure::NoInterval;
 use sojourn_stats::{Estimate, Measure};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
@@ -289,9 +292,48 @@ fn swept(policies: usize) -> Answers {
 }
 
 /// The colours of the curves of a drawing, with their dashes.
-fn colors(drawing: &str) -> std::collections::BTreeSet<String> {
+fn colors(drawing: &str) -> BTreeSet<String> {
     let all = drawing.match_indices("\"s-series-");
     all.filter_map(|(at, _)| drawing[at + 1..].split('"').next().map(str::to_owned)).collect()
+}
+
+/// The lines in the legends of a figure, as class and name.
+fn legends(figure: &str) -> Vec<(String, String)> {
+    let of_line = |line: &str| {
+        // A line of a legend has its name right behind it.
+        let (line, text) = line.split_once("/>\n<text ").filter(|(line, _)| !line.contains('<'))?;
+        let class = line.split("class=\"s-").nth(1)?.split('"').next()?;
+        let name = text.split_once(">\n")?.1.split("\n</text>").next()?;
+        Some((class.to_owned(), name.split(" (lies on").next()?.to_owned()))
+    };
+    figure.split("<polyline ").skip(1).filter_map(of_line).collect()
+}
+
+/// A server that is dead and the requests that fail are two things: policies, servers and what becomes of requests have colours
+/// of their own in all figures of a page.
+#[test]
+fn no_color_of_a_page_stands_for_two_things() {
+    let mut report = swept(3);
+    let flow = |to: &str| Flow { to: to.to_owned(), points: vec![(0.0, 1.0), (1.0, 3.0)] };
+    let points = vec![(0.0, Estimate::Exact { value: 1.0 }), (1.0, Estimate::Exact { value: 2.0 })];
+    let over_time = |metric: &str| MetricOverTime { metric: metric.into(), unit: "1/s".into(), points: points.clone() };
+    for answer in report.variants.iter_mut().flat_map(|variant| &mut variant.answers) {
+        if answer.engine == Engine::Sim {
+            answer.flows = ["server-1", "server-2", "server-3", FAILED].map(flow).to_vec();
+            let metrics = ["attempts", "goodput", "failed", "response_time_p50", "response_time_p99"];
+            answer.over_time = metrics.map(over_time).to_vec();
+        }
+    }
+    let html = render(&report);
+    let mut names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for id in ["plot-sweep", "plot-places-sim-0", "plot-outcomes-sim-0", "plot-outcomes-time-sim-0"] {
+        for (class, name) in legends(figure(&html, id)) {
+            names.entry(class).or_default().insert(name);
+        }
+    }
+    assert_eq!(names.len(), 3 + 3 + 5, "three policies, three servers, five of requests: {names:?}");
+    assert!(names.values().all(|names| names.len() == 1), "{names:?}");
+    assert!(names["failed"].contains("failed"), "{names:?}");
 }
 
 /// All policies are in one panel as far as there are colours, and as many again with dashes; more are spread over panels, evenly,

@@ -45,6 +45,18 @@ fn mistakes_in_an_experiment() {
     }
 }
 
+/// A check is of all that the run would be given.
+#[test]
+fn a_check_is_of_the_engines_too() {
+    let path = experiment("four-servers.toml").display().to_string();
+    let complaint = refused(&["run", &path, "--by", "theroy", "--check"]);
+    assert!(complaint.contains("did you mean `theory`?"), "{complaint}");
+    let complaint = refused(&["run", &path, "--set", "run.by=simulation", "--check"]);
+    assert!(complaint.contains("did you mean `sim`?"), "{complaint}");
+    let output = sojourn(&["run", &path, "--by", "theory", "--set", "run.max_jobs=1e6", "--check"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
 /// What a file says reaches a terminal as text, and not as orders to it.
 #[test]
 fn control_characters_of_an_input_are_written_out() {

@@ -9,7 +9,7 @@
 use sojourn_stats::{Dimension, quantity};
 
 use super::{System, has_equal_weights, parameter, policy_name, station};
-use crate::answer::{Value, brief, rounded};
+use crate::answer::{Value, brief};
 use crate::formula::balancing::{self, Bounds};
 use crate::law::Moments;
 use crate::station::Station;
@@ -100,13 +100,25 @@ fn shortest(system: &System, first: &Station, gaps: Moments, utilisation: f64) -
     }
 }
 
-/// Bounds of a mean response time, rounded outwards.
+/// Bounds of a mean response time in the unit of the lower one, as [`outwards`] rounds them.
 fn told(bounds: Bounds, first: &Station) -> String {
-    // Five digits, and what they may be off by.
-    let time = |in_services: f64, off: f64| {
-        quantity::format(rounded(in_services * first.service.mean_s * (1.0 + off)), Dimension::Time)
-    };
-    format!("{} and {}", time(bounds.low, -5e-5), time(bounds.high, 5e-5))
+    let [low_s, high_s] = [bounds.low, bounds.high].map(|in_services| in_services * first.service.mean_s);
+    let low = quantity::format(outwards(low_s, false), Dimension::Time);
+    let unit = low.rsplit(' ').next().unwrap_or_default();
+    let per_unit = quantity::parse(&format!("1 {unit}"), Dimension::Time).unwrap_or(1.0);
+    format!("{low} and {} {unit}", outwards(high_s / per_unit, true))
+}
+
+/// An end of an interval in four digits, rounded up or down; one that has no more, but for what sums of floating point are off,
+/// is told as it is.
+fn outwards(end: f64, is_upper: bool) -> f64 {
+    let in_digits = |end: f64| format!("{end:.3e}").parse().unwrap_or(end);
+    let nearest: f64 = in_digits(end);
+    if (nearest - end).abs() <= 1e-9 * end.abs() || (nearest > end) == is_upper {
+        return nearest;
+    }
+    let step = 10f64.powi(end.abs().log10().floor() as i32 - 3);
+    in_digits(if is_upper { nearest + step } else { nearest - step })
 }
 
 /// The first assumption that does not hold, as what is assumed.
@@ -123,4 +135,20 @@ fn assumptions(system: &System, first: &Station, gaps: Moments) -> Result<(), &'
         (!system.has_links, "no links with a rate"),
     ];
     held.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, assumed)| Err(assumed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::outwards;
+
+    #[test]
+    fn ends_are_rounded_outwards_and_exact_ones_stay() {
+        // M/M/1 at 0.8, with what dividing adds to it, and the mean service alone.
+        assert_eq!(outwards(1.0 / (1.0 - 0.8), true), 5.0);
+        assert_eq!([outwards(1.0 + 1e-12, false), outwards(1.0 - 1e-12, false)], [1.0, 1.0]);
+        assert_eq!([outwards(1.95314, false), outwards(1.95314, true)], [1.953, 1.954]);
+        assert_eq!([outwards(1.95366, false), outwards(1.95366, true)], [1.953, 1.954]);
+        assert_eq!([outwards(0.099_996, true), outwards(9999.6, true)], [0.1, 10_000.0]);
+        assert_eq!(outwards(1.000_04, false), 1.0);
+    }
 }

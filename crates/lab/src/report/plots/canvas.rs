@@ -2,6 +2,8 @@
 
 use std::cell::RefCell;
 
+pub(super) use super::ink::Ink;
+use super::ink::STYLE;
 use crate::report::{Engine, html};
 use plotters::coord::Shift;
 use plotters::coord::combinators::{IntoLogRange, LogCoord};
@@ -11,74 +13,6 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// plotters places everything on whole units, so a drawing has this many units per pixel; the page scales it.
 const UNITS: f64 = 10.0;
-
-/// A colour by its meaning. The drawing carries a stand-in that becomes a class of the page's style sheet.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ink {
-    Text,
-    Muted,
-    Grid,
-    Band,
-    Paper,
-    Engine(Engine),
-    /// The engine's colour for a curve, which may be dashed.
-    Curve(Engine),
-    /// One of several curves of one kind.
-    Series(u8),
-}
-
-impl Ink {
-    /// How many series there are colours for.
-    pub(super) const SERIES: usize = 12;
-    /// How many look different: in these colours drawn through, then dashed, dotted, and both.
-    pub(super) const STYLES: usize = 4 * Ink::SERIES;
-
-    fn all() -> impl Iterator<Item = Ink> {
-        let of_engine = |engine| [Ink::Engine(engine), Ink::Curve(engine)];
-        let plain = [Ink::Text, Ink::Muted, Ink::Grid, Ink::Band, Ink::Paper];
-        let series = (0..Ink::STYLES as u8).map(Ink::Series);
-        plain.into_iter().chain(Engine::ALL.into_iter().flat_map(of_engine)).chain(series)
-    }
-
-    /// That of the series with this number; beyond [`Ink::STYLES`] they come again.
-    pub(super) fn of_series(number: usize) -> Ink {
-        Ink::Series((number % Ink::STYLES) as u8)
-    }
-
-    fn code(self) -> u8 {
-        match self {
-            Ink::Text => 1,
-            Ink::Muted => 2,
-            Ink::Grid => 3,
-            Ink::Band => 4,
-            Ink::Paper => 5,
-            Ink::Engine(engine) => 16 + engine as u8,
-            Ink::Curve(engine) => 32 + engine as u8,
-            Ink::Series(number) => 48 + number,
-        }
-    }
-
-    /// Its classes in the style sheet, behind `f-` of what is filled, `s-` of lines and `b-` of backgrounds.
-    pub(super) fn class(self) -> String {
-        match self {
-            Ink::Text => "text".to_owned(),
-            Ink::Muted => "muted".to_owned(),
-            Ink::Grid => "grid".to_owned(),
-            Ink::Band => "band".to_owned(),
-            Ink::Paper => "paper".to_owned(),
-            Ink::Engine(engine) => engine.name().to_owned(),
-            Ink::Curve(engine) => format!("curve-{}", engine.name()),
-            Ink::Series(number) => {
-                let (color, dashes) = (usize::from(number) % Ink::SERIES, usize::from(number) / Ink::SERIES);
-                if dashes == 0 { format!("series-{color}") } else { format!("series-{color} dash-{dashes}") }
-            }
-        }
-    }
-
-    fn color(self, opacity: f64) -> RGBAColor {
-        RGBColor(0, 0, self.code()).mix(opacity)
-    }
-}
 
 /// Where text hangs on its point.
 #[derive(Clone, Copy)]
@@ -112,17 +46,6 @@ pub(super) fn svg(width: f64, height: f64, title: &str, draw: impl FnOnce(&Canva
         _ => drawing,
     }
 }
-
-/// The page's style sheet for a drawing without a page, for light and dark backgrounds alike.
-const STYLE: &str = "text{font-family:sans-serif}.f-text{fill:#888}.f-muted{fill:#888}.f-grid{fill:#8884}.f-paper\
-                     {fill:#fff}.f-band{fill:#8882}.f-series-0{fill:#84a}.s-series-0{stroke:#84a}.f-series-1{fill\
-                     :#a50}.s-series-1{stroke:#a50}.f-series-2{fill:#23a}.s-series-2{stroke:#23a}.f-series-3{fill\
-                     :#b2a}.s-series-3{stroke:#b2a}.f-series-4{fill:#670}.s-series-4{stroke:#670}.f-series-5{fill\
-                     :#066}.s-series-5{stroke:#066}.f-series-6{fill:#d47}.s-series-6{stroke:#d47}.f-series-7{fill\
-                     :#888}.s-series-7{stroke:#888}.f-series-8{fill:#27c}.s-series-8{stroke:#27c}.f-series-9{fill\
-                     :#c52}.s-series-9{stroke:#c52}.f-series-10{fill:#2a7}.s-series-10{stroke:#2a7}.f-series-11{f\
-                     ill:#666}.s-series-11{stroke:#666}.dash-1{stroke-dasharray:60 36}.dash-2{stroke-dasharray:12 \
-                     28}.dash-3{stroke-dasharray:70 28 12 28}polyline{fill:none}";
 
 /// The same in a file of its own, with its size and its style sheet.
 pub(super) fn alone(width: f64, height: f64, title: &str, draw: impl FnOnce(&Canvas)) -> String {

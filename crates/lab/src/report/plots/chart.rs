@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use super::canvas::{Align, Axis, Canvas, Ink, alone, svg};
 use super::dots;
+use super::legend::{self, Entry};
 use crate::report::Engine;
 use crate::report::html::{behind, escape};
 
@@ -17,6 +18,12 @@ const ASPECT: f64 = 0.58;
 /// Below the plot: tick labels and the title of the axis, then a row for each series.
 const BELOW: f64 = 46.0;
 const ROW: f64 = 17.0;
+/// From the left end of a series' mark to its name.
+const MARK: f64 = 30.0;
+/// The width of an engine's mark with its name.
+const ENGINE: f64 = 90.0;
+/// The size of names.
+const NAME: f64 = TEXT - 0.5;
 /// More places than this along the axis are narrower than a finger or a pointer.
 const PLACES_MAX: usize = 240;
 
@@ -32,6 +39,8 @@ pub(in crate::report) struct Chart {
     pub(in crate::report) series: Vec<Series>,
     /// What is drawn beside the series, each in the colour of one of them.
     pub(in crate::report) beside: Vec<Beside>,
+    /// The ink of each series, where that is not the one of its place.
+    pub(in crate::report) inks: Vec<Ink>,
 }
 
 /// A mark beside a series.
@@ -60,7 +69,7 @@ pub(in crate::report) enum Mark {
     Band,
 }
 
-/// A series; its colour is its place among them.
+/// A series; its colour is its place among them, unless the chart says another.
 pub(in crate::report) struct Series {
     pub(in crate::report) name: String,
     pub(in crate::report) mark: Mark,
@@ -80,7 +89,25 @@ impl Chart {
     }
 
     fn height(&self, width: f64) -> f64 {
-        TOP + width * ASPECT + BELOW + ROW * (self.series.len() + usize::from(!self.engines().is_empty())) as f64
+        let (x, y) = self.axes(width);
+        let names: usize = self.legend(&self.covers(&x, &y), width).iter().map(|entry| entry.rows.len()).sum();
+        let engines = self.engines().len().div_ceil(engines_in_a_row(width));
+        TOP + width * ASPECT + BELOW + ROW * (names + engines) as f64
+    }
+
+    fn axes(&self, width: f64) -> (Axis, Axis) {
+        (axis(&self.x, LEFT, width - RIGHT), axis(&self.y, TOP + width * ASPECT, TOP))
+    }
+
+    /// The names of the series, as they have room.
+    fn legend(&self, covers: &[Cover], width: f64) -> Vec<Entry> {
+        let names: Vec<&str> = self.series.iter().map(|of| of.name.as_str()).collect();
+        let lies_on: Vec<Option<usize>> = covers.iter().map(|cover| cover.lowest).collect();
+        legend::entries(&names, &lies_on, legend::room(width - LEFT - MARK - RIGHT, NAME))
+    }
+
+    fn ink(&self, index: usize) -> Ink {
+        self.inks.get(index).copied().unwrap_or_else(|| Ink::of_series(index))
     }
 
     /// The engines that have marks beside the series.
@@ -101,7 +128,7 @@ impl Chart {
 
     fn on(&self, canvas: &Canvas, width: f64) {
         let (right, bottom) = (width - RIGHT, TOP + width * ASPECT);
-        let (x, y) = (axis(&self.x, LEFT, right), axis(&self.y, bottom, TOP));
+        let (x, y) = self.axes(width);
         for tick in y.ticks(8) {
             let at = y.at(tick);
             canvas.bar((LEFT, at - 0.4), (right, at + 0.4), Ink::Grid, 1.0);
@@ -114,36 +141,45 @@ impl Chart {
         let mut order: Vec<usize> = (0..self.series.len()).collect();
         order.sort_by_key(|index| (self.series[*index].mark != Mark::Band, Reverse(covers[*index].above)));
         for index in order {
-            draw(canvas, &self.series[index], (ink(index), covers[index]), &x, &y);
+            draw(canvas, &self.series[index], (self.ink(index), covers[index]), &x, &y);
         }
         // Intervals below all marks.
         let (intervals, marks): (Vec<&Beside>, Vec<&Beside>) =
             self.beside.iter().partition(|it| matches!(it, Beside::Interval { .. }));
-        intervals.into_iter().chain(marks).for_each(|it| it.draw(canvas, &x, &y));
+        intervals.into_iter().chain(marks).for_each(|it| it.draw(canvas, |series| self.ink(series), (&x, &y)));
         self.tell(canvas, (&x, bottom));
-        for (index, series) in self.series.iter().enumerate() {
-            let at = bottom + BELOW + ROW * index as f64;
-            match series.mark {
-                Mark::Dots => canvas.dot((LEFT + 11.0, at), 2.4, ink(index)),
-                Mark::Line => canvas.path(&[(LEFT, at), (LEFT + 22.0, at)], ink(index), 1.0, 1.8),
-                Mark::Band => canvas.bar((LEFT, at - 5.0), (LEFT + 22.0, at + 5.0), ink(index), BAND),
+        let mut at = bottom + BELOW;
+        for (index, Entry { rows, whole }) in self.legend(&covers, width).into_iter().enumerate() {
+            match self.series[index].mark {
+                Mark::Dots => canvas.dot((LEFT + 11.0, at), 2.4, self.ink(index)),
+                Mark::Line => canvas.path(&[(LEFT, at), (LEFT + 22.0, at)], self.ink(index), 1.0, 1.8),
+                Mark::Band => canvas.bar((LEFT, at - 5.0), (LEFT + 22.0, at + 5.0), self.ink(index), BAND),
             }
-            let name = match covers[index].lowest {
-                Some(below) => format!("{} (lies on {})", series.name, self.series[below].name),
-                None => series.name.clone(),
-            };
-            canvas.text(&name, (LEFT + 30.0, at), Align::Left, TEXT - 0.5, Ink::Text);
+            let top = at - 0.5 * ROW;
+            for row in &rows {
+                canvas.text(row, (LEFT + MARK, at), Align::Left, NAME, Ink::Text);
+                at += ROW;
+            }
+            if let Some(whole) = whole {
+                canvas.tell(&whole, (LEFT, top), (right, at - 0.5 * ROW));
+            }
         }
+        let in_a_row = engines_in_a_row(width);
         for (index, engine) in self.engines().into_iter().enumerate() {
-            let at = (LEFT + 11.0 + 90.0 * index as f64, bottom + BELOW + ROW * self.series.len() as f64);
+            let at = (LEFT + 11.0 + ENGINE * (index % in_a_row) as f64, at + ROW * (index / in_a_row) as f64);
             canvas.mark(engine, Ink::Muted, at, 4.0, false);
-            canvas.text(engine.name(), (at.0 + 19.0, at.1), Align::Left, TEXT - 0.5, Ink::Text);
+            canvas.text(engine.name(), (at.0 + 19.0, at.1), Align::Left, NAME, Ink::Text);
         }
     }
 }
 
+/// How many engines' marks have room beside each other.
+fn engines_in_a_row(width: f64) -> usize {
+    ((width - LEFT - RIGHT) / ENGINE).floor().max(1.0) as usize
+}
+
 impl Beside {
-    fn draw(&self, canvas: &Canvas, x: &Axis, y: &Axis) {
+    fn draw(&self, canvas: &Canvas, ink: impl Fn(usize) -> Ink, (x, y): (&Axis, &Axis)) {
         match *self {
             Beside::Interval { series, at, low, high } => {
                 let (at, top, bottom, ink) = (x.at(at), y.at(high), y.at(low), ink(series));
@@ -288,10 +324,6 @@ fn draw(canvas: &Canvas, series: &Series, (ink, cover): (Ink, Cover), x: &Axis, 
     }
 }
 
-fn ink(index: usize) -> Ink {
-    Ink::of_series(index)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -315,6 +347,7 @@ mod tests {
                     points: vec![(1.0, 2.0), (1.0, 3.0), (9.0, 2.0), (9.0, 3.0)],
                 },
             ],
+            inks: Vec::new(),
             beside: vec![
                 Beside::Interval { series: 1, at: 10.0, low: 5.0, high: 50.0 },
                 Beside::Marker { series: 1, engine: Engine::Theory, at: 10.0, value: 9.0, hollow: true },
@@ -351,6 +384,7 @@ mod tests {
                 line("shuffled", &[(10.0, 10.1), (90.0, 80.1)]),
             ],
             beside: Vec::new(),
+            inks: Vec::new(),
         };
         let text = chart.alone();
         assert!(text.contains("shuffled (lies on random)"), "{text}");

@@ -9,10 +9,10 @@ use sojourn_stats::{Dimension, Estimate, quantity};
 use super::canvas::{Align, Axis, Canvas, Ink, svg};
 use super::chart::{Beside, Chart, Mark, Series, Side, covers};
 use super::curves::{BOTTOM, HEIGHT, LEFT, NEAR, RIGHT, TEXT, TOP, WIDTH};
-use super::{Figure, MOST_VARIANTS, apart, dots, estimates_table, figure_with, panel};
+use super::{Figure, MOST_VARIANTS, dots, estimates_table, figure_with, panel};
 use crate::compare::compared_setting;
 use crate::report::html::escape;
-use crate::report::{Answers, Engine, RUN, VariantAnswers, compare, number};
+use crate::report::{Answers, BEFORE_RUN, Engine, RUN, VariantAnswers, compare, number};
 use crate::variants::label;
 
 /// Fewer values are better compared in the dot plots.
@@ -21,8 +21,6 @@ const FEWEST_VALUES: usize = 3;
 const MOST_CURVES: usize = 24;
 /// From this factor between the ends on, an axis is logarithmic.
 const DECADES: f64 = 50.0;
-/// The most characters of a curve's name.
-const NAME: usize = 60;
 /// What is drawn over the setting, and its name on an axis.
 const METRICS: [(&str, &str); 2] =
     [(compare::MEAN, "mean response time"), ("response_time_p99", "99th percentile of the response time")];
@@ -48,24 +46,41 @@ pub(super) fn figure(report: &Answers) -> String {
         "" => setting.key.to_owned(),
         unit => format!("{} ({unit})", setting.key),
     };
-    // Values of one setting have a colour or dashes each; several settings share the colours of one.
-    let is_varied = |key: &&String| {
-        let mut values = sweeps.iter().map(|sweep| sweep.others.setting(key));
-        let first = values.next();
-        values.any(|value| Some(value) != first)
-    };
-    let most = if report.settings.iter().filter(is_varied).count() > 1 { Ink::SERIES } else { MOST_CURVES };
-    if sweeps.len() > most {
+    let inks = of_runs(&sweeps);
+    if !fit_one_panel(report, &sweeps, &inks) {
         let compared = colored(report, setting.key).unwrap_or_default();
         return METRICS.map(|metric| panels(report, &sweeps, (&title, compared), metric)).concat();
     }
     let undrawn = undrawn(report, &sweeps);
     let figures = METRICS.iter().filter_map(|(metric, name)| {
         let chart = together(&sweeps, &title, (metric, name), &undrawn)?;
+        let chart = Chart { inks: inks.clone(), ..chart };
         let table = estimates_table(&chart.heading, &report.variants, &[(*metric).to_owned()]);
         Some(figure_with(&chart, table))
     });
     figures.collect()
+}
+
+/// Whether each curve has a look of its own in one panel: values of one setting have a colour or dashes each; several settings
+/// share the colours of one.
+fn fit_one_panel(report: &Answers, sweeps: &[Sweep<'_>], of_runs: &[Ink]) -> bool {
+    let is_varied = |key: &&String| {
+        let mut values = sweeps.iter().map(|sweep| sweep.others.setting(key));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    let is_mixed = of_runs.is_empty() && report.settings.iter().filter(is_varied).count() > 1;
+    sweeps.len() <= if is_mixed { Ink::SERIES } else { MOST_CURVES }
+}
+
+/// How many colours of series the curves over a setting have: those behind them are left for what else a page draws.
+pub(super) fn taken(report: &Answers) -> usize {
+    let Some(setting) = axis(report) else { return 0 };
+    let sweeps = sweeps(report, setting.key);
+    if fit_one_panel(report, &sweeps, &of_runs(&sweeps)) {
+        return sweeps.len();
+    }
+    Colors::new(colored(report, setting.key).unwrap_or_default(), &sweeps).values.len()
 }
 
 /// That some variants are on no curve, since they do not say where on the axis they are; empty where all are.
@@ -113,10 +128,10 @@ fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str), und
     if count(engine) < 2 || most <= least {
         return None;
     }
-    let labels: Vec<&str> = sweeps.iter().map(|sweep| sweep.others.label.as_str()).collect();
-    let line = |(sweep, name): (&Sweep<'_>, String)| {
+    let line = |sweep: &Sweep<'_>| {
         let on_it = |(at, of): &(f64, &VariantAnswers)| Some((*at, known(of, engine, metric)?.1));
-        let name = if name.is_empty() { engine.name().to_owned() } else { name };
+        let label = &sweep.others.label;
+        let name = if label.is_empty() { engine.name().to_owned() } else { label.clone() };
         Series { name, mark: Mark::Line, points: sweep.points.iter().filter_map(on_it).collect() }
     };
     let mut beside = Vec::new();
@@ -155,8 +170,32 @@ fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str), und
             (if log { least } else { (least - (most - least) / 20.0).max(0.0) }, most),
         ),
         y: side(name, true, dots::round_time, bounds(&heights)),
-        series: sweeps.iter().zip(apart(&labels, NAME)).map(line).collect(),
+        series: sweeps.iter().map(line).collect(),
         beside,
+        inks: Vec::new(),
+    })
+}
+
+/// Of runs beside each other, the ink of each sweep: a colour for what it is of, and dashes for its run; empty of one
+/// run, and where there are too many.
+fn of_runs(sweeps: &[Sweep<'_>]) -> Vec<Ink> {
+    let (mut runs, mut systems) = (Vec::new(), Vec::new());
+    let mut ink = |sweep: &Sweep<'_>| {
+        let run = sweep.others.setting(RUN)?.to_owned();
+        let system: Vec<(String, String)> =
+            sweep.others.settings.iter().filter(|(key, _)| key != RUN).cloned().collect();
+        let (run, system) = (place_in(&mut runs, run), place_in(&mut systems, system));
+        let fits = system < Ink::SERIES && run < Ink::STYLES / Ink::SERIES;
+        fits.then(|| Ink::of_series(system + Ink::SERIES * run))
+    };
+    sweeps.iter().map(&mut ink).collect::<Option<Vec<Ink>>>().unwrap_or_default()
+}
+
+/// The place of a value among those that came before, or behind them.
+fn place_in<T: PartialEq>(all: &mut Vec<T>, value: T) -> usize {
+    all.iter().position(|of| *of == value).unwrap_or_else(|| {
+        all.push(value);
+        all.len() - 1
     })
 }
 
@@ -361,13 +400,10 @@ fn sweeps<'a>(report: &'a Answers, key: &str) -> Vec<Sweep<'a>> {
 
 /// What the file calls a variant, without where it is on the axis; none where it is called by its settings.
 fn name(variant: &VariantAnswers, axis: &str) -> Option<String> {
-    let by_values = label(variant.settings.iter().map(|(key, value)| (&**key, &**value)));
-    if variant.setting(RUN).is_some() || variant.label.ends_with(&by_values) {
-        return None;
-    }
     let place = label(std::iter::once((axis, variant.setting(axis)?)));
-    let rest: Vec<&str> = variant.label.split(", ").filter(|part| *part != place).collect();
-    Some(rest.join(", ")).filter(|name| !name.is_empty())
+    let rest: Vec<&str> = variant.name()?.split(", ").filter(|part| *part != place).collect();
+    let name = Some(rest.join(", ")).filter(|name| !name.is_empty())?;
+    Some(variant.setting(RUN).map_or_else(|| name.clone(), |run| format!("{name}{BEFORE_RUN}{run}")))
 }
 
 /// The curves of a panel, each in its colour; each engine's numbers have its marker.

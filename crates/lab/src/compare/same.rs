@@ -1,0 +1,69 @@
+//! Which variants of several runs are of the same settings.
+//!
+//! What varies in one run has one value in another, that of its file: it is filled in from there, so that a file and the same
+//! with a `[[variant]]` more have all variants of the first in common.
+
+use toml_edit::DocumentMut;
+
+use crate::answer::{Answers, VariantAnswers};
+use crate::variants::{is_replaced, long_name, written_in};
+
+/// The keys that vary in any of the runs, in the order in which they come.
+pub(crate) fn keys_of_runs(runs: &[&Answers]) -> Vec<String> {
+    let mut keys: Vec<String> = Vec::new();
+    for key in runs.iter().flat_map(|run| &run.settings) {
+        if keys.iter().all(|known| long_name(known) != long_name(key)) {
+            keys.push(key.clone());
+        }
+    }
+    keys
+}
+
+/// The settings of each variant of `run` at these keys: those that do not vary in it are as its file has them, and empty where it
+/// has none.
+pub(crate) fn filled(run: &Answers, keys: &[String]) -> Vec<Vec<(String, String)>> {
+    // What cannot be read was never run: nothing is known of it.
+    let file: DocumentMut = run.spec.parse().unwrap_or_default();
+    let of_variant = |variant: &VariantAnswers| {
+        let value = |key: &String| {
+            let own = variant.settings.iter().find(|(of, _)| long_name(of) == long_name(key));
+            let written = || written_in(&file, key).filter(|_| !is_replaced(key, &variant.settings));
+            own.map(|(_, value)| value.clone()).or_else(written).unwrap_or_default()
+        };
+        keys.iter().map(|key| (key.clone(), value(key))).collect()
+    };
+    run.variants.iter().map(of_variant).collect()
+}
+
+/// The places of the variants that two runs have in common, in A's order: those of the same label, else those of the same
+/// settings, or the only ones.
+pub fn in_common(a: &Answers, b: &Answers) -> Vec<(usize, usize)> {
+    if a.variants.len() == 1 && b.variants.len() == 1 {
+        return vec![(0, 0)];
+    }
+    let keys = keys_of_runs(&[a, b]);
+    let (of_a, of_b) = (filled(a, &keys), filled(b, &keys));
+    let other = |(place, variant): (usize, &VariantAnswers)| {
+        let by_label = b.variants.iter().position(|other| other.label == variant.label);
+        let is_same = |number: &usize| of_a[place] == of_b[*number] && are_alike(variant, &b.variants[*number]);
+        Some((place, by_label.or_else(|| (0..of_b.len()).find(is_same))?))
+    };
+    a.variants.iter().enumerate().filter_map(other).collect()
+}
+
+/// Whether two labels may be of the same settings: one has a name of its own, or what both say differs only in what one of them
+/// leaves out. What was set by hand stands in labels alone.
+fn are_alike(a: &VariantAnswers, b: &VariantAnswers) -> bool {
+    let parts = |of: &'_ VariantAnswers| of.label.split(", ").map(str::to_owned).collect::<Vec<String>>();
+    let (of_a, of_b) = (parts(a), parts(b));
+    let is_within = |less: &[String], more: &[String]| less.iter().all(|part| more.contains(part));
+    a.name().is_some() || b.name().is_some() || is_within(&of_a, &of_b) || is_within(&of_b, &of_a)
+}
+
+/// The label that says most briefly what two have in common: a name that a file gives, else the shorter one.
+pub(crate) fn briefest<'a>(variants: &[&'a VariantAnswers]) -> &'a str {
+    let is_told = |label: &&str| !label.is_empty() && *label != "as given";
+    let named = variants.iter().find_map(|of| of.name());
+    let labels = || variants.iter().map(|of| of.label.as_str());
+    named.or_else(|| labels().filter(is_told).min_by_key(|label| label.len())).or_else(|| labels().next()).unwrap_or("")
+}

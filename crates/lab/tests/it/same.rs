@@ -1,0 +1,133 @@
+//! The same systems in several runs, of which one has a `[[variant]]` more, and the names of variants everywhere.
+
+use std::path::Path;
+
+use sojourn_lab::compare::{in_common, runs};
+use sojourn_lab::prelude::*;
+use sojourn_lab::{SpecError, report};
+
+const FILE: &str = r#"
+name = "to one queue for all"
+[workload]
+kind = "open"
+utilization = 0.5
+[[system.tier]]
+face = "gateway"
+policy = "random"
+targets = { servers = 4 }
+[system.server]
+discipline = "fcfs"
+demand = "exponential(mean = 1 s)"
+[vary]
+policy = ["random", "least-connections"]
+utilization = [0.5, 0.6, 0.7]
+[run]
+by = ["theory", "sim"]
+# Each replication is longer than ten relaxation times at 0.7, 1,240 requests: shorter ones have no intervals to compare.
+max_jobs = 20000
+precision = "none"
+replications = 4
+"#;
+
+const VARIANT: &str = r#"
+[[variant]]
+name = "M/M/4"
+servers = 1
+cores = 4
+utilization = "0.5..0.7 step 0.1"
+"#;
+
+fn experiment(text: &str, set: &[&str]) -> Result<Experiment, SpecError> {
+    let set: Vec<String> = set.iter().map(|of| (*of).to_owned()).collect();
+    Experiment::new(Path::new("dispatch.toml"), text.into(), &set)
+}
+
+fn answered(text: &str, by: Engine) -> Answers {
+    experiment(text, &[]).unwrap().ask([by], &Progress::none()).unwrap()
+}
+
+fn labels(text: &str, set: &[&str]) -> Vec<String> {
+    experiment(text, set).unwrap().variants().unwrap().iter().map(|variant| variant.label()).collect()
+}
+
+fn section<'a>(page: &'a str, id: &str) -> &'a str {
+    let from = page.split(&format!("id=\"{id}\"")).nth(1).unwrap_or_else(|| panic!("no {id}"));
+    from.split("</section>").next().unwrap()
+}
+
+#[test]
+fn what_varies_in_one_run_is_as_the_other_ones_file_has_it() {
+    let (with, without) = (answered(&format!("{FILE}{VARIANT}"), Engine::Sim), answered(FILE, Engine::Sim));
+    let all: Vec<(usize, usize)> = (0..6).map(|place| (place, place)).collect();
+    assert_eq!(in_common(&with, &without), all);
+    let compared = runs(&with, &without).unwrap();
+    assert_eq!(compared.len(), 6);
+    assert_eq!(compared[0].label, "random, utilization 0.5");
+    let page = report::runs::render(&[("a".to_owned(), &with), ("b".to_owned(), &without)], "0");
+    let pairs = section(&page, "pairs");
+    assert!(pairs.contains("<td>random, utilization 0.5</td><td>b</td><td>a</td>"), "{pairs}");
+    // The same requests of the same systems.
+    assert_eq!(pairs.matches("<td>b</td><td>a</td><td>1.000").count(), pairs.matches("<td>b</td><td>a</td>").count());
+    // Other servers in the file: nothing is the same.
+    let eight = answered(&FILE.replace("servers = 4", "servers = 8"), Engine::Theory);
+    let with = answered(&format!("{FILE}{VARIANT}"), Engine::Theory);
+    assert_eq!(in_common(&with, &eight), []);
+}
+
+#[test]
+fn runs_beside_each_other_have_a_colour_for_what_they_are_of_and_dashes_for_the_run() {
+    let (with, without) = (answered(&format!("{FILE}{VARIANT}"), Engine::Sim), answered(FILE, Engine::Sim));
+    let page = report::runs::render(&[("a".to_owned(), &with), ("b".to_owned(), &without)], "0");
+    let plots = section(&page, "plots");
+    let drawing = plots.split("id=\"plot-sweep\"").nth(1).unwrap().split("<svg").nth(1).unwrap();
+    for name in ["random \u{b7} a", "random \u{b7} b", "M/M/4 \u{b7} a"] {
+        assert!(drawing.contains(name), "{name}: {drawing}");
+    }
+    for class in ["s-series-0 ", "s-series-1 ", "s-series-2"] {
+        assert!(drawing.contains(class.trim_end()), "{class}: {drawing}");
+    }
+    assert!(drawing.contains("s-series-1 dash-1"), "{drawing}");
+    assert!(!drawing.contains("series-3"), "three systems, three colours: {drawing}");
+}
+
+#[test]
+fn a_variants_name_is_in_outcomes_notes_and_pages_of_several_runs() {
+    let with = answered(&format!("{FILE}{VARIANT}"), Engine::Theory);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    with.write(&path).unwrap();
+    let text = std::fs::read_to_string(path.join("outcomes.csv")).unwrap();
+    assert!(text.starts_with("policy,utilization,servers,cores,name,engine,"), "{text}");
+    assert!(text.contains("\nrandom,0.5,4,,,theory,"), "{text}");
+    assert!(text.contains("\nrandom,0.5,1,4,\"M/M/4, utilization 0.5\",theory,"), "{text}");
+    assert_eq!(Answers::open(&path).unwrap(), with);
+    assert!(with.to_json().iter().any(|row| row["name"] == "M/M/4, utilization 0.5"));
+    let named: Vec<usize> = (6..9).collect();
+    assert_eq!(report::scope(&with, &named), "M/M/4");
+    let page = report::runs::render(&[("a".to_owned(), &with), ("b".to_owned(), &with)], "0");
+    assert!(section(&page, "pairs").contains("<td>M/M/4, utilization 0.5</td>"), "{page}");
+    assert!(section(&page, "outcomes").contains("M/M/4"), "{page}");
+}
+
+#[test]
+fn what_is_set_by_hand_holds_for_every_variant() {
+    let text = format!("{FILE}{VARIANT}");
+    let expected = ["utilization 0.6, random, servers 4", "utilization 0.6, least-connections, servers 4", "M/M/4"];
+    assert_eq!(labels(&text, &["utilization=0.6"]), expected);
+    // What else says how fast requests come is not varied either.
+    assert_eq!(labels(&text, &["rate=2 /s"]).len(), 3);
+    // A variant of which nothing is left is none.
+    let one = format!("{FILE}\n[[variant]]\nutilization = 0.9\n");
+    assert_eq!(labels(&one, &["utilization=0.6"]).len(), 2);
+    assert_eq!(labels(&one, &[]).len(), 7);
+}
+
+#[test]
+fn counts_and_engines_are_set_as_other_options_take_them() {
+    let variants = experiment(FILE, &["run.max_jobs=1e6", "run.by=theory,sim"]).unwrap().variants().unwrap();
+    assert_eq!(variants[0].experiment.run.max_jobs, 1_000_000);
+    assert_eq!(variants[0].experiment.run.by, [Engine::Theory, Engine::Sim]);
+    let refused = experiment(FILE, &["run.by=simulation"]).unwrap().variants().unwrap_err().to_string();
+    assert!(refused.contains("unknown engine `simulation`; did you mean `sim`?"), "{refused}");
+    assert!(experiment(FILE, &["run.max_jobs=1.5"]).unwrap().variants().is_err());
+}
