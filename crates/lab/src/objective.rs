@@ -70,6 +70,11 @@ const NEAR_DIGITS: usize = 6;
 /// How long a system took to be as before a fault.
 pub(crate) const RECOVERY: &str = "recovery_time";
 
+/// Whether `metric` is of the worst second of a run.
+pub(crate) fn is_of_worst_second(metric: &str) -> bool {
+    metric.starts_with("worst_second_")
+}
+
 /// What stands in front of a metric that is measured while a fault lasts, and those metrics.
 const DURING: &str = "during(fault).";
 const MEASURED_DURING: [&str; 4] = ["error_ratio", "attempts_ratio", "throughput", "response_time_p99"];
@@ -391,7 +396,7 @@ pub(crate) fn need_of(metric: &str) -> Option<Need> {
     match metric {
         "attempts_ratio" => Some(Need::Attempts),
         RECOVERY => Some(Need::Recovery),
-        _ if metric.starts_with("worst_second_") => Some(Need::Seconds),
+        _ if is_of_worst_second(metric) => Some(Need::Seconds),
         _ if metric.starts_with(DURING) => Some(Need::Fault),
         _ => None,
     }
