@@ -8,6 +8,7 @@
 //! itself: of twenty metrics without any difference one shows one. No difference is known better than the step in which numbers
 //! are told ([`Comparison::in_steps`]).
 
+mod effort;
 mod settings;
 mod steps;
 
@@ -21,6 +22,9 @@ use crate::objective::dimension;
 use crate::spec::{Engine, SpecError};
 use crate::variants::label;
 
+use effort::Stated;
+
+pub use effort::{Spent, advice};
 pub use settings::differing;
 
 /// Half the chance that an interval misses.
@@ -61,6 +65,8 @@ pub struct Comparison {
     pub how: How,
     /// The step (SI) in which both numbers are told; 0 where they have none.
     pub step: f64,
+    /// What both numbers were made of: more of it is what it takes.
+    pub spent: Spent,
 }
 
 /// A number between two others.
@@ -119,6 +125,7 @@ impl Comparison {
             more,
             how: How::Pairs(pairs.len()),
             step: 0.0,
+            spent: Spent::Unknown,
         })
     }
 
@@ -139,6 +146,7 @@ impl Comparison {
             more: logarithms.and_then(|(_, seen)| times_as_much(seen)),
             how: How::Samples(a.len(), b.len()),
             step: 0.0,
+            spent: Spent::Unknown,
         })
     }
 
@@ -171,6 +179,7 @@ impl Comparison {
             more: half.and_then(|half| times_as_much(half * normal)),
             how: How::Estimates,
             step: 0.0,
+            spent: Spent::Unknown,
         })
     }
 
@@ -202,11 +211,9 @@ impl Comparison {
         }
         self.could_have_seen.filter(|share| *share > WORTH_SEEING)?;
         let percent = WORTH_SEEING * 100.0;
-        Some(match (self.more, self.how) {
-            (Some(1.0), How::Pairs(_)) => format!("to see {percent} % takes 1 more pair"),
-            (Some(more), How::Pairs(_)) => format!("to see {percent} % takes {more:.0} more pairs"),
-            (Some(times), _) => format!("to see {percent} % takes {} times as much", Short(times)),
-            (None, _) => format!("{percent} % cannot be seen in this noise"),
+        Some(match self.in_what_is_given() {
+            Some(more) => format!("to see {percent} % takes {more}"),
+            None => format!("{percent} % cannot be seen in this noise"),
         })
     }
 
@@ -407,6 +414,7 @@ fn length(run: &Answers) -> Option<String> {
 /// When they have no variant in common.
 pub fn runs(a: &Answers, b: &Answers) -> Result<Vec<VariantComparison>, SpecError> {
     let alone = a.variants.len() == 1 && b.variants.len() == 1;
+    let stated = (Stated::by(a), Stated::by(b));
     let mut all = Vec::new();
     let mut matched = false;
     for variant in &a.variants {
@@ -414,13 +422,15 @@ pub fn runs(a: &Answers, b: &Answers) -> Result<Vec<VariantComparison>, SpecErro
         matched = true;
         for of_a in &variant.answers {
             let Some(of_b) = other.answer(of_a.engine) else { continue };
+            let engine = of_a.engine;
+            let spent = stated.0.spent(variant, engine).and(stated.1.spent(other, engine));
             let compared = of_a.measures.iter().filter_map(|measure| metric(measure, of_a, of_b, a.seed == b.seed));
-            let metrics: Vec<Comparison> = compared.collect();
+            let metrics: Vec<Comparison> = compared.map(|of| Comparison { spent, ..of }).collect();
             let is_compared = |name: &str| metrics.iter().any(|of| of.metric == name);
             let of_both = of_a.measures.iter().filter(|of| of_b.estimate(&of.metric).is_some());
             let left_out = of_both.map(|of| of.metric.clone()).filter(|name| !is_compared(name)).collect();
             if !metrics.is_empty() {
-                let (label, engine) = (variant.label.clone(), of_a.engine);
+                let label = variant.label.clone();
                 let count = |of: &Answer| of.replications.first().map_or(0, |(_, values)| values.len());
                 let replications = (count(of_a), count(of_b));
                 all.push(VariantComparison { label, engine, metrics, left_out, replications });
@@ -498,6 +508,7 @@ const EACH_AGAINST_EACH: usize = 5;
 /// The variants that are equal but for `key`, two by two, in `metric`: each against each before it, or where they are many
 /// against the first; by each of `engines`, theory only where no other says anything.
 pub(crate) fn within_setting(run: &Answers, key: &str, metric: &str, engines: &[Engine]) -> Vec<Within> {
+    let stated = Stated::by(run);
     let mut all = Vec::new();
     for (others, variants) in equal_but_for(run, key) {
         let by = |engine: Engine| {
@@ -507,7 +518,8 @@ pub(crate) fn within_setting(run: &Answers, key: &str, metric: &str, engines: &[
             let pairs = (0..firsts).flat_map(|first| (first + 1..known.len()).map(move |second| (first, second)));
             let of_two = |(first, second): (usize, usize)| {
                 let (a, b) = (known[first], known[second]);
-                let comparison = variants_by(a, b, engine, metric)?;
+                let spent = stated.spent(a, engine).and(stated.spent(b, engine));
+                let comparison = Comparison { spent, ..variants_by(a, b, engine, metric)? };
                 let values = (a.setting(key)?.to_owned(), b.setting(key)?.to_owned());
                 let count = |of: &VariantAnswers| of.answer(engine)?.replications(metric).map(<[_]>::len);
                 let replications = (count(a).unwrap_or(0), count(b).unwrap_or(0));
