@@ -156,6 +156,11 @@ impl Objective {
         self.metric == "throughput" && !self.below && self.limit >= offered
     }
 
+    /// The share of the requests that take no longer than its metric, where that is a percentile.
+    pub fn quantile(&self) -> Option<f64> {
+        percentile(&self.metric).map(|(_, level)| level / 100.0)
+    }
+
     /// Whether its metric counts what failed.
     pub(crate) fn is_of_errors(&self) -> bool {
         matches!(self.metric.as_str(), "error_ratio" | "denied_ratio")
