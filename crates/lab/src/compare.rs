@@ -8,6 +8,7 @@
 //! itself: of twenty metrics without any difference one shows one. No difference is known better than the step in which numbers
 //! are told ([`Comparison::in_steps`]).
 
+mod effort;
 mod same;
 mod settings;
 mod steps;
@@ -22,6 +23,9 @@ use crate::objective::dimension;
 use crate::spec::{Engine, SpecError};
 use crate::variants::label;
 
+use effort::Stated;
+
+pub use effort::{Spent, advice};
 pub use same::in_common;
 pub(crate) use same::{briefest, filled, keys_of_runs};
 pub use settings::differing;
@@ -64,6 +68,8 @@ pub struct Comparison {
     pub how: How,
     /// The step (SI) in which both numbers are told; 0 where they have none.
     pub step: f64,
+    /// What both numbers were made of: more of it is what it takes.
+    pub spent: Spent,
 }
 
 /// A number between two others.
@@ -122,6 +128,7 @@ impl Comparison {
             more,
             how: How::Pairs(pairs.len()),
             step: 0.0,
+            spent: Spent::Unknown,
         })
     }
 
@@ -142,6 +149,7 @@ impl Comparison {
             more: logarithms.and_then(|(_, seen)| times_as_much(seen)),
             how: How::Samples(a.len(), b.len()),
             step: 0.0,
+            spent: Spent::Unknown,
         })
     }
 
@@ -174,6 +182,7 @@ impl Comparison {
             more: half.and_then(|half| times_as_much(half * normal)),
             how: How::Estimates,
             step: 0.0,
+            spent: Spent::Unknown,
         })
     }
 
@@ -205,11 +214,9 @@ impl Comparison {
         }
         self.could_have_seen.filter(|share| *share > WORTH_SEEING)?;
         let percent = WORTH_SEEING * 100.0;
-        Some(match (self.more, self.how) {
-            (Some(1.0), How::Pairs(_)) => format!("to see {percent} % takes 1 more pair"),
-            (Some(more), How::Pairs(_)) => format!("to see {percent} % takes {more:.0} more pairs"),
-            (Some(times), _) => format!("to see {percent} % takes {} times as much", Short(times)),
-            (None, _) => format!("{percent} % cannot be seen in this noise"),
+        Some(match self.in_what_is_given() {
+            Some(more) => format!("to see {percent} % takes {more}"),
+            None => format!("{percent} % cannot be seen in this noise"),
         })
     }
 
@@ -409,21 +416,24 @@ fn length(run: &Answers) -> Option<String> {
 /// # Errors
 /// When they have no variant in common.
 pub fn runs(a: &Answers, b: &Answers) -> Result<Vec<VariantComparison>, SpecError> {
+    let stated = (Stated::by(a), Stated::by(b));
     let mut all = Vec::new();
     let matched = in_common(a, b);
     for (of_a, of_b) in &matched {
         let (variant, other) = (&a.variants[*of_a], &b.variants[*of_b]);
         for of_a in &variant.answers {
             let Some(of_b) = other.answer(of_a.engine) else { continue };
+            let engine = of_a.engine;
+            let spent = stated.0.spent(variant, engine).and(stated.1.spent(other, engine));
             let compared = of_a.measures.iter().filter_map(|measure| metric(measure, of_a, of_b, a.seed == b.seed));
-            let metrics: Vec<Comparison> = compared.collect();
+            let metrics: Vec<Comparison> = compared.map(|of| Comparison { spent, ..of }).collect();
             let is_compared = |name: &str| metrics.iter().any(|of| of.metric == name);
             let of_both = of_a.measures.iter().filter(|of| of_b.estimate(&of.metric).is_some());
             let left_out = of_both.map(|of| of.metric.clone()).filter(|name| !is_compared(name)).collect();
             if !metrics.is_empty() {
                 // The only ones may be of other settings, of which the head of a comparison speaks.
                 let label = if a.variants.len() == 1 { &variant.label } else { briefest(&[variant, other]) };
-                let (label, engine) = (label.to_owned(), of_a.engine);
+                let label = label.to_owned();
                 let count = |of: &Answer| of.replications.first().map_or(0, |(_, values)| values.len());
                 let replications = (count(of_a), count(of_b));
                 all.push(VariantComparison { label, engine, metrics, left_out, replications });
@@ -503,6 +513,7 @@ const EACH_AGAINST_EACH: usize = 5;
 /// The variants that are equal but for `key`, two by two, in `metric`: each against each before it, or where they are many
 /// against the first; by each of `engines`, theory only where no other says anything.
 pub(crate) fn within_setting(run: &Answers, key: &str, metric: &str, engines: &[Engine]) -> Vec<Within> {
+    let stated = Stated::by(run);
     let mut all = Vec::new();
     for (others, variants) in equal_but_for(run, key) {
         let by = |engine: Engine| {
@@ -512,7 +523,8 @@ pub(crate) fn within_setting(run: &Answers, key: &str, metric: &str, engines: &[
             let pairs = (0..firsts).flat_map(|first| (first + 1..known.len()).map(move |second| (first, second)));
             let of_two = |(first, second): (usize, usize)| {
                 let (a, b) = (known[first], known[second]);
-                let comparison = variants_by(a, b, engine, metric)?;
+                let spent = stated.spent(a, engine).and(stated.spent(b, engine));
+                let comparison = Comparison { spent, ..variants_by(a, b, engine, metric)? };
                 let values = (a.setting(key)?.to_owned(), b.setting(key)?.to_owned());
                 let count = |of: &VariantAnswers| of.answer(engine)?.replications(metric).map(<[_]>::len);
                 let replications = (count(a).unwrap_or(0), count(b).unwrap_or(0));

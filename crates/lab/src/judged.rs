@@ -6,7 +6,7 @@
 //! run is in doubt. So is a time below its limit where more requests failed than may be slower, and a recovery for which the
 //! run was too short. What is out of every system's reach is missed, however short the run is.
 
-mod recovery;
+pub(crate) mod each;
 
 use sojourn_traffic::Workload;
 
@@ -84,7 +84,7 @@ impl Asked<'_> {
         let reason = match judgement {
             _ if is_doubted => doubt,
             _ if early.is_some() => early,
-            Judgement::Holds => objective.outdone_by_failures(&answer.measures),
+            Judgement::Holds => objective.outdone_in(answer),
             open if is_open(open) && has_faults => Some(open_over_a_fault(answer.engine).to_owned()),
             Judgement::Fails => beyond,
             _ => None,

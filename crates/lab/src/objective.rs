@@ -73,6 +73,11 @@ pub(crate) const RECOVERY: &str = "recovery_time";
 /// The share of the requests whose clients gave up.
 pub(crate) const GIVEN_UP: &str = "abandoned_ratio";
 
+/// Whether `metric` is of the worst second of a run.
+pub(crate) fn is_of_worst_second(metric: &str) -> bool {
+    metric.starts_with("worst_second_")
+}
+
 /// What stands in front of a metric that is measured while a fault lasts, and those metrics.
 const DURING: &str = "during(fault).";
 const MEASURED_DURING: [&str; 4] = ["error_ratio", "attempts_ratio", "throughput", "response_time_p99"];
@@ -152,6 +157,11 @@ impl Objective {
     /// Whether it asks for more good replies per second than `offered` (1/s) requests allow.
     pub fn is_beyond(&self, offered: f64) -> bool {
         self.metric == "throughput" && !self.below && self.limit >= offered
+    }
+
+    /// The share of the requests that take no longer than its metric, where that is a percentile.
+    pub fn quantile(&self) -> Option<f64> {
+        percentile(&self.metric).map(|(_, level)| level / 100.0)
     }
 
     /// Whether its metric counts what failed.
@@ -404,7 +414,7 @@ pub(crate) fn need_of(metric: &str) -> Option<Need> {
     match metric {
         "attempts_ratio" => Some(Need::Attempts),
         RECOVERY => Some(Need::Recovery),
-        _ if metric.starts_with("worst_second_") => Some(Need::Seconds),
+        _ if is_of_worst_second(metric) => Some(Need::Seconds),
         _ if metric.starts_with(DURING) => Some(Need::Fault),
         _ => None,
     }

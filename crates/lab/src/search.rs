@@ -225,6 +225,8 @@ const OCTAVES: u32 = 20;
 const OPEN_MAX: usize = 3;
 /// How many times as long as asked a run may become.
 const STRETCHES: [u32; 3] = [1, 2, 4];
+/// The most of these.
+pub const STRETCH_MOST: u32 = STRETCHES[STRETCHES.len() - 1];
 
 /// Searches by asking `run` for a run at a rate (1/s), so many times as long as usual. It gives none when it was
 /// interrupted; what is known by then is kept.

@@ -161,6 +161,18 @@ pub struct Live {
     pub limits: Limits,
 }
 
+impl Run {
+    /// The precision where none is written.
+    pub(crate) const PRECISION: Precision = Precision { relative: 0.05, confidence: 0.95 };
+    /// Requests where none are written.
+    pub(crate) const MAX_JOBS: u64 = 50_000_000;
+}
+
+impl Live {
+    /// How long a run is (s) where that is not written.
+    pub(crate) const DURATION_S: f64 = 15.0;
+}
+
 /// An engine. The order is that of tables and reports: live before its twin, by which it is judged, because a few seconds
 /// of heavy-tailed traffic differ from the long run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -550,7 +562,7 @@ impl Reader<'_> {
             Some(text) => Some(self.span(text, "warm_up")?),
         };
         let (precision, precise) = match &raw.precision {
-            None => (Some(Precision { relative: 0.05, confidence: 0.95 }), None),
+            None => (Some(Run::PRECISION), None),
             Some(text) if text.get_ref() == "none" => (None, None),
             Some(text) => {
                 let (width, of) = match text.get_ref().split_once(" of ") {
@@ -587,7 +599,7 @@ impl Reader<'_> {
         }
         let duration = match &raw.live.duration {
             Some(text) => self.span(text, "duration")?,
-            None => Span::from_secs_f64(15.0),
+            None => Span::from_secs_f64(Live::DURATION_S),
         };
         if duration == Span::ZERO {
             return Err(self.at_key("duration", "a live run lasts longer than 0 s"));
@@ -632,7 +644,7 @@ impl Reader<'_> {
             duration: simulated,
             precision,
             precise,
-            max_jobs: max_jobs.unwrap_or(50_000_000),
+            max_jobs: max_jobs.unwrap_or(Run::MAX_JOBS),
             replications: replications.unwrap_or(10),
             predict: raw.predict.as_ref().map(|text| self.knowledge(text)).transpose()?,
             events,
@@ -758,7 +770,8 @@ impl Reader<'_> {
     }
 }
 
-fn parse_precision(text: &str) -> Option<Precision> {
+/// `5% at 95%`.
+pub(crate) fn parse_precision(text: &str) -> Option<Precision> {
     let (relative, confidence) = text.split_once(" at ")?;
     let percent = |part: &str| Some(part.trim().strip_suffix('%')?.trim().parse::<f64>().ok()? / 100.0);
     let precision = Precision { relative: percent(relative)?, confidence: percent(confidence)? };

@@ -226,6 +226,20 @@ impl Order {
         Ok(Stop::After(asked + Span(measured * (stretch - 1))))
     }
 
+    /// About how many requests a run will measure, those of its warm-up aside; none where that hangs on the replies.
+    ///
+    /// # Errors
+    /// As [`Order::load`].
+    pub fn measured(&self) -> Result<Option<f64>, LoadError> {
+        let Some(rate) = self.open_arrivals()?.and_then(|arrivals| arrivals.rate()) else { return Ok(None) };
+        let warm_up = span("--warm-up", &self.settings.warm_up)?;
+        let planned = match self.stop(warm_up)? {
+            Stop::Requests(requests) => requests as f64,
+            Stop::After(end) => rate * end.as_secs_f64(),
+        };
+        Ok(Some((planned - rate * warm_up.as_secs_f64()).max(0.0)))
+    }
+
     /// How long a run is to be, in words.
     pub fn length(&self) -> String {
         match self.settings.requests {

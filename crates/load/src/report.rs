@@ -40,9 +40,9 @@ pub struct Report {
     /// Of the requests planned after the warm-up: `response_time_mean` and `response_time_p50`, `p90`, `p95`, `p99`,
     /// `p99.9` (from the planned instant to the last byte, good replies only), `response_time_from_sent_mean` (what many
     /// load generators call latency), `throughput` (good replies per second), `error_ratio` (failed and
-    /// unfinished of planned), `abandoned_ratio`, `lateness_p50` and `lateness_p99` (the generator's own: from planned
-    /// until it acted, requests that had to wait for a connection aside). Where clients ask more than once, `attempts_ratio`
-    /// (attempts of planned, the first of each among them).
+    /// unfinished of planned), `abandoned_ratio` (given up of planned, whenever they left), `lateness_p50` and `lateness_p99`
+    /// (the generator's own: from planned until it acted, requests that had to wait for a connection aside). Where clients ask
+    /// more than once, `attempts_ratio` (attempts of planned, the first of each among them).
     ///
     /// Of good replies also the steps that were gone: `resolve_time`, `connect_time`, `tls_time` (requests that opened
     /// a connection) and `first_byte_time` (from sent), each with `_mean`, `_p90` and `_p99`. Replies that were

@@ -4,7 +4,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sojourn_lab::compare::{self, Between, Comparison};
+use sojourn_lab::compare::{self, Between, Comparison, Spent};
 use sojourn_lab::{Answers, Verdict};
 use sojourn_load::Report;
 use sojourn_load::order::{LoadSettings, Order, Tuning, span};
@@ -115,8 +115,7 @@ fn servers(arguments: &Arguments) -> Result<Exit, Failure> {
         if !dropped.is_empty() {
             table::outln(&table::paragraph("", &not_compared(&dropped)));
         }
-        let length = reports.iter().flatten().map(|report| report.elapsed_s).fold(0.0, f64::max);
-        for told in takes(&comparisons, length) {
+        for told in compare::advice(&comparisons) {
             table::outln(&table::paragraph("", &told));
         }
         if doubts.is_empty() {
@@ -159,6 +158,9 @@ fn wait(pause: Span, runner: &Runner) {
 fn pairs(reports: &[Reports; 2]) -> Vec<Comparison> {
     let [a, b] = reports;
     let Some(first) = a.first() else { return Vec::new() };
+    let each_s = reports.iter().flatten().map(|report| report.elapsed_s).fold(0.0, f64::max);
+    // Three digits are enough to plan with.
+    let spent = Spent::Rounds { each_s: format!("{each_s:.2e}").parse().unwrap_or(each_s) };
     let compared = first.measures.iter().filter(|measure| !measure.metric.starts_with("lateness_")).filter_map(|m| {
         let all = |reports: &'_ Reports| {
             let of_metric = |report: &'_ sojourn_load::Report| {
@@ -174,7 +176,7 @@ fn pairs(reports: &[Reports; 2]) -> Vec<Comparison> {
         let values = a.iter().zip(b).filter_map(|(a, b)| Some((a.value(&m.metric)?, b.value(&m.metric)?)));
         Comparison::of_pairs(&m.metric, &m.unit, &values.collect::<Vec<_>>()).map(Comparison::in_buckets)
     });
-    compared.collect()
+    compared.map(|of| Comparison { spent, ..of }).collect()
 }
 
 /// Why runs of `name` are SUSPECT, each reason once.
@@ -213,7 +215,8 @@ fn runs(arguments: &Arguments) -> Result<Exit, Failure> {
                 let why = "one of the two has no interval of it";
                 table::outln(&table::paragraph("", &format!("Not compared: {}: {why}.", variant.left_out.join(", "))));
             }
-            variant.unpaired().iter().for_each(|told| table::outln(&table::paragraph("", told)));
+            let about = variant.unpaired().into_iter().chain(compare::advice(&variant.metrics));
+            about.for_each(|told| table::outln(&table::paragraph("", &told)));
         }
         table::outln(&format!("\n{}", table::paragraph("", ABOUT_RATIOS)));
         for (name, label) in alone(&a, &b) {
@@ -281,19 +284,6 @@ fn alone<'a>(a: &'a Answers, b: &'a Answers) -> Vec<(&'static str, &'a str)> {
         rest.map(|(_, variant)| (name, variant.label.as_str())).collect()
     };
     [missing("A", a, &of_a), missing("B", b, &of_b)].concat()
-}
-
-/// How many more rounds, of runs of so many seconds, it takes to see a difference of the mean response time and of the
-/// throughput, where none was.
-fn takes(comparisons: &[Comparison], run_s: f64) -> Vec<String> {
-    let run = table::quantity(run_s, "s");
-    let of_metric = |metric: &str| {
-        let of = comparisons.iter().find(|c| c.metric == metric && !c.differs())?;
-        let takes = of.takes()?;
-        let each = of.more.map_or(String::new(), |_| format!(", a run of A and one of B of {run} each (--rounds)"));
-        Some(format!("No difference of {metric} was seen: {takes}{each}. Longer runs need fewer of them."))
-    };
-    ["response_time_mean", "throughput"].into_iter().filter_map(of_metric).collect()
 }
 
 /// What a reader of the ratios must know.

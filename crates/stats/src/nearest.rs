@@ -2,9 +2,10 @@
 
 /// What other programs and textbooks call a thing, letters and digits only, and its name here: nginx's `least_conn`,
 /// HAProxy's `leastconn`, Envoy's `LEAST_REQUEST`, which draws two, and so on.
-const ELSEWHERE: [(&str, &str); 115] = [
+const ELSEWHERE: [(&str, &str); 122] = [
     ("poisson", "exponential"),
     ("markovian", "exponential"),
+    ("markov", "exponential"),
     ("deterministic", "constant"),
     ("det", "constant"),
     ("fixed", "constant"),
@@ -24,13 +25,19 @@ const ELSEWHERE: [(&str, &str); 115] = [
     ("jointheshortestqueue", "least-connections"),
     ("shortestqueue", "least-connections"),
     ("leastloaded", "least-connections"),
+    ("leastoutstanding", "least-connections"),
+    ("leastoutstandingrequests", "least-connections"),
+    ("lor", "least-connections"),
     ("leastrequest", "power-of-d"),
     ("p2c", "power-of-d"),
     ("poweroftwo", "power-of-d"),
     ("randomtwo", "power-of-d"),
     ("pod", "power-of-d"),
+    ("sq", "power-of-d"),
     ("ewma", "peak-ewma"),
     ("peakewma", "peak-ewma"),
+    ("rnd", "random"),
+    ("rdm", "random"),
     ("roundrobin", "round-robin"),
     ("rr", "round-robin"),
     ("wrr", "weighted-round-robin"),
@@ -120,9 +127,12 @@ const ELSEWHERE: [(&str, &str); 115] = [
     ("responsetime", "mean"),
 ];
 
-/// The candidate nearest to `word`, where one is near enough to be offered: one that is called so elsewhere, one within a
-/// third of its length in edits (insert, delete, replace, swap neighbours; a change of case is free), or the only one that
-/// `word` begins.
+/// So many letters of a name from elsewhere may have one edit: it is offered under another name, and has to be meant.
+const LETTERS_PER_EDIT: usize = 5;
+
+/// The candidate nearest to `word`, where one is near enough to be offered: one that is called so elsewhere, the only one with
+/// these initials (`lc` of `least-connections`), one within a third of its length in edits (insert, delete, replace, swap
+/// neighbours; a change of case is free), the only one that `word` begins, or one that is nearly called so elsewhere.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     let candidates: Vec<&str> = candidates.into_iter().collect();
@@ -131,9 +141,13 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     if let Some(meant) = candidates.iter().copied().find(here) {
         return Some(meant);
     }
+    let mut abbreviated = candidates.iter().copied().filter(|name| !letters.is_empty() && initials(name) == letters);
+    if let (Some(meant), None) = (abbreviated.next(), abbreviated.next()) {
+        return Some(meant);
+    }
     let mut best: Option<(usize, &str)> = None;
     let (mut begun, mut begun_count) = (None, 0);
-    for candidate in candidates {
+    for &candidate in &candidates {
         let lower = candidate.to_lowercase();
         if word.chars().count() >= 3 && lower.starts_with(&word) {
             begun = Some(candidate);
@@ -148,8 +162,27 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     match best {
         Some((_, candidate)) => Some(candidate),
         None if begun_count == 1 => begun,
-        None => None,
+        None => nearly_called(&letters, &candidates),
     }
+}
+
+/// The first letters of the words of a name, in small letters; empty of a single word.
+fn initials(name: &str) -> String {
+    let words = || name.split(['-', '_', ' ']).filter(|word| !word.is_empty());
+    if words().count() < 2 {
+        return String::new();
+    }
+    words().filter_map(|word| word.chars().next()).flat_map(char::to_lowercase).collect()
+}
+
+/// The candidate of which the name elsewhere was misspelt: `poison`.
+fn nearly_called<'a>(letters: &str, candidates: &[&'a str]) -> Option<&'a str> {
+    let near = |(other, ours): &(&str, &str)| {
+        let candidate = candidates.iter().copied().find(|name| name == ours)?;
+        let edits = distance(letters, other);
+        (edits <= other.len() / LETTERS_PER_EDIT).then_some((edits, candidate))
+    };
+    ELSEWHERE.iter().filter_map(near).min_by_key(|(edits, _)| *edits).map(|(_, candidate)| candidate)
 }
 
 /// One line about a word that is none of the `known` ones: "unknown policy `rnd`; " and the [`suggestion`].

@@ -98,7 +98,10 @@ pub(crate) fn read(text: &str) -> Result<Queue, String> {
         (None, Some((letter, example))) => {
             format!("`{letter}` is a letter; did you mean a number, for example `{example}`?")
         }
-        (None, None) => wrong,
+        (None, None) => match meant::with_servers(text) {
+            Some(example) => format!("the number of servers is missing; did you mean `{example}`?"),
+            None => wrong,
+        },
     })
 }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 use sojourn_stats::Estimate;
 
 use super::with;
+use crate::judged::each::is_judged_by_each;
 use crate::objective::{Judgement, Objective};
 
 /// What an objective's metric was found to be.
@@ -33,6 +34,7 @@ impl Answered {
     pub fn miss(&self) -> Option<String> {
         let is_below = self.estimate.as_ref().and_then(Estimate::value).map(|value| value < self.limit);
         let by = match (self.judgement, self.times_off()) {
+            (Judgement::Fails, _) if self.is_met_on_average() => "some replications miss it".into(),
             (Judgement::Holds, _) => return None,
             (Judgement::NoInterval, _) => "its number has no interval".into(),
             (Judgement::TooFew, _) => "too few samples to say".into(),
@@ -45,6 +47,13 @@ impl Answered {
             (_, Some(times)) => format!("{times:.2} times as much"),
         };
         Some(format!("{}: {by}", self.what()))
+    }
+
+    /// Whether its number, a mean over replications, meets the limit of what each of them must meet.
+    fn is_met_on_average(&self) -> bool {
+        let objective = Objective::parse(&self.objective).ok().filter(|of| is_judged_by_each(&of.metric));
+        let value = self.estimate.as_ref().and_then(Estimate::value);
+        objective.zip(value).is_some_and(|(objective, value)| objective.met(value))
     }
 
     /// Whether it is known to be missed; what is neither this nor holds is not decided.
@@ -224,5 +233,23 @@ mod tests {
         assert_eq!(told(&[Undecided, Fails]), (format!("misses {slow}, and does not certainly meet {down}"), open));
         assert_eq!(told(&[NoSample, Fails]).0, format!("misses {down} and {slow}"));
         assert!(told(&[NoSample, Holds]).1.starts_with(&format!("misses {down}: ")));
+    }
+    /// What one replication in ten misses is not "83 % of the limit".
+    #[test]
+    fn what_some_replications_miss_is_said_so() {
+        let told = |objective: &str, metric: &str, value: f64, judgement| {
+            let estimate = Some(Estimate::Sampled { value, ci_low: value, ci_high: value, samples: 10 });
+            let (objective, unit) = (objective.to_owned(), "s".to_owned());
+            let limit = Objective::parse(&objective).unwrap().limit;
+            Answered { objective, under: None, metric: metric.into(), unit, limit, estimate, judgement }.miss()
+        };
+        for (objective, metric) in
+            [("worst_second_p99 < 300 ms", "worst_second_p99"), ("recovery_time < 300 ms", "recovery_time")]
+        {
+            let some = Some(format!("`{objective}`: some replications miss it"));
+            assert_eq!(told(objective, metric, 0.25, Judgement::Fails), some);
+            let all = Some(format!("`{objective}`: 2.00 times as much"));
+            assert_eq!(told(objective, metric, 0.6, Judgement::Fails), all);
+        }
     }
 }

@@ -52,7 +52,10 @@ impl Shortest {
                 )));
             }
         };
-        let joint = Queue::parse(queue).map_err(wrong)?;
+        // Of a queue without a number of servers all of the text tells what was meant.
+        let parts = queue.split('/').filter(|part| !part.trim().is_empty()).count();
+        let has_servers = parts > 2 || queue.ends_with(|c: char| c.is_ascii_digit());
+        let joint = Queue::parse(if has_servers { queue } else { text }).map_err(wrong)?;
         if joint.capacity.is_some() || joint.population.is_some() || joint.servers == UNLIMITED {
             return Err(wrong(format!(
                 "`{text}`: queues side by side have a number of servers and nothing more, e.g. M/M/4-JSQ"

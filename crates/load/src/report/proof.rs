@@ -3,6 +3,8 @@
 //! A script says of each request when it was planned, noticed, begun and done; the recorder is told so in order of
 //! time, as the loop tells it. No clock and no socket: nothing but the script can raise a doubt.
 
+mod patience;
+
 use sojourn_stats::{Dimension, Law, Span, Stream, Time};
 use sojourn_traffic::Request;
 
@@ -105,8 +107,12 @@ impl Script {
         events.sort_unstable();
         for (at, what, index) in events {
             let (one, at) = (&self.requests[index], Time(at));
-            let request =
-                Request { client: 0, class: 0, object: 0, size: 0, demand: Span::ZERO, patience: Span::FOREVER };
+            // Who gives up had a patience.
+            let patience = match one.outcome {
+                Outcome::Abandoned => Span(one.done - one.planned),
+                _ => Span::FOREVER,
+            };
+            let request = Request { client: 0, class: 0, object: 0, size: 0, demand: Span::ZERO, patience };
             let job = Job::new(index as u64, ANYWHERE, Time(one.planned), Time(one.planned), request);
             let missed = one.outcome == Outcome::Missed;
             match what {

@@ -195,6 +195,30 @@ fn impatient_clients_go_away_whether_served_or_waiting() {
     assert!(records[1].sent.is_none() && records[2].sent.is_none(), "who waits for a connection sends nothing");
 }
 
+/// Of a plan of which all hang in the warm-up and every fourth after it, a quarter gives up: nothing of the warm-up counts, and
+/// what leaves after the last request was planned does.
+#[test]
+fn the_share_that_gives_up_is_of_all_that_came_after_the_warm_up() {
+    let hangs = |k: u64| k < 20 || k % 4 == 3;
+    let hanging: Vec<String> = (0..60).filter(|k| hangs(*k)).map(|k| format!("client: {k}\r\n")).collect();
+    let is_hung = move |asked: &Asked| hanging.iter().any(|client| asked.head.contains(client.as_str()));
+    let server = Server::start(move |asked| if is_hung(asked) { vec![Act::Hang] } else { vec![ok("x")] });
+    let plan = (0..60).map(move |k: u64| {
+        let mut planned = sojourn_traffic::Planned { at: Time(5 * k * MS), request: request(k as u32) };
+        planned.request.patience = Span(if hangs(k) { 150 * MS } else { 10_000 * MS });
+        planned
+    });
+    let mut load = open(server.address, plan);
+    load.warm_up = Span(100 * MS);
+    load.stop = Stop::After(Span(300 * MS));
+    let report = run(load);
+    assert_eq!((report.counts.abandoned, report.counts.ok), (20 + 10, 30));
+    assert_eq!((report.measured.planned, report.measured.abandoned), (40, 10));
+    assert_eq!((report.value("abandoned_ratio"), report.value("error_ratio")), (Some(0.25), Some(0.0)));
+    let last = report.records.as_ref().unwrap().last().unwrap();
+    assert!(last.outcome == Outcome::Abandoned && last.done > Time(300 * MS), "{last:?}");
+}
+
 #[test]
 fn requests_carry_what_the_plan_says() {
     let server = Server::start(|_| vec![ok("x")]);

@@ -2,9 +2,10 @@
 
 use serde_json::json;
 use sojourn_lab::objective::Objective;
-use sojourn_lab::search::{Finding, Found, Measured, Search, Trial, number, search as look};
-use sojourn_load::order::{Order, Tuning};
-use sojourn_stats::Estimate;
+use sojourn_lab::search::{Finding, Found, Measured, STRETCH_MOST, Search, Trial, number, search as look};
+use sojourn_load::order::{Order, Tuning, span};
+use sojourn_load::{LoadError, estimate};
+use sojourn_stats::{Dimension, Estimate, quantity};
 
 use super::run::{Runner, refused};
 use crate::exit::{Exit, Failure, bad_input};
@@ -27,6 +28,9 @@ pub(crate) fn search(
             "--search changes the rate: say with --rate or --arrivals where to begin, e.g. --rate '100 /s'",
         ));
     };
+    if let Some(told) = too_short(order, objective, start).map_err(refused)? {
+        table::errln(&format!("note: {told}"));
+    }
     let mut run = |rate: f64, stretch: u32| {
         let tuning = Tuning { rate: Some(rate), stretch, ..Tuning::default() };
         let report = runner.run(&order.tuned(tuning), &format!("{} /s", number(rate)))?;
@@ -46,6 +50,32 @@ pub(crate) fn search(
         Found { holds: None, .. } => Exit::Missed,
         _ => Exit::Ok,
     })
+}
+
+/// That a run at the first rate (1/s) measures too few requests for the percentile that is asked for, and how long one would
+/// have to be; none where it does not, or nothing is known of it.
+fn too_short(order: &Order, objective: &Objective, rate: f64) -> Result<Option<String>, LoadError> {
+    let needed = objective.quantile().and_then(estimate::requests_needed).map(|needed| needed as f64);
+    let (Some(needed), Some(measured)) = (needed, order.measured()?) else { return Ok(None) };
+    if measured >= needed {
+        return Ok(None);
+    }
+    let enough = match order.settings.requests {
+        Some(requests) => format!("-n {:.0}", requests as f64 + (needed - measured).ceil()),
+        None => {
+            let seconds = span("--warm-up", &order.settings.warm_up)?.as_secs_f64() + needed / rate;
+            // Rounded up to two digits.
+            let step = 10_f64.powf(seconds.log10().floor() - 1.0);
+            format!("--duration '{}'", quantity::format((seconds / step).ceil() * step, Dimension::Time))
+        }
+    };
+    Ok(Some(format!(
+        "at {} /s a run of {} measures about {measured:.0} requests, and {} has an interval from about {needed:.0} on: \
+         `{enough}` would do. A run that cannot decide is made longer, {STRETCH_MOST} times at most",
+        number(rate),
+        order.length(),
+        objective.metric,
+    )))
 }
 
 fn text(objective: &Objective, found: &Found, length_asked: &str) -> String {
@@ -136,4 +166,41 @@ fn to_json(objective: &Objective, found: &Found) -> serde_json::Value {
         "lowest_rate_that_does_not": found.fails,
         "trials": found.trials.iter().map(row).collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args, Command, FromArgMatches};
+    use sojourn_load::order::LoadSettings;
+
+    use super::*;
+
+    /// What is said before a search with these flags.
+    fn told(objective: &str, flags: &[&str]) -> Option<String> {
+        let command = LoadSettings::augment_args(Command::new("load"));
+        let matches = command.try_get_matches_from([&["load"], flags].concat()).unwrap();
+        let settings = LoadSettings::from_arg_matches(&matches).unwrap();
+        let order = Order::new(&["http://127.0.0.1:1/".to_owned()], &settings).unwrap();
+        let rate = order.rate().unwrap().unwrap();
+        too_short(&order, &Objective::parse(objective).unwrap(), rate).unwrap()
+    }
+
+    /// Ten requests have to lie beyond a percentile.
+    #[test]
+    fn runs_too_short_for_a_percentile_are_told_before_they_begin() {
+        let rate = ["--rate", "100 /s"];
+        let with = |flags: &[&'static str]| [&rate[..], flags].concat();
+        let said = told("p99 < 50 ms", &with(&["-d", "2s"]));
+        let expected = "at 100 /s a run of 2s measures about 200 requests, and response_time_p99 has an interval from about \
+                        1000 on: `--duration '10 s'` would do. A run that cannot decide is made longer, 4 times at most";
+        assert_eq!(said.as_deref(), Some(expected));
+        assert_eq!(told("p99 < 50 ms", &with(&["-d", "10s"])), None);
+        let said = told("p99.9 < 50 ms", &with(&["-d", "10s", "--warm-up", "4s"])).unwrap();
+        assert!(said.contains("about 600 requests") && said.contains("`--duration '110 s'`"), "{said}");
+        let said = told("p99 < 50 ms", &with(&["-n", "400"])).unwrap();
+        assert!(said.contains("a run of 400 requests") && said.contains("`-n 1000`"), "{said}");
+        for objective in ["p50 < 50 ms", "mean < 50 ms", "error_ratio < 1%"] {
+            assert_eq!(told(objective, &with(&["-d", "2s"])), None, "{objective}");
+        }
+    }
 }

@@ -30,6 +30,11 @@ fn a_queue_that_is_nearly_one_is_named() {
         ("M/M/4-POD(2)", "did you mean `M/M/4-JSQ(2)`?\n"),
         ("M/M/4-JSQ2", "did you mean `M/M/4-JSQ(2)`?\n"),
         ("jsq2", "did you mean `M/M/4-JSQ(2)`?\n"),
+        ("M/M/JSQ", "the number of servers is missing; did you mean `M/M/4-JSQ`?\n"),
+        ("M/M-JSQ", "the number of servers is missing; did you mean `M/M/4-JSQ`?\n"),
+        ("M/G/PS", "the number of servers is missing; did you mean `M/G/1-PS`?\n"),
+        ("M/M", "the number of servers is missing; did you mean `M/M/1`?\n"),
+        ("M/M/4-lc", "did you mean `M/M/4-JSQ`?\n"),
         ("M/G/1-SRPT", "(shortest remaining processing time) is none of FCFS, PS"),
         ("M/M/4-ewma", "`peak-ewma` is a policy of a dispatcher; here queues side by side are JSQ or JSQ(2)"),
         ("M/M/4-round-robin", "`round-robin` is a policy of a dispatcher"),
@@ -45,6 +50,7 @@ fn a_queue_that_is_nearly_one_is_named() {
         ("exponential(150 rps)", "`150 rps`: name the parameter of exponential, e.g. rate = 150 /s"),
         ("150 rps", "write `exponential(rate = 150 /s)`"),
         ("D(1 s)", "`D` is not a law; did you mean `constant`?"),
+        ("poison(rate = 1 /s)", "`poison` is not a law; did you mean `exponential`?"),
     ] {
         let told = refused(&["queue", "M/M/1", "--arrivals", law, "--service", "1 s"]);
         assert!(told.contains(meant), "{law}: {told}");
@@ -73,6 +79,9 @@ fn a_setting_that_is_called_otherwise_is_named() {
         ("lambda=3", "unknown setting `lambda`; did you mean `rate`?"),
         ("policy=jsq2", "did you mean `power-of-d(d = 2)`?"),
         ("policy=ewma", "did you mean `peak-ewma`?"),
+        ("policy=lc", "unknown policy `lc`; did you mean `least-connections`?"),
+        ("policy=wlc", "did you mean `weighted-least-connections`?"),
+        ("arrivals=poison(rate = 8 /s)", "did you mean `exponential`?"),
         ("mu=1", "unknown setting `mu`; did you mean `demand = \"exponential(rate = 1 /s)\"`?"),
         ("mu=150 /min", "did you mean `demand = \"exponential(rate = 150 /min)\"`?"),
         ("service_time=0.5", "did you mean `demand = \"exponential(mean = 0.5 s)\"`?"),

@@ -52,3 +52,41 @@ fn names_of_other_programs_are_known() {
     assert_eq!(nearest("poisson", ["constant", "exponential"]), Some("exponential"));
     assert_eq!(nearest("poisson", policies), None, "no such thing there");
 }
+
+/// Initials of one name only; of two with the same nothing is said.
+#[test]
+fn initials_are_an_abbreviation() {
+    let policies = ["round-robin", "round-trip", "random", "least-connections", "least-load", "power-of-d"];
+    for (word, meant) in [
+        ("lc", Some("least-connections")),
+        ("LL", Some("least-load")),
+        ("rt", Some("round-trip")),
+        ("rr", Some("round-robin")),
+        ("rnd", Some("random")),
+        ("sq", Some("power-of-d")),
+        ("lor", Some("least-connections")),
+        ("zz", None),
+    ] {
+        assert_eq!(nearest(word, policies), meant, "{word}");
+    }
+    assert_eq!(nearest("lc", ["least-connections", "longest-chain"]), None);
+    // A unit has no initials.
+    assert_eq!(nearest("ms", ["Mbit/s", "Gbit/s"]), None);
+}
+
+/// A misspelt name of another program is answered with ours; a short word has to be right.
+#[test]
+fn misspelt_names_of_other_programs_are_known() {
+    let laws = ["constant", "uniform", "exponential", "normal"];
+    for (word, meant) in [
+        ("poison", Some("exponential")),
+        ("Poison", Some("exponential")),
+        ("gausian", Some("normal")),
+        ("determinstic", Some("constant")),
+        ("person", None),
+        ("dat", None),
+    ] {
+        assert_eq!(nearest(word, laws), meant, "{word}");
+    }
+    assert_eq!(nearest("leastcon", ["round-robin", "least-connections", "least-load"]), Some("least-connections"));
+}

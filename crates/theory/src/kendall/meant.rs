@@ -1,9 +1,9 @@
 //! The queue that a text, which writes none, was probably meant to be: `MM1`, `M/M/4/JSQ`, `M/G/1 PS`, `power-of-d(2)`.
 
-use super::{is_unlimited, read_as_written};
+use super::{is_unlimited, read_as_written, read_discipline};
 
 /// Disciplines by what others call them, letters and digits only; of queues side by side too.
-const CALLED: [(&str, &str); 32] = [
+const CALLED: [(&str, &str); 33] = [
     ("fcfs", "FCFS"),
     ("fifo", "FCFS"),
     ("firstcomefirstserved", "FCFS"),
@@ -25,6 +25,7 @@ const CALLED: [(&str, &str); 32] = [
     ("shortestqueue", "JSQ"),
     ("leastconnections", "JSQ"),
     ("leastconn", "JSQ"),
+    ("lc", "JSQ"),
     ("powerofd", "JSQ(2)"),
     ("poweroftwo", "JSQ(2)"),
     ("p2c", "JSQ(2)"),
@@ -94,6 +95,24 @@ pub(super) fn with_numbers(text: &str) -> Option<(String, String)> {
     let fields: Vec<String> = fields.split('/').map(str::trim).enumerate().map(numbered).collect();
     let example = if discipline.is_empty() { fields.join("/") } else { format!("{}-{discipline}", fields.join("/")) };
     read_as_written(&example).is_ok().then_some((letter?, example))
+}
+
+/// The same where the number of servers is left out, as in `M/M/JSQ` and `M/G/PS`: the queue with one.
+pub(super) fn with_servers(text: &str) -> Option<String> {
+    let (arrivals, rest) = letter(text.trim())?;
+    let (service, rest) = letter(apart(rest))?;
+    let queue = |servers: &str| format!("{arrivals}/{service}/{servers}");
+    let example = match apart(rest) {
+        "" => queue("1"),
+        written => {
+            let discipline =
+                discipline(written).or_else(|| read_discipline(written).is_ok().then(|| written.to_owned()))?;
+            // Of one queue there is no shortest.
+            let servers = if discipline.starts_with("JSQ") { "4" } else { "1" };
+            format!("{}-{discipline}", queue(servers))
+        }
+    };
+    read_as_written(example.split("-JSQ").next().unwrap_or_default()).is_ok().then_some(example)
 }
 
 /// What may stand between the parts of a queue.
@@ -172,6 +191,7 @@ mod tests {
             ("M/M/4-POD(2)", "M/M/4-JSQ(2)"),
             ("M/M/4-po2", "M/M/4-JSQ(2)"),
             ("M/M/4-sq(3)", "M/M/4-JSQ(3)"),
+            ("M/M/4-lc", "M/M/4-JSQ"),
             ("jsq2", "M/M/4-JSQ(2)"),
             ("M/M/1-foreground-background", "M/M/1-LAS"),
         ];
@@ -182,6 +202,26 @@ mod tests {
             ["", "E22", "M/M/x", "M/M/-1", "M/M/0", "nonsense", "M/M/1", "M/M/4-LPS", "M/M/1-nonsense", "\u{e9}/M/1"]
         {
             assert_eq!(meant(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_of_servers_that_is_left_out_becomes_one() {
+        for (text, example) in [
+            ("M/M/JSQ", "M/M/4-JSQ"),
+            ("M/M-JSQ", "M/M/4-JSQ"),
+            ("M/M/JSQ(2)", "M/M/4-JSQ(2)"),
+            ("M/M/-jsq2", "M/M/4-JSQ(2)"),
+            ("M/G/PS", "M/G/1-PS"),
+            ("M/G-LPS(8)", "M/G/1-LPS(8)"),
+            ("m/e2/fifo", "M/E2/1-FCFS"),
+            ("GI/G", "GI/G/1"),
+            ("M/M/", "M/M/1"),
+        ] {
+            assert_eq!(with_servers(text).as_deref(), Some(example), "{text}");
+        }
+        for text in ["", "M", "M/X", "M/M/x", "M/M/0", "M/M/-1", "M/PS", "M/M/nonsense", "JSQ", "E22"] {
+            assert_eq!(with_servers(text), None, "{text}");
         }
     }
 

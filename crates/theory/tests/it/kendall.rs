@@ -219,7 +219,10 @@ fn the_notation_is_written_back() {
 fn bad_notation_is_one_line_that_says_what_would_be_right() {
     for (text, says) in [
         ("", "1 part(s) between the slashes, not 3 to 6"),
-        ("M/M", "2 part(s)"),
+        ("M", "1 part(s)"),
+        ("M/M", "the number of servers is missing; did you mean `M/M/1`?"),
+        ("M/M/JSQ", "the number of servers is missing; did you mean `M/M/4-JSQ`?"),
+        ("M/G/PS", "the number of servers is missing; did you mean `M/G/1-PS`?"),
         ("M/M/1/2/3/4/5", "discipline `4/5` is none of"),
         ("X/M/1", "arrivals `X` is none of M, D, G, GI, E2"),
         ("M/Q/1", "service `Q` is none of"),
