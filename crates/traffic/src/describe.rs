@@ -17,6 +17,7 @@ mod popularity;
 mod rate;
 mod servers;
 mod sessions;
+mod silence;
 mod variable;
 
 use std::fmt;

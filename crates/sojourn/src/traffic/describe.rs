@@ -158,7 +158,8 @@ impl Window {
                 (instant("--from", &self.from)?.unwrap_or(i64::MIN), instant("--to", &self.to)?.unwrap_or(i64::MAX))
             }
         };
-        let part = log.between(from_s, to_s);
+        // Who says where the time begins or ends means all of it.
+        let part = log.between(from_s, to_s).keeping_silence(self.from.is_some(), self.to.is_some());
         if part.requests() == 0 {
             let last_s = log.entries().last().map_or(0, |entry| entry.time_s());
             return Err(bad_input(format!(

@@ -18,6 +18,7 @@ mod method;
 mod paths;
 mod read;
 mod record;
+mod silence;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -34,6 +35,7 @@ pub use self::line::{Line, parse};
 pub use self::method::Method;
 pub use self::paths::PathClasses;
 pub use self::read::TOLERATED_STEP_S;
+pub use self::silence::{Silence, Silences};
 
 /// The instant (us since 1970) that a text is, in any form that logs have.
 pub(crate) fn instant_us(text: &str) -> Option<i64> {
@@ -80,6 +82,8 @@ pub struct Log {
     whole_from_us: Option<i64>,
     /// Where it was cut from a longer log: its first and its last step are then whole (us).
     cut: (Option<i64>, Option<i64>),
+    /// Whether a silence at its start, and one at its end, counts as a part of the traffic.
+    keeps_silence: (bool, bool),
 }
 
 /// Of how many requests the log had the time of what.
@@ -198,15 +202,34 @@ impl Log {
 
     /// From which instant up to which other (microseconds since 1970 in UTC) the log has all that came. Of its first and its last
     /// step, a second mostly, it may have a part, so they are not of these, but where it was cut from a longer log, or is too
-    /// short to miss them.
+    /// short to miss them. A silence at its start or at its end is not of these either ([`Log::silences`]).
     pub fn covered(&self) -> (i64, i64) {
+        let Silences { at_start, at_end, .. } = self.silences();
+        self.covered_without(at_start, at_end)
+    }
+
+    /// The same with the silences at its ends.
+    pub fn covered_with_silences(&self) -> (i64, i64) {
+        self.covered_without(None, None)
+    }
+
+    fn covered_without(&self, at_start: Option<Silence>, at_end: Option<Silence>) -> (i64, i64) {
         let (Some(first), Some(last)) = (self.entries.first(), self.entries.last()) else { return (0, 0) };
         let step_us = self.resolution_us.max(1);
-        let from_us = self.cut.0.unwrap_or(first.time_us + step_us).max(self.whole_from_us.unwrap_or(i64::MIN));
-        let inside = (from_us, self.cut.1.unwrap_or(last.time_us));
+        // Of its first step behind a silence, and of its last before one, it may have a part as well.
+        let (begins_us, begins_whole_us) = match at_start {
+            Some(silence) => (silence.to_us, None),
+            None => (first.time_us, self.cut.0),
+        };
+        let (ends_us, ends_whole_us) = match at_end {
+            Some(silence) => (silence.from_us, None),
+            None => (last.time_us, self.cut.1),
+        };
+        let from_us = begins_whole_us.unwrap_or(begins_us + step_us).max(self.whole_from_us.unwrap_or(i64::MIN));
+        let inside = (from_us, ends_whole_us.unwrap_or(ends_us));
         match inside.1 - inside.0 >= COVERED_LEAST_S * SECOND_US {
             true => inside,
-            false => (self.cut.0.unwrap_or(first.time_us), self.cut.1.unwrap_or(last.time_us + step_us)),
+            false => (begins_whole_us.unwrap_or(begins_us), ends_whole_us.unwrap_or(ends_us + step_us)),
         }
     }
 
