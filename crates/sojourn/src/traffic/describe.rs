@@ -253,6 +253,11 @@ fn write_counts(input: &Input, arguments: &Describe, path: &Path) -> Result<(), 
 
 fn print(description: &Description) {
     print_facts(&description.facts);
+    let by_status = description.by_status();
+    if !by_status.rows.is_empty() {
+        outln("\nReplies by status");
+        outln(&grid(&by_status));
+    }
     if let Some(served) = &description.served {
         outln("\nServers, and what happened over time");
         served.words.iter().for_each(|words| outln(&paragraph("  ", words)));
@@ -278,7 +283,7 @@ fn print(description: &Description) {
     }
 }
 
-/// A table of what servers got or of what happened over time.
+/// A table of replies, of what servers got or of what happened over time.
 fn grid(listing: &Listing) -> String {
     let mut grid = Grid::new(&listing.header);
     for row in &listing.rows {

@@ -5,8 +5,8 @@ use std::ops::Range;
 use sojourn_stats::{Dimension, Stream, quantity};
 
 use super::{
-    Description, Facts, Popularity, Rate, Variable, ascending, below, cache, counts, hurst, mean, profiled, rate, scv,
-    servers, sessions, silence,
+    Description, Facts, Popularity, Rate, Variable, ascending, below, cache, counts, hurst, mean, outcomes, profiled,
+    rate, scv, servers, sessions, silence,
 };
 use crate::recorded::log::{Entry, Log, Method};
 
@@ -122,30 +122,8 @@ pub fn describe(log: &Log) -> Description {
     sessions::tell(log.entries(), log.hosts().len(), &mut facts);
 
     facts.group("outcomes");
-    let errors = log.entries().iter().filter(|entry| servers::failed(entry)).count();
-    facts.number("error_ratio", errors as f64 / log.requests() as f64, "1");
-    remarks.extend(tell_abandoned(log, &mut facts));
-    for (class, requests) in log.status_classes().into_iter().enumerate().filter(|(_, requests)| *requests > 0) {
-        facts.count(&format!("status_{class}xx"), requests);
-    }
-    let mut statuses: Vec<(u16, u64)> = Vec::new();
-    for entry in log.entries() {
-        match statuses.binary_search_by_key(&entry.status, |(status, _)| *status) {
-            Ok(index) => statuses[index].1 += 1,
-            Err(index) => statuses.insert(index, (entry.status, 1)),
-        }
-    }
-    for (status, requests) in statuses {
-        facts.count(&format!("status_{status}"), requests);
-    }
-    for (method, name) in
-        [(Method::Get, "get"), (Method::Head, "head"), (Method::Post, "post"), (Method::Other, "other")]
-    {
-        let requests = log.entries().iter().filter(|entry| entry.method == method).count();
-        if requests > 0 {
-            facts.count(&format!("method_{name}"), requests as u64);
-        }
-    }
+    let (replies, abandoned) = outcomes::tell(log, &mut facts);
+    remarks.extend(abandoned);
 
     facts.group("the file");
     facts.text("format", log.formats().join("; "));
@@ -179,6 +157,7 @@ pub fn describe(log: &Log) -> Description {
         memory,
         rate: Some(rate),
         served: servers::served(log),
+        replies,
         popularity: Some(popularity),
         cache,
         remarks,
@@ -200,26 +179,6 @@ fn rate_over_time(log: &Log, instants_s: &[f64], span_s: f64) -> Rate {
     };
     let start = start_s.map(|start_s| log.local_time(start_s));
     Rate { start, start_of_day_s: start_s.map(|start_s| log.second_of_day(start_s) as f64), ..rate }
-}
-
-/// How many requests their clients gave up, and how long they waited; and what follows from it.
-fn tell_abandoned(log: &Log, facts: &mut Facts) -> Option<String> {
-    let abandoned = log.entries().iter().filter(|entry| entry.is_abandoned()).count();
-    if abandoned == 0 {
-        return None;
-    }
-    facts.count("abandoned", abandoned as u64);
-    facts.number("abandoned_ratio", abandoned as f64 / log.requests() as f64, "1");
-    let waits = ascending(log.entries().iter().filter_map(Entry::waited_s));
-    if !waits.is_empty() {
-        facts.number("abandoned_after_mean", mean(&waits), "s");
-        facts.quantiles_by_clock("abandoned_after", &waits, &[0.5, 0.9], ("s", Some(log.response_step_s())));
-    }
-    Some(format!(
-        "{abandoned} of {} requests were given up by their clients before the reply was over: how long these waited \
-         (abandoned_after) is no response time; the load has them for as long as they waited, and error_ratio is without them",
-        log.requests()
-    ))
 }
 
 /// The response times of requests, which a clock of this step has measured, the values to which their law is fitted, and what is

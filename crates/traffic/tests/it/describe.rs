@@ -171,13 +171,32 @@ fn sessions_and_caching() {
     assert_eq!(value(&facts, "method_get"), &Value::Count(6));
 }
 
-/// What a server is to blame for is a share of the whole log: a client's mistakes are answers.
+/// What a server is to blame for is a share of the whole log: a client's mistakes are answers, with a share of their own. What is
+/// counted is said, and of none seen what may have come unseen.
 #[test]
 fn a_log_says_how_much_of_it_failed() {
     let with = |status: &str| line(0, "/x", 100).replace(" 200 ", status);
     let text = [with(" 200 "), with(" 404 "), with(" 503 "), with(" 500 "), with(" 304 ")];
-    assert_eq!(number(&describe(&read(text.concat()).unwrap()), "error_ratio"), 0.4);
+    let facts = describe(&read(text.concat()).unwrap());
+    assert_eq!((number(&facts, "error_ratio"), number(&facts, "client_error_ratio")), (0.4, 0.2));
+    let Value::Text(what) = value(&facts, "errors_are") else { panic!() };
+    assert!(what.starts_with("status 500 and above, or no reply"), "{what}");
     assert_eq!(number(&describe(&read(line(0, "/x", 1)).unwrap()), "error_ratio"), 0.0);
+    // Every tenth of a hundred is a 404: as many as 1 - 0.05^(1/100) of them may have been errors of the server.
+    let text: String = (0..100).map(|n| if n % 10 == 3 { with(" 404 ") } else { with(" 200 ") }).collect();
+    let description = describe(&read(text).unwrap());
+    assert_eq!(value(&description, "error_ratio_interval"), &Value::Text("0.000 to 0.02951".into()));
+    let table = description.by_status();
+    assert_eq!(table.header, ["status", "requests", "share", "interval (95 %)"]);
+    let rows: Vec<String> =
+        table.rows.iter().map(|row| row.iter().flatten().map(|(of, _)| format!("{of} ")).collect::<String>()).collect();
+    assert!(rows[0].starts_with("2xx 90 0.9000 ") && rows[1].starts_with("4xx 10 0.1000 "), "{rows:?}");
+    assert_eq!((rows.len(), &*rows[2]), (3, "5xx 0 0.000 0.000 to 0.02951 "));
+    // Ten of a hundred as Clopper and Pearson have it, and no narrower.
+    let of_clients = &description.replies[1];
+    assert!(of_clients.ci_low < 0.0491 && (0.1762..0.25).contains(&of_clients.ci_high), "{of_clients:?}");
+    let shares: f64 = description.replies.iter().map(|replies| replies.share).sum();
+    assert!((shares - 1.0).abs() < 1e-12, "every request is in a class");
 }
 
 /// Gaps, sizes, bursts and caching of five requests that one can follow by hand.
