@@ -121,6 +121,7 @@ fn columns() {
         ("a,b\n1,2\n", Some("size"), "c: no column `size` among a, b"),
         ("at_s,size\n1,2\n", Some("sizes"), "c: no column `sizes` among at_s, size; did you mean `size`?"),
         ("a,b\n1\n", Some("b"), "c:2: `` is not a number"),
+        ("a,b\n1,2\n", None, "c:2: `1,2` is not a number; of a CSV file name a column: --column NAME"),
     ] {
         assert_eq!(read_column(text.as_bytes(), column, "c").unwrap_err().to_string(), says);
     }
