@@ -1,8 +1,9 @@
 //! How requests ended: replies by class of status, which of them are errors, and what clients gave up.
 //!
-//! An error is what the server or its proxy is to blame for: a status of 500 and above, or no reply at all. A status of 4xx is an
-//! answer to a client's mistake, or to an attack, and has a share of its own. Shares have intervals, in which what comes together,
-//! as in an outage, counts as so much less ([`share_of_series`]); of none seen the upper end is what may have come unseen.
+//! An error is what the server or its proxy is to blame for: a status of 500 and above, or no reply at all. A status of 4xx is
+//! an answer to a client's mistake, or to an attack, and has a share of its own. Shares have intervals, in which what comes
+//! together, as in an outage, counts as so much less ([`share_of_series`]); of none seen the upper end is what may have come
+//! unseen.
 
 use serde::Serialize;
 use sojourn_stats::Estimate;

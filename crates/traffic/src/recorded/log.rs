@@ -42,8 +42,6 @@ pub(crate) fn instant_us(text: &str) -> Option<i64> {
     calendar::stamp(text.as_bytes()).map(|stamp| stamp.time_us)
 }
 
-/// A log with fewer whole seconds is taken as it is.
-const COVERED_LEAST_S: i64 = 10;
 /// Requests that came so long before the first end of a log of ends are worth a warning (us).
 const EARLY_US: i64 = 60 * SECOND_US;
 /// Bad lines that are shown.
@@ -197,39 +195,6 @@ impl Log {
                 Span(((last.time_us - first.time_us + self.resolution_us.max(1)) as u64).saturating_mul(1_000))
             }
             _ => Span::ZERO,
-        }
-    }
-
-    /// From which instant up to which other (microseconds since 1970 in UTC) the log has all that came. Of its first and its last
-    /// step, a second mostly, it may have a part, so they are not of these, but where it was cut from a longer log, or is too
-    /// short to miss them. A silence at its start or at its end is not of these either ([`Log::silences`]).
-    pub fn covered(&self) -> (i64, i64) {
-        let Silences { at_start, at_end, .. } = self.silences();
-        self.covered_without(at_start, at_end)
-    }
-
-    /// The same with the silences at its ends.
-    pub fn covered_with_silences(&self) -> (i64, i64) {
-        self.covered_without(None, None)
-    }
-
-    fn covered_without(&self, at_start: Option<Silence>, at_end: Option<Silence>) -> (i64, i64) {
-        let (Some(first), Some(last)) = (self.entries.first(), self.entries.last()) else { return (0, 0) };
-        let step_us = self.resolution_us.max(1);
-        // Of its first step behind a silence, and of its last before one, it may have a part as well.
-        let (begins_us, begins_whole_us) = match at_start {
-            Some(silence) => (silence.to_us, None),
-            None => (first.time_us, self.cut.0),
-        };
-        let (ends_us, ends_whole_us) = match at_end {
-            Some(silence) => (silence.from_us, None),
-            None => (last.time_us, self.cut.1),
-        };
-        let from_us = begins_whole_us.unwrap_or(begins_us + step_us).max(self.whole_from_us.unwrap_or(i64::MIN));
-        let inside = (from_us, ends_whole_us.unwrap_or(ends_us));
-        match inside.1 - inside.0 >= COVERED_LEAST_S * SECOND_US {
-            true => inside,
-            false => (begins_whole_us.unwrap_or(begins_us), ends_whole_us.unwrap_or(ends_us + step_us)),
         }
     }
 

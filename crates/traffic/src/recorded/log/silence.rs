@@ -20,6 +20,8 @@ const EXPECTED: f64 = 30.0;
 const OTHERS_LEAST: usize = 20;
 /// So many silences are told apart at most.
 const MOST: usize = 8;
+/// A log with fewer whole seconds is taken as it is.
+const COVERED_LEAST_S: i64 = 10;
 
 /// A time in which no request came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +59,39 @@ impl Silence {
 }
 
 impl Log {
+    /// From which instant up to which other (microseconds since 1970 in UTC) the log has all that came. Of its first and its last
+    /// step, a second mostly, it may have a part, so they are not of these, but where it was cut from a longer log, or is too
+    /// short to miss them. A silence at its start or at its end is not of these either ([`Log::silences`]).
+    pub fn covered(&self) -> (i64, i64) {
+        let Silences { at_start, at_end, .. } = self.silences();
+        self.covered_without(at_start, at_end)
+    }
+
+    /// The same with the silences at its ends.
+    pub fn covered_with_silences(&self) -> (i64, i64) {
+        self.covered_without(None, None)
+    }
+
+    fn covered_without(&self, at_start: Option<Silence>, at_end: Option<Silence>) -> (i64, i64) {
+        let (Some(first), Some(last)) = (self.entries.first(), self.entries.last()) else { return (0, 0) };
+        let step_us = self.resolution_us.max(1);
+        // Of its first step behind a silence, and of its last before one, it may have a part as well.
+        let (begins_us, begins_whole_us) = match at_start {
+            Some(silence) => (silence.to_us, None),
+            None => (first.time_us, self.cut.0),
+        };
+        let (ends_us, ends_whole_us) = match at_end {
+            Some(silence) => (silence.from_us, None),
+            None => (last.time_us, self.cut.1),
+        };
+        let from_us = begins_whole_us.unwrap_or(begins_us + step_us).max(self.whole_from_us.unwrap_or(i64::MIN));
+        let inside = (from_us, ends_whole_us.unwrap_or(ends_us));
+        match inside.1 - inside.0 >= COVERED_LEAST_S * SECOND_US {
+            true => inside,
+            false => (begins_whole_us.unwrap_or(begins_us), ends_whole_us.unwrap_or(ends_us + step_us)),
+        }
+    }
+
     /// The same log, of which a silence at its start or at its end is to be counted as a part of the traffic.
     #[must_use]
     pub fn keeping_silence(self, at_start: bool, at_end: bool) -> Log {
