@@ -108,7 +108,10 @@ pub fn calibrate_log(log: &Log, seed: u64) -> Result<LogCalibration, CalibrateEr
         drops_overflow: false,
         machine: None,
     };
-    let span_s = halves.first_span_s;
+    // A silence at the log's start, behind a request of another day, is no time of the servers.
+    let start = log.silences().at_start.zip(log.entries().first());
+    let silent_s = start.map_or(0.0, |(silence, first)| (silence.to_us - first.time_us) as f64 / 1e6);
+    let span_s = halves.first_span_s.min(halves.split_s - silent_s).max(1e-9);
     let mut order: Vec<usize> = (0..by_server.len()).collect();
     order.sort_by_key(|at| log.servers().get(*at));
     let servers: Vec<LoggedServer> = order

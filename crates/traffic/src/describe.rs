@@ -13,10 +13,12 @@ mod har;
 pub(crate) mod hurst;
 mod input;
 mod log;
+mod outcomes;
 mod popularity;
 mod rate;
 mod servers;
 mod sessions;
+mod silence;
 mod variable;
 
 use std::fmt;
@@ -31,6 +33,7 @@ pub use self::har::describe_har;
 pub use self::hurst::Memory;
 pub use self::input::{Input, InputError, column_text};
 pub use self::log::{Covered, covered, describe, spread_s};
+pub use self::outcomes::Replies;
 pub use self::popularity::Popularity;
 pub use self::rate::{Profiled, Rate, counts, profiled};
 pub use self::servers::{Listing, Period, Served, ServerLoad, TimesTaken};
@@ -51,6 +54,9 @@ pub struct Description {
     pub rate: Option<Rate>,
     /// Who served what, and when, where the input tells.
     pub served: Option<Served>,
+    /// The replies by class of status, of a log.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub replies: Vec<Replies>,
     /// How concentrated requests are.
     pub popularity: Option<Popularity>,
     /// What a cache of so many objects would have hit.

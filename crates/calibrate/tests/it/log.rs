@@ -131,6 +131,16 @@ fn the_sharing_and_the_demand_are_found() {
     }
 }
 
+/// A line of the day before says nothing of how busy the server was: 35 requests of 20 ms in a second keep it busy for 0.7 of the
+/// time. Six standard errors of the sum of 3,000 exponential demands that come at random.
+#[test]
+fn a_line_of_another_day_makes_no_server_idle() {
+    let text = format!("1699900000.000000 10.0.0.1 \"GET /a HTTP/1.1\" 200 9 web0 20000\n{}", PLAIN.lines());
+    let log = read(&text, "$begin $client \"$request\" $status $bytes $server $server_time_us");
+    let busy = calibrate_log(&log, 1).unwrap().servers[0].utilization;
+    assert!((busy / 0.7 - 1.0).abs() < 6.0 * (2.0 / 3000.0_f64).sqrt(), "{busy}");
+}
+
 #[test]
 fn the_demand_depends_on_path_and_size() {
     let paths: &[_] =

@@ -5,7 +5,8 @@
 //! without growth. The simulator's answer for that variant is the check: what it says of other variants is worth no more.
 
 use sojourn_load::Limits;
-use sojourn_stats::measure::{self, mean_of_batches, mean_of_series, quantiles_of_series};
+use sojourn_stats::measure::{mean_of_batches, mean_of_series, quantiles_of_series};
+use sojourn_stats::parts::share_of_series;
 use sojourn_stats::{Estimate, Measure};
 use sojourn_traffic::log::{Entry, Log};
 use sojourn_traffic::{Replay, Workload};
@@ -79,16 +80,16 @@ pub(crate) fn answer(experiment: &Spec, asked: &SystemQuestion, index: usize) ->
     measures.extend(TOLD.iter().zip(told).map(|((metric, _), quantile)| Measure::new(*metric, "s", quantile)));
     let span_s = to_s.min(log.span().as_secs_f64()) - from_s;
     measures.push(Measure::new("throughput", "1/s", rate(&good, &|entry| at_s(entry) - from_s, span_s)));
-    let failures = entries.iter().filter(|entry| failed(entry)).count() as u64;
-    measures.push(Measure::new("error_ratio", "1", measure::ratio(failures, entries.len() as u64)));
+    // What fails in an outage fails together, and tells less than as many alone.
+    measures.push(Measure::new("error_ratio", "1", share_of_series(entries.iter().map(|entry| failed(entry)))));
     let abandoned = entries.iter().filter(|entry| entry.is_abandoned()).count() as u64;
     if abandoned > 0 {
-        measures.push(Measure::new("abandoned_ratio", "1", measure::ratio(abandoned, entries.len() as u64)));
+        let share = share_of_series(entries.iter().map(|entry| entry.is_abandoned()));
+        measures.push(Measure::new("abandoned_ratio", "1", share));
     }
     let servers = servers(log, &entries, &time_s);
     if (2..=SHARES_MOST).contains(&servers.len()) {
-        let rows =
-            servers.iter().enumerate().flat_map(|(place, server)| server.rows(place + 1, entries.len() as u64, step_s));
+        let rows = servers.iter().enumerate().flat_map(|(place, server)| server.rows(place + 1, &entries, step_s));
         measures.extend(rows);
     }
     let mut notes = vec![format!("its response times are {are}")];
@@ -170,6 +171,8 @@ fn times(log: &Log, has_network: bool) -> Option<(Taken, &'static str)> {
 /// What happened at a server.
 struct Served<'a> {
     name: &'a str,
+    /// Its number in the log.
+    number: u32,
     requests: u64,
     failed: u64,
     abandoned: u64,
@@ -179,8 +182,15 @@ struct Served<'a> {
 
 /// The servers of the log, in the order of their names: the first is the simulated system's first.
 fn servers<'a>(log: &'a Log, entries: &[&Entry], time_s: &dyn Fn(&Entry) -> Option<f64>) -> Vec<Served<'a>> {
-    let of_name = |name: &'a String| Served { name, requests: 0, failed: 0, abandoned: 0, times_s: Vec::new() };
-    let mut servers: Vec<Served<'a>> = log.servers().iter().map(of_name).collect();
+    let of_name = |(number, name): (u32, &'a String)| Served {
+        name,
+        number,
+        requests: 0,
+        failed: 0,
+        abandoned: 0,
+        times_s: Vec::new(),
+    };
+    let mut servers: Vec<Served<'a>> = (0..).zip(log.servers()).map(of_name).collect();
     for entry in entries {
         let Some(server) = entry.server().and_then(|server| servers.get_mut(server as usize)) else { continue };
         server.requests += 1;
@@ -195,14 +205,16 @@ fn servers<'a>(log: &'a Log, entries: &[&Entry], time_s: &dyn Fn(&Entry) -> Opti
 }
 
 impl Served<'_> {
-    /// Its rows, as server number `number` of `all` requests, whose times have steps of `step_s`.
-    fn rows(&self, number: usize, all: u64, step_s: f64) -> Vec<Measure> {
+    /// Its rows, as server number `number`, of all these requests, whose times have steps of `step_s`.
+    fn rows(&self, number: usize, entries: &[&Entry], step_s: f64) -> Vec<Measure> {
+        let is_here = |entry: &Entry| entry.server() == Some(self.number);
+        let failures: Vec<bool> = entries.iter().filter(|entry| is_here(entry)).map(|entry| failed(entry)).collect();
         let row = |metric: &str, unit: &'static str, of| Measure::new(format!("{metric}_{number}"), unit, of);
         let [p90, p99] =
             <[Estimate; 2]>::try_from(quantiles_of_series(&self.times_s, &[0.9, 0.99])).expect("two of two");
         vec![
-            row("share", "1", measure::ratio(self.requests, all)),
-            row("error_ratio", "1", measure::ratio(self.failed, self.requests)),
+            row("share", "1", share_of_series(entries.iter().map(|entry| is_here(entry)))),
+            row("error_ratio", "1", share_of_series(failures.into_iter())),
             row("response_time_mean", "s", by_clock(mean_of_series(&self.times_s), step_s)),
             row("response_time_p90", "s", by_clock(p90, step_s)),
             row("response_time_p99", "s", by_clock(p99, step_s)),

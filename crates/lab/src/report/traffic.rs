@@ -31,6 +31,7 @@ pub fn render(description: &Description, name: &str, version: &str) -> String {
         let items: String = description.remarks.iter().map(|remark| format!("<li>{}</li>\n", escape(remark))).collect();
         body += &format!("<section>\n<h2>Beware</h2>\n<ul class=\"reasons\">\n{items}</ul>\n</section>\n");
     }
+    body += &replies(description);
     body += &served(description);
     body += &memory(description);
     let figures: String = charts(description).iter().map(chart_figure).collect();
@@ -49,6 +50,15 @@ const METHOD: &str = "<section>\n<h2>How this was done</h2>\n<p>Laws are fitted 
     values, which weighs the tails. The p-value, where there are few enough values for it, is the share of samples drawn from \
     the fitted law, each fitted anew, that are as far from their fit. Tail indices are Hill\u{2019}s, at the threshold where the \
     tail is nearest to a Pareto law; the moment estimator beside it says whether there is a power of x at all.</p>\n</section>\n";
+
+/// How requests ended.
+fn replies(description: &Description) -> String {
+    let table = listed(&description.by_status());
+    if table.is_empty() {
+        return table;
+    }
+    format!("<section id=\"replies\">\n<h2>Replies by status</h2>\n{table}</section>\n")
+}
 
 /// Who served what, and when.
 fn served(description: &Description) -> String {

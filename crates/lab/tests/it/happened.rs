@@ -130,6 +130,23 @@ fn what_happened_stands_beside_the_rule_that_ran() {
     assert!(opened.variants[0].model_trust().is_some() && opened.has(Engine::Log));
 }
 
+/// Six hundred failures in one outage are one event: how often there is such a one is hardly known, and the interval says so.
+#[test]
+fn an_outage_is_one_event() {
+    let failed = |(at, line): (usize, &str)| match at < 600 {
+        true => line.replacen(" 200 ", " 503 ", 1) + "\n",
+        false => format!("{line}\n"),
+    };
+    let lines: String = log(6_000).lines().enumerate().map(failed).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let one = "policy = [\"round-robin\"]";
+    let answers = ask(&experiment(folder.path(), &lines, "", ("exponential(mean = 20 ms)", ""), one));
+    let estimate = answers.variants[0].estimate(Engine::Log, "error_ratio").unwrap();
+    let (low, high) = estimate.interval().unwrap();
+    assert!((0.1..0.12).contains(&estimate.value().unwrap()), "{estimate:?}");
+    assert!(low < 0.03 && high > 0.25, "{low} to {high}");
+}
+
 /// A client that waited for a minute and left is no reply of a minute, and no failure of a server.
 #[test]
 fn what_clients_gave_up_is_no_response_time() {

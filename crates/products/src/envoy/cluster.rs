@@ -64,7 +64,10 @@ const PASSED_OVER: [&str; 35] = [
 /// Fields whose meaning is known and has no place in a pool, and what it is.
 const LEFT_OUT: [(&str, &str); 9] = [
     ("circuit_breakers", "beyond these numbers of all hosts together requests are refused; here they are not"),
-    ("outlier_detection", "hosts that fail are left out for a while; a simulated gateway looks at them each second"),
+    (
+        "outlier_detection",
+        "hosts that fail are left out for a while; a simulated gateway looks at them each second (`ejection` of a tier is it)",
+    ),
     ("health_checks", "hosts that fail them are left out; a simulated gateway looks at them each second"),
     ("lb_subset_config", "some requests go to some hosts only; here to all"),
     ("track_timeout_budgets", "it has no part here"),

@@ -4,6 +4,7 @@ use crate::note::{FileLine, ImportError, Notes, Reading};
 
 use super::amount::number;
 use super::arguments;
+use super::server::CHECKS;
 use super::words::Variables;
 
 /// Words of which the first letters say that they concern the process and not the requests.
@@ -92,6 +93,9 @@ pub(super) fn line(
         "maxconnrate" | "maxsessrate" | "maxsslconn" | "maxsslrate" | "maxpipes" | "maxcomprate"
         | "maxcompcpuusage" | "maxzlibmem" => {
             notes.add(at, Reading::LeftOut, format!("{word}: a limit of the process, which is not here"))
+        }
+        "spread-checks" | "max-spread-checks" => {
+            notes.add(at, Reading::LeftOut, format!("{}: {CHECKS}", words.join(" ")))
         }
         "nbproc" | "thread-groups" if rest.first().is_some_and(|number| number != "1") => {
             let text = format!("{}: each of them chooses for itself; here one chooses for all", words.join(" "));

@@ -14,7 +14,7 @@ use super::arguments;
 use super::context::{Block, Context, Use};
 use super::include;
 use super::tokens::{Item, Tokens};
-use super::upstream::Upstream;
+use super::upstream::{LOOKS, Upstream};
 
 /// Most blocks inside each other.
 const DEPTH_MAX: usize = 100;
@@ -355,6 +355,10 @@ impl Reader {
                 let text = format!("{}: a simulated gateway asks another server where one refuses", words.join(" "));
                 self.notes.add(at, Reading::LeftOut, text);
             }
+            "health_check" | "health_check_timeout" => {
+                let text = format!("{}: it is asked which servers are up; {LOOKS}", words.join(" "));
+                self.notes.add(at, Reading::LeftOut, text);
+            }
             _ if ENDING.contains(&word) => {
                 let text =
                     format!("\"{}\": what it ends, holds up or answers comes to the servers here", words.join(" "));
@@ -410,9 +414,17 @@ impl Reader {
 }
 
 fn pool(upstream: Upstream, uses: &BTreeMap<String, Vec<Use>>, workers: Option<u32>) -> Result<Pool, ImportError> {
-    let Upstream { name, at, rule, servers, has_zone, has_queue, mut notes } = upstream;
+    let Upstream { name, at, rule, servers, has_zone, has_queue, without_max_fails, mut notes } = upstream;
     if servers.is_empty() {
         return Err(at.refused(format!("no servers are inside upstream `{}`", cut(&name))));
+    }
+    // A server that is alone is never out (ngx_http_upstream_module, `max_fails`).
+    if without_max_fails > 0 && servers.len() > 1 {
+        let text = format!(
+            "max_fails=1 fail_timeout=10s, nginx's own where nothing is said, of {without_max_fails} servers: after one failure \
+             a server is out for ten seconds; {LOOKS}"
+        );
+        notes.add(&at, Reading::LeftOut, text);
     }
     let ways = uses.get(&name).map_or(&[][..], Vec::as_slice);
     for way in ways {

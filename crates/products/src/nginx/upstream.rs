@@ -11,6 +11,9 @@ use super::arguments;
 /// What there is of methods that only the commercial nginx has.
 const BY_TIME: &str = "a rule by response times that is not here (the nearest policy is `peak-ewma`)";
 
+/// What a simulated gateway does in place of counting failures.
+pub(super) const LOOKS: &str = "a simulated gateway looks each second whether it is up";
+
 /// What was read of a block.
 pub(super) struct Upstream {
     pub(super) name: String,
@@ -21,6 +24,8 @@ pub(super) struct Upstream {
     pub(super) has_zone: bool,
     /// Whether requests wait while all servers are full.
     pub(super) has_queue: bool,
+    /// How many servers do not say after how many failures they are out.
+    pub(super) without_max_fails: usize,
     pub(super) notes: Notes,
 }
 
@@ -28,7 +33,8 @@ impl Upstream {
     pub(super) fn new(name: &str, at: FileLine) -> Upstream {
         let rule = Rule { name: "round-robin".into(), said: None, key: None, is_consistent: false, is_mixed: true };
         let (servers, notes) = (Vec::new(), Notes::default());
-        Upstream { name: name.into(), at, rule, servers, has_zone: false, has_queue: false, notes }
+        let (has_zone, has_queue, without_max_fails) = (false, false, 0);
+        Upstream { name: name.into(), at, rule, servers, has_zone, has_queue, without_max_fails, notes }
     }
 
     /// Obeys a directive of the block.
@@ -118,15 +124,18 @@ impl Upstream {
                 },
                 "max_conns" if has_value => server.at_most = Some(number()?).filter(|most| *most > 0),
                 "max_fails" if has_value => {
-                    let text = format!("{parameter}: so many failures take a server out for a while; not here");
+                    let text = match number()? {
+                        0 => format!("{parameter}: no failure takes this server out; {LOOKS}"),
+                        fails => format!(
+                            "{parameter}: so many failures take a server out for a while; {LOOKS} (the nearest of a tier is \
+                             `ejection = {{ consecutive = {fails} }}`)"
+                        ),
+                    };
                     self.notes.add(at, Reading::LeftOut, text);
-                    number()?;
                 }
                 "fail_timeout" if has_value => {
                     time(value).map_err(|why| at.refused(format!("fail_timeout: {why}")))?;
-                    let text = format!(
-                        "{parameter}: as long a server is out after failures; a simulated gateway looks each second"
-                    );
+                    let text = format!("{parameter}: as long a server is out after failures; {LOOKS}");
                     self.notes.add(at, Reading::LeftOut, text);
                 }
                 "slow_start" if has_value => {
@@ -163,6 +172,7 @@ impl Upstream {
                 }
             }
         }
+        self.without_max_fails += usize::from(!words[1..].iter().any(|word| word.starts_with("max_fails=")));
         if is_name(address) && !words[1..].iter().any(|word| word == "resolve") {
             let text = format!("{}: a name is as many servers as it has addresses; here one", cut(address));
             self.notes.add(at, Reading::LeftOut, text);

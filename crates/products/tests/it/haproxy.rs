@@ -349,6 +349,11 @@ fn how_servers_are_checked_is_never_passed_over() {
         assert!(told.iter().any(|note| note.starts_with(&format!("haproxy.cfg:{part}"))), "{part} in {told:#?}");
     }
     assert_eq!(told.iter().filter(|note| note.contains("how it is found out")).count(), 8, "{told:#?}");
+    let spread = read("global\n spread-checks 5\nbackend app\n server a 10.0.0.1:80\n").unwrap();
+    let is_told = |note: &sojourn_products::Note| {
+        note.at.line == 2 && note.text.starts_with("spread-checks 5: how it is found out")
+    };
+    assert!(spread.notes.kept.iter().any(is_told), "{:?}", spread.notes);
     let passed =
         app.inherited.iter().map(|notes| &**notes).chain([&app.notes]).flat_map(|notes| notes.passed_over.keys());
     let passed: Vec<&str> = passed.map(String::as_str).collect();

@@ -233,6 +233,38 @@ fn includes_have_bounds() {
     assert!(read("include self/self/*/nothing*;").is_ok());
 }
 
+/// What takes a server out has its note, said or not: nginx counts failures where nothing is said, too.
+#[test]
+fn how_servers_are_found_to_be_down_is_never_passed_over() {
+    let told = |servers: &str, location: &str| {
+        let text = format!(
+            "http {{\n upstream a {{\n {servers}\n }}\n server {{ location / {{ proxy_pass http://a; {location} }} }}\n}}"
+        );
+        let configuration = read(&text).unwrap();
+        let of = |notes: &sojourn_products::Notes| {
+            let kept = notes.kept.iter().filter(|note| note.reading == Reading::LeftOut);
+            kept.map(|note| format!("{}: {}\n", note.at.line, note.text)).collect::<String>()
+        };
+        of(&configuration.pools[0].notes) + &of(&configuration.notes)
+    };
+    let unsaid = told("server 10.0.0.1; server 10.0.0.2 fail_timeout=5s; server 10.0.0.3 max_fails=3;", "");
+    for part in [
+        "2: max_fails=1 fail_timeout=10s, nginx's own where nothing is said, of 2 servers",
+        "3: fail_timeout=5s: as long a server is out",
+        "3: max_fails=3: so many failures take a server out",
+        "`ejection = { consecutive = 3 }`",
+    ] {
+        assert!(unsaid.contains(part), "{part} in\n{unsaid}");
+    }
+    let off = told("server 10.0.0.1 max_fails=0; server 10.0.0.2 max_fails=0;", "health_check interval=5s;");
+    assert!(
+        off.contains("3: max_fails=0: no failure takes this server out") && !off.contains("where nothing"),
+        "{off}"
+    );
+    assert!(off.contains("5: health_check interval=5s: it is asked which servers are up"), "{off}");
+    assert!(!told("server 10.0.0.1;", "").contains("max_fails"), "a server that is alone is never out");
+}
+
 /// A configuration that was copied is read from where it is now.
 #[test]
 fn files_of_another_machine_are_read_beside_the_main_file() {

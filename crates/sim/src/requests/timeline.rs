@@ -281,31 +281,45 @@ impl<'a> Replications<'a> {
         times
     }
 
-    /// A rate (1/s) of what comes; where none came, 3 may have in all replications together.
+    /// A rate (1/s) of what comes; where none came, 3 may have in all replications together, and where few did, as many as
+    /// Poisson's law allows.
     fn coming(&self, metric: &str, of: &dyn Fn(&Interval) -> u32) -> Column {
         let mut column = self.rate(metric, of);
-        let most = exact_count(0, CONFIDENCE).1 / self.seconds();
-        for of in column.values.iter_mut().filter(|of| is_of_none(of)) {
-            *of = of.clone().widened((0.0, most));
+        for (at, estimate) in column.values.iter_mut().enumerate().filter(|(_, of)| reaches_none(of)) {
+            let came = self.all.iter().map(|one| u64::from(of(&one.get(at)))).sum();
+            *estimate = self.of_few(estimate, exact_count(came, CONFIDENCE));
         }
         column
     }
 
-    /// A rate (1/s) of requests that end so; where all replications saw the same, as none, it is no better known than their
-    /// share of those that ended.
+    /// A rate (1/s) of requests that end so; where all replications saw the same, as none, or so few that Student's t allows
+    /// none, it is no better known than their share of those that ended.
     fn ending(&self, metric: &str, of: &dyn Fn(&Interval) -> u32, alike: f64) -> Column {
         let mut column = self.rate(metric, of);
-        for (at, estimate) in column.values.iter_mut().enumerate().filter(|(_, of)| of.is_sharp()) {
+        let are_few = |of: &Estimate| of.is_sharp() || reaches_none(of);
+        for (at, estimate) in column.values.iter_mut().enumerate().filter(|(_, of)| are_few(of)) {
             let counts = |one: &&OutcomesOverTime| {
                 let interval = one.get(at);
                 (u64::from(of(&interval)), u64::from(interval.ended()))
             };
             let events = Events::new(self.all.iter().map(counts).collect(), false);
             // Where nothing ended there is no share, and it is as with what comes.
-            let (low, high) = events.ends(CONFIDENCE, alike).unwrap_or_else(|| exact_count(0, CONFIDENCE));
-            *estimate = estimate.clone().widened((low / self.seconds(), high / self.seconds()));
+            let ends = events.ends(CONFIDENCE, alike).unwrap_or_else(|| exact_count(0, CONFIDENCE));
+            *estimate = self.of_few(estimate, ends);
         }
         column
+    }
+
+    /// A rate (1/s) whose interval holds these ends (events in all replications) too, and the lower one in place of what is below
+    /// none: what was seen can happen.
+    fn of_few(&self, rate: &Estimate, (low, high): (f64, f64)) -> Estimate {
+        let (low, high) = (low / self.seconds(), high / self.seconds());
+        match rate.clone().widened((low, high)) {
+            Estimate::Sampled { value, ci_low, ci_high, samples } => {
+                Estimate::Sampled { value, ci_low: if ci_low > 0.0 { ci_low } else { low }, ci_high, samples }
+            }
+            other => other,
+        }
     }
 
     fn rate(&self, metric: &str, of: &dyn Fn(&Interval) -> u32) -> Column {
@@ -421,6 +435,11 @@ impl<'a> Replications<'a> {
     }
 }
 
+/// Whether the interval allows none or less, as of what was seen in few replications.
+fn reaches_none(estimate: &Estimate) -> bool {
+    estimate.interval().is_some_and(|(low, _)| low <= 0.0)
+}
+
 /// Whether it is 0 in every replication.
 fn is_of_none(estimate: &Estimate) -> bool {
     estimate.value() == Some(0.0) && estimate.is_sharp()
@@ -500,6 +519,19 @@ mod tests {
             })
             .collect();
         assert_eq!(attempts(&once), Some((1.0, 1.0)), "it cannot be");
+        // One failure in one of ten replications is no surer: 101 times what Clopper and Pearson have for 1 of 101, over ten
+        // seconds, where Student's t has -0.13 to 0.33. A request more that comes is one of a Poisson process.
+        let mut one_failed = runs.clone();
+        one_failed[0].failed(Time(3_500_000_000), Failure::Refused);
+        one_failed[1].arrived(Time(100_000_000));
+        let columns = Replications::new(one_failed.iter().collect(), Time::ZERO).unwrap().columns(1.0);
+        let of = |metric: &str, at: usize| {
+            columns.iter().find(|column| column.metric == metric).and_then(|column| column.values[at].interval())
+        };
+        near(of("failed", 3), 0.002_53, 0.544_72);
+        near(of("refused", 3), 0.002_53, 0.544_72);
+        near(of("arrivals", 0), 0.002_53, 0.557_16);
+        assert!(of("failed", 3).unwrap().0 > 0.0, "what was seen can happen");
         // One run has no interval at all.
         let (columns, _) = run(8).told(Time::ZERO);
         let failed = columns.iter().find(|column| column.metric == "failed").unwrap();

@@ -7,13 +7,13 @@ use sojourn_lab::folder::write_whole;
 use sojourn_lab::report::traffic;
 use sojourn_stats::Dimension;
 use sojourn_stats::quantity;
-use sojourn_traffic::Input;
 use sojourn_traffic::capture::Capture;
 use sojourn_traffic::describe::{
     Covered, Description, Fact, Listing, Memory, Value, Variable, counts, covered, describe, describe_capture,
     describe_har, describe_numbers,
 };
 use sojourn_traffic::log::LogFormat;
+use sojourn_traffic::{Input, InputError};
 
 use super::write_file;
 use crate::exit::{Exit, Failure, bad_input, failed};
@@ -71,9 +71,12 @@ pub(super) struct LogArguments {
 /// Which numbers of a file are meant.
 #[derive(clap::Args)]
 pub(super) struct Column {
-    /// It is a column of numbers: one per line, or this column of a CSV file
-    #[arg(long, value_name = "COLUMN", num_args = 0..=1, default_missing_value = "")]
-    numbers: Option<String>,
+    /// The file is a column of numbers, one per line [default: told from its first lines]
+    #[arg(long)]
+    numbers: bool,
+    /// Take this column of a CSV file
+    #[arg(long, value_name = "NAME")]
+    column: Option<String>,
     /// The unit of a column of numbers, e.g. `ms` or `kB` [default: none]
     #[arg(long, value_name = "UNIT")]
     unit: Option<String>,
@@ -82,8 +85,9 @@ pub(super) struct Column {
 impl Column {
     /// The input in these files, and the dimension of its numbers if it is a column of them; they are then in its SI unit.
     pub(super) fn read(&self, files: &[PathBuf], log: &LogArguments) -> Result<(Input, Dimension), Failure> {
-        let column = self.numbers.as_deref().map(|column| Some(column).filter(|column| !column.is_empty()));
-        let input = match (Input::read_all(files, column, log.format.as_ref()).map_err(bad_input)?, log.sampled) {
+        let column = (self.numbers || self.column.is_some()).then_some(self.column.as_deref());
+        let read = Input::read_all(files, column, log.format.as_ref());
+        let input = match (read.map_err(|error| bad_input(self.told(files, &error)))?, log.sampled) {
             (Input::Log(read), Some(every)) => Input::Log(read.with_sampling(every)),
             (_, Some(_)) => return Err(bad_input(format!("--sampled: {} is no log", name(files)))),
             (input, None) => input,
@@ -94,6 +98,19 @@ impl Column {
         match input {
             Input::Numbers(numbers) => Ok((Input::Numbers(numbers.scaled(factor)), dimension)),
             _ => Err(bad_input(format!("--unit: {} is no column of numbers, and knows its units", name(files)))),
+        }
+    }
+
+    /// The error, or what was meant where the name of a column stands in the place of a file.
+    fn told(&self, files: &[PathBuf], error: &InputError) -> String {
+        let is_missing = |file: &&PathBuf| file.as_path() != Path::new("-") && !file.exists();
+        let may_be_a_name = self.numbers && self.column.is_none() && files.len() > 1;
+        match files.iter().find(is_missing).filter(|_| may_be_a_name) {
+            Some(name) => {
+                let name = name.display();
+                format!("{name} is no file; if it is a column of a CSV file, write --column {name}")
+            }
+            None => error.to_string(),
         }
     }
 }
@@ -158,7 +175,8 @@ impl Window {
                 (instant("--from", &self.from)?.unwrap_or(i64::MIN), instant("--to", &self.to)?.unwrap_or(i64::MAX))
             }
         };
-        let part = log.between(from_s, to_s);
+        // Who says where the time begins or ends means all of it.
+        let part = log.between(from_s, to_s).keeping_silence(self.from.is_some(), self.to.is_some());
         if part.requests() == 0 {
             let last_s = log.entries().last().map_or(0, |entry| entry.time_s());
             return Err(bad_input(format!(
@@ -252,6 +270,11 @@ fn write_counts(input: &Input, arguments: &Describe, path: &Path) -> Result<(), 
 
 fn print(description: &Description) {
     print_facts(&description.facts);
+    let by_status = description.by_status();
+    if !by_status.rows.is_empty() {
+        outln("\nReplies by status");
+        outln(&grid(&by_status));
+    }
     if let Some(served) = &description.served {
         outln("\nServers, and what happened over time");
         served.words.iter().for_each(|words| outln(&paragraph("  ", words)));
@@ -277,7 +300,7 @@ fn print(description: &Description) {
     }
 }
 
-/// A table of what servers got or of what happened over time.
+/// A table of replies, of what servers got or of what happened over time.
 fn grid(listing: &Listing) -> String {
     let mut grid = Grid::new(&listing.header);
     for row in &listing.rows {

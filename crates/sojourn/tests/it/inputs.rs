@@ -42,7 +42,7 @@ fn commands(folder: &Path) -> Vec<(Vec<String>, &'static str)> {
     let all: [(&[&str], &'static str); 9] = [
         (&["traffic", "describe", "log"], "log"),
         (&["traffic", "describe", "column"], "column"),
-        (&["traffic", "describe", "table.csv", "--numbers", "a"], "table.csv"),
+        (&["traffic", "describe", "table.csv", "--column", "a"], "table.csv"),
         (&["traffic", "hurst", "column"], "column"),
         (&["replay", "record"], "record"),
         (&["run", "experiment.toml", "--by", "theory", "--json", "--out", "out"], "experiment.toml"),

@@ -181,10 +181,30 @@ fn a_column_with_its_unit() {
     let fitted = Law::parse(told.trim_end().lines().last().unwrap(), Dimension::Time).unwrap();
     // The mean to 6 of its errors, whichever law is the likeliest.
     assert!((fitted.mean() / 0.01 - 1.0).abs() < 6.0 * (0.5f64 / 5000.0).sqrt(), "{fitted}");
+    // A plain file of numbers is one, said or not, wherever it is said; a column of a table has one name in all commands.
+    let said = |arguments: &[&str]| {
+        let output = sojourn(&[&["traffic"], arguments].concat());
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
+        stdout(&output)
+    };
+    assert_eq!(said(&["fit", "--numbers", &path, "--unit", "ms"]), told);
+    assert_eq!(said(&["fit", &path, "--unit", "ms", "--numbers"]), told);
+    let text = fs::read_to_string(&path).unwrap();
+    let rows: String = (0..).zip(text.lines()).map(|(n, number)| format!("{n},{number}\n")).collect();
+    let table = file(folder.path(), "table.csv", format!("request,gap\n{rows}"));
+    assert_eq!(said(&["fit", &table, "--column", "gap", "--unit", "ms"]), told);
+    assert_eq!(
+        said(&["describe", &table, "--column", "gap", "--json"]),
+        said(&["describe", "--numbers", &path, "--json"])
+    );
+    assert_eq!(said(&["hurst", &table, "--column", "gap", "--json"]), said(&["hurst", &path, "--json"]));
     for (arguments, expected) in [
+        (&["traffic", "fit", &table, "--numbers", "gap"][..], "if it is a column of a CSV file, write --column gap"),
+        (&["traffic", "fit", "--numbers", &table], "is not a number; of a CSV file name a column: --column NAME"),
+        (&["traffic", "describe", &table], "of a CSV file name a column: --column request"),
         (&["traffic", "describe", &path, "--unit", "parsecs"][..], "--unit"),
         (&["traffic", "describe", &path, "--connections", "x.csv"], "is no capture"),
-        (&["traffic", "fit", &path, "--numbers", "gap"], "no column `gap`"),
+        (&["traffic", "fit", &path, "--column", "gap"], "no column `gap`"),
     ] {
         let output = sojourn(arguments);
         let complaint = stderr(&output);

@@ -189,6 +189,30 @@ fn parts_that_are_alike_do_not_make_a_share_of_few_sure() {
     assert_eq!(parts::of_few(known.clone(), (0, 400), 1.0, 0.95), known);
 }
 
+/// The share of a series: of none the exact end; of many that come alone the binomial interval, to a factor of two (its variance
+/// is that of 39 parts, or of 20 pairs: four times off once in 10^7); of as many in one burst nearly nothing is known.
+#[test]
+fn the_share_of_a_series_is_known_as_its_events_come() {
+    let of = |events: Vec<bool>| parts::share_of_series(events.into_iter());
+    let none = of(vec![false; 39]).interval().unwrap();
+    assert!(none.0 == 0.0 && (none.1 - (1.0 - 0.05f64.powf(1.0 / 39.0))).abs() < 1e-12, "{none:?}");
+    let all = of(vec![true; 39]).interval().unwrap();
+    assert!(all.1 == 1.0 && (all.0 - 0.05f64.powf(1.0 / 39.0)).abs() < 1e-12, "{all:?}");
+    assert_eq!(of(vec![true]).interval().map(|ends| ends.1), Some(1.0));
+    assert_eq!(of(Vec::new()), Estimate::TooFew { samples: 0 });
+    let mut stream = Stream::new(1, "intervals", "share");
+    let alone: Vec<bool> = (0..20_000).map(|_| stream.uniform() < 0.1).collect();
+    let count = alone.iter().filter(|is_event| **is_event).count();
+    let estimate = of(alone);
+    assert_eq!((estimate.value(), estimate.samples()), (Some(count as f64 / 20_000.0), Some(20_000)));
+    let (low, high) = estimate.interval().unwrap();
+    let of_binomial = 2.0 * 1.96 * (0.1 * 0.9 / 20_000.0_f64).sqrt();
+    assert!((0.5..2.0).contains(&((high - low) / of_binomial)), "{low} to {high}");
+    // One burst of ten that there is room for: as one of ten.
+    let (low, high) = of((0..20_000).map(|at| at < 2_000).collect()).interval().unwrap();
+    assert!(low < 0.0026 && high > 0.4449, "{low} to {high}");
+}
+
 #[test]
 fn samples_are_alike_only_beyond_chance() {
     assert_eq!(parts::alike(1.5 / 100.0, 100, 1.0, 19), 1.0, "19 degrees are 1.59 times as much by chance");

@@ -147,7 +147,11 @@ fn read(mut text: &mut dyn BufRead, column: Option<&str>, name: &str) -> Result<
                 numbers.push(number);
                 most_digits = most_digits.zip(digits_behind_the_point(word)).map(|(most, digits)| most.max(digits));
             }
-            _ => return Err(ColumnError(format!("{name}:{index}: `{word}` is not a number"))),
+            _ => {
+                let is_table = column.is_none() && word.contains(',');
+                let right = if is_table { "; of a CSV file name a column: --column NAME" } else { "" };
+                return Err(ColumnError(format!("{name}:{index}: `{word}` is not a number{right}")));
+            }
         }
         if numbers.len() > NUMBERS_MAX {
             let why = format!("more than {NUMBERS_MAX} numbers; take a part of them, or sums of several each");

@@ -16,9 +16,11 @@ use sojourn_stats::{Dimension, Law, quantity};
 use thiserror::Error;
 
 use super::hurst::{of_counts, undoubted};
-use super::log::{pause, response_times};
+use super::log::response_times;
 use super::variable::Atom;
-use super::{Covered, Memory, Numbers, Popularity, Profiled, Variable, ascending, counts, covered, digits, profiled};
+use super::{
+    Covered, Memory, Numbers, Popularity, Profiled, Variable, ascending, counts, covered, digits, profiled, silence,
+};
 use crate::arrivals::Arrivals as Written;
 use crate::recorded::capture::{Begin, Capture};
 use crate::recorded::log::{Entry, Log};
@@ -129,7 +131,7 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
             log.sampled()
         ));
     }
-    remarks.extend(pause(log).map(|silence| format!("{}.", capital(&silence))));
+    remarks.extend(silence::in_words(log).iter().map(|words| format!("{}.", capital(words))));
     let Covered { range, instants_s, span_s } = covered(log);
     if range.len() < log.requests() {
         remarks

@@ -40,7 +40,7 @@ pub enum InputError {
     #[error(transparent)]
     Log(#[from] LogError),
     /// As a table with commas, which is no log either.
-    #[error("{error}; of a CSV file name a column: --numbers {column}")]
+    #[error("{error}; of a CSV file name a column: --column {column}")]
     Table {
         /// What is wrong with it as a log.
         error: LogError,

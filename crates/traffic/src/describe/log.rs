@@ -5,17 +5,10 @@ use std::ops::Range;
 use sojourn_stats::{Dimension, Stream, quantity};
 
 use super::{
-    Description, Facts, Popularity, Rate, Variable, ascending, below, cache, counts, hurst, mean, profiled, rate, scv,
-    servers, sessions,
+    Description, Facts, Popularity, Rate, Variable, ascending, below, cache, counts, hurst, mean, outcomes, profiled,
+    rate, scv, servers, sessions, silence,
 };
 use crate::recorded::log::{Entry, Log, Method};
-
-/// A silence is at the beginning or the end of a log if no more than this share of the requests are outside of it.
-const PAUSE_AMID: f64 = 0.01;
-/// It is so many times as long as the next one.
-const PAUSE_LONGER: f64 = 3.0;
-/// Requests that would come in it: none of so many comes by chance once in 10^13.
-const PAUSE_EXPECTED: f64 = 30.0;
 
 /// What a log holds: how much, how long, how fast, how large, how concentrated, how bursty, how bad.
 pub fn describe(log: &Log) -> Description {
@@ -34,6 +27,7 @@ pub fn describe(log: &Log) -> Description {
     let Covered { range, instants_s, span_s } = covered(log);
     let sampled = log.sampled();
     facts.number("arrival_rate", instants_s.len() as f64 / span_s * f64::from(sampled), "1/s");
+    silence::tell(log, &mut facts);
     if sampled > 1 {
         facts.count("sampled_one_in", u64::from(sampled));
         remarks.push(format!(
@@ -80,7 +74,7 @@ pub fn describe(log: &Log) -> Description {
         ),
     };
     gap.tell(&mut facts);
-    remarks.extend(pause(log));
+    remarks.extend(silence::in_words(log));
     let memory = hurst::of_counts(&instants_s, span_s, &arrivals, log.resolution_s());
     hurst::tell(&memory, &mut facts);
 
@@ -128,30 +122,8 @@ pub fn describe(log: &Log) -> Description {
     sessions::tell(log.entries(), log.hosts().len(), &mut facts);
 
     facts.group("outcomes");
-    let errors = log.entries().iter().filter(|entry| servers::failed(entry)).count();
-    facts.number("error_ratio", errors as f64 / log.requests() as f64, "1");
-    remarks.extend(tell_abandoned(log, &mut facts));
-    for (class, requests) in log.status_classes().into_iter().enumerate().filter(|(_, requests)| *requests > 0) {
-        facts.count(&format!("status_{class}xx"), requests);
-    }
-    let mut statuses: Vec<(u16, u64)> = Vec::new();
-    for entry in log.entries() {
-        match statuses.binary_search_by_key(&entry.status, |(status, _)| *status) {
-            Ok(index) => statuses[index].1 += 1,
-            Err(index) => statuses.insert(index, (entry.status, 1)),
-        }
-    }
-    for (status, requests) in statuses {
-        facts.count(&format!("status_{status}"), requests);
-    }
-    for (method, name) in
-        [(Method::Get, "get"), (Method::Head, "head"), (Method::Post, "post"), (Method::Other, "other")]
-    {
-        let requests = log.entries().iter().filter(|entry| entry.method == method).count();
-        if requests > 0 {
-            facts.count(&format!("method_{name}"), requests as u64);
-        }
-    }
+    let (replies, abandoned) = outcomes::tell(log, &mut facts);
+    remarks.extend(abandoned);
 
     facts.group("the file");
     facts.text("format", log.formats().join("; "));
@@ -177,11 +149,7 @@ pub fn describe(log: &Log) -> Description {
         remarks.extend(remark.map(|remark| format!("response_time: {remark}")));
         variables.insert(1, response);
     }
-    let mut rate = Rate::of(&spread_s(log), log.span().as_secs_f64());
-    if let Some(first) = log.entries().first() {
-        rate.start = Some(log.local_time(first.time_s()));
-        rate.start_of_day_s = Some(log.second_of_day(first.time_s()) as f64);
-    }
+    let rate = rate_over_time(log, &instants_s, span_s);
     Description {
         of: "access log",
         facts: facts.all,
@@ -189,61 +157,28 @@ pub fn describe(log: &Log) -> Description {
         memory,
         rate: Some(rate),
         served: servers::served(log),
+        replies,
         popularity: Some(popularity),
         cache,
         remarks,
     }
 }
 
-/// That the log begins or ends with a silence which is no part of the traffic: after or before a few of its requests, much longer
-/// than any other, and no chance at the rate of the others. None where there is no such silence.
-pub(super) fn pause(log: &Log) -> Option<String> {
-    let times_us: Vec<i64> = log.entries().iter().map(|entry| entry.time_us).collect();
-    let gaps_s: Vec<f64> = times_us.windows(2).map(|two| (two[1] - two[0]) as f64 / 1e6).collect();
-    let (place, longest_s) = gaps_s.iter().copied().enumerate().max_by(|one, other| one.1.total_cmp(&other.1))?;
-    let others_s = gaps_s.iter().enumerate().filter(|(at, _)| *at != place).map(|(_, gap_s)| *gap_s);
-    let next_s = others_s.clone().fold(log.resolution_s(), f64::max);
-    let rate = (gaps_s.len() - 1) as f64 / (others_s.sum::<f64>() + log.resolution_s());
-    // The first requests before it, or the last ones behind it.
-    let (before, behind) = (place + 1, times_us.len() - 1 - place);
-    let few = before.min(behind);
-    let is_odd = few as f64 <= PAUSE_AMID * times_us.len() as f64;
-    if !is_odd || longest_s < PAUSE_LONGER * next_s || longest_s * rate < PAUSE_EXPECTED {
-        return None;
-    }
-    let clock = |at: usize| log.local_time(times_us[at].div_euclid(1_000_000));
-    let without_zone = |at: usize| clock(at)[.."1995-08-01 00:00:00".len()].to_owned();
-    let (where_it_is, leaves_out) = match before <= behind {
-        true => (format!("after its first {few}"), format!("--from '{}'", without_zone(place + 1))),
-        false => (format!("before its last {few}"), format!("--to '{}'", without_zone(place + 1))),
+/// How many requests came when: in all of the log, or, where it has a silence at an end, in the time that it covers, in which
+/// these instants (s from its start) are within `span_s`. Beside a silence of a day the traffic would be one bar of a plot.
+fn rate_over_time(log: &Log, instants_s: &[f64], span_s: f64) -> Rate {
+    let silences = log.silences();
+    let is_cut = silences.at_start.is_some() || silences.at_end.is_some();
+    let start_s = match is_cut {
+        true => Some(log.covered().0.div_euclid(1_000_000)),
+        false => log.entries().first().map(Entry::time_s),
     };
-    Some(format!(
-        "the log has a silence of {} {where_it_is} of {} requests, which is no chance at the rate of the others ({} /s): rate, \
-         gaps and bursts have it in them; {leaves_out} leaves it out",
-        quantity::format(super::digits(longest_s), Dimension::Time),
-        times_us.len(),
-        super::digits(rate)
-    ))
-}
-
-/// How many requests their clients gave up, and how long they waited; and what follows from it.
-fn tell_abandoned(log: &Log, facts: &mut Facts) -> Option<String> {
-    let abandoned = log.entries().iter().filter(|entry| entry.is_abandoned()).count();
-    if abandoned == 0 {
-        return None;
-    }
-    facts.count("abandoned", abandoned as u64);
-    facts.number("abandoned_ratio", abandoned as f64 / log.requests() as f64, "1");
-    let waits = ascending(log.entries().iter().filter_map(Entry::waited_s));
-    if !waits.is_empty() {
-        facts.number("abandoned_after_mean", mean(&waits), "s");
-        facts.quantiles_by_clock("abandoned_after", &waits, &[0.5, 0.9], ("s", Some(log.response_step_s())));
-    }
-    Some(format!(
-        "{abandoned} of {} requests were given up by their clients before the reply was over: how long these waited \
-         (abandoned_after) is no response time; the load has them for as long as they waited, and error_ratio is without them",
-        log.requests()
-    ))
+    let rate = match is_cut {
+        true => Rate::of(instants_s, span_s),
+        false => Rate::of(&spread_s(log), log.span().as_secs_f64()),
+    };
+    let start = start_s.map(|start_s| log.local_time(start_s));
+    Rate { start, start_of_day_s: start_s.map(|start_s| log.second_of_day(start_s) as f64), ..rate }
 }
 
 /// The response times of requests, which a clock of this step has measured, the values to which their law is fitted, and what is

@@ -18,6 +18,7 @@ mod method;
 mod paths;
 mod read;
 mod record;
+mod silence;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -34,14 +35,13 @@ pub use self::line::{Line, parse};
 pub use self::method::Method;
 pub use self::paths::PathClasses;
 pub use self::read::TOLERATED_STEP_S;
+pub use self::silence::{Silence, Silences};
 
 /// The instant (us since 1970) that a text is, in any form that logs have.
 pub(crate) fn instant_us(text: &str) -> Option<i64> {
     calendar::stamp(text.as_bytes()).map(|stamp| stamp.time_us)
 }
 
-/// A log with fewer whole seconds is taken as it is.
-const COVERED_LEAST_S: i64 = 10;
 /// Requests that came so long before the first end of a log of ends are worth a warning (us).
 const EARLY_US: i64 = 60 * SECOND_US;
 /// Bad lines that are shown.
@@ -80,6 +80,8 @@ pub struct Log {
     whole_from_us: Option<i64>,
     /// Where it was cut from a longer log: its first and its last step are then whole (us).
     cut: (Option<i64>, Option<i64>),
+    /// Whether a silence at its start, and one at its end, counts as a part of the traffic.
+    keeps_silence: (bool, bool),
 }
 
 /// Of how many requests the log had the time of what.
@@ -193,20 +195,6 @@ impl Log {
                 Span(((last.time_us - first.time_us + self.resolution_us.max(1)) as u64).saturating_mul(1_000))
             }
             _ => Span::ZERO,
-        }
-    }
-
-    /// From which instant up to which other (microseconds since 1970 in UTC) the log has all that came. Of its first and its last
-    /// step, a second mostly, it may have a part, so they are not of these, but where it was cut from a longer log, or is too
-    /// short to miss them.
-    pub fn covered(&self) -> (i64, i64) {
-        let (Some(first), Some(last)) = (self.entries.first(), self.entries.last()) else { return (0, 0) };
-        let step_us = self.resolution_us.max(1);
-        let from_us = self.cut.0.unwrap_or(first.time_us + step_us).max(self.whole_from_us.unwrap_or(i64::MIN));
-        let inside = (from_us, self.cut.1.unwrap_or(last.time_us));
-        match inside.1 - inside.0 >= COVERED_LEAST_S * SECOND_US {
-            true => inside,
-            false => (self.cut.0.unwrap_or(first.time_us), self.cut.1.unwrap_or(last.time_us + step_us)),
         }
     }
 

@@ -121,6 +121,7 @@ fn columns() {
         ("a,b\n1,2\n", Some("size"), "c: no column `size` among a, b"),
         ("at_s,size\n1,2\n", Some("sizes"), "c: no column `sizes` among at_s, size; did you mean `size`?"),
         ("a,b\n1\n", Some("b"), "c:2: `` is not a number"),
+        ("a,b\n1,2\n", None, "c:2: `1,2` is not a number; of a CSV file name a column: --column NAME"),
     ] {
         assert_eq!(read_column(text.as_bytes(), column, "c").unwrap_err().to_string(), says);
     }
@@ -171,13 +172,32 @@ fn sessions_and_caching() {
     assert_eq!(value(&facts, "method_get"), &Value::Count(6));
 }
 
-/// What a server is to blame for is a share of the whole log: a client's mistakes are answers.
+/// What a server is to blame for is a share of the whole log: a client's mistakes are answers, with a share of their own. What is
+/// counted is said, and of none seen what may have come unseen.
 #[test]
 fn a_log_says_how_much_of_it_failed() {
     let with = |status: &str| line(0, "/x", 100).replace(" 200 ", status);
     let text = [with(" 200 "), with(" 404 "), with(" 503 "), with(" 500 "), with(" 304 ")];
-    assert_eq!(number(&describe(&read(text.concat()).unwrap()), "error_ratio"), 0.4);
+    let facts = describe(&read(text.concat()).unwrap());
+    assert_eq!((number(&facts, "error_ratio"), number(&facts, "client_error_ratio")), (0.4, 0.2));
+    let Value::Text(what) = value(&facts, "errors_are") else { panic!() };
+    assert!(what.starts_with("status 500 and above, or no reply"), "{what}");
     assert_eq!(number(&describe(&read(line(0, "/x", 1)).unwrap()), "error_ratio"), 0.0);
+    // Every tenth of a hundred is a 404: as many as 1 - 0.05^(1/100) of them may have been errors of the server.
+    let text: String = (0..100).map(|n| if n % 10 == 3 { with(" 404 ") } else { with(" 200 ") }).collect();
+    let description = describe(&read(text).unwrap());
+    assert_eq!(value(&description, "error_ratio_interval"), &Value::Text("0.000 to 0.02951".into()));
+    let table = description.by_status();
+    assert_eq!(table.header, ["status", "requests", "share", "interval (95 %)"]);
+    let rows: Vec<String> =
+        table.rows.iter().map(|row| row.iter().flatten().map(|(of, _)| format!("{of} ")).collect::<String>()).collect();
+    assert!(rows[0].starts_with("2xx 90 0.9000 ") && rows[1].starts_with("4xx 10 0.1000 "), "{rows:?}");
+    assert_eq!((rows.len(), &*rows[2]), (3, "5xx 0 0.000 0.000 to 0.02951 "));
+    // Ten of a hundred as Clopper and Pearson have it, and no narrower.
+    let of_clients = &description.replies[1];
+    assert!(of_clients.ci_low < 0.0491 && (0.1762..0.25).contains(&of_clients.ci_high), "{of_clients:?}");
+    let shares: f64 = description.replies.iter().map(|replies| replies.share).sum();
+    assert!((shares - 1.0).abs() < 1e-12, "every request is in a class");
 }
 
 /// Gaps, sizes, bursts and caching of five requests that one can follow by hand.
@@ -434,36 +454,6 @@ fn short_memory_is_told_with_what_is_left_of_it_in_long_blocks() {
     let (h, block) = (longest.estimate.h, longest.block);
     assert!(finding.contains(&format!("not self-similar: H is {h:.2} in blocks of {block} periods")), "{finding}");
     assert!(block > 1 && (h - 0.5).abs() < 0.2 && number(&description, "hurst_of_counts") > 0.8, "{finding}");
-}
-
-/// A request long before the others, or long after them, is said to be so: a rate over the silence is none of the traffic's.
-#[test]
-fn a_silence_at_the_begin_or_the_end_is_told() {
-    let mut stream = Stream::new(1, "describe", "pause");
-    let gap = Law::exponential(1.0 / 50.0);
-    let mut at_s = 10.0;
-    let seconds: Vec<u32> = (0..2_000)
-        .map(|_| {
-            at_s += gap.sample(&mut stream);
-            at_s as u32
-        })
-        .collect();
-    let of = |more: &[u32]| {
-        let mut all = [more, &seconds].concat();
-        all.sort_unstable();
-        let log = read(all.iter().map(|second| line(*second, "/a", 7)).collect::<String>()).unwrap();
-        let told = describe(&log).remarks.into_iter().find(|remark| remark.contains("a silence of"));
-        let workload = sojourn_traffic::fit::of_log(&log, "a.log").unwrap().replace("\n# ", " ");
-        assert_eq!(workload.contains("The log has a silence of"), told.is_some(), "{workload}");
-        told.unwrap_or_default()
-    };
-    assert_eq!(of(&[]), "");
-    let begin = of(&[2]);
-    assert!(begin.starts_with("the log has a silence of 8 s after its first 1 of 2001 requests"), "{begin}");
-    assert!(begin.ends_with("--from '1995-08-01 00:00:10' leaves it out"), "{begin}");
-    let last = *seconds.last().unwrap();
-    let end = of(&[last + 20, last + 20]);
-    assert!(end.contains("a silence of 20 s before its last 2 of 2002 requests") && end.contains("--to '"), "{end}");
 }
 
 /// Three sizes have no tail, whatever an estimate would make of them; nor have any that are few.

@@ -42,7 +42,7 @@ fn what_is_none_of_them() {
         error
     };
     let table = told("t.csv", b"at_s,size\n0.5,7\n");
-    assert!(table.contains("line 1") && table.ends_with("of a CSV file name a column: --numbers at_s"), "{table}");
+    assert!(table.contains("line 1") && table.ends_with("of a CSV file name a column: --column at_s"), "{table}");
     assert!(told("x.txt", b"Once upon a time\nthere was a log\n").contains("line 1 has no [dd/Mon/yyyy"), "a story");
     assert!(told("e.txt", b"").contains("empty"));
     let bad = told("n.txt", b"1\n2\nthree\n");

@@ -21,6 +21,7 @@ mod real_servers;
 mod replay;
 mod script;
 mod served;
+mod silences;
 mod site;
 mod site_folder;
 #[path = "../../../part/tests/it/skip.rs"]

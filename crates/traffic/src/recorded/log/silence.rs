@@ -1,0 +1,157 @@
+//! Silences: gaps between requests that are no chance at the rate of the others.
+//!
+//! A log that begins with one request, and has no other for ten minutes, tells of a test, a restart or a wrong clock, and the
+//! traffic begins behind it: a rate over that time is none of the traffic's. So a silence at an end of a log, with few requests
+//! outside of it, is not in the time that the log covers ([`Log::covered`]), unless it is asked for ([`Log::keeping_silence`]).
+//! A silence amid the traffic is a part of what happened; that it is there is for the reader to know. Traffic that has silences
+//! as long amid it has them at its ends too, and nothing is left out.
+
+use super::Log;
+use super::calendar::SECOND_US;
+
+/// A silence is at an end of a log if no more than this share of the requests, or one, is outside of it.
+const OUTSIDE_MOST: f64 = 0.01;
+/// A silence is so many times as long as the longest gap that is none.
+const LONGER: i64 = 3;
+/// Requests that would come in it at the rate of the others.
+const EXPECTED: f64 = 30.0;
+/// Other gaps that it takes to know their rate: of 20 exponential ones a gap of 30 times their mean is longer than all by chance
+/// once in (1 + 30/20)^20, which is 9 * 10^7.
+const OTHERS_LEAST: usize = 20;
+/// So many silences are told apart at most.
+const MOST: usize = 8;
+/// A log with fewer whole seconds is taken as it is.
+const COVERED_LEAST_S: i64 = 10;
+
+/// A time in which no request came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Silence {
+    /// How many requests came before it.
+    pub before: usize,
+    /// When the last of them came (microseconds since 1970 in UTC).
+    pub from_us: i64,
+    /// When the next one came.
+    pub to_us: i64,
+}
+
+/// The silences of a log.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Silences {
+    /// The one behind which the traffic begins; what came before it is not in the time that the log covers.
+    pub at_start: Option<Silence>,
+    /// The one before which the traffic ends, likewise.
+    pub at_end: Option<Silence>,
+    /// Those in the time that the log covers, in their order.
+    pub amid: Vec<Silence>,
+    /// Requests per second of the time without any of them; 0 where there is none.
+    pub rate: f64,
+}
+
+impl Silence {
+    /// How long it is (s).
+    pub fn length_s(&self) -> f64 {
+        self.length_us() as f64 / 1e6
+    }
+
+    fn length_us(&self) -> i64 {
+        self.to_us - self.from_us
+    }
+}
+
+impl Log {
+    /// From which instant up to which other (microseconds since 1970 in UTC) the log has all that came. Of its first and its last
+    /// step, a second mostly, it may have a part, so they are not of these, but where it was cut from a longer log, or is too
+    /// short to miss them. A silence at its start or at its end is not of these either ([`Log::silences`]).
+    pub fn covered(&self) -> (i64, i64) {
+        let Silences { at_start, at_end, .. } = self.silences();
+        self.covered_without(at_start, at_end)
+    }
+
+    /// The same with the silences at its ends.
+    pub fn covered_with_silences(&self) -> (i64, i64) {
+        self.covered_without(None, None)
+    }
+
+    fn covered_without(&self, at_start: Option<Silence>, at_end: Option<Silence>) -> (i64, i64) {
+        let (Some(first), Some(last)) = (self.entries.first(), self.entries.last()) else { return (0, 0) };
+        let step_us = self.resolution_us.max(1);
+        // Of its first step behind a silence, and of its last before one, it may have a part as well.
+        let (begins_us, begins_whole_us) = match at_start {
+            Some(silence) => (silence.to_us, None),
+            None => (first.time_us, self.cut.0),
+        };
+        let (ends_us, ends_whole_us) = match at_end {
+            Some(silence) => (silence.from_us, None),
+            None => (last.time_us, self.cut.1),
+        };
+        let from_us = begins_whole_us.unwrap_or(begins_us + step_us).max(self.whole_from_us.unwrap_or(i64::MIN));
+        let inside = (from_us, ends_whole_us.unwrap_or(ends_us));
+        match inside.1 - inside.0 >= COVERED_LEAST_S * SECOND_US {
+            true => inside,
+            false => (begins_whole_us.unwrap_or(begins_us), ends_whole_us.unwrap_or(ends_us + step_us)),
+        }
+    }
+
+    /// The same log, of which a silence at its start or at its end is to be counted as a part of the traffic.
+    #[must_use]
+    pub fn keeping_silence(self, at_start: bool, at_end: bool) -> Log {
+        Log { keeps_silence: (at_start, at_end), ..self }
+    }
+
+    /// Its silences.
+    pub fn silences(&self) -> Silences {
+        let Some((all, rate)) = self.odd_gaps() else { return Silences::default() };
+        let requests = self.entries.len();
+        let few = ((OUTSIDE_MOST * requests as f64) as usize).max(1);
+        let begins = |silence: &Silence| silence.before <= few;
+        let ends = |silence: &Silence| requests - silence.before <= few;
+        let is_amid = |silence: &&Silence| !begins(silence) && !ends(silence);
+        let longest_us = all.iter().filter(is_amid).map(Silence::length_us).max();
+        let is_usual = |silence: &Silence| longest_us.is_some_and(|amid_us| silence.length_us() < LONGER * amid_us);
+        // Of a log of ends, what came before the first end is not in the time that it covers in any case.
+        let is_covered = |silence: &Silence| self.whole_from_us.is_none_or(|whole_us| silence.to_us > whole_us);
+        let (keeps_start, keeps_end) = self.keeps_silence;
+        let mut outside = all.iter().filter(|silence| !is_usual(silence) && is_covered(silence));
+        let at_end = outside.clone().find(|silence| !keeps_end && ends(silence)).copied();
+        let at_start = outside.rfind(|silence| !keeps_start && begins(silence)).copied();
+        let is_inside = |silence: &Silence| {
+            at_start.is_none_or(|start| silence.before > start.before)
+                && at_end.is_none_or(|end| silence.before < end.before)
+                && is_covered(silence)
+        };
+        Silences { at_start, at_end, amid: all.iter().filter(|silence| is_inside(silence)).copied().collect(), rate }
+    }
+
+    /// The gaps that are much longer than all others, in their order, and how many requests came per second of the other time.
+    fn odd_gaps(&self) -> Option<(Vec<Silence>, f64)> {
+        let (first, last) = (self.entries.first()?, self.entries.last()?);
+        let gaps = self.entries.len() - 1;
+        let step_us = self.resolution_us.max(1);
+        // The longest first, and one more, with which the last of them is compared.
+        let mut longest: Vec<Silence> = Vec::with_capacity(MOST + 2);
+        for (at, pair) in self.entries.windows(2).enumerate() {
+            let gap = Silence { before: at + 1, from_us: pair[0].time_us, to_us: pair[1].time_us };
+            if longest.len() <= MOST || gap.length_us() > longest[MOST].length_us() {
+                let place = longest.partition_point(|longer| longer.length_us() >= gap.length_us());
+                longest.insert(place, gap);
+                longest.truncate(MOST + 1);
+            }
+        }
+        let mut left_us = last.time_us - first.time_us + step_us;
+        let mut found = None;
+        for (at, pair) in longest.windows(2).enumerate() {
+            let (length_us, next_us) = (pair[0].length_us(), pair[1].length_us());
+            left_us -= length_us;
+            let others = gaps - (at + 1);
+            let rate = others as f64 / (left_us as f64 / SECOND_US as f64);
+            let is_odd = length_us >= LONGER * next_us.max(step_us) && pair[0].length_s() * rate >= EXPECTED;
+            if is_odd && others >= OTHERS_LEAST {
+                found = Some((at + 1, rate));
+            }
+        }
+        let (silences, rate) = found?;
+        longest.truncate(silences);
+        longest.sort_unstable_by_key(|silence| silence.before);
+        Some((longest, rate))
+    }
+}
