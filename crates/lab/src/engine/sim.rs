@@ -7,7 +7,9 @@ use sojourn_dispatch::Catalogue;
 use sojourn_model::network::{Chain, Network};
 use sojourn_model::{ClusterNetwork, Discipline, Server, System, TcpStack};
 use sojourn_sim::{Control, Load, Progress, SimError, WarmUp};
+use sojourn_stats::{Dimension, quantity};
 use sojourn_theory::formula::general::relaxation::relaxation_time_s;
+use sojourn_traffic::log::Silences;
 use sojourn_traffic::{Open, Replay, Workload};
 
 use super::{Conditions, over_time};
@@ -62,6 +64,7 @@ pub(super) fn long_run(experiment: &Spec, conditions: &Conditions<'_>) -> Result
     let wide = wide_of_few(&answer.measures, replications);
     answer.notes.extend(wide.into_iter().map(|(metric, why)| format!("{metric}: {why}")));
     answer.notes.extend(experiment.system().and_then(of_a_sample));
+    answer.notes.extend(experiment.system().and_then(of_a_silence));
     Ok((answer, traces))
 }
 
@@ -118,7 +121,12 @@ fn of_network(network: &Network) -> Option<(f64, f64)> {
 
 /// A log can ask for more than the servers can do; its end comes all the same, but nothing settles before.
 fn overload(asked: &SystemQuestion) -> Option<String> {
-    let rate_of = |replay: &Replay| replay.log.requests() as f64 / replay.span().as_secs_f64();
+    let rate_of = |replay: &Replay| {
+        // In a silence at an end of the log nothing is asked.
+        let (covered, with_silence) = (replay.log.covered(), replay.log.covered_with_silences());
+        let length = |(from_us, to_us): (i64, i64)| (to_us - from_us).max(1) as f64;
+        replay.log.requests() as f64 / (replay.span().as_secs_f64() * length(covered) / length(with_silence))
+    };
     let (what, rate, (key, now)) = match &asked.workload {
         Workload::Replay(replay) if replay.speed == 1.0 => ("log", rate_of(replay), ("growth", replay.growth)),
         Workload::Replay(replay) => ("log", rate_of(replay), ("speed", replay.speed)),
@@ -139,6 +147,24 @@ fn of_a_sample(asked: &SystemQuestion) -> Option<String> {
     Some(format!(
         "one in {every} requests was logged, and the others are copies of these, somewhat later: the rate is that of all, but \
          bursts, and which requests came together, are made up"
+    ))
+}
+
+/// What a replay is that has the silence at an end of its log.
+fn of_a_silence(asked: &SystemQuestion) -> Option<String> {
+    let Workload::Replay(Replay { log, .. }) = &asked.workload else { return None };
+    let Silences { at_start, at_end, rate, .. } = log.silences();
+    let requests = log.requests();
+    let (silence, place) = match (at_start, at_end) {
+        (Some(silence), _) => (silence, format!("after its first {}", silence.before)),
+        (None, Some(silence)) => (silence, format!("before its last {}", requests - silence.before)),
+        (None, None) => return None,
+    };
+    let length_s = (silence.length_s() * 1e3).round() / 1e3;
+    Some(format!(
+        "the log that is replayed has a silence of {} {place} of {requests} requests: throughput, utilization and all else that \
+         is over the time has it in it; in the other time {rate:.3} requests came per second",
+        quantity::format(length_s, Dimension::Time)
     ))
 }
 

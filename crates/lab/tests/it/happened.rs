@@ -130,6 +130,19 @@ fn what_happened_stands_beside_the_rule_that_ran() {
     assert!(opened.variants[0].model_trust().is_some() && opened.has(Engine::Log));
 }
 
+/// A line of the day before hides no overload: 120 requests of 40 ms in a second are more than four cores do, whatever the mean
+/// over the day is, and that the day has a silence is said.
+#[test]
+fn a_line_of_another_day_hides_no_overload() {
+    let lines = "1699900000.000000 c 200 1000 web0 20000 \"GET / HTTP/1.1\"\n".to_owned() + &log(6_000);
+    let folder = tempfile::tempdir().unwrap();
+    let one = "policy = [\"round-robin\"]";
+    let answers = ask(&experiment(folder.path(), &lines, "", ("exponential(mean = 40 ms)", ""), one));
+    let notes = answers.variants[0].answer(Engine::Sim).unwrap().notes.join("\n");
+    assert!(notes.contains("this log asks for 1.1") || notes.contains("this log asks for 1.2"), "{notes}");
+    assert!(notes.contains("after its first 1 of 6001 requests: throughput, utilization"), "{notes}");
+}
+
 /// Six hundred failures in one outage are one event: how often there is such a one is hardly known, and the interval says so.
 #[test]
 fn an_outage_is_one_event() {
