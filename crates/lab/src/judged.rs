@@ -113,7 +113,7 @@ impl Asked<'_> {
     /// Why what an engine says of it is not to be relied on.
     fn doubt(&self, judgement: Judgement, answer: &Answer) -> Option<String> {
         match answer.engine {
-            Engine::Theory | Engine::Sim | Engine::Twin => self.doubt_of_model(judgement, answer),
+            Engine::Theory | Engine::Sim | Engine::Twin => self.doubt_of_model(judgement),
             Engine::Live => self.doubt_of_live(judgement, answer),
             Engine::Log => None,
         }
@@ -133,7 +133,7 @@ impl Asked<'_> {
 
     /// Why what a model says of it is not to be relied on, whatever it says: the fit that the model is from said so, or the log
     /// that is replayed does.
-    fn doubt_of_model(&self, judgement: Judgement, answer: &Answer) -> Option<String> {
+    fn doubt_of_model(&self, judgement: Judgement) -> Option<String> {
         let asked = self.experiment.system()?;
         if let Some(doubt) = asked.findings.doubts.first() {
             return Some(format!("the server model is SUSPECT: {doubt}"));
