@@ -127,7 +127,8 @@ fn whole<'a>(stress: Runs, simulated: Runs, ladder: &[Rung], published: &Path) -
     let models: HashMap<&str, DelayCurve> = models.into_iter().collect::<Result<_, _>>()?;
     let model = move |sigma: &str| {
         let model = models.get(sigma).ok_or_else(|| wrong(format!("no model has sigma {sigma}")))?;
-        Ok::<_, minijinja::Error>(format!("knee at {} users; {}", model.pieces[0].up_to, denials(model)))
+        let (knee, denials, no_delay) = (model.pieces[0].up_to, denials(model), without_delay(model));
+        Ok::<_, minijinja::Error>(format!("knee at {knee} users; {denials}{no_delay}"))
     };
     let ladder: Vec<Value> = ladder.iter().map(Rung::shown).collect();
     Ok(of(stress, published)?
@@ -145,6 +146,23 @@ fn denials(model: &DelayCurve) -> String {
     match &model.denied {
         Some(Denied { above, .. }) => format!("objects are denied above {above} users (his: 320)."),
         None => "no object was denied at any load (his: above 320 users).".into(),
+    }
+}
+
+/// At how many users the model has no delay, since what was fitted is below zero there.
+fn without_delay(model: &DelayCurve) -> String {
+    let most = model.pieces.last().map_or(0, |piece| piece.up_to);
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for users in (1..=most).filter(|users| model.stay(*users) == Span::ZERO) {
+        match ranges.last_mut() {
+            Some((_, to)) if *to + 1 == users => *to = users,
+            _ => ranges.push((users, users)),
+        }
+    }
+    let words = ranges.iter().map(|(from, to)| if from == to { from.to_string() } else { format!("{from} to {to}") });
+    match words.collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => none,
+        users => format!(" At {users} users its polynomial is below zero, and the model has no delay."),
     }
 }
 
@@ -194,6 +212,20 @@ mod tests {
         let csv = record.files["cells.csv"].trim();
         let widths: Vec<usize> = csv.lines().map(|line| line.split(',').count()).collect();
         assert_eq!(widths, vec![15; 1 + 3 * USERS.len()], "{csv}");
+    }
+
+    /// (users - 3)(users - 6) s is below zero between 3 and 6 users, and none at both.
+    #[test]
+    fn where_a_model_has_no_delay_is_told() {
+        let of = |pieces: &[(u32, &[f64])]| {
+            let piece = |&(up_to, seconds): &(u32, &[f64])| Piece { up_to, seconds: seconds.to_vec() };
+            without_delay(&DelayCurve { pieces: pieces.iter().map(piece).collect(), denied: None })
+        };
+        let parabola: (u32, &[f64]) = (7, &[18.0, -9.0, 1.0]);
+        let told = |users: &str| format!(" At {users} users its polynomial is below zero, and the model has no delay.");
+        assert_eq!(of(&[parabola]), told("3 to 6"));
+        assert_eq!(of(&[parabola, (9, &[-8.5, 1.0])]), told("3 to 6, 8"));
+        assert_eq!(of(&[(9, &[1.0])]), "");
     }
 
     #[test]
