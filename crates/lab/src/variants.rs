@@ -7,18 +7,23 @@
 //! "a.toml" }, ...]`): the list's own name then only says what they have in common. Such a table and a `[[variant]]` may have a
 //! `name`, which is then its label in tables, legends and run folders.
 
-use std::collections::HashSet;
+mod change;
+mod combined;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sojourn_dispatch::Catalogue;
 use sojourn_stats::config::ConfigFile;
-use sojourn_stats::{Dimension, Law, input};
-use sojourn_traffic::Arrivals;
-use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, Value};
+use sojourn_stats::input;
+use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
+use self::change::{change_to, drop_axis, drop_disciplines_keys, drop_loads, number, other_loads, put};
+use self::combined::{Combined, called, is_or_has, keys_of, together, values_of};
 use crate::range;
 use crate::spec::{Engine, Overload, Shared, Spec, SpecError};
+
+pub(crate) use self::combined::Combination;
 
 /// Short names of what is varied most.
 pub const SHORT_NAMES: &[(&str, &str)] = &[
@@ -665,49 +670,6 @@ pub(crate) fn is_replaced(key: &str, settings: &[(String, String)]) -> bool {
     settings.iter().any(replaces)
 }
 
-/// What a combination sets, and what it is called.
-#[derive(Clone, Default)]
-struct Combined {
-    settings: Vec<(String, Value)>,
-    /// Its parts in words, as far as they tell something.
-    words: Vec<String>,
-    /// Whether one of them is a name that the file gives.
-    is_named: bool,
-}
-
-impl Combined {
-    fn called(name: Option<&str>) -> Combined {
-        Combined {
-            words: name.into_iter().map(str::to_owned).collect(),
-            is_named: name.is_some(),
-            ..Combined::default()
-        }
-    }
-
-    /// The same with more settings, in these words where there are some, else in those of their values.
-    fn and(&self, settings: Vec<(String, Value)>, words: Option<&str>) -> Combined {
-        let shown: Vec<(&str, String)> = settings.iter().map(|(key, value)| (key.as_str(), show(value))).collect();
-        let told = words.map_or_else(|| label(shown.iter().map(|(key, value)| (*key, &**value))), str::to_owned);
-        let mut all = self.clone();
-        all.words.extend(Some(told).filter(|told| !told.is_empty()));
-        all.is_named |= words.is_some_and(|words| !words.is_empty());
-        all.settings.extend(settings);
-        all
-    }
-
-    fn name(&self) -> Option<String> {
-        self.is_named.then(|| self.words.join(", "))
-    }
-}
-
-/// One combination of what varies.
-pub(crate) struct Combination {
-    /// Every key that varies in any of them, with its value here.
-    pub(crate) settings: Vec<(String, String)>,
-    /// What is set here, in the order in which it is.
-    pub(crate) changes: Vec<(String, String)>,
-}
-
 /// A value as it is typed: what reads as a number, a list or a table is one; the rest is text and needs no quotes on a shell.
 fn read_value(text: &str) -> Value {
     let text = text.trim();
@@ -715,91 +677,6 @@ fn read_value(text: &str) -> Value {
     // A count may be written so: 1e6 requests.
     let whole = value.as_float().filter(|number| number.fract() == 0.0 && number.abs() < 1e15 && !text.contains('.'));
     whole.map_or(value, |number| Value::from(number as i64))
-}
-
-/// The keys that combinations set, in their order.
-fn keys_of(combinations: &[Combined]) -> Vec<String> {
-    let mut keys: Vec<String> = Vec::new();
-    for (key, _) in combinations.iter().flat_map(|of| &of.settings) {
-        if !keys.contains(key) {
-            keys.push(key.clone());
-        }
-    }
-    keys
-}
-
-/// The values of a key of `[vary]`: a list, in which a text may be a range, or a range alone.
-fn values_of(key: &str, item: &Item) -> Result<Vec<Value>, String> {
-    let one = |value: &Value| match value.as_str().and_then(range::values) {
-        Some(values) => values.map_err(|fault| format!("vary: `{key}`: {fault}")),
-        None => Ok(vec![value.clone()]),
-    };
-    let list = match item.as_array() {
-        Some(list) => list.iter().map(one).collect::<Result<Vec<_>, _>>()?.concat(),
-        None if item.as_str().and_then(range::values).is_some() => one(item.as_value().expect("it is a text"))?,
-        None => Vec::new(),
-    };
-    if list.is_empty() {
-        return Err(format!("vary: `{key}` needs a list of values, e.g. `{key} = [...]`, or a range: {}", range::FORM));
-    }
-    let mut seen = HashSet::new();
-    match list.iter().map(show).find(|value| !seen.insert(value.clone())) {
-        Some(twice) => Err(format!("vary: `{key}` has `{twice}` twice")),
-        None => Ok(list),
-    }
-}
-
-/// Makes a change of the command line.
-fn change_to(document: &mut DocumentMut, key: &str, value: &Value) -> Result<(), String> {
-    put(document, key, value.clone())?;
-    drop_loads(document, (key, value), |_| false);
-    drop_axis(document, key);
-    let others = if long_name(key) == "workload.arrivals" { &[] } else { other_loads(key, value) };
-    others.iter().for_each(|other| drop_axis(document, other));
-    Ok(())
-}
-
-/// What is set by hand is not varied any more, by a list of `[vary]` or a `[[variant]]`.
-fn drop_axis(document: &mut DocumentMut, key: &str) {
-    let drop_from = |table: &mut dyn TableLike| {
-        let varied: Vec<String> = table.iter().map(|(key, _)| key.to_string()).collect();
-        let is_it = |of: &&String| of.as_str() != "name" && long_name(of) == long_name(key);
-        varied.iter().filter(is_it).for_each(|of| drop(table.remove(of)));
-    };
-    if let Some(vary) = document.get_mut("vary").and_then(Item::as_table_like_mut) {
-        drop_from(vary);
-    }
-    let variants = document.get_mut("variant").and_then(Item::as_array_of_tables_mut);
-    variants.into_iter().flat_map(ArrayOfTables::iter_mut).for_each(|variant| drop_from(variant));
-}
-
-/// What one value of a list of `[vary]` sets: `key`, or, where `key` is no setting but a name, every key of a table but its own
-/// `name`.
-fn together(key: &str, value: &Value) -> Vec<(String, Value)> {
-    match table_of(key, value) {
-        Some(table) => {
-            let settings = table.iter().filter(|(key, value)| *key != "name" || !value.is_str());
-            settings.map(|(key, value)| (key.to_string(), value.clone())).collect()
-        }
-        None => vec![(key.to_string(), value.clone())],
-    }
-}
-
-/// What such a table is called.
-fn called<'a>(key: &str, value: &'a Value) -> Option<&'a str> {
-    table_of(key, value)?.get("name")?.as_str().filter(|name| !name.is_empty())
-}
-
-/// The table of settings that a value of a list of `[vary]` is, where its key is no setting.
-fn table_of<'a>(key: &str, value: &'a Value) -> Option<&'a InlineTable> {
-    let is_setting = key.contains('.') || long_name(key) != key;
-    value.as_inline_table().filter(|_| !is_setting)
-}
-
-/// Whether a value of a `[[variant]]` is this one, or a range that has it.
-fn is_or_has(value: &Value, set: &Value) -> bool {
-    let has = |values: Vec<Value>| values.iter().any(|one| show(one) == show(set));
-    show(value) == show(set) || value.as_str().and_then(range::values).and_then(Result::ok).is_some_and(has)
 }
 
 pub(crate) fn show(value: &Value) -> String {
@@ -811,139 +688,4 @@ pub(crate) fn show(value: &Value) -> String {
 
 pub(crate) fn long_name(key: &str) -> &str {
     SHORT_NAMES.iter().find(|(short, _)| *short == key).map_or(key, |(_, long)| long)
-}
-
-/// A variation to another discipline leaves out what the file has for its own only.
-fn drop_disciplines_keys(document: &mut DocumentMut, discipline: &str) {
-    const OWN: [(&str, &[&str]); 3] = [
-        ("helpers", &["limited-ps", "time-slices"]),
-        ("quantum", &["round-robin", "time-slices"]),
-        ("preemptive", &["lcfs", "priority"]),
-    ];
-    let server = document.get_mut("system").and_then(|system| system.get_mut("server"));
-    if let Some(server) = server.and_then(Item::as_table_like_mut) {
-        for (own, _) in OWN.iter().filter(|(_, of)| !of.contains(&discipline)) {
-            server.remove(own);
-        }
-    }
-}
-
-/// What else says how fast requests come, where `key` says it with this value.
-fn other_loads(key: &str, value: &Value) -> &'static [&'static str] {
-    match long_name(key) {
-        "workload.rate" => &["utilization"],
-        "workload.utilization" => &["rate"],
-        "workload.arrivals" if value.as_str().is_some_and(|text| Arrivals::parse(text).is_ok()) => {
-            &["rate", "utilization"]
-        }
-        _ => &[],
-    }
-}
-
-/// Leaves out of `[workload]` what else says how fast requests come, but for what `is_kept` holds.
-fn drop_loads(document: &mut DocumentMut, (key, value): (&str, &Value), is_kept: impl Fn(&str) -> bool) {
-    let workload = document.get_mut("workload").and_then(Item::as_table_like_mut);
-    if let Some(workload) = workload {
-        for other in other_loads(key, value).iter().filter(|other| !is_kept(other)) {
-            workload.remove(other);
-        }
-    }
-}
-
-/// Which of a list of tables `part` is: its number, or the `name` that one of them has.
-fn number(item: &Item, part: &str) -> Option<usize> {
-    part.parse().ok().or_else(|| names(item).iter().position(|name| *name == part))
-}
-
-/// The names of a list of tables, in their order.
-fn names(item: &Item) -> Vec<&str> {
-    let tables = item.as_array_of_tables().into_iter().flatten();
-    tables.map(|table| table.get("name").and_then(Item::as_str).unwrap_or_default()).collect()
-}
-
-/// Makes a table of `retries = 3`, which is short for one, so that its other keys have a place.
-fn spell_out_retries(document: &mut DocumentMut) {
-    let client = document.get_mut("client").and_then(Item::as_table_like_mut);
-    let Some(retries) = client.and_then(|client| client.get_mut("retries")) else { return };
-    if let Some(count) = retries.as_integer() {
-        let mut table = InlineTable::new();
-        table.insert("at_most", Value::from(count));
-        *retries = Item::Value(Value::InlineTable(table));
-    }
-}
-
-/// The setting that says what textbooks say by the rate or the mean of the service: a law of the work.
-fn service(key: &str, value: &Value) -> Option<String> {
-    let letters: String = key.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
-    let (name, unit) = match &letters[..] {
-        "mu" | "servicerate" => ("rate", "/s"),
-        "servicetime" | "meanservicetime" | "meanservice" => ("mean", "s"),
-        _ => return None,
-    };
-    let written = show(value);
-    let amount = if written.parse::<f64>().is_ok() { format!("{written} {unit}") } else { written };
-    let demand = format!("exponential({name} = {amount})");
-    Law::parse(&demand, Dimension::Time).is_ok().then(|| format!("demand = \"{demand}\""))
-}
-
-/// Sets `key` to `value`, making tables on the way.
-fn put(document: &mut DocumentMut, key: &str, value: Value) -> Result<(), String> {
-    let path = long_name(key);
-    if path.split('.').any(str::is_empty) || (path == key && !path.contains('.') && !["seed", "name"].contains(&path)) {
-        let known: Vec<_> = SHORT_NAMES.iter().map(|(short, _)| *short).collect();
-        let unknown = match service(key, &value) {
-            Some(demand) => format!("unknown setting `{key}`; did you mean `{demand}`?"),
-            None => crate::spec::of_tiers("setting", key, crate::spec::unknown("setting", key, &known)),
-        };
-        // Who is near a name needs no other.
-        let or = if unknown.ends_with('?') { "" } else { "; or a dotted path such as `workload.size`" };
-        return Err(format!("{unknown}{or}"));
-    }
-    if path.starts_with("client.retries.") {
-        spell_out_retries(document);
-    }
-    let parts: Vec<&str> = match path.split_once('.') {
-        // Percentiles have dots in their names.
-        Some(("objective", metric)) => vec!["objective", metric.trim_matches('"')],
-        _ => path.split('.').collect(),
-    };
-    let (last, way) = parts.split_last().expect("a split text has at least one part");
-    let mut item = document.as_item_mut();
-    for (at, part) in way.iter().enumerate() {
-        item = match number(item, part) {
-            Some(index) if item.get(index).is_some() => item.get_mut(index).expect("it is there"),
-            Some(_) => {
-                let list = way[..at].join(".");
-                let tables = item.as_array_of_tables().map(ArrayOfTables::len);
-                return Err(match tables.or(item.as_array().map(Array::len)).unwrap_or(0) {
-                    0 => format!("`{path}`: the file has no `[[{list}]]`"),
-                    count => format!("`{path}`: the last `[[{list}]]` is number {}", count - 1),
-                });
-            }
-            None if item.is_array_of_tables() => {
-                return Err(format!("`{path}`: {}", crate::spec::unknown("name", part, &names(item))));
-            }
-            None => {
-                let inline = item.is_inline_table();
-                let table =
-                    item.as_table_like_mut().ok_or_else(|| format!("`{path}`: `{part}` would not be in a table"))?;
-                table.entry(part).or_insert_with(|| match inline {
-                    true => Item::Value(Value::InlineTable(InlineTable::new())),
-                    false => Item::Table(Table::new()),
-                })
-            }
-        };
-    }
-    let table = item.as_table_like_mut().ok_or_else(|| format!("`{path}`: `{last}` would not be in a table"))?;
-    match table.get_mut(last).and_then(Item::as_value_mut) {
-        Some(old) => {
-            let decor = old.decor().clone();
-            *old = value;
-            *old.decor_mut() = decor;
-        }
-        None => {
-            table.insert(last, Item::Value(value));
-        }
-    }
-    Ok(())
 }

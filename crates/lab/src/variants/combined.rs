@@ -1,0 +1,112 @@
+//! Combinations of what varies: what each sets, and what it is called.
+
+use std::collections::HashSet;
+
+use toml_edit::{InlineTable, Item, Value};
+
+use super::{label, long_name, show};
+use crate::range;
+
+/// What a combination sets, and what it is called.
+#[derive(Clone, Default)]
+pub(super) struct Combined {
+    pub(super) settings: Vec<(String, Value)>,
+    /// Its parts in words, as far as they tell something.
+    words: Vec<String>,
+    /// Whether one of them is a name that the file gives.
+    is_named: bool,
+}
+
+impl Combined {
+    pub(super) fn called(name: Option<&str>) -> Combined {
+        Combined {
+            words: name.into_iter().map(str::to_owned).collect(),
+            is_named: name.is_some(),
+            ..Combined::default()
+        }
+    }
+
+    /// The same with more settings, in these words where there are some, else in those of their values.
+    pub(super) fn and(&self, settings: Vec<(String, Value)>, words: Option<&str>) -> Combined {
+        let shown: Vec<(&str, String)> = settings.iter().map(|(key, value)| (key.as_str(), show(value))).collect();
+        let told = words.map_or_else(|| label(shown.iter().map(|(key, value)| (*key, &**value))), str::to_owned);
+        let mut all = self.clone();
+        all.words.extend(Some(told).filter(|told| !told.is_empty()));
+        all.is_named |= words.is_some_and(|words| !words.is_empty());
+        all.settings.extend(settings);
+        all
+    }
+
+    pub(super) fn name(&self) -> Option<String> {
+        self.is_named.then(|| self.words.join(", "))
+    }
+}
+
+/// One combination of what varies.
+pub(crate) struct Combination {
+    /// Every key that varies in any of them, with its value here.
+    pub(crate) settings: Vec<(String, String)>,
+    /// What is set here, in the order in which it is.
+    pub(crate) changes: Vec<(String, String)>,
+}
+
+/// The keys that combinations set, in their order.
+pub(super) fn keys_of(combinations: &[Combined]) -> Vec<String> {
+    let mut keys: Vec<String> = Vec::new();
+    for (key, _) in combinations.iter().flat_map(|of| &of.settings) {
+        if !keys.contains(key) {
+            keys.push(key.clone());
+        }
+    }
+    keys
+}
+
+/// The values of a key of `[vary]`: a list, in which a text may be a range, or a range alone.
+pub(super) fn values_of(key: &str, item: &Item) -> Result<Vec<Value>, String> {
+    let one = |value: &Value| match value.as_str().and_then(range::values) {
+        Some(values) => values.map_err(|fault| format!("vary: `{key}`: {fault}")),
+        None => Ok(vec![value.clone()]),
+    };
+    let list = match item.as_array() {
+        Some(list) => list.iter().map(one).collect::<Result<Vec<_>, _>>()?.concat(),
+        None if item.as_str().and_then(range::values).is_some() => one(item.as_value().expect("it is a text"))?,
+        None => Vec::new(),
+    };
+    if list.is_empty() {
+        return Err(format!("vary: `{key}` needs a list of values, e.g. `{key} = [...]`, or a range: {}", range::FORM));
+    }
+    let mut seen = HashSet::new();
+    match list.iter().map(show).find(|value| !seen.insert(value.clone())) {
+        Some(twice) => Err(format!("vary: `{key}` has `{twice}` twice")),
+        None => Ok(list),
+    }
+}
+
+/// What one value of a list of `[vary]` sets: `key`, or, where `key` is no setting but a name, every key of a table but its own
+/// `name`.
+pub(super) fn together(key: &str, value: &Value) -> Vec<(String, Value)> {
+    match table_of(key, value) {
+        Some(table) => {
+            let settings = table.iter().filter(|(key, value)| *key != "name" || !value.is_str());
+            settings.map(|(key, value)| (key.to_string(), value.clone())).collect()
+        }
+        None => vec![(key.to_string(), value.clone())],
+    }
+}
+
+/// What such a table is called.
+pub(super) fn called<'a>(key: &str, value: &'a Value) -> Option<&'a str> {
+    table_of(key, value)?.get("name")?.as_str().filter(|name| !name.is_empty())
+}
+
+/// The table of settings that a value of a list of `[vary]` is, where its key is no setting.
+pub(super) fn table_of<'a>(key: &str, value: &'a Value) -> Option<&'a InlineTable> {
+    let is_setting = key.contains('.') || long_name(key) != key;
+    value.as_inline_table().filter(|_| !is_setting)
+}
+
+/// Whether a value of a `[[variant]]` is this one, or a range that has it.
+pub(super) fn is_or_has(value: &Value, set: &Value) -> bool {
+    let has = |values: Vec<Value>| values.iter().any(|one| show(one) == show(set));
+    show(value) == show(set) || value.as_str().and_then(range::values).and_then(Result::ok).is_some_and(has)
+}
