@@ -8,27 +8,30 @@
 //! itself: of twenty metrics without any difference one shows one. No difference is known better than the step in which numbers
 //! are told ([`Comparison::in_steps`]).
 
+mod between;
 mod effort;
 mod same;
 mod settings;
 mod steps;
+mod within;
 
 use std::fmt;
 
 use sojourn_stats::interval::t_quantile;
 use sojourn_stats::{Dimension, Estimate, Measure, Moments};
 
-use crate::answer::{Answer, Answers, RUN, VariantAnswers};
+use self::effort::Stated;
+use crate::answer::{Answer, VariantAnswers};
 use crate::objective::dimension;
-use crate::spec::{Engine, SpecError};
-use crate::variants::label;
+use crate::spec::Engine;
 
-use effort::Stated;
-
-pub use effort::{Spent, advice};
-pub use same::in_common;
-pub(crate) use same::{briefest, filled, keys_of_runs};
-pub use settings::differing;
+pub use self::between::{VariantComparison, about_pairs, runs};
+pub use self::effort::{Spent, advice};
+pub use self::same::in_common;
+pub(crate) use self::same::{briefest, filled, keys_of_runs};
+pub use self::settings::differing;
+pub(crate) use self::within::within_setting;
+pub use self::within::{Within, compared_setting, equal_but_for, within};
 
 /// Half the chance that an interval misses.
 const UPPER: f64 = 0.975;
@@ -345,198 +348,6 @@ fn welch(a: impl Iterator<Item = f64>, b: impl Iterator<Item = f64>) -> Option<(
     let degrees = (sum.powi(2) / below).floor().max(1.0) as u64;
     let error = sum.sqrt();
     Some((Between::within(b.mean() - a.mean(), t_quantile(UPPER, degrees) * error), power(degrees) * error))
-}
-
-/// What two runs say about one variant, by one engine.
-#[derive(Clone, Debug, PartialEq)]
-pub struct VariantComparison {
-    /// The variant's name.
-    pub label: String,
-    /// The engine that answers in both.
-    pub engine: Engine,
-    /// Metric by metric, in A's order.
-    pub metrics: Vec<Comparison>,
-    /// What both have and is not compared, since one of them has no interval of it, or no number.
-    pub left_out: Vec<String>,
-    /// How many replications A and B have; none but of the simulator.
-    pub replications: (usize, usize),
-}
-
-impl VariantComparison {
-    /// That not all of its replications are in pairs, in a sentence; none where all are, or none is.
-    pub fn unpaired(&self) -> Option<String> {
-        let (a, b) = self.replications;
-        let is_paired = self.metrics.iter().any(|of| matches!(of.how, How::Pairs(_)));
-        let (less, more, name) = if a < b { (a, b, "B") } else { (b, a, "A") };
-        (is_paired && less < more).then(|| {
-            format!(
-                "The pairs are of the first {less} replications, which both have; {name} has {more}. The columns A and B are \
-                 of all."
-            )
-        })
-    }
-}
-
-/// What a reader must know of the pairs of replications in `all`, which are of these runs, in sentences: how alike the two of a
-/// pair are.
-pub fn about_pairs(runs: &[&Answers], all: &[Within]) -> String {
-    let lengths: Vec<Option<String>> = runs.iter().map(|run| length(run)).collect();
-    let are_as_long = lengths[0].is_some() && lengths.iter().all(|length| *length == lengths[0]);
-    let mut text = match are_as_long {
-        true => "Replications of the same number have the same seed, and so the same requests.".to_owned(),
-        false => "Replications of the same number have the same seed, and so begin with the same requests; how long each is, \
-                  its precision says. With a `duration` and a `warm_up` under [run] all are as long, and these intervals mostly \
-                  narrower."
-            .to_owned(),
-    };
-    if all.iter().any(|of| of.replications.0 != of.replications.1) {
-        text += " Where one variant has more of them than the other, the rest are left out here.";
-    }
-    if all.len() >= MANY {
-        text += &format!(" Of {} intervals at 95 % one in twenty misses the truth by chance.", all.len());
-    }
-    text
-}
-
-/// So many intervals that one of them is likely to miss.
-const MANY: usize = 10;
-
-/// How long the replications of a run are, where its file says so; the words tell two lengths apart.
-fn length(run: &Answers) -> Option<String> {
-    let spec: toml::Table = toml::from_str(&run.spec).unwrap_or_default();
-    let says = |table: &str, key: &str| spec.get(table).and_then(|table| table.get(key));
-    let kind = says("workload", "kind").and_then(toml::Value::as_str).unwrap_or_default();
-    let played = says("workload", kind).filter(|_| ["log", "trace"].contains(&kind));
-    says("run", "duration").or(played).map(ToString::to_string)
-}
-
-/// Sets two runs beside each other: variants of the same name or settings (or the only ones), engine by engine. Replications are
-/// paired where both runs have the same seed, as far as both have one. A metric that has no interval in one of them is left out.
-///
-/// # Errors
-/// When they have no variant in common.
-pub fn runs(a: &Answers, b: &Answers) -> Result<Vec<VariantComparison>, SpecError> {
-    let stated = (Stated::by(a), Stated::by(b));
-    let mut all = Vec::new();
-    let matched = in_common(a, b);
-    for (of_a, of_b) in &matched {
-        let (variant, other) = (&a.variants[*of_a], &b.variants[*of_b]);
-        for of_a in &variant.answers {
-            let Some(of_b) = other.answer(of_a.engine) else { continue };
-            let engine = of_a.engine;
-            let spent = stated.0.spent(variant, engine).and(stated.1.spent(other, engine));
-            let compared = of_a.measures.iter().filter_map(|measure| metric(measure, of_a, of_b, a.seed == b.seed));
-            let metrics: Vec<Comparison> = compared.map(|of| Comparison { spent, ..of }).collect();
-            let is_compared = |name: &str| metrics.iter().any(|of| of.metric == name);
-            let of_both = of_a.measures.iter().filter(|of| of_b.estimate(&of.metric).is_some());
-            let left_out = of_both.map(|of| of.metric.clone()).filter(|name| !is_compared(name)).collect();
-            if !metrics.is_empty() {
-                // The only ones may be of other settings, of which the head of a comparison speaks.
-                let label = if a.variants.len() == 1 { &variant.label } else { briefest(&[variant, other]) };
-                let label = label.to_owned();
-                let count = |of: &Answer| of.replications.first().map_or(0, |(_, values)| values.len());
-                let replications = (count(of_a), count(of_b));
-                all.push(VariantComparison { label, engine, metrics, left_out, replications });
-            }
-        }
-    }
-    if !matched.is_empty() {
-        return Ok(all);
-    }
-    let names = |answers: &Answers| {
-        let names: Vec<&str> = answers.variants.iter().map(|variant| variant.label.as_str()).collect();
-        names.join("; ")
-    };
-    Err(SpecError(format!("the two runs have no variant in common: A has [{}], B has [{}]", names(a), names(b))))
-}
-
-/// Two variants that differ in one setting only, by one engine.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Within {
-    /// Who says it of both.
-    pub engine: Engine,
-    /// The settings that they have in common, in a few words; empty where they have none.
-    pub others: String,
-    /// The value of the setting in A, which comes before B's, and in B.
-    pub values: (String, String),
-    /// B against A: of the simulator replication by replication, as far as both have one, since under the same seed they begin
-    /// with the same requests.
-    pub comparison: Comparison,
-    /// How many replications A and B have; none but of the simulator.
-    pub replications: (usize, usize),
-}
-
-/// The setting by whose values variants are set beside each other: a policy, else the first whose values are no numbers, or the
-/// first of all.
-pub fn compared_setting(run: &Answers) -> Option<&str> {
-    let varied = |key: &&String| {
-        let mut values = run.variants.iter().filter_map(|variant| variant.setting(key));
-        let first = values.next();
-        values.any(|value| Some(value) != first)
-    };
-    let are_names = |key: &&String| {
-        let mut values = run.variants.iter().filter_map(|variant| variant.setting(key));
-        values.any(|value| value.parse::<f64>().is_err())
-    };
-    let mut keys = run.settings.iter().filter(varied);
-    let policy = keys.clone().find(|key| *key == "policy" || key.ends_with(".policy"));
-    policy.or_else(|| keys.clone().find(are_names)).or_else(|| keys.next()).map(String::as_str)
-}
-
-/// The variants of a run that are equal but for `key`, in the order of the run, with what they have in common.
-pub fn equal_but_for<'a>(run: &'a Answers, key: &str) -> Vec<(String, Vec<&'a VariantAnswers>)> {
-    let mut groups: Vec<(String, Vec<&VariantAnswers>)> = Vec::new();
-    for variant in &run.variants {
-        let others = variant.settings.iter().filter(|(of, _)| of != key);
-        let by_values = || label(others.map(|(key, value)| (key.as_str(), value.as_str())));
-        // A name says all but of which run it is.
-        let others = variant.name().filter(|_| key == RUN).map_or_else(by_values, str::to_owned);
-        match groups.iter_mut().find(|(of, _)| *of == others) {
-            Some((_, variants)) => variants.push(variant),
-            None => groups.push((others, vec![variant])),
-        }
-    }
-    groups
-}
-
-/// Every variant against those that are equal to it but for one setting, in `metric`, replication by replication.
-pub fn within(run: &Answers, metric: &str) -> Vec<Within> {
-    let Some(key) = compared_setting(run) else { return Vec::new() };
-    let mut all = within_setting(run, key, metric, &[Engine::Sim]);
-    all.retain(|of| matches!(of.comparison.how, How::Pairs(_)));
-    all
-}
-
-/// Up to so many values of a setting are compared each with each other one, more with the first alone.
-const EACH_AGAINST_EACH: usize = 5;
-
-/// The variants that are equal but for `key`, two by two, in `metric`: each against each before it, or where they are many
-/// against the first; by each of `engines`, theory only where no other says anything.
-pub(crate) fn within_setting(run: &Answers, key: &str, metric: &str, engines: &[Engine]) -> Vec<Within> {
-    let stated = Stated::by(run);
-    let mut all = Vec::new();
-    for (others, variants) in equal_but_for(run, key) {
-        let by = |engine: Engine| {
-            let is_known = |of: &&&VariantAnswers| of.estimate(engine, metric).and_then(Estimate::ends).is_some();
-            let known: Vec<&VariantAnswers> = variants.iter().filter(is_known).copied().collect();
-            let firsts = if known.len() <= EACH_AGAINST_EACH { known.len() } else { 1 };
-            let pairs = (0..firsts).flat_map(|first| (first + 1..known.len()).map(move |second| (first, second)));
-            let of_two = |(first, second): (usize, usize)| {
-                let (a, b) = (known[first], known[second]);
-                let spent = stated.spent(a, engine).and(stated.spent(b, engine));
-                let comparison = Comparison { spent, ..variants_by(a, b, engine, metric)? };
-                let values = (a.setting(key)?.to_owned(), b.setting(key)?.to_owned());
-                let count = |of: &VariantAnswers| of.answer(engine)?.replications(metric).map(<[_]>::len);
-                let replications = (count(a).unwrap_or(0), count(b).unwrap_or(0));
-                Some(Within { engine, others: others.clone(), values, comparison, replications })
-            };
-            pairs.filter_map(of_two).collect::<Vec<Within>>()
-        };
-        let seen: Vec<Within> = engines.iter().filter(|of| **of != Engine::Theory).flat_map(|of| by(*of)).collect();
-        let asks_theory = seen.is_empty() && engines.contains(&Engine::Theory);
-        all.extend(if asks_theory { by(Engine::Theory) } else { seen });
-    }
-    all
 }
 
 /// B against A in `metric` by `engine`: replication by replication where both have them, of the same seed, else by their two

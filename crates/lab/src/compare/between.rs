@@ -1,0 +1,108 @@
+//! Two runs beside each other, variant by variant.
+
+use super::{Comparison, How, Stated, Within, briefest, in_common, metric};
+use crate::answer::{Answer, Answers};
+use crate::spec::{Engine, SpecError};
+
+/// What two runs say about one variant, by one engine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VariantComparison {
+    /// The variant's name.
+    pub label: String,
+    /// The engine that answers in both.
+    pub engine: Engine,
+    /// Metric by metric, in A's order.
+    pub metrics: Vec<Comparison>,
+    /// What both have and is not compared, since one of them has no interval of it, or no number.
+    pub left_out: Vec<String>,
+    /// How many replications A and B have; none but of the simulator.
+    pub replications: (usize, usize),
+}
+
+impl VariantComparison {
+    /// That not all of its replications are in pairs, in a sentence; none where all are, or none is.
+    pub fn unpaired(&self) -> Option<String> {
+        let (a, b) = self.replications;
+        let is_paired = self.metrics.iter().any(|of| matches!(of.how, How::Pairs(_)));
+        let (less, more, name) = if a < b { (a, b, "B") } else { (b, a, "A") };
+        (is_paired && less < more).then(|| {
+            format!(
+                "The pairs are of the first {less} replications, which both have; {name} has {more}. The columns A and B are \
+                 of all."
+            )
+        })
+    }
+}
+
+/// What a reader must know of the pairs of replications in `all`, which are of these runs, in sentences: how alike the two of a
+/// pair are.
+pub fn about_pairs(runs: &[&Answers], all: &[Within]) -> String {
+    let lengths: Vec<Option<String>> = runs.iter().map(|run| length(run)).collect();
+    let are_as_long = lengths[0].is_some() && lengths.iter().all(|length| *length == lengths[0]);
+    let mut text = match are_as_long {
+        true => "Replications of the same number have the same seed, and so the same requests.".to_owned(),
+        false => "Replications of the same number have the same seed, and so begin with the same requests; how long each is, \
+                  its precision says. With a `duration` and a `warm_up` under [run] all are as long, and these intervals mostly \
+                  narrower."
+            .to_owned(),
+    };
+    if all.iter().any(|of| of.replications.0 != of.replications.1) {
+        text += " Where one variant has more of them than the other, the rest are left out here.";
+    }
+    if all.len() >= MANY {
+        text += &format!(" Of {} intervals at 95 % one in twenty misses the truth by chance.", all.len());
+    }
+    text
+}
+
+/// So many intervals that one of them is likely to miss.
+const MANY: usize = 10;
+
+/// How long the replications of a run are, where its file says so; the words tell two lengths apart.
+fn length(run: &Answers) -> Option<String> {
+    let spec: toml::Table = toml::from_str(&run.spec).unwrap_or_default();
+    let says = |table: &str, key: &str| spec.get(table).and_then(|table| table.get(key));
+    let kind = says("workload", "kind").and_then(toml::Value::as_str).unwrap_or_default();
+    let played = says("workload", kind).filter(|_| ["log", "trace"].contains(&kind));
+    says("run", "duration").or(played).map(ToString::to_string)
+}
+
+/// Sets two runs beside each other: variants of the same name or settings (or the only ones), engine by engine. Replications are
+/// paired where both runs have the same seed, as far as both have one. A metric that has no interval in one of them is left out.
+///
+/// # Errors
+/// When they have no variant in common.
+pub fn runs(a: &Answers, b: &Answers) -> Result<Vec<VariantComparison>, SpecError> {
+    let stated = (Stated::by(a), Stated::by(b));
+    let mut all = Vec::new();
+    let matched = in_common(a, b);
+    for (of_a, of_b) in &matched {
+        let (variant, other) = (&a.variants[*of_a], &b.variants[*of_b]);
+        for of_a in &variant.answers {
+            let Some(of_b) = other.answer(of_a.engine) else { continue };
+            let engine = of_a.engine;
+            let spent = stated.0.spent(variant, engine).and(stated.1.spent(other, engine));
+            let compared = of_a.measures.iter().filter_map(|measure| metric(measure, of_a, of_b, a.seed == b.seed));
+            let metrics: Vec<Comparison> = compared.map(|of| Comparison { spent, ..of }).collect();
+            let is_compared = |name: &str| metrics.iter().any(|of| of.metric == name);
+            let of_both = of_a.measures.iter().filter(|of| of_b.estimate(&of.metric).is_some());
+            let left_out = of_both.map(|of| of.metric.clone()).filter(|name| !is_compared(name)).collect();
+            if !metrics.is_empty() {
+                // The only ones may be of other settings, of which the head of a comparison speaks.
+                let label = if a.variants.len() == 1 { &variant.label } else { briefest(&[variant, other]) };
+                let label = label.to_owned();
+                let count = |of: &Answer| of.replications.first().map_or(0, |(_, values)| values.len());
+                let replications = (count(of_a), count(of_b));
+                all.push(VariantComparison { label, engine, metrics, left_out, replications });
+            }
+        }
+    }
+    if !matched.is_empty() {
+        return Ok(all);
+    }
+    let names = |answers: &Answers| {
+        let names: Vec<&str> = answers.variants.iter().map(|variant| variant.label.as_str()).collect();
+        names.join("; ")
+    };
+    Err(SpecError(format!("the two runs have no variant in common: A has [{}], B has [{}]", names(a), names(b))))
+}
