@@ -38,7 +38,7 @@
 //!
 //! Policies are those of `sojourn_dispatch`. Add one to a [`Catalogue`](sojourn_dispatch::Catalogue), hand that over as
 //! [`Control::catalogue`], and tiers can name it. What the policy requires and the tier's face cannot know is refused before
-//! the run. `examples/own_policy.rs` compares such a policy with built-in ones.
+//! the run. `examples/own_policy_simulated.rs` compares such a policy with built-in ones.
 //!
 //! ```
 //! use sojourn_dispatch::{Ask, Catalogue, Decision, Policy, Signals};

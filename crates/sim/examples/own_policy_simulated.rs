@@ -1,4 +1,4 @@
-//! A policy in twenty lines, simulated beside built-in ones: `cargo run -p sojourn-sim --example own_policy`.
+//! A policy in twenty lines, simulated beside built-in ones: `cargo run -p sojourn-sim --example own_policy_simulated`.
 //!
 //! Least loaded of two neighbours: a server drawn and the next one, so that one random number does for both. Twelve
 //! servers are 90 % busy; how much is lost against two independent draws, and against a look at all servers?
