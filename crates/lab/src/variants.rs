@@ -16,7 +16,7 @@ use std::sync::Arc;
 use sojourn_dispatch::Catalogue;
 use sojourn_stats::config::ConfigFile;
 use sojourn_stats::input;
-use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
+use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
 use self::change::{change_to, drop_axis, drop_disciplines_keys, drop_loads, number, other_loads, put};
 use self::combined::{Combined, called, is_or_has, keys_of, together, values_of};
