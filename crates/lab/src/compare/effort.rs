@@ -286,14 +286,14 @@ mod tests {
         let of = |spec: &str, seed, values: &[f64]| run(spec, seed, Engine::Sim, 20.0, values);
         let minute = "[run]\nduration = \"1 min\"\nprecision = \"none\"\n";
         let (a, b) = ([10.0, 20.0, 30.0], [11.0, 23.0, 32.0]);
-        let takes = "to see 10 % takes 1 more replication of 1 min of both";
+        let takes = "to see 10 % takes 1 more replication of 60 s of both";
         let below = format!("No difference of response_time_mean was seen: {takes} (`run.replications = 4`).");
         assert_eq!(told(&of(minute, 1, &a), &of(minute, 1, &b)), (takes.into(), below));
         let log = "[workload]\nkind = \"log\"\nlog = \"x\"\n";
         assert_eq!(told(&of(log, 1, &a), &of(log, 1, &b)).0, "to see 10 % takes 1 more replication of both");
         let (a, b) = ([10.0, 12.0, 14.0], [11.0, 12.0, 13.0]);
         let (takes, below) = told(&of(minute, 1, &a), &of(minute, 2, &b));
-        assert_eq!(takes, "to see 10 % takes 109 more replications of 1 min of both");
+        assert_eq!(takes, "to see 10 % takes 109 more replications of 60 s of both");
         assert!(below.ends_with("(`run.replications = 112`)."), "{below}");
         // Of different numbers of them.
         let takes = told(&of(minute, 1, &[10.0, 12.0, 14.0, 12.0]), &of(minute, 2, &b)).0;

@@ -74,6 +74,7 @@ mod tests {
         assert_ne!(all[0].rows, all[1].rows, "they stay apart");
         assert!(all.iter().flat_map(|entry| &entry.rows).all(|row| row.chars().count() <= 40));
     }
+
     /// A name that is longer than the plot is wide goes on in a row below, and what is left out of it is told where one points;
     /// engines that have no room beside each other stand below each other.
     #[test]
@@ -106,7 +107,8 @@ mod tests {
             let height = tenths(&text, &format!("viewBox=\"0 0 {} ", 10.0 * width));
             let mut rows = Vec::new();
             for of in text.split("<text ").skip(1).filter(|of| of.contains("text-anchor=\"start\"")) {
-                let row = of.split(">\n").nth(1).unwrap().split("\n</text>").next().unwrap();
+                let (_, row) = of.split_once(">\n").unwrap();
+                let (row, _) = row.split_once("\n</text>").unwrap();
                 // A letter of a usual font is about half as wide as it is high: 11.5 pixels.
                 let end = tenths(of, "x=\"") + 115.0 * 0.55 * row.chars().count() as f64;
                 assert!(end <= 10.0 * width, "{width}: {row} ends at {end}");
