@@ -107,7 +107,7 @@ fn a_silence_amid_the_traffic_is_told_with_both_rates() {
     let (with, without) = (number(&description, "arrival_rate"), number(&description, "arrival_rate_without_silence"));
     assert!((with * (1200.0 + 120.0) / 6000.0 - 1.0).abs() < 0.05, "{with}");
     assert!((without / 50.0 - 1.0).abs() < 6.0 / 6000f64.sqrt() + 0.03, "{without}");
-    let remark = description.remarks.iter().find(|remark| remark.contains("2 silences, the longest of 10 min"));
+    let remark = description.remarks.iter().find(|remark| remark.contains("2 silences, the longest of 600 s"));
     assert!(remark.is_some_and(|remark| remark.contains("after 2000 of 6000 requests")), "{:?}", description.remarks);
     let early = describe(&log_of(&[vec![400], seconds].concat()));
     assert!(early.facts.iter().all(|fact| fact.name != "silence_at_start"), "{:?}", early.facts);
