@@ -86,6 +86,11 @@ pub(crate) fn demand_mean_s(system: &System, workload: &Workload) -> f64 {
     workload.moments(|class, (mean, variance)| server.demand(class).moments(mean, variance)).0
 }
 
+/// Whether nothing that happens at one server changes what the others get: each forgets its state by itself.
+pub(crate) fn each_is_alone(system: &System, catalogue: &Catalogue) -> bool {
+    shares(system, catalogue).iter().all(Option::is_some)
+}
+
 /// The share of all requests that each server gets, where it is known.
 fn shares(system: &System, catalogue: &Catalogue) -> Vec<Option<f64>> {
     let mut shares = vec![Some(0.0); system.hosts.len()];

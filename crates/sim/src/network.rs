@@ -33,7 +33,7 @@ use replication::NetworkReplication;
 use crate::beginning;
 use crate::control::{Control, Progress, Report, SimError};
 use crate::course::Course;
-use crate::study::{ALWAYS, Study, Subject};
+use crate::study::{ALWAYS, Forgets, Study, Subject};
 
 /// Simulates `network`; `progress` is called now and then, from any thread.
 ///
@@ -66,8 +66,8 @@ pub fn run_network(
     let users = users.sum();
     let make = Box::new(move |seed: u64, course: &Course| Ok(NetworkReplication::new(&layout, seed, course)));
     let closing = Box::new(|_: &[NetworkReplication], _: Option<&_>| Ok((Vec::new(), Vec::new())));
-    let (has_end, forgets_together) = (false, false);
-    let subject = Subject { make, has_end, servers, users, rate, forgets_together, always, notes, closing };
+    let (has_end, forgets) = (false, Forgets::AsOnePart);
+    let subject = Subject { make, has_end, servers, users, rate, forgets, always, notes, closing };
     Study::new(subject, control, progress)?.run()
 }
 

@@ -14,7 +14,7 @@ use crate::course::Course;
 use crate::engine::{Engine, Fabric};
 use crate::fabric::{self, Direct, Routed, is_direct, refuse};
 use crate::forgetting;
-use crate::load::{Load, demand_mean_s, load};
+use crate::load::{Load, demand_mean_s, each_is_alone, load};
 use crate::memory::{self, STATION};
 use crate::requests::clients::{PlannedRequests, Users};
 use crate::requests::outcomes_over_time;
@@ -22,7 +22,7 @@ use crate::requests::over_time::Intervals;
 use crate::requests::{Played, Requests, engine};
 use crate::sessions;
 use crate::shortage;
-use crate::study::{ALWAYS, Make, Replication, Study, Subject, replication_seed, sections};
+use crate::study::{ALWAYS, Forgets, Make, Replication, Study, Subject, replication_seed, sections};
 use crate::summary::{self, Counts, QUANTILES, Row};
 use crate::wide::{self, Wide};
 
@@ -248,8 +248,12 @@ impl<'a> Replicated<'a> {
             Workload::Closed(closed) => u64::from(closed.users),
             _ => 0,
         };
-        let forgets_together = servers > 1;
-        let subject = Subject { make, has_end, servers, users, rate, forgets_together, always, notes, closing };
+        let forgets = match servers {
+            1 => Forgets::AsOnePart,
+            _ if each_is_alone(system, &control.catalogue) => Forgets::EachAlone,
+            _ => Forgets::Together,
+        };
+        let subject = Subject { make, has_end, servers, users, rate, forgets, always, notes, closing };
         Study::new(subject, control, progress)?.run()
     }
 }

@@ -124,6 +124,17 @@ pub(crate) type Make<'a, E> = dyn Fn(u64, &Course) -> Result<E, SimError> + 'a;
 /// Rows and notes beside the metrics.
 type Closing<'a, E> = dyn Fn(&[E], Option<&ThreadPool>) -> Result<(Vec<Row>, Vec<String>), SimError> + 'a;
 
+/// How a subject of several parts forgets its state.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Forgets {
+    /// No sooner than its slowest part.
+    AsOnePart,
+    /// Server by server, none of which knows of the others: their sum is soon narrow, and no sooner right than one of them.
+    EachAlone,
+    /// Perhaps sooner than one server alone: requests go where there is room.
+    Together,
+}
+
 /// What is replicated.
 pub(crate) struct Subject<'a, E> {
     pub(crate) make: Box<Make<'a, E>>,
@@ -135,8 +146,8 @@ pub(crate) struct Subject<'a, E> {
     pub(crate) users: u64,
     /// Requests that come by themselves (1/s), where nothing changes that rate or what becomes of them.
     pub(crate) rate: Option<f64>,
-    /// Its parts share the requests, so that all of them together may forget sooner than one of them.
-    pub(crate) forgets_together: bool,
+    /// How it forgets its state, against one of its parts.
+    pub(crate) forgets: Forgets,
     /// The metrics that must be sharp whatever else is asked for.
     pub(crate) always: Vec<String>,
     /// What a reader must know beforehand.
@@ -195,14 +206,17 @@ impl<'a, E: Replication> Study<'a, E> {
         let needed = RELAXATIONS.saturating_mul(relaxation).saturating_add(left_out).saturating_mul(replications);
         if relaxation > 0 && needed > control.max_jobs && long_enough > Some(FLOOR.0) {
             let max_jobs = control.max_jobs;
-            if !subject.forgets_together {
-                return Err(SimError::TooSlow { relaxation, replications, needed, max_jobs });
-            }
+            // How long it was is judged by what is measured. Where it began is not seen there.
+            shortest_pilot = match subject.forgets {
+                Forgets::AsOnePart => return Err(SimError::TooSlow { relaxation, replications, needed, max_jobs }),
+                Forgets::EachAlone => shortest_pilot,
+                Forgets::Together => beginning::shortest_pilot(0, subject.users),
+            };
             long_enough = None;
-            shortest_pilot = beginning::shortest_pilot(0, subject.users);
         }
         let many = if control.relaxation.is_some() { MANY.0 } else { MANY.1 };
-        let settles = subject.forgets_together && !finite && (long_enough.is_none() || subject.servers > many);
+        let settles =
+            subject.forgets != Forgets::AsOnePart && !finite && (long_enough.is_none() || subject.servers > many);
         let stations = subject.servers as u64 + subject.users;
         let each = REPLICATION + STATION * stations;
         let what = format!("{replications} replications with {stations} servers and users each");
