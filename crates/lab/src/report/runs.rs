@@ -94,11 +94,13 @@ fn reports<'a>(runs: &[(String, &'a Answers)]) -> Vec<&'a Answers> {
     runs.iter().map(|(_, report)| *report).collect()
 }
 
+/// A variant of several runs: the place of its run, its own place there, and its settings at the keys that vary in any run.
+type OfRun = (usize, usize, Vec<(String, String)>);
+
 /// Variants of several runs that have the same settings, or the same label.
 struct Alike<'a> {
     label: &'a str,
-    /// Of each the place of its run, its own place there, and its settings at the keys that vary in any run.
-    variants: Vec<(usize, usize, Vec<(String, String)>)>,
+    variants: Vec<OfRun>,
 }
 
 /// The variants of all runs in the order in which they come, those that are alike together, run by run.
@@ -109,7 +111,7 @@ fn alike<'a>(runs: &[(String, &'a Answers)]) -> Vec<Alike<'a>> {
     for (run, (_, report)) in runs.iter().enumerate() {
         for (number, settings) in filled(report, &keys).into_iter().enumerate() {
             // Keys of nothing tell nothing apart.
-            let is_alike = |(of, other, settings_of): &(usize, usize, Vec<_>)| {
+            let is_alike = |(of, other, settings_of): &OfRun| {
                 label(*of, *other) == label(run, number) || !keys.is_empty() && *settings_of == settings
             };
             let one = (run, number, settings.clone());
@@ -153,7 +155,7 @@ fn masthead(runs: &[(String, &Answers)], merged: &Answers) -> String {
 /// The live runs of each variant, second by second on the same axes.
 fn seconds(runs: &[(String, &Answers)]) -> String {
     let of_label = |(index, Alike { label, variants }): (usize, Alike<'_>)| {
-        let of_run = |(run, number, _): &(usize, usize, Vec<_>)| {
+        let of_run = |(run, number, _): &OfRun| {
             let (name, report) = &runs[*run];
             (name.clone(), report.variants[*number].clone())
         };
