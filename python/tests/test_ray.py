@@ -119,6 +119,14 @@ def agents_here() -> list[int]:
     return found
 
 
+def await_no_agents() -> None:
+    """They end with the load; on a busy machine a process that has ended is seen for a moment longer."""
+    deadline = time.monotonic() + 10
+    while agents_here():
+        assert time.monotonic() < deadline, f"agents are still there: {agents_here()}"
+        time.sleep(0.05)
+
+
 def test_a_load_from_two_nodes_has_the_plan_of_one_process(cluster: object, server: str, tmp_path: Path) -> None:
     asked = {"arrivals": "exponential(rate = 200 /s)", "requests": 301, "seed": 7}
     alone = sojourn.load(server, record=tmp_path / "alone.csv", **asked)
@@ -136,7 +144,7 @@ def test_a_load_from_two_nodes_has_the_plan_of_one_process(cluster: object, serv
     groups = ray.util.placement_group_table().values()
     spreads = [set(group["bundles_to_node_id"].values()) for group in groups if group["strategy"] == "STRICT_SPREAD"]
     assert spreads and all(len(of) == 2 for of in spreads)
-    assert not agents_here(), "they end with the load"
+    await_no_agents()
 
 
 def test_an_agent_that_is_lost_ends_the_load_which_is_not_tried_again(cluster: object, server: str) -> None:
@@ -157,10 +165,7 @@ def test_an_agent_that_is_lost_ends_the_load_which_is_not_tried_again(cluster: o
         sojourn.load(server, rate="50 /s", duration="2 min", on="ray")
     thread.join()
     assert killed and time.monotonic() - began < 60, "it ends at once"
-    deadline = time.monotonic() + 10
-    while agents_here():
-        assert time.monotonic() < deadline, "the other agent is still there"
-        time.sleep(0.05)
+    await_no_agents()
 
 
 def test_loads_on_ray_that_make_no_sense(cluster: object, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
