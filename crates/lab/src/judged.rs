@@ -86,7 +86,7 @@ impl Asked<'_> {
             _ if early.is_some() => early,
             Judgement::Holds => objective.outdone_in(answer),
             open if is_open(open) && has_faults => Some(open_over_a_fault(answer.engine, open)),
-            Judgement::NoInterval | Judgement::TooFew => Some(format!("{}; {}", lack(judgement), more(answer.engine))),
+            open if is_open(open) => self.open(open, answer),
             Judgement::Fails => beyond,
             _ => None,
         };
@@ -108,6 +108,16 @@ impl Asked<'_> {
             undecided,
             measured,
             reason: reason.unwrap_or_default(),
+        }
+    }
+
+    /// Why it is open, and what would decide it where that is known. None where only the interval does not tell.
+    fn open(&self, judgement: Judgement, answer: &Answer) -> Option<String> {
+        let enough = self.objective.enough(&answer.measures, answer.engine == Engine::Live);
+        let why = format!("{}; {}", lack(judgement), more(answer.engine));
+        match enough {
+            Some(enough) => Some(format!("{why}: {enough}")),
+            None => (judgement != Judgement::Undecided).then_some(why),
         }
     }
 

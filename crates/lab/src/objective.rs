@@ -4,6 +4,8 @@
 //! end. Where the limit lies inside the interval the measurement is too coarse to say, and a longer one may. A percentile that
 //! is not known well enough may be decided by another of the same time: p99 is never below p50.
 
+mod enough;
+
 use std::fmt;
 
 use serde::Serialize;
