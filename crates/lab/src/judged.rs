@@ -336,8 +336,8 @@ mod tests {
         assert_eq!(words(Engine::Sim, FILE, wide()), format!("UNDECIDED: the interval does not tell; {longer}"));
         assert_eq!(words(Engine::Live, FILE, bare()), "UNDECIDED: the number has no interval; measure longer");
         assert_eq!(words(Engine::Live, FILE, wide()), "UNDECIDED: the interval does not tell; measure longer");
-        let fault = "[run]\nduration = \"5 s\"\n[[fault]]\nat = \"2 s\"\nuntil = \"3 s\"\nserver = 1\nwhat = \"slow(0.9)\"\n\
-                     [objective]";
+        let fault = "[client]\ntimeout = \"1 s\"\n[run]\nduration = \"5 s\"\n[[fault]]\nat = \"2 s\"\nuntil = \"3 s\"\n\
+                     server = 1\nwhat = \"slow(0.9)\"\n[objective]";
         let told = words(Engine::Sim, &FILE.replace("[objective]", fault), bare());
         assert!(told.starts_with("UNDECIDED: the number has no interval; more replications have the fault"), "{told}");
     }
