@@ -181,10 +181,15 @@ impl Answers {
     /// One line: which file is missing or wrong, and how.
     pub fn open(path: impl AsRef<Path>) -> Result<Answers, SpecError> {
         let path = path.as_ref();
+        let is_plan = path.join("plan.json").exists() && !path.join("run.json").exists();
         let text = |name: &str| {
             let file = path.join(name);
             input::text(&file).map_err(|e| {
-                SpecError(format!("{} is not a run folder (cannot read {}: {e})", path.display(), file.display()))
+                let why = match is_plan {
+                    true => "it is a plan's, with plan.json".to_owned(),
+                    false => format!("cannot read {}: {e}", file.display()),
+                };
+                SpecError(format!("{} is not a run folder ({why})", path.display()))
             })
         };
         // Only runs that have them write these.

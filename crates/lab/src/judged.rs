@@ -85,7 +85,8 @@ impl Asked<'_> {
             _ if is_doubted => doubt,
             _ if early.is_some() => early,
             Judgement::Holds => objective.outdone_in(answer),
-            open if is_open(open) && has_faults => Some(open_over_a_fault(answer.engine).to_owned()),
+            open if is_open(open) && has_faults => Some(open_over_a_fault(answer.engine, open)),
+            open if is_open(open) => self.open(open, answer),
             Judgement::Fails => beyond,
             _ => None,
         };
@@ -107,6 +108,16 @@ impl Asked<'_> {
             undecided,
             measured,
             reason: reason.unwrap_or_default(),
+        }
+    }
+
+    /// Why it is open, and what would decide it where that is known. None where only the interval does not tell.
+    fn open(&self, judgement: Judgement, answer: &Answer) -> Option<String> {
+        let enough = self.objective.enough(&answer.measures, answer.engine == Engine::Live);
+        let why = format!("{}; {}", lack(judgement), more(answer.engine));
+        match enough {
+            Some(enough) => Some(format!("{why}: {enough}")),
+            None => (judgement != Judgement::Undecided).then_some(why),
         }
     }
 
@@ -188,22 +199,37 @@ fn offered(workload: &Workload) -> Option<f64> {
     }
 }
 
-/// Why an objective is open where a fault is in the run: a run that is longer has the same fault and more of the time without.
-fn open_over_a_fault(engine: Engine) -> &'static str {
-    match engine {
-        Engine::Sim => {
-            "the interval does not tell; more replications have the fault more often, longer ones are another mixture"
-        }
-        _ => {
-            "the interval does not tell; the fault is in this run once, and a longer one is another mixture: repeat it"
-        }
+/// What leaves an objective open.
+fn lack(judgement: Judgement) -> &'static str {
+    match judgement {
+        Judgement::NoInterval => "the number has no interval",
+        Judgement::TooFew => "too few samples for a number",
+        _ => "the interval does not tell",
     }
+}
+
+/// What more of the same is by an engine.
+fn more(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Sim => "more replications, or longer ones",
+        _ => "measure longer",
+    }
+}
+
+/// Why an objective is open where a fault is in the run: a run that is longer has the same fault and more of the time without.
+fn open_over_a_fault(engine: Engine, judgement: Judgement) -> String {
+    let what = match engine {
+        Engine::Sim => "more replications have the fault more often, longer ones are another mixture",
+        _ => "the fault is in this run once, and a longer one is another mixture: repeat it",
+    };
+    format!("{}; {what}", lack(judgement))
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
+    use sojourn_stats::measure::NoInterval;
     use sojourn_stats::{Estimate, Measure};
 
     use super::*;
@@ -288,6 +314,32 @@ mod tests {
         assert_eq!(words("error_ratio = \"> 90%\"", suspect, 0.2), doubted(), "that few failed is no failure");
         let (_, told) = words("mean = \"< 5 s\"", Verdict::Incomplete, 0.2);
         assert_eq!(told, "UNDECIDED: the live run is INCOMPLETE: late");
+    }
+
+    /// What leaves an objective open is said as it is: where there is no interval none can tell.
+    #[test]
+    fn what_leaves_an_objective_open_is_the_reason() {
+        let words = |engine: Engine, file: &str, estimate: Estimate| {
+            let experiment = Spec::parse(file, Path::new("x.toml")).unwrap();
+            let measures = vec![Measure::new("response_time_mean", "s", estimate)];
+            let answers = vec![Answer { measures, ..Answer::new(engine) }];
+            let answered = VariantAnswers { answers, ..VariantAnswers::default() };
+            let of = Judge::of(&[]).objectives(0, &experiment, &answered);
+            of.iter().find(|of| of.text.starts_with("response_time_mean")).unwrap().words().1
+        };
+        let bare = || Estimate::WithoutInterval { value: 0.118, samples: 2000, why: NoInterval::TooShort };
+        let few = || Estimate::TooFew { samples: 3 };
+        let wide = || Estimate::Sampled { value: 0.05, ci_low: 0.03, ci_high: 0.07, samples: 2000 };
+        let longer = "more replications, or longer ones";
+        assert_eq!(words(Engine::Sim, FILE, bare()), format!("UNDECIDED: the number has no interval; {longer}"));
+        assert_eq!(words(Engine::Sim, FILE, few()), format!("UNDECIDED: too few samples for a number; {longer}"));
+        assert_eq!(words(Engine::Sim, FILE, wide()), format!("UNDECIDED: the interval does not tell; {longer}"));
+        assert_eq!(words(Engine::Live, FILE, bare()), "UNDECIDED: the number has no interval; measure longer");
+        assert_eq!(words(Engine::Live, FILE, wide()), "UNDECIDED: the interval does not tell; measure longer");
+        let fault = "[client]\ntimeout = \"1 s\"\n[run]\nduration = \"5 s\"\n[[fault]]\nat = \"2 s\"\nuntil = \"3 s\"\n\
+                     server = 1\nwhat = \"slow(0.9)\"\n[objective]";
+        let told = words(Engine::Sim, &FILE.replace("[objective]", fault), bare());
+        assert!(told.starts_with("UNDECIDED: the number has no interval; more replications have the fault"), "{told}");
     }
 
     /// What no system can do is missed, however little is known of it.

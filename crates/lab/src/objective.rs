@@ -4,6 +4,8 @@
 //! end. Where the limit lies inside the interval the measurement is too coarse to say, and a longer one may. A percentile that
 //! is not known well enough may be decided by another of the same time: p99 is never below p50.
 
+mod enough;
+
 use std::fmt;
 
 use serde::Serialize;
@@ -88,6 +90,24 @@ const FAILED_MOST: f64 = 0.01;
 /// Short names of the metrics that objectives are mostly about.
 const SHORT: [&str; 6] = ["mean", "p50", "p90", "p95", "p99", "p99.9"];
 
+/// What else is mostly asked of a load.
+const OF_A_LOAD: [&str; 4] = ["error_ratio", "throughput", "abandoned_ratio", "attempts_ratio"];
+
+/// And of an experiment, as messages list it.
+const OF_AN_EXPERIMENT: [&str; 6] = [
+    "utilization",
+    RECOVERY,
+    "worst_second_p99",
+    "during(fault).error_ratio",
+    "during(fault).attempts_ratio",
+    "during(fault).p99",
+];
+
+/// The metrics that are named where an experiment asks for one that is not known.
+pub(crate) fn known() -> Vec<&'static str> {
+    [&SHORT[..], &OF_A_LOAD, &OF_AN_EXPERIMENT].concat()
+}
+
 impl Objective {
     /// Reads `p99 < 50 ms`, `error_ratio < 1%` or `throughput > 900 /s`: a metric by its short or full name, `<` or `>`,
     /// and a limit with its unit.
@@ -109,7 +129,7 @@ impl Objective {
         let limit = rest[1..].trim();
         let metric = full_name(name);
         let dimension = dimension(&metric).ok_or_else(|| {
-            let known = || SHORT.into_iter().chain(["error_ratio", "throughput"]);
+            let known = || SHORT.into_iter().chain(OF_A_LOAD);
             // Another percentile is no spelling mistake.
             let is_percentile = name.strip_prefix('p').is_some_and(|digits| digits.parse::<f64>().is_ok());
             match nearest(name, known()).filter(|_| !is_percentile || name == "p999") {
@@ -472,7 +492,7 @@ mod tests {
             ("p99=<= 50 ms", "did you mean `p99 < 50 ms`?"),
             ("p99 \u{2264} 50 ms", "did you mean `p99 < 50 ms`?"),
             ("p99: < 50 ms", "did you mean `p99 < 50 ms`?"),
-            ("p98 < 50 ms", "p99.9"),
+            ("p98 < 50 ms", "p99.9, error_ratio, throughput, abandoned_ratio, attempts_ratio"),
             ("p99 < 50", "ms"),
             ("throughput > 50 ms", "/s"),
             ("error_ratio < 0%", "never below 0"),
@@ -482,6 +502,11 @@ mod tests {
             let error = Objective::parse(bad).unwrap_err().to_string();
             assert!(error.contains(expected) && error.contains("p99 < 50 ms"), "{bad}: {error}");
         }
+        for (other, ours) in [("availability > 99.9%", "error_ratio"), ("attempts < 2", "attempts_ratio")] {
+            let error = Objective::parse(other).unwrap_err().to_string();
+            assert!(error.ends_with(&format!("is no metric; did you mean `{ours}`?")), "{error}");
+        }
+        assert!(known().into_iter().all(|name| dimension(&full_name(name)).is_some()), "all can be asked for");
     }
 
     #[test]

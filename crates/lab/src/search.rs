@@ -120,6 +120,14 @@ impl Measured {
         self.doubts.iter().filter(|_| is_open).find(hinders).map(ToString::to_string)
     }
 
+    /// What would decide `objective` where it is open, where that is known and the run is as good as a longer one would be.
+    fn enough(&self, objective: &Objective, judgement: Judgement, report: &Report) -> Option<String> {
+        let is_open = matches!(judgement, Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew);
+        let hinders = |doubt: &Doubt| matches!(doubt.cause.effect(), Effect::Slower | Effect::OtherLoad);
+        let is_of_use = is_open && !self.doubts.iter().any(hinders);
+        objective.enough(&report.measures, true).filter(|_| is_of_use)
+    }
+
     /// What is left of `judgement` when the doubts are weighed.
     fn weigh(&self, objective: &Objective, judgement: Judgement) -> Finding {
         // A generator's trouble makes response times longer and rates lower, never the other way round.
@@ -344,7 +352,11 @@ pub fn judge(objective: &Objective, report: &Report) -> Judged {
             "MISSED: no request got a good reply".into()
         }
         (Judgement::Holds | Judgement::Fails, Finding::Open(why)) => format!("UNDECIDED: {why}"),
-        _ => hindrance.map_or(judgement.to_string(), |why| format!("UNDECIDED: {why}")),
+        _ => match (hindrance, measured.enough(objective, judgement, report)) {
+            (Some(why), _) => format!("UNDECIDED: {why}"),
+            (None, Some(enough)) => format!("{judgement}: {enough}"),
+            (None, None) => judgement.to_string(),
+        },
     };
     Judged { is_met, words }
 }

@@ -699,9 +699,7 @@ impl Reader<'_> {
                 }
                 let metric = objective::full_name(&metric);
                 let Some(dimension) = objective::dimension(&metric) else {
-                    let known =
-                        ["mean", "p50", "p90", "p95", "p99", "p99.9", "throughput", "error_ratio", "utilization"];
-                    return Err(fail(&unknown("metric", &metric, &known)));
+                    return Err(fail(&unknown("metric", &metric, &objective::known())));
                 };
                 if let Some(right) = why_unmeasured(&metric, question, run) {
                     return Err(fail(right));

@@ -242,12 +242,10 @@ impl Recorder {
         }
     }
 
-    /// The generator acts on `job` at `begun`; `free` when nothing but itself kept it from acting earlier.
+    /// The generator acts on the request that `job` is of for the first time, at `begun`; `free` when nothing but itself kept it
+    /// from acting earlier.
     #[inline]
     pub(crate) fn begun(&mut self, job: &Job, begun: Time, free: bool) {
-        if job.attempt > 0 {
-            return self.tried_again(job, begun);
-        }
         self.slice(begun).begun += 1;
         if free {
             let late = begun.saturating_since(job.planned);
@@ -268,8 +266,8 @@ impl Recorder {
         self.begun_in_time += u64::from(!matches!(self.division.windowing, Windowing::Until(end) if begun > end));
     }
 
-    /// A further attempt of `job` is made.
-    fn tried_again(&mut self, job: &Job, begun: Time) {
+    /// A further attempt of `job` is made, be it the first that has a connection or not.
+    pub(crate) fn tried_again(&mut self, job: &Job, begun: Time) {
         self.slice(begun).again += 1;
         self.whole.tried_again += 1;
         if let Some(window) = self.window(job) {

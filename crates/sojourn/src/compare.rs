@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sojourn_lab::compare::{self, Between, Comparison, Spent};
 use sojourn_lab::{Answers, Verdict};
-use sojourn_load::Report;
 use sojourn_load::order::{LoadSettings, Order, Tuning, span};
+use sojourn_load::{Cause, Proof, Report};
 use sojourn_stats::{Estimate, Span, Stream};
 
 use crate::exit::{Exit, Failure, bad_input};
@@ -179,11 +179,30 @@ fn pairs(reports: &[Reports; 2]) -> Vec<Comparison> {
     compared.map(|of| Comparison { spent, ..of }).collect()
 }
 
-/// Why runs of `name` are SUSPECT, each reason once.
+/// Why runs of `name` are not VALID: each cause once, with how many of them have it and what the first of these says. One cause may
+/// be why another is there, as too few connections are of too few requests.
 fn doubts(name: &str, reports: &Reports) -> Vec<String> {
-    let suspect = reports.iter().filter(|report| report.verdict != sojourn_load::Proof::Valid).count();
-    let first = reports.iter().find_map(|report| print::verdict(report).1.into_iter().next());
-    first.map(|reason| format!("{name}: {suspect} of {} runs, e.g. {reason}", reports.len())).into_iter().collect()
+    // None is that a run was stopped.
+    let mut causes: Vec<(Option<Cause>, String, Vec<usize>)> = Vec::new();
+    for (number, report) in reports.iter().enumerate() {
+        let told: Vec<(Option<Cause>, String)> = match &report.verdict {
+            Proof::Valid => Vec::new(),
+            Proof::Suspect(doubts) => doubts.iter().map(|doubt| (Some(doubt.cause), doubt.to_string())).collect(),
+            Proof::Incomplete(why) => vec![(None, why.clone())],
+        };
+        for (cause, text) in told {
+            match causes.iter_mut().find(|(known, ..)| *known == cause) {
+                // A run may say two things of one cause.
+                Some((.., runs)) if runs.last() == Some(&number) => {}
+                Some((.., runs)) => runs.push(number),
+                None => causes.push((cause, text, vec![number])),
+            }
+        }
+    }
+    let line = |(_, text, runs): &(Option<Cause>, String, Vec<usize>)| {
+        format!("{name}: {} of {} runs, e.g. {text}", runs.len(), reports.len())
+    };
+    causes.iter().map(line).collect()
 }
 
 fn runs(arguments: &Arguments) -> Result<Exit, Failure> {

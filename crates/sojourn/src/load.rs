@@ -48,13 +48,13 @@ pub(crate) struct Arguments {
     #[arg(long = "objective", value_name = "OBJECTIVE", help_heading = "Measurement")]
     objectives: Vec<String>,
     /// Find the highest rate at which this holds, from --rate or --arrivals on, e.g. 'p99 < 50 ms'
-    #[arg(long, value_name = "OBJECTIVE", conflicts_with_all = ["scan", "objectives"], help_heading = "Measurement")]
+    #[arg(long, value_name = "OBJECTIVE", conflicts_with = "scan", help_heading = "Measurement")]
     search: Option<String>,
     /// How narrow the bracket of a search has to become
     #[arg(long, value_name = "SHARE", default_value = "5%", requires = "search", help_heading = "Measurement")]
     within: String,
     /// A run at each step: FROM:TO:STEP of the rate, or connections=FROM:TO:STEP, users=...; xSTEP is a factor
-    #[arg(long, value_name = "RANGE", conflicts_with = "objectives", help_heading = "Measurement")]
+    #[arg(long, value_name = "RANGE", help_heading = "Measurement")]
     scan: Option<String>,
     /// Go on with a scan when most requests fail
     #[arg(long, requires = "scan", help_heading = "Measurement")]
@@ -107,6 +107,13 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
     let objectives = arguments.objectives.iter().map(|text| objective("--objective", text));
     let objectives: Vec<Objective> = objectives.collect::<Result<_, _>>()?;
     let several = arguments.search.is_some() || arguments.scan.is_some();
+    if several && !objectives.is_empty() {
+        let instead = match arguments.scan {
+            Some(_) => "a scan is several and judges none; --search finds the highest rate at which one holds",
+            None => "a search is several, and judges each by what --search says",
+        };
+        return Err(bad_input(format!("--objective judges one run; {instead}")));
+    }
     if several && arguments.settings.record.is_some() {
         return Err(bad_input("--record writes one run; a search and a scan are several"));
     }

@@ -86,7 +86,7 @@ pub(crate) fn plain(error: clap::Error, command: &Command) -> clap::Error {
     }
     let Some(source) = error.source() else { return error };
     let (flag, value) = (of(ContextKind::InvalidArg), of(ContextKind::InvalidValue));
-    let right = what_is_right(source).map_or_else(|| source.to_string(), ToOwned::to_owned);
+    let right = what_is_right(source).map_or_else(|| inside(source.to_string()), ToOwned::to_owned);
     clap::Error::raw(ErrorKind::ValueValidation, format!("invalid value '{value}' for '{flag}': {right}\n"))
 }
 
@@ -110,6 +110,20 @@ fn called_otherwise(error: &clap::Error, command: &Command) -> Option<String> {
     let (_, meant) = all.iter().find(|(other, meant)| *other == name && is_known(meant))?;
     let meant = if what == "subcommand" { format!("sojourn {meant}") } else { (*meant).to_owned() };
     Some(format!("unknown {what} '{name}'; did you mean '{meant}'?\n"))
+}
+
+/// What is said of a number outside a range; where that ends with the numbers of 32 bits, without them.
+fn inside(told: String) -> String {
+    let of_range = || {
+        let (number, range) = told.split_once(" is not in ")?;
+        let least = range.strip_suffix(&format!("..={}", u32::MAX))?;
+        let (number, least): (i64, i64) = (number.parse().ok()?, least.parse().ok()?);
+        Some(match number < least {
+            true => format!("it is a whole number of {least} or more"),
+            false => "it is too large a number".to_owned(),
+        })
+    };
+    of_range().unwrap_or(told)
 }
 
 fn what_is_right(unread: &(dyn Error + 'static)) -> Option<&'static str> {

@@ -2,7 +2,7 @@
 
 /// What other programs and textbooks call a thing, letters and digits only, and its name here: nginx's `least_conn`,
 /// HAProxy's `leastconn`, Envoy's `LEAST_REQUEST`, which draws two, and so on.
-const ELSEWHERE: [(&str, &str); 122] = [
+const ELSEWHERE: [(&str, &str); 126] = [
     ("poisson", "exponential"),
     ("markovian", "exponential"),
     ("markov", "exponential"),
@@ -85,6 +85,10 @@ const ELSEWHERE: [(&str, &str); 122] = [
     ("errorrate", "error_ratio"),
     ("failures", "error_ratio"),
     ("failed", "error_ratio"),
+    ("availability", "error_ratio"),
+    ("attempts", "attempts_ratio"),
+    ("reps", "replications"),
+    ("repetitions", "replications"),
     ("median", "p50"),
     ("lateness", "late"),
     ("retry", "retries"),

@@ -8,6 +8,7 @@ use sojourn_stats::{Dimension, quantity};
 
 use super::{Comparison, How, Short, WORTH_SEEING};
 use crate::answer::{Answers, VariantAnswers};
+use crate::report::number::two_digits;
 use crate::spec::{Engine, Live, Run, parse_precision};
 
 /// What the numbers of both sides of a comparison were made of.
@@ -200,14 +201,6 @@ fn more_requests(times: f64, precision: Option<f64>, requests: f64, max_jobs: f6
         true => format!("{told}, and {}", allowed(requests * times)),
         false => told,
     }
-}
-
-/// To two significant digits, rounded by `round`.
-fn two_digits(value: f64, round: fn(f64) -> f64) -> f64 {
-    let step = 10_f64.powf(value.abs().max(f64::MIN_POSITIVE).log10().floor() - 1.0);
-    // A whole number of requests.
-    let step = if value >= 10.0 { step.max(1.0) } else { step };
-    round(value / step) * step
 }
 
 /// `12 more runs`.

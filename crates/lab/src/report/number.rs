@@ -158,6 +158,14 @@ pub(crate) fn signed_percent(ratio: f64) -> String {
     format!("{text}\u{a0}%")
 }
 
+/// To two significant digits, rounded by `round`.
+pub(crate) fn two_digits(value: f64, round: fn(f64) -> f64) -> f64 {
+    let step = 10_f64.powf(value.abs().max(f64::MIN_POSITIVE).log10().floor() - 1.0);
+    // A whole number of requests.
+    let step = if value >= 10.0 { step.max(1.0) } else { step };
+    round(value / step) * step
+}
+
 /// Three significant digits, never in scientific notation between 1e-4 and 1e9.
 pub(crate) fn significant(value: f64) -> String {
     if value.is_nan() {

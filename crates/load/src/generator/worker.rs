@@ -430,13 +430,13 @@ impl<'a> Worker<'a> {
         let connection = &mut self.connections[place as usize];
         assert!(connection.exchange.is_none(), "a connection carries one request at a time");
         connection.exchange = Some(Exchange::new(job, now));
-        self.is_at(&job, place);
+        let is_first = self.is_at(&job, place);
         self.fill(place);
         let connection = &mut self.connections[place as usize];
         if self.streams.is_some() {
             connection.origin = origin;
             let begun = self.setting.clock.now();
-            self.recorder.begun(&job, begun, free);
+            self.begun(&job, begun, free, is_first);
             return self.begin_stream(place);
         }
         let before = connection.origin;
@@ -444,13 +444,13 @@ impl<'a> Worker<'a> {
             self.connections[place as usize].origin = origin;
             self.recorder.connections.reused += 1;
             let begun = self.transmit(place);
-            self.recorder.begun(&job, begun, free);
+            self.begun(&job, begun, free, is_first);
         } else {
             if self.connections[place as usize].phase == Phase::Idle {
                 self.let_go(place);
             }
             let begun = self.setting.clock.now();
-            self.recorder.begun(&job, begun, free);
+            self.begun(&job, begun, free, is_first);
             self.connections[place as usize].origin = origin;
             self.open(place);
         }

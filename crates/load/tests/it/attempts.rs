@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sojourn_load::{Attempts, Counts, Load, Report, Schedule, Stop, Targets, Url, Version, realtime_ns};
+use sojourn_load::{Attempts, Counts, Load, Report, Schedule, Second, Stop, Targets, Url, Version, realtime_ns};
 use sojourn_model::system::{Backoff, Budget, Hedge, Retries, Rules};
 use sojourn_stats::{Law, Span, Stream};
 
@@ -193,6 +193,22 @@ fn attempts_wait_for_a_connection() {
     assert_eq!((planned, timeout), (6, 6), "{:?}", report.counts);
     assert!(queued > 0);
     assert!(report.records.unwrap().iter().all(|record| record.attempts <= 2));
+}
+
+/// A request whose first attempt timed out while it waited for a connection begins with the next one: begun are no fewer than
+/// are answered.
+#[test]
+fn a_request_begins_with_the_first_attempt_that_has_a_connection() {
+    let server = Server::start(|asked: &Asked| if asked.number == 0 { vec![Act::Hang] } else { vec![ok("x")] });
+    let rules = Rules { timeout: Some(Span(100 * MS)), ..retries(5, None) };
+    // The first takes the only connection until it times out, and with it the one that waits.
+    let load = open(server.address, steady(2, Span(1)));
+    let report = run(Load { connections_max: 1, attempts: Some(Attempts::new(&rules, 1)), ..load });
+    let Counts { planned, ok, queued, tried_again, .. } = report.counts;
+    assert_eq!((planned, ok, queued, tried_again), (2, 2, 1, 2), "{:?}", report.counts);
+    let sum = |of: fn(&Second) -> u64| report.seconds.iter().map(of).sum::<u64>();
+    assert_eq!((sum(|second| second.begun), sum(|second| second.again)), (2, 2));
+    assert_eq!(report.lateness.count(), 1, "only the first could go out at once");
 }
 
 #[test]

@@ -288,7 +288,7 @@ fn loads_that_cannot_be() {
     let folder = tempfile::tempdir().unwrap();
     let posts = file(folder.path(), "posts.txt", "/a method=POST contents='x'\n");
     let list = file(folder.path(), "list.txt", "/a\nheavy /b\n");
-    let cases: [(&[&str], &str); 40] = [
+    let cases: [(&[&str], &str); 44] = [
         (
             &[url, "--arrivals", "500/s"],
             "`500/s` is a rate where a law of gaps is expected: write `exponential(rate = 500/s)`",
@@ -330,6 +330,10 @@ fn loads_that_cannot_be() {
         (&[url, "--search", "p99 < 5 ms", "--users", "3"], "--rate"),
         (&[url, "--search", "p99 < 5 ms", "--rate", "5 /s", "--within", "0%"], "--within"),
         (&[url, "--scan", "1:10:1"], "--rate"),
+        (&[url, "--scan", "1:9:1", "--rate", "1 /s", "--objective", "p99 < 5 ms"], "a scan is several and judges none"),
+        (&[url, "--search", "p99 < 5 ms", "--rate", "1 /s", "--objective", "p99 < 5 ms"], "a search is several, and"),
+        (&[url, "--retries=-1"], "it is a whole number of 0 or more"),
+        (&[url, "--retries", "5000000000"], "it is too large a number"),
         (&[url, "--scan", "users=1:10:1"], "--users"),
         (&[url, "--scan", "1:10:0", "--rate", "1 /s"], "FROM:TO:STEP"),
     ];
@@ -395,6 +399,15 @@ fn what_cannot_be_compared() {
         let complaint = refused(&[&["compare"], arguments].concat());
         assert!(complaint.contains(expected), "{arguments:?}: {complaint}");
     }
+}
+
+#[test]
+fn the_folder_of_a_plan_is_called_one() {
+    let folder = tempfile::tempdir().unwrap();
+    file(folder.path(), "plan.json", "{}");
+    let path = folder.path().display().to_string();
+    let complaint = refused(&["compare", &path, &path]);
+    assert!(complaint.contains("is not a run folder (it is a plan's, with plan.json)"), "{complaint}");
 }
 
 #[test]

@@ -42,6 +42,23 @@ fn a_slower_server_is_found_slower() {
     assert_eq!(output.status.code(), Some(i32::from(suspect)), "{told}");
 }
 
+/// A server that is too slow for two connections: that too few requests were begun is not all that is said, but why too.
+#[test]
+fn each_cause_of_a_doubt_is_said() {
+    let node = node("40 ms");
+    let url = format!("http://127.0.0.1:{}/work", node.port());
+    let load = ["--rate", "100 /s", "-n", "60", "-c", "2", "--rounds", "2", "--pause", "1 ms", "--json"];
+    let output = sojourn(&[&["compare", url.as_str(), url.as_str()][..], &load[..]].concat());
+    let told: Value = serde_json::from_str(&stdout(&output)).unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
+    let suspect: Vec<&str> = told["suspect"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    for side in ["A", "B"] {
+        for what in ["requests/s were begun of ", "had to wait for one of the 2 connections"] {
+            let of_all = |line: &&&str| line.starts_with(&format!("{side}: 2 of 2 runs, e.g. ")) && line.contains(what);
+            assert_eq!(suspect.iter().filter(of_all).count(), 1, "{side}, {what}: {suspect:?}");
+        }
+    }
+}
+
 #[test]
 fn run_folders_are_compared_in_pairs_where_they_share_seeds() {
     let folder = tempfile::tempdir().unwrap();

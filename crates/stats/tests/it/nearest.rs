@@ -20,6 +20,7 @@ fn misspellings_find_their_name() {
         assert_eq!(nearest(word, policies), meant, "{word}");
     }
     assert_eq!(nearest("men", ["max", "mean"]), Some("mean"));
+    assert_eq!(nearest("reps", ["duration", "replications"]), Some("replications"));
 }
 
 #[test]

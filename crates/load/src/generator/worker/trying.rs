@@ -25,6 +25,8 @@ pub(super) struct Trying {
     job: Job,
     effort: Effort,
     under_way: Vec<Attempt>,
+    /// Whether one of its attempts has had a connection, or a place for one.
+    is_begun: bool,
 }
 
 /// An attempt that has not ended.
@@ -53,7 +55,7 @@ impl Worker<'_> {
     pub(super) fn tried_first(&mut self, job: Job, now: Time) -> Job {
         let Some(attempts) = self.setting.attempts else { return job };
         let effort = attempts.lock().begins(job.planned, now);
-        self.trying.insert(job.k, Trying { job, effort, under_way: Vec::new() });
+        self.trying.insert(job.k, Trying { job, effort, under_way: Vec::new(), is_begun: false });
         self.tried(job.k, job.planned).unwrap_or(job)
     }
 
@@ -68,11 +70,24 @@ impl Worker<'_> {
         Some(Job { attempt: number, until: attempt.until.unwrap_or(Time::NEVER), ..trying.job })
     }
 
-    /// The attempt that `job` is has a connection, or a place for one.
+    /// The attempt that `job` is has a connection, or a place for one. Returns whether it is the first of its request that has:
+    /// those before it may have timed out while they waited.
     #[inline]
-    pub(super) fn is_at(&mut self, job: &Job, place: u32) {
+    pub(super) fn is_at(&mut self, job: &Job, place: u32) -> bool {
         if let Some(attempt) = self.attempt(job) {
             attempt.place = Some(place);
+        }
+        self.trying.get_mut(&job.k).is_none_or(|trying| !std::mem::replace(&mut trying.is_begun, true))
+    }
+
+    /// The generator acts on `job` at `begun`; with the first attempt that has a connection its request begins.
+    #[inline]
+    pub(super) fn begun(&mut self, job: &Job, begun: Time, free: bool, is_first: bool) {
+        if job.attempt > 0 {
+            self.recorder.tried_again(job, begun);
+        }
+        if is_first {
+            self.recorder.begun(job, begun, free);
         }
     }
 
