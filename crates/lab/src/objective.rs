@@ -12,7 +12,7 @@ use sojourn_stats::measure::{CONFIDENCE, Measure};
 use sojourn_stats::{Dimension, Estimate, nearest, quantity};
 
 use crate::error::SpecError;
-use crate::report::number::{between, is_share, significant, significant_end};
+use crate::report::number::{between, is_share, range, significant, significant_end};
 
 /// What must hold of a metric.
 #[derive(Clone, Debug, PartialEq)]
@@ -186,9 +186,7 @@ impl Objective {
         match *estimate {
             Estimate::Sampled { value, .. } if estimate.is_sharp() => format!("exactly {}", with_unit(value)),
             Estimate::Sampled { value, ci_low, ci_high, .. } => {
-                // A request is at least one attempt.
-                let least = if self.metric.ends_with("attempts_ratio") { 1.0 } else { 0.0 };
-                let ci_low = ci_low.max(least);
+                let ci_low = ci_low.max(range(&self.metric).0);
                 // So narrow that three digits would hide it.
                 if significant(ci_low * factor) == significant(ci_high * factor) {
                     let told = between(value * factor, (ci_low * factor, ci_high * factor)).replace('\u{a0}', " ");

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde_json::json;
 use sojourn_lab::compare::Within;
-use sojourn_lab::outcome::asymmetric;
+use sojourn_lab::outcome::{asymmetric, range};
 use sojourn_lab::report::{Said, doubts, in_ranges, scope};
 use sojourn_lab::{
     Answers, Engine, OF_FAULTS, VariantAnswers, Verdict, between as between_ends, is_share, outwards,
@@ -354,8 +354,8 @@ fn of_few(variant: &VariantAnswers, engine: Engine) -> bool {
 /// A table's title, with the unit where all of its numbers have one; they are then written without.
 fn titled(title: &str, common: Option<Scale>) -> (String, Option<Scale>) {
     match common {
-        Some(Scale { factor, unit }) if !unit.is_empty() => {
-            (format!("{title} ({unit})"), Some(Scale { factor, unit: String::new() }))
+        Some(Scale { factor, unit, range }) if !unit.is_empty() => {
+            (format!("{title} ({unit})"), Some(Scale { factor, unit: String::new(), range }))
         }
         none => (title.into(), none),
     }
@@ -551,7 +551,7 @@ fn in_scale(estimate: &Estimate, scale: &Scale) -> String {
                 return format!("exactly {}", scale.unit(value));
             }
             let scaled = |of: f64| of * scale.factor;
-            let text = match asymmetric(estimate) {
+            let text = match asymmetric(estimate, scale.range) {
                 Some((low, high)) => between_ends(scaled(value), (scaled(low), scaled(high))),
                 None => rounded_plus_minus(scaled(value), scaled(estimate.reach().unwrap_or(f64::NAN))),
             };
@@ -588,6 +588,8 @@ pub(crate) fn column(title: &str, measures: &[Option<&Measure>]) -> (String, Vec
 struct Scale {
     factor: f64,
     unit: String,
+    /// Between which numbers, in the SI unit, its numbers are in any case.
+    range: (f64, f64),
 }
 
 impl Scale {
@@ -605,17 +607,18 @@ impl Scale {
             "1/s" => (1.0, "/s"),
             other => (1.0, other),
         };
-        Scale { factor, unit: unit.into() }
+        Scale { factor, unit: unit.into(), range: range("") }
     }
 
     /// Shares of requests are in per cent, as objectives have them; none of any other metric.
     fn of_share(metric: &str) -> Option<Scale> {
-        is_share(metric).then(|| Scale { factor: 100.0, unit: "%".into() })
+        is_share(metric).then(|| Scale { factor: 100.0, unit: "%".into(), range: range(metric) })
     }
 
     /// That of a measure by itself.
     fn of_measure(measure: &Measure) -> Scale {
-        Scale::of_share(&measure.metric).unwrap_or_else(|| Scale::of_estimate(&measure.unit, &measure.estimate))
+        let own = || Scale { range: range(&measure.metric), ..Scale::of_estimate(&measure.unit, &measure.estimate) };
+        Scale::of_share(&measure.metric).unwrap_or_else(own)
     }
 
     /// That of an estimate; of 0, that of the upper end of its interval.
@@ -766,6 +769,10 @@ mod tests {
         assert_eq!(of(0.01, 0.0091, 0.0149), "1.00 (0.91 to 1.49) %", "which is much farther");
         assert_eq!(of(0.0, 0.0, 1.1e-5), "0 (0 to 0.0011) %");
         assert_eq!(of(0.5, 0.4561, 0.5439), "50.0 ± 4.4 %");
+        let estimate = Estimate::Sampled { value: 1.00011, ci_low: 1.000_023, ci_high: 1.000_236, samples: 99 };
+        let attempts = Measure::new("attempts_ratio", "1", estimate);
+        let shown = in_scale(&attempts.estimate, &Scale::of_measure(&attempts));
+        assert_eq!(shown, "1.00011 (1.00002 to 1.00024)", "no request is less than one attempt");
     }
 
     /// The ends of an interval hold all of it, in every prefix.

@@ -77,12 +77,28 @@ pub fn plus_minus(value: f64, reach: f64) -> String {
 const LOPSIDED: f64 = 1.5;
 
 /// The ends of an interval that a number with ± would hide: it reaches farther up than the number is above 0, and never below,
-/// as that of a share of 0.003 % does that may be 0.1 %; or one of its halves is much longer than the other.
-pub fn asymmetric(estimate: &Estimate) -> Option<(f64, f64)> {
+/// as that of a share of 0.003 % does that may be 0.1 %; or one of its halves is much longer than the other. The same is of a number
+/// that is between `least` and `most` in any case, both in its unit ([`range`]): no request is less than one attempt.
+pub fn asymmetric(estimate: &Estimate, (least, most): (f64, f64)) -> Option<(f64, f64)> {
     let ((low, high), value) = (estimate.interval()?, estimate.value()?);
     let reach = estimate.reach()?;
     let is_lopsided = reach > LOPSIDED * (value - low).min(high - value);
-    (low >= 0.0 && (reach > value || is_lopsided)).then_some((low, high))
+    let leaves = reach > value - least || (high <= most && reach > most - value);
+    (low >= least && (leaves || is_lopsided)).then_some((low, high))
+}
+
+/// What no metric is below, and none above.
+const ANY: (f64, f64) = (0.0, f64::INFINITY);
+
+/// Between which numbers `metric` is in any case.
+pub fn range(metric: &str) -> (f64, f64) {
+    if is_share(metric) {
+        (0.0, 1.0)
+    } else if metric.ends_with("attempts_ratio") {
+        (1.0, f64::INFINITY)
+    } else {
+        ANY
+    }
 }
 
 /// `value` with both ends of its interval, rounded outwards: "0.003 (0 to 0.103) %".
@@ -109,7 +125,12 @@ pub fn unrecovered(recovered: u64) -> &'static str {
 /// An estimate as the tables show it: with its half width, with both ends where that would reach below 0, or the words that
 /// say why there is none.
 pub(crate) fn estimate(estimate: &Estimate, unit: &str) -> String {
-    if let (Some(ends), Some(value), false) = (asymmetric(estimate), estimate.value(), estimate.is_sharp()) {
+    estimate_in(estimate, unit, ANY)
+}
+
+/// The same of a number that is between these two.
+fn estimate_in(estimate: &Estimate, unit: &str, range: (f64, f64)) -> String {
+    if let (Some(ends), Some(value), false) = (asymmetric(estimate, range), estimate.value(), estimate.is_sharp()) {
         return with_ends(value, ends, unit);
     }
     match *estimate {
@@ -131,8 +152,9 @@ pub fn is_share(metric: &str) -> bool {
 
 /// A share in per cent with the half width of its interval; what is no share, such as a number of attempts, as it is.
 pub(crate) fn share(metric: &str, estimate: &Estimate) -> String {
+    let (least, most) = range(metric);
     if !is_share(metric) {
-        return self::estimate(estimate, "1");
+        return estimate_in(estimate, "1", (least, most));
     }
     let percent = |value: f64| 100.0 * value;
     let shown = match estimate.clone() {
@@ -146,7 +168,7 @@ pub(crate) fn share(metric: &str, estimate: &Estimate) -> String {
         Estimate::Approximate { value } => Estimate::Approximate { value: percent(value) },
         few @ Estimate::TooFew { .. } => few,
     };
-    self::estimate(&shown, "%")
+    estimate_in(&shown, "%", (percent(least), percent(most)))
 }
 
 /// A difference as a percentage with its sign: "+3.1 %".
@@ -237,6 +259,13 @@ mod tests {
         assert_eq!(of(3e-5, 0.0, 0.00103), "0.0030 (0 to 0.1030) %");
         assert_eq!(of(0.0, 0.0, 0.0739), "0 (0 to 7.4) %");
         assert_eq!(of(0.01, 0.0, 0.02), "1.0 \u{b1} 1.0 %");
+        assert_eq!(of(0.98, 0.9552, 1.0), "98.0 (95.5 to 100.0) %", "no share is above 1");
+        let of = |value, ci_low, ci_high| {
+            plain(share("attempts_ratio", &Estimate::Sampled { value, ci_low, ci_high, samples: 99 }))
+        };
+        let told = of(1.00011, 1.000_023, 1.000_236);
+        assert_eq!(told, "1.00011 (1.00002 to 1.00024)", "no request is less than one attempt");
+        assert_eq!(of(1.2, 1.15, 1.25), "1.200 \u{b1} 0.050");
     }
 
     #[test]
