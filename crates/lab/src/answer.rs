@@ -239,7 +239,7 @@ pub(crate) const RUN: &str = "run";
 pub(crate) const BEFORE_RUN: &str = " \u{b7} ";
 
 /// What one of [`FAILURES`] is where all goes well: a request is asked for once.
-fn usual(metric: &str) -> f64 {
+pub(crate) fn usual(metric: &str) -> f64 {
     if metric == ATTEMPTS { 1.0 } else { 0.0 }
 }
 

@@ -1,7 +1,7 @@
 //! What the numbers say when set beside each other: live against its twin, variant against variant.
 
 use super::{Answers, Engine, VariantAnswers, html, number};
-use crate::answer::FAILURES;
+use crate::answer::{FAILURES, usual};
 use crate::compare::{compared_setting, equal_but_for, variants_by};
 use sojourn_stats::Estimate;
 
@@ -222,19 +222,32 @@ fn first_and_last(means: &[(&VariantAnswers, f64)], engine: Engine) -> String {
 /// More names than this are counted.
 const MOST_NAMED: usize = 3;
 
-/// What went wrong where most did, so that a short response time of the few that were answered does not deceive.
+/// What became of a share of the requests, as the end of a sentence.
+fn became(metric: &str, words: &str) -> String {
+    match metric {
+        "error_ratio" => words.to_owned(),
+        "worst_second_error_ratio" => words.replace("or given up", "or were given up"),
+        _ => format!("were {words}"),
+    }
+}
+
+/// What went wrong where most did, so that a short response time of the few that were answered does not deceive; not what is told
+/// with the number that it has when all goes well.
 fn failures(report: &Answers) -> Option<String> {
     let most = |(metric, words): (&'static str, &'static str)| {
         let (variant, answer, value) = report.worst(metric)?;
-        let share = number::share(metric, &Estimate::Exact { value });
+        let shown = |value: f64| number::share(metric, &Estimate::Exact { value });
+        let share = Some(shown(value)).filter(|share| *share != shown(usual(metric)))?;
         let of = if number::is_share(metric) { " of the requests" } else { " at each request" };
         let at = if report.variants.len() == 1 {
             String::new()
         } else {
             format!(" at <strong>{}</strong>", html::escape(&variant.label))
         };
-        let said =
-            if number::is_share(metric) { format!("{share}{of} {words}") } else { format!("{share} {words}{of}") };
+        let said = match number::is_share(metric) {
+            true => format!("{share}{of} {}", became(metric, words)),
+            false => format!("{share} {words}{of}"),
+        };
         Some(format!("{said}{at} ({})", answer.engine.name()))
     };
     let said: Vec<String> = FAILURES.into_iter().filter_map(most).collect();
@@ -447,6 +460,27 @@ mod tests {
         let told = headline([unseen.clone(), at("0.2", (1.001, 0.0), (1.0, 0.003))].concat());
         assert!(told.contains("is among those with the lowest mean response time in 2 of 2 cases"), "{told}");
         assert!(told.contains("In no case is a difference seen"), "{told}");
+    }
+
+    /// Of failures the headline is a sentence, and nothing is alarming where the number that is shown is the usual one.
+    #[test]
+    fn a_headline_tells_failures_that_can_be_seen() {
+        let with = |metrics: &[(&str, f64)]| {
+            let mut variant = simulated("jsq", "0.7", 1.0, 0.0);
+            for (metric, value) in metrics {
+                let estimate = Estimate::Sampled { value: *value, ci_low: *value, ci_high: 2.0 * value, samples: 999 };
+                variant.answers[0].measures.push(sojourn_stats::Measure::new(*metric, "1", estimate));
+            }
+            headline(vec![variant])
+        };
+        let told = with(&[("error_ratio", 0.0), ("attempts_ratio", 1.00007)]);
+        assert!(!told.contains("Not all went well"), "{told}");
+        let told = with(&[("error_ratio", 0.0), ("attempts_ratio", 1.08)]);
+        assert!(told.ends_with("Not all went well: 1.08 attempts at each request (sim)."), "{told}");
+        let told = with(&[("error_ratio", 0.02), ("worst_second_error_ratio", 0.857), ("abandoned_ratio", 0.03)]);
+        let expected = "Not all went well: 2.00 % of the requests failed (sim), 85.7 % of the requests failed or were given up in \
+                        the worst second (sim), 3.00 % of the requests were given up (sim).";
+        assert!(told.ends_with(expected), "{told}");
     }
 
     /// A case without intervals is neither a win nor one in which no difference is seen.
