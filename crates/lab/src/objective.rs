@@ -83,7 +83,7 @@ const DURING: &str = "during(fault).";
 const MEASURED_DURING: [&str; 4] = ["error_ratio", "attempts_ratio", "throughput", "response_time_p99"];
 
 /// Share of the requests that may fail where a mean is asked of them.
-const FAILED_MOST: f64 = 0.01;
+pub(crate) const FAILED_MOST: f64 = 0.01;
 
 /// Short names of the metrics that objectives are mostly about.
 const SHORT: [&str; 6] = ["mean", "p50", "p90", "p95", "p99", "p99.9"];

@@ -315,7 +315,7 @@ fn mean_table(answers: &Answers) -> Option<String> {
     let mut table = Grid::new(&header).spare(&spare).elsewhere("report.html");
     names::add_rows(&mut table, &all_variants(answers), |variant| {
         let numbers = engines.iter().map(|engine| {
-            let mark = if of_few(variant, *engine) { MARK_OF_FEW } else { "" };
+            let mark = if variant.is_of_few(*engine) { MARK_OF_FEW } else { "" };
             estimate(variant, *engine, MEAN, &scale) + mark
         });
         let differences = against.iter().map(|(reference, of, _)| {
@@ -327,29 +327,22 @@ fn mean_table(answers: &Answers) -> Option<String> {
         });
         numbers.chain(differences).collect()
     });
-    let few = answers.variants.iter().any(|of| engines.iter().any(|engine| of_few(of, *engine)));
-    let few = if few {
-        format!("\n{}", paragraph("  ", &format!("{}: {OF_FEW}", MARK_OF_FEW.trim())))
-    } else {
-        String::new()
-    };
-    Some(format!("\n{title}\n{table}{few}"))
+    let few = answers.variants.iter().any(|of| engines.iter().any(|engine| of.is_of_few(*engine)));
+    Some(format!("\n{title}\n{table}{}", if few { legend_of_few() } else { String::new() }))
+}
+
+/// What the mark of so few means, on a line of its own.
+fn legend_of_few() -> String {
+    format!("\n{}", paragraph("  ", &format!("{}: {OF_FEW}", MARK_OF_FEW.trim())))
 }
 
 fn all_variants(answers: &Answers) -> Vec<&VariantAnswers> {
     answers.variants.iter().collect()
 }
 
-/// Where more of the requests fail, response times are of some of them only.
-const FAILED_MOST: f64 = 0.01;
-/// What marks a mean of so few.
+/// What marks response times of some requests only, and what is made of them.
 const MARK_OF_FEW: &str = " *";
-const OF_FEW: &str = "more than 1 % of the requests failed: the mean is of those that were answered well";
-
-/// Whether the response times that an engine tells are of those few that did not fail.
-fn of_few(variant: &VariantAnswers, engine: Engine) -> bool {
-    variant.estimate(engine, "error_ratio").and_then(Estimate::value).is_some_and(|failed| failed > FAILED_MOST)
-}
+const OF_FEW: &str = "more than 1 % of the requests failed: response times are of those that were answered well";
 
 /// A table's title, with the unit where all of its numbers have one; they are then written without.
 fn titled(title: &str, common: Option<Scale>) -> (String, Option<Scale>) {
@@ -459,8 +452,9 @@ fn pairs_table(answers: &Answers) -> Option<String> {
     let mut table = Grid::new(header).elsewhere("report.html");
     let about = sojourn_lab::compare::about_pairs(&[answers], &all);
     let ratio = |of: Option<&Within>| {
+        let mark = if of.is_some_and(|of| of.is_of_few) { MARK_OF_FEW } else { "" };
         let ratio = of.and_then(|of| of.comparison.ratio);
-        ratio.map_or("-".into(), |of| format!("{:.3} ({:.3} to {:.3})", of.value, of.low, of.high))
+        ratio.map_or("-".into(), |of| format!("{:.3} ({:.3} to {:.3}){mark}", of.value, of.low, of.high))
     };
     for of in &all {
         let same = p99.iter().find(|other| (&other.others, &other.values) == (&of.others, &of.values));
@@ -468,7 +462,8 @@ fn pairs_table(answers: &Answers) -> Option<String> {
         let others = has_others.then(|| of.others.clone());
         table.add_row(others.into_iter().chain([of.values.1.clone(), of.values.0.clone()]).chain(ratios));
     }
-    Some(format!("\nResponse time of B over A by sim\n{table}\n{}", text::paragraph("", &about)))
+    let few = if all.iter().any(|of| of.is_of_few) { legend_of_few() } else { String::new() };
+    Some(format!("\nResponse time of B over A by sim\n{table}{few}\n{}", text::paragraph("", &about)))
 }
 
 /// More pairs than this are left to the report.
@@ -728,6 +723,35 @@ mod tests {
         let few = Answers { variants: answers.variants[..12].to_vec(), ..answers };
         let told = text(&few, Path::new("runs/few"));
         assert!(told.contains("p99 sim") && !told.contains("Nothing was seen"), "{told}");
+    }
+
+    /// A ratio of response times of which one is of some requests only has the same mark as its mean.
+    #[test]
+    fn ratios_of_few_are_marked() {
+        let variant = |policy: &str, failed: f64| {
+            let replications: Vec<Option<f64>> =
+                (1..9).map(|of| Some(f64::from(of) * if policy == "jsq" { 1.0 } else { 1.1 })).collect();
+            let sampled = |value: f64| {
+                let (ci_low, ci_high) = (0.9 * value, 1.1 * value);
+                Estimate::Sampled { value, ci_low, ci_high, samples: 9 }
+            };
+            let measures = vec![
+                Measure::new("response_time_mean", "s", sampled(4.5)),
+                Measure::new("error_ratio", "1", sampled(failed)),
+            ];
+            let replications = vec![("response_time_mean".to_owned(), replications)];
+            VariantAnswers {
+                label: policy.into(),
+                settings: vec![("policy".into(), policy.into())],
+                answers: vec![Answer { measures, replications, ..Answer::new(Engine::Sim) }],
+            }
+        };
+        let told = |failed: f64| {
+            let variants = vec![variant("random", failed), variant("jsq", 0.0)];
+            pairs_table(&Answers { settings: vec!["policy".into()], variants, ..Answers::default() }).unwrap()
+        };
+        assert!(told(0.18).contains(") *") && told(0.18).contains("*: more than 1 %"), "{}", told(0.18));
+        assert!(!told(0.005).contains('*'), "{}", told(0.005));
     }
 
     #[test]

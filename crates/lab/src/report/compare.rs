@@ -3,6 +3,7 @@
 use super::{Answers, Engine, VariantAnswers, html, number};
 use crate::answer::{FAILURES, usual};
 use crate::compare::{compared_setting, equal_but_for, variants_by};
+use crate::objective::FAILED_MOST;
 use sojourn_stats::Estimate;
 
 pub(super) const MEAN: &str = "response_time_mean";
@@ -139,10 +140,36 @@ pub(super) fn finding(report: &Answers) -> Option<String> {
             let estimate = variant.estimate(engine, MEAN)?;
             format!("Mean response time by {}: {}.", engine.name(), number::estimate(estimate, "s"))
         }
-        several => equal_settings(report, engine).unwrap_or_else(|| first_and_last(several, engine)),
+        several => {
+            let text = equal_settings(report, engine).unwrap_or_else(|| first_and_last(several, engine));
+            text + &of_the_answered(several, engine)
+        }
     };
     let text = [Some(text), agreement(report), failures(report)];
     Some(text.into_iter().flatten().collect::<Vec<_>>().join(" "))
+}
+
+/// What share of the requests the means that are set beside each other leave out; empty where that is little.
+fn of_the_answered(means: &[(&VariantAnswers, f64)], engine: Engine) -> String {
+    let failed = || means.iter().filter_map(|(of, _)| of.failed(engine));
+    let (least, most) = (failed().fold(f64::INFINITY, f64::min), failed().fold(0.0, f64::max));
+    if most <= FAILED_MOST {
+        return String::new();
+    }
+    let share = |value: f64| number::share("error_ratio", &Estimate::Exact { value });
+    let range = match least > 0.0 {
+        true => format!("{} to {}", share(least), share(most)),
+        false => format!("up to {}", share(most)),
+    };
+    format!(" Means are of what was answered: {range} of the requests failed.")
+}
+
+/// Whether of the variants of a case the one with the lowest mean failed more of the requests than another: what answers half of
+/// them soon is not the fastest.
+fn is_bought(means: &[(&VariantAnswers, f64)], engine: Engine) -> bool {
+    let failed = |(of, _): &(&VariantAnswers, f64)| of.failed(engine);
+    let least = means.iter().filter_map(failed).fold(f64::INFINITY, f64::min);
+    means.first().and_then(failed).is_some_and(|first| first > least + FAILED_MOST)
 }
 
 /// The variants of which an engine has a mean, with it, the lowest first.
@@ -268,13 +295,23 @@ fn equal_settings(report: &Answers, engine: Engine) -> Option<String> {
     let has_interval = |of: &VariantAnswers| of.estimate(engine, MEAN).and_then(Estimate::ends).is_some();
     let (cases, open): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|(_, means)| means.iter().all(|(of, _)| has_interval(of)));
+    let (bought, cases): (Vec<_>, Vec<_>) = cases.into_iter().partition(|(_, means)| is_bought(means, engine));
     let by = engine.name();
-    let count = html::count(cases.len() + open.len(), "case");
-    let unjudged = match open.len() {
+    let count = html::count(cases.len() + open.len() + bought.len(), "case");
+    let unjudged = |cases: usize, why: &str| match cases {
         0 => String::new(),
-        1 => " In 1 case this could not be judged: a mean has no interval.".to_owned(),
-        several => format!(" In {several} cases this could not be judged: a mean has no interval."),
+        _ => format!(" In {} this could not be judged: {why}.", html::count(cases, "case")),
     };
+    let unjudged = [
+        unjudged(open.len(), "a mean has no interval"),
+        unjudged(bought.len(), "with the lowest mean more of the requests failed than with another"),
+    ]
+    .concat();
+    if cases.is_empty() && !bought.is_empty() {
+        return Some(format!(
+            "By {by}, with all else equal, the lowest mean response time could be judged in none of {count}.{unjudged}"
+        ));
+    }
     if cases.is_empty() {
         return Some(format!(
             "By {by}, with all else equal, the lowest mean response time could be judged in none of {count}: a mean has no \
@@ -481,6 +518,33 @@ mod tests {
         let expected = "Not all went well: 2.00 % of the requests failed (sim), 85.7 % of the requests failed or were given up in \
                         the worst second (sim), 3.00 % of the requests were given up (sim).";
         assert!(told.ends_with(expected), "{told}");
+    }
+
+    /// A mean of the few that were answered wins nothing where another failed fewer, and what failed is said.
+    #[test]
+    fn a_mean_of_survivors_is_no_win() {
+        let failing = |policy: &str, load: &str, factor: f64, failed: f64| {
+            let mut variant = simulated(policy, load, factor, 0.0);
+            let estimate = Estimate::Sampled { value: failed, ci_low: failed, ci_high: 1.1 * failed, samples: 999 };
+            variant.answers[0].measures.push(sojourn_stats::Measure::new("error_ratio", "1", estimate));
+            variant
+        };
+        let case = |load: &str, random: f64, jsq: f64| {
+            [failing("random", load, 2.0, random), failing("jsq", load, 1.0, jsq)]
+        };
+        let told = headline([case("0.7", 0.18, 0.09), case("0.9", 0.09, 0.18)].concat());
+        for part in [
+            "jsq has the lowest mean response time in 1 of 2 cases. In 1 case this could not be judged: with the lowest mean more \
+             of the requests failed than with another. The largest difference is at load 0.7",
+            " Means are of what was answered: 9.00 % to 18.0 % of the requests failed. Not all went well",
+        ] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+        let told = headline([case("0.7", 0.09, 0.18), case("0.9", 0.0, 0.18)].concat());
+        assert!(told.contains("could be judged in none of 2 cases. In 2 cases this"), "{told}");
+        assert!(told.contains("up to 18.0 %"), "{told}");
+        let told = headline([case("0.7", 0.005, 0.0), case("0.9", 0.0, 0.005)].concat());
+        assert!(told.contains("in 2 of 2 cases") && !told.contains("Means are of"), "{told}");
     }
 
     /// A case without intervals is neither a win nor one in which no difference is seen.

@@ -63,6 +63,7 @@ fn table(title: &str, lead: &str, all: &[Within]) -> String {
                 format!("{:.digits$} ({:.digits$} to {:.digits$})", ratio.value, ratio.low, ratio.high)
             }
         });
+        let ratio = if of.is_of_few { format!("{ratio} *") } else { ratio };
         let what = compare::short(&of.comparison.metric).to_owned();
         let by = of.engine.name().to_owned();
         let cells = [&what, &by, &of.others, &of.values.1, &of.values.0, &ratio, &of.comparison.verdict()];
@@ -70,11 +71,18 @@ fn table(title: &str, lead: &str, all: &[Within]) -> String {
         format!("<tr>{}</tr>\n", cells.concat())
     };
     let rows: String = all.iter().map(row).collect();
+    let few = match all.iter().any(|of| of.is_of_few) {
+        true => {
+            "<p>*: more than 1\u{a0}% of the requests of A or of B failed: response times are of those that were answered \
+             well.</p>\n"
+        }
+        false => "",
+    };
     let head: String = ["of", "by", "at", "B", "A", "B / A", "which says"]
         .map(|name| format!("<th scope=\"col\">{name}</th>"))
         .concat();
     format!(
         "<section id=\"pairs\">\n<h2>{title}</h2>\n<p class=\"lead\">{lead}</p>\n<div class=\"scroll\">\
-         <table class=\"plain\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n</section>\n"
+         <table class=\"plain\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{few}</section>\n"
     )
 }
