@@ -193,6 +193,16 @@ fn pairs_of(count: usize) -> usize {
     count * count.saturating_sub(1) / 2
 }
 
+/// What a reader of `text` must know who finds a difference in a table of ratios that is not seen here: what is picked from so many
+/// pairs has to hold against all of them ([`crate::compare::Comparison::differs_among`]).
+fn at_once(text: String, pairs: usize) -> String {
+    let says_none = text.contains("no difference is seen") || text.contains("is a difference seen");
+    match says_none && pairs > 1 {
+        true => format!("{text} Here all {pairs} pairs are judged at once; a table of ratios judges each alone."),
+        false => text,
+    }
+}
+
 /// Who has the lowest mean and who the highest, of two and more, as far as they are seen to differ.
 fn first_and_last(means: &[(&VariantAnswers, f64)], engine: Engine) -> String {
     let name = |v: &VariantAnswers| format!("<strong>{}</strong>", html::escape(&v.label));
@@ -224,18 +234,19 @@ fn first_and_last(means: &[(&VariantAnswers, f64)], engine: Engine) -> String {
     }
     if are_apart(first, last, engine, pairs) != Some(true) {
         let all: Vec<String> = known.iter().map(|(of, _)| name(of)).collect();
-        return format!(
+        let text = format!(
             "By {by}, no difference is seen between the mean response times of {}: {}.{uncertain}",
             html::and_list(&all, MOST_NAMED),
             range(*low, *high)
         );
+        return at_once(text, pairs);
     }
     let (lows, mut highs) = (like(first), like(last));
     // The last is told first.
     highs.reverse();
     let seen = |names: &[String]| if names.len() == 1 { "" } else { " (no difference is seen between them)" };
     let (has, times_of) = (if lows.len() == 1 { "has" } else { "have" }, times(high / low));
-    format!(
+    let text = format!(
         "By {by}, {} {has} the lowest mean response time, {}{}; {} the highest, {}{} ({times_of} times as long).{uncertain}",
         html::and_list(&lows, MOST_NAMED),
         number::quantity(*low, "s"),
@@ -243,7 +254,8 @@ fn first_and_last(means: &[(&VariantAnswers, f64)], engine: Engine) -> String {
         html::and_list(&highs, MOST_NAMED),
         number::quantity(*high, "s"),
         seen(&highs)
-    )
+    );
+    at_once(text, pairs)
 }
 
 /// More names than this are counted.
@@ -367,7 +379,7 @@ fn equal_settings(report: &Answers, engine: Engine) -> Option<String> {
         ),
         None => "In no case is a difference seen between the lowest and the highest.".to_owned(),
     };
-    Some(format!("By {by}, with all else equal, {lead}{unjudged} {largest}"))
+    Some(at_once(format!("By {by}, with all else equal, {lead}{unjudged} {largest}"), pairs))
 }
 
 fn times(ratio: f64) -> String {
@@ -494,6 +506,10 @@ mod tests {
             "{told}"
         );
         assert!(told.contains("The largest difference is at load 0.9: 1.26 s with jsq"), "{told}");
+        let at_once = "Here all 2 pairs are judged at once; a table of ratios judges each alone.";
+        assert!(told.contains(at_once), "{told}");
+        let told = headline([at("0.9", (2.0, 0.0), (1.0, 0.0)), at("0.1", (3.0, 0.0), (1.0, 0.0))].concat());
+        assert!(told.contains("in 2 of 2 cases.") && !told.contains(at_once), "where every case is seen: {told}");
         let told = headline([unseen.clone(), at("0.2", (1.001, 0.0), (1.0, 0.003))].concat());
         assert!(told.contains("is among those with the lowest mean response time in 2 of 2 cases"), "{told}");
         assert!(told.contains("In no case is a difference seen"), "{told}");
