@@ -14,7 +14,7 @@ use sojourn_stats::measure::NoInterval;
 use sojourn_stats::{Estimate, Measure};
 
 use crate::answer::Answers;
-pub use crate::report::number::{asymmetric, range};
+pub use crate::report::number::{asymmetric, range, ratio};
 use crate::spec::Engine;
 
 /// The columns behind the varied settings.

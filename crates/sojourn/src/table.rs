@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde_json::json;
 use sojourn_lab::compare::Within;
-use sojourn_lab::outcome::{asymmetric, range};
+use sojourn_lab::outcome::{asymmetric, range, ratio as told_ratio};
 use sojourn_lab::report::{Said, doubts, in_ranges, scope};
 use sojourn_lab::{
     Answers, Engine, OF_FAULTS, VariantAnswers, Verdict, between as between_ends, is_share, outwards,
@@ -454,7 +454,7 @@ fn pairs_table(answers: &Answers) -> Option<String> {
     let ratio = |of: Option<&Within>| {
         let mark = if of.is_some_and(|of| of.is_of_few) { MARK_OF_FEW } else { "" };
         let ratio = of.and_then(|of| of.comparison.ratio);
-        ratio.map_or("-".into(), |of| format!("{:.3} ({:.3} to {:.3}){mark}", of.value, of.low, of.high))
+        ratio.map_or("-".into(), |of| told_ratio(of.value, (of.low, of.high)) + mark)
     };
     for of in &all {
         let same = p99.iter().find(|other| (&other.others, &other.values) == (&of.others, &of.values));

@@ -117,6 +117,26 @@ pub fn between(value: f64, (low, high): (f64, f64)) -> String {
     format!("{} ({}\u{a0}to\u{a0}{})", number(value), number(low), number(high))
 }
 
+/// A ratio with the ends of its interval, rounded outwards, to two digits of the shorter half: "1.105 (1.032 to 1.182)",
+/// "5901 (2527 to 13776)". An end that is not 1 does not read as 1, as far as six decimals go.
+pub fn ratio(value: f64, (low, high): (f64, f64)) -> String {
+    const MOST: usize = 6;
+    let width = (value - low).min(high - value);
+    let mut digits = if width > 0.0 { decimals_for(width, 2).min(MOST) } else { 3 };
+    let ends = |digits: usize| {
+        let per_one = 10f64.powi(digits as i32);
+        (outwards(low, per_one, false), outwards(high, per_one, true))
+    };
+    let reads_as_1 = |(shown_low, shown_high): (f64, f64)| {
+        (shown_low == 1.0 && low != 1.0) || (shown_high == 1.0 && high != 1.0)
+    };
+    while digits < MOST && reads_as_1(ends(digits)) {
+        digits += 1;
+    }
+    let (low, high) = ends(digits);
+    format!("{value:.digits$} ({low:.digits$} to {high:.digits$})")
+}
+
 /// What stands in the place of a recovery time where not every replication recovered, of which so many did.
 pub fn unrecovered(recovered: u64) -> &'static str {
     if recovered == 0 { "never" } else { "not always" }
@@ -316,6 +336,15 @@ mod tests {
         assert_eq!(plain(estimate(&nearly, "s")), "10.0 \u{b1} 5.0 ms", "the farther end");
         let clipped = Estimate::Sampled { value: 0.01, ci_low: 0.0, ci_high: 0.03, samples: 71 };
         assert_eq!(plain(estimate(&clipped, "s")), "10 (0 to 30) ms", "the interval went on below 0");
+    }
+
+    #[test]
+    fn ratios_have_the_digits_of_their_interval() {
+        assert_eq!(ratio(1.1052, (1.0321, 1.1818)), "1.105 (1.032 to 1.182)");
+        assert_eq!(ratio(5901.175, (2527.894, 13775.843)), "5901 (2527 to 13776)");
+        assert_eq!(ratio(4.31, (3.84, 4.78)), "4.31 (3.84 to 4.78)");
+        assert_eq!(ratio(1.05, (1.0002, 1.11)), "1.0500 (1.0002 to 1.1100)", "it is not 1");
+        assert_eq!(ratio(1.0, (1.0, 1.0)), "1.000 (1.000 to 1.000)");
     }
 
     #[test]

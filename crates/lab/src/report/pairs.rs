@@ -1,7 +1,7 @@
 //! Variants and runs two by two: how many times as long one takes as the other, with the interval of that.
 
 use super::html::escape;
-use super::{Answers, Engine, RUN, compare};
+use super::{Answers, Engine, RUN, compare, number};
 use crate::compare::{How, Within, about_pairs, compared_setting, within, within_setting};
 
 /// What the slowest hundredth of requests sees.
@@ -56,12 +56,7 @@ fn table(title: &str, lead: &str, all: &[Within]) -> String {
     let row = |of: &Within| {
         let ratio = of.comparison.ratio.map_or("\u{2013}".to_owned(), |ratio| match of.engine {
             Engine::Theory => format!("{:.3}", ratio.value),
-            _ => {
-                // So many digits that an end which is not 1 does not read as 1.
-                let width = (ratio.value - ratio.low).min(ratio.high - ratio.value);
-                let digits = if width > 0.0 { (1.0 - width.log10().floor()).clamp(3.0, 6.0) as usize } else { 3 };
-                format!("{:.digits$} ({:.digits$} to {:.digits$})", ratio.value, ratio.low, ratio.high)
-            }
+            _ => number::ratio(ratio.value, (ratio.low, ratio.high)),
         });
         let ratio = if of.is_of_few { format!("{ratio} *") } else { ratio };
         let what = compare::short(&of.comparison.metric).to_owned();
