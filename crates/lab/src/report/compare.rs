@@ -1,6 +1,6 @@
 //! What the numbers say when set beside each other: live against its twin, variant against variant.
 
-use super::{Answers, Engine, VariantAnswers, html, number};
+use super::{Answers, Engine, VariantAnswers, html, number, who_meets};
 use crate::answer::{FAILURES, usual};
 use crate::compare::{compared_setting, equal_but_for, variants_by};
 use crate::objective::FAILED_MOST;
@@ -145,8 +145,10 @@ pub(super) fn finding(report: &Answers) -> Option<String> {
             text + &of_the_answered(several, engine)
         }
     };
-    let text = [Some(text), agreement(report), failures(report)];
-    Some(text.into_iter().flatten().collect::<Vec<_>>().join(" "))
+    let name = |of: &VariantAnswers| format!("<strong>{}</strong>", html::escape(&of.label));
+    let meets = who_meets(report, name).into_iter().map(|(_, sentence)| sentence);
+    let text = std::iter::once(text).chain(meets).chain(agreement(report)).chain(failures(report));
+    Some(text.collect::<Vec<_>>().join(" "))
 }
 
 /// What share of the requests the means that are set beside each other leave out; empty where that is little.
