@@ -395,7 +395,7 @@ mod tests {
             Comparison::of_pairs(metric, "s", &pairs).unwrap()
         };
         let compared = [of("response_time_mean", 198.5e-6, 0.8), of("response_time_from_sent_mean", 0.0831, 0.5)];
-        for width in [80, 100, 200] {
+        for width in [72, 80, 100, 200] {
             let told = rows_in(&compared, width);
             assert!(told.lines().all(|line| line.chars().count() <= width), "{width}:\n{told}");
             // 1.28 s is the mean of B.
@@ -403,7 +403,7 @@ mod tests {
                 assert!(told.contains(part), "{width}: {part}:\n{told}");
             }
         }
-        let narrow = rows_in(&compared, 80);
+        let narrow = rows_in(&compared, 72);
         assert_eq!(narrow.matches("response_time_from_sent_mean").count(), 2, "two tables:\n{narrow}");
     }
 
