@@ -168,7 +168,7 @@ fn of_the_answered(means: &[(&VariantAnswers, f64)], engine: Engine) -> String {
 
 /// Whether of the variants of a case the one with the lowest mean failed more of the requests than another: what answers half of
 /// them soon is not the fastest.
-fn is_bought(means: &[(&VariantAnswers, f64)], engine: Engine) -> bool {
+fn fails_more(means: &[(&VariantAnswers, f64)], engine: Engine) -> bool {
     let failed = |(of, _): &(&VariantAnswers, f64)| of.failed(engine);
     let least = means.iter().filter_map(failed).fold(f64::INFINITY, f64::min);
     means.first().and_then(failed).is_some_and(|first| first > least + FAILED_MOST)
@@ -309,19 +309,19 @@ fn equal_settings(report: &Answers, engine: Engine) -> Option<String> {
     let has_interval = |of: &VariantAnswers| of.estimate(engine, MEAN).and_then(Estimate::ends).is_some();
     let (cases, open): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|(_, means)| means.iter().all(|(of, _)| has_interval(of)));
-    let (bought, cases): (Vec<_>, Vec<_>) = cases.into_iter().partition(|(_, means)| is_bought(means, engine));
+    let (failing, cases): (Vec<_>, Vec<_>) = cases.into_iter().partition(|(_, means)| fails_more(means, engine));
     let by = engine.name();
-    let count = html::count(cases.len() + open.len() + bought.len(), "case");
+    let count = html::count(cases.len() + open.len() + failing.len(), "case");
     let unjudged = |cases: usize, why: &str| match cases {
         0 => String::new(),
         _ => format!(" In {} this could not be judged: {why}.", html::count(cases, "case")),
     };
     let unjudged = [
         unjudged(open.len(), "a mean has no interval"),
-        unjudged(bought.len(), "with the lowest mean more of the requests failed than with another"),
+        unjudged(failing.len(), "with the lowest mean more of the requests failed than with another"),
     ]
     .concat();
-    if cases.is_empty() && !bought.is_empty() {
+    if cases.is_empty() && !failing.is_empty() {
         return Some(format!(
             "By {by}, with all else equal, the lowest mean response time could be judged in none of {count}.{unjudged}"
         ));

@@ -416,7 +416,7 @@ fn several_runs_have_one_panel_and_their_ratios() {
         // Both metrics of two policies at six loads, by sim and live, but for the p99 of live that has too few samples.
         let ratios = pairs.split("<td>two</td><td>one</td><td>").skip(1);
         // With the digits of their intervals.
-        let is_2 = |of: &&str| of.split_once(" (").is_some_and(|(ratio, _)| ratio.parse() == Ok(2.0));
+        let is_2 = |of: &&str| of.split_once(" (").is_some_and(|(ratio, _)| ratio.parse::<f64>().ok() == Some(2.0));
         assert_eq!(ratios.filter(is_2).count(), 2 * 2 * 6 * 2 - 2, "{pairs}");
         assert!(pairs.contains("<td>sim</td>") && pairs.contains("<td>live</td>") && pairs.contains(words), "{pairs}");
     }
