@@ -13,6 +13,7 @@ use sojourn_model::system::Fault;
 use sojourn_stats::{Estimate, Measure, Span};
 use thiserror::Error;
 
+use crate::objective::FAILED_MOST;
 use crate::spec::Engine;
 use crate::variants::label;
 
@@ -239,7 +240,7 @@ pub(crate) const RUN: &str = "run";
 pub(crate) const BEFORE_RUN: &str = " \u{b7} ";
 
 /// What one of [`FAILURES`] is where all goes well: a request is asked for once.
-fn usual(metric: &str) -> f64 {
+pub(crate) fn usual(metric: &str) -> f64 {
     if metric == ATTEMPTS { 1.0 } else { 0.0 }
 }
 
@@ -462,6 +463,16 @@ impl VariantAnswers {
             answer.estimate(metric).and_then(Estimate::value).is_some_and(|value| value > usual(metric))
         };
         self.answers.iter().any(|answer| FAILURES.iter().any(|(metric, _)| is_seen(answer, metric)))
+    }
+
+    /// The share (1) of the requests that failed by `engine`; none where it says nothing of it.
+    pub fn failed(&self, engine: Engine) -> Option<f64> {
+        self.estimate(engine, Metric::ERROR_RATIO.0)?.value()
+    }
+
+    /// Whether so many requests failed by `engine`, more than 1 %, that its response times are of some of them only.
+    pub fn is_of_few(&self, engine: Engine) -> bool {
+        self.failed(engine).is_some_and(|failed| failed > FAILED_MOST)
     }
 
     /// Whether its live run is not VALID.

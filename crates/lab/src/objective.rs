@@ -14,7 +14,7 @@ use sojourn_stats::measure::{CONFIDENCE, Measure};
 use sojourn_stats::{Dimension, Estimate, nearest, quantity};
 
 use crate::error::SpecError;
-use crate::report::number::{between, is_share, significant, significant_end};
+use crate::report::number::{between, is_share, range, significant, significant_end};
 
 /// What must hold of a metric.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,7 +85,7 @@ const DURING: &str = "during(fault).";
 const MEASURED_DURING: [&str; 4] = ["error_ratio", "attempts_ratio", "throughput", "response_time_p99"];
 
 /// Share of the requests that may fail where a mean is asked of them.
-const FAILED_MOST: f64 = 0.01;
+pub(crate) const FAILED_MOST: f64 = 0.01;
 
 /// Short names of the metrics that objectives are mostly about.
 const SHORT: [&str; 6] = ["mean", "p50", "p90", "p95", "p99", "p99.9"];
@@ -206,9 +206,7 @@ impl Objective {
         match *estimate {
             Estimate::Sampled { value, .. } if estimate.is_sharp() => format!("exactly {}", with_unit(value)),
             Estimate::Sampled { value, ci_low, ci_high, .. } => {
-                // A request is at least one attempt.
-                let least = if self.metric.ends_with("attempts_ratio") { 1.0 } else { 0.0 };
-                let ci_low = ci_low.max(least);
+                let ci_low = ci_low.max(range(&self.metric).0);
                 // So narrow that three digits would hide it.
                 if significant(ci_low * factor) == significant(ci_high * factor) {
                     let told = between(value * factor, (ci_low * factor, ci_high * factor)).replace('\u{a0}', " ");

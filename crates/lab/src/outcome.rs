@@ -14,7 +14,7 @@ use sojourn_stats::measure::NoInterval;
 use sojourn_stats::{Estimate, Measure};
 
 use crate::answer::Answers;
-pub use crate::report::number::asymmetric;
+pub use crate::report::number::{asymmetric, range, ratio};
 use crate::spec::Engine;
 
 /// The columns behind the varied settings.
@@ -55,9 +55,7 @@ pub fn cut_at_zero(measure: &Measure) -> Measure {
     if let Estimate::Sampled { ci_low, .. } = &mut cut.estimate
         && !SIGNED.contains(&measure.metric.as_str())
     {
-        // A request is at least one attempt.
-        let least = if measure.metric.ends_with("attempts_ratio") { 1.0 } else { 0.0 };
-        *ci_low = ci_low.max(least);
+        *ci_low = ci_low.max(range(&measure.metric).0);
     }
     cut
 }

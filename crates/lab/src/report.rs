@@ -24,7 +24,7 @@ mod seconds;
 mod sections;
 pub mod traffic;
 
-pub use self::notes::{Note, Said, doubts, in_ranges, reasons_of_objectives, scope};
+pub use self::notes::{Note, Said, doubts, in_ranges, reasons_of_objectives, scope, who_meets};
 pub use crate::spec::Engine;
 
 use crate::answer::{Answer, Answers, BEFORE_RUN, RUN, VariantAnswers, Verdict};

@@ -13,8 +13,8 @@ pub mod verdict;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use sojourn_stats::parts::clump;
-use sojourn_stats::{Estimate, Histogram, Measure, Span, Time, interval, measure};
+use sojourn_stats::parts::{attempts_of_few, clump};
+use sojourn_stats::{Estimate, Histogram, Measure, Span, Time, measure};
 
 use crate::outcome::{Connections, Counts};
 use crate::recorder::division::Windowing;
@@ -496,11 +496,10 @@ fn measures(
             let Counts { planned, tried_again, .. } = window.counts;
             ((planned + tried_again) as f64, planned as f64)
         });
-        let attempts = ratio(&attempts, measured.planned);
-        // None seen is not none: 3 in all may be asked for again.
-        let is_of_none = attempts.value() == Some(1.0) && measured.planned > 0;
-        let most = |planned: u64| interval::exact_ratio(0.0, planned as f64, measure::CONFIDENCE).1;
-        let attempts = if is_of_none { attempts.widened((1.0, 1.0 + most(measured.planned))) } else { attempts };
+        let again: Vec<(u64, u64)> =
+            windows.iter().map(|window| (window.counts.tried_again, window.counts.planned)).collect();
+        let alike = if slow { alike } else { 1.0 };
+        let attempts = attempts_of_few(ratio(&attempts, measured.planned), &again, alike, measure::CONFIDENCE);
         measures.push(Measure::new("attempts_ratio", "1", attempts));
     }
     measures.extend(lateness(all));

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use sojourn_stats::interval::exact_ratio;
-use sojourn_stats::measure::{CONFIDENCE, NoInterval, quantile_stands};
-use sojourn_stats::parts::{QuantileOfParts, clump, of_few, of_parts};
+use sojourn_stats::measure::{NoInterval, quantile_stands};
+use sojourn_stats::parts::{QuantileOfParts, attempts_of_few, clump, of_few, of_parts};
 use sojourn_stats::{Estimate, Histogram, Measure};
 
 use crate::joins::{DIFFERENCE, Joins, SUM};
@@ -26,8 +26,10 @@ pub(crate) struct Row {
     pub(crate) quantile: Option<QuantileOfParts>,
     /// Between which ends the whole is for sure, where it was read from a histogram.
     pub(crate) ends: Option<(f64, f64)>,
-    /// Of the worst of so many intervals, where no request failed: how many ended in all.
-    pub(crate) none_of: Option<(u64, usize)>,
+    /// Of the worst of so many intervals: how many requests failed, of how many that ended in all.
+    pub(crate) worst_of: Option<((u64, u64), usize)>,
+    /// Of a number of attempts at a request: how often one was asked for again in each part, of how many.
+    pub(crate) again: Option<Vec<(u64, u64)>>,
     /// Of a rate: the events behind it, and the time (s) of all parts together.
     pub(crate) rate: Option<(Events, f64)>,
 }
@@ -160,10 +162,20 @@ impl Row {
         {
             estimate = estimate.widened((low / seconds, high / seconds));
         }
-        if let Some((ended, intervals)) = self.none_of {
-            // Those that may have failed by chance, and failures come together, may all have done so in one interval.
-            let most = exact_ratio(0.0, ended as f64 / alike, confidence).1 * intervals as f64;
-            estimate = estimate.widened((0.0, most.min(1.0)));
+        if let Some(parts) = &self.again {
+            estimate = attempts_of_few(estimate, parts, alike, confidence);
+        }
+        if let Some(((failed, ended), intervals)) = self.worst_of {
+            if failed == 0 {
+                // Those that may have failed by chance, and failures come together, may all have done so in one interval.
+                let most = exact_ratio(0.0, ended as f64 / alike, confidence).1 * intervals as f64;
+                estimate = estimate.widened((0.0, most));
+            }
+            if let Estimate::Sampled { value, ci_low, ci_high, .. } = &mut estimate {
+                // The worst has no smaller share of failures than all have, and no share is above 1.
+                let least = exact_ratio(failed.min(1) as f64, ended as f64, confidence).0;
+                (*ci_low, *ci_high) = (ci_low.max(least).min(*value), ci_high.min(1.0));
+            }
         }
         Measure { metric, unit, estimate }
     }
@@ -281,14 +293,12 @@ pub(crate) fn others(whole: &Counts, parts: &[Counts]) -> Vec<Row> {
     rows.certain(!whole.may_fail.0);
     rows.slow_share("abandoned_ratio", |part| (part.abandoned, part.ended));
     rows.certain(!whole.may_fail.1);
-    if let Some(retried) = whole.retried {
+    if whole.retried.is_some() {
         rows.add("attempts_ratio", "1", whole.ended, |part| {
             per((part.ended + part.retried.unwrap_or(0)) as f64, part.ended)
         });
-        if retried == 0 && whole.ended > 0 {
-            let most = exact_ratio(0.0, whole.ended as f64, CONFIDENCE).1;
-            rows.rows.last_mut().expect("it was added").ends = Some((1.0, 1.0 + most));
-        }
+        let again = parts.iter().map(|part| (part.retried.unwrap_or(0), part.ended)).collect();
+        rows.rows.last_mut().expect("it was added").again = Some(again);
     }
     if whole.connections.is_some() {
         let of = |part: &Counts| part.connections.unwrap_or_default();
@@ -590,6 +600,11 @@ mod tests {
         let (low, high) = of(&two(Some(0))).expect("clients may ask again");
         assert!(low == 1.0 && (high - 1.007_462).abs() < 1e-5, "{low} to {high}");
         assert_eq!(of(&two(None)), None, "they never do");
+        // Three in one part and one in the other: Student's t of two parts reaches far below 1, where no request can be.
+        let few = [3, 1].map(|again| Counts { ended: 200, retried: Some(again), ..Counts::default() });
+        let (low, high) = of(&few).expect("clients may ask again");
+        let exact = exact_ratio(4.0, 400.0, 0.95);
+        assert!(low > 1.0 && low <= 1.0 + exact.0 + 1e-12 && high >= 1.0 + exact.1, "{low} to {high}");
     }
 
     /// Two parts with an event each, or none, or with the same median, do not make a number exact.

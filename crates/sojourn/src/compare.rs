@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sojourn_lab::compare::{self, Between, Comparison, Spent};
+use sojourn_lab::outcome::ratio;
 use sojourn_lab::{Answers, Verdict};
 use sojourn_load::order::{LoadSettings, Order, Tuning, span};
 use sojourn_load::{Cause, Proof, Report};
@@ -330,28 +331,56 @@ fn not_compared(dropped: &[String]) -> String {
     )
 }
 
+const HEADER: [&str; 8] = ["metric", "A", "B", "B - A", "B / A", "effect", "from", "verdict"];
+
 fn rows(comparisons: &[Comparison]) -> String {
-    let header = ["metric", "A", "B", "B - A", "B / A", "effect", "from", "verdict"];
-    // A and the ratio tell B.
-    let mut rows = table::Grid::new(&header).text(&[7]).spare(&[5, 6, 3, 2, 1]);
-    for c in comparisons {
-        let difference = table::between((c.difference.value, c.difference.low, c.difference.high), &c.unit);
-        // A verdict never stands without its interval, and the column of differences may have no room.
-        let ratio = c
-            .ratio
-            .map_or(format!("B - A {difference}"), |r| format!("{:.3} ({:.3} to {:.3})", r.value, r.low, r.high));
-        rows.add_row([
-            c.metric.clone(),
-            table::quantity(c.a, &c.unit),
-            table::quantity(c.b, &c.unit),
-            difference,
-            ratio,
-            c.effect_size.map_or(String::new(), |size| format!("{size:.1}")),
-            c.how.to_string(),
-            c.verdict(),
-        ]);
-    }
-    rows.to_string()
+    rows_in(comparisons, table::width())
+}
+
+/// The rows of a table so wide at most. Where it has no room for the own numbers of A and B beside what tells of both, they stand
+/// above it in one of their own.
+fn rows_in(comparisons: &[Comparison], width: usize) -> String {
+    let cells: Vec<[String; 8]> = comparisons.iter().map(cells).collect();
+    let of = |columns: &[usize], spare: &[usize]| {
+        let header: Vec<&str> = columns.iter().map(|column| HEADER[*column]).collect();
+        let place = |column: &usize| columns.iter().position(|of| of == column);
+        let spare: Vec<usize> = spare.iter().filter_map(place).collect();
+        let text: Vec<usize> = place(&7).into_iter().collect();
+        let mut grid = table::Grid::new(&header).text(&text).spare(&spare);
+        cells.iter().for_each(|row| grid.add_row(columns.iter().map(|column| row[*column].as_str())));
+        grid
+    };
+    let drawn = match of(&[0, 1, 2, 4, 7], &[]).fits(width) {
+        true => of(&[0, 1, 2, 3, 4, 5, 6, 7], &[5, 6, 3]).at_most(width),
+        false => [of(&[0, 1, 2, 3], &[3, 1]).at_most(width), of(&[0, 4, 5, 6, 7], &[5, 6]).at_most(width)].join("\n"),
+    };
+    drawn.replace(TOGETHER, " ")
+}
+
+/// A space at which no line breaks, as long as a table is drawn.
+const TOGETHER: char = '\u{a0}';
+/// A verdict of up to so many letters, such as "B is slower", stays on its line.
+const SHORT_VERDICT: usize = 11;
+
+/// The cells of a row.
+fn cells(c: &Comparison) -> [String; 8] {
+    let difference = table::between((c.difference.value, c.difference.low, c.difference.high), &c.unit);
+    // A verdict never stands without its interval, and the column of differences may have no room.
+    let verdict = match c.verdict() {
+        short if short.chars().count() <= SHORT_VERDICT => short.replace(' ', &TOGETHER.to_string()),
+        long => long,
+    };
+    let ratio = c.ratio.map_or(format!("B - A {difference}"), |r| ratio(r.value, (r.low, r.high)));
+    [
+        c.metric.clone(),
+        table::quantity(c.a, &c.unit),
+        table::quantity(c.b, &c.unit),
+        difference,
+        ratio,
+        c.effect_size.map_or(String::new(), |size| format!("{size:.1}")),
+        c.how.to_string(),
+        verdict,
+    ]
 }
 
 fn to_json(c: &Comparison) -> Value {
@@ -376,6 +405,26 @@ fn to_json(c: &Comparison) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// On a usual terminal each side has its own number, and each verdict its interval.
+    #[test]
+    fn both_sides_are_told_at_any_usual_width() {
+        let of = |metric: &str, a: f64, b: f64| {
+            let pairs: Vec<(f64, f64)> = (0..5).map(|at| (a, b * (1.0 + 0.3 * f64::from(at)))).collect();
+            Comparison::of_pairs(metric, "s", &pairs).unwrap()
+        };
+        let compared = [of("response_time_mean", 198.5e-6, 0.8), of("response_time_from_sent_mean", 0.0831, 0.5)];
+        for width in [72, 80, 100, 200] {
+            let told = rows_in(&compared, width);
+            assert!(told.lines().all(|line| line.chars().count() <= width), "{width}:\n{told}");
+            // 1.28 s is the mean of B.
+            for part in ["198.5 us", "1.28 s", "83.10 ms", "B / A", "B is slower"] {
+                assert!(told.contains(part), "{width}: {part}:\n{told}");
+            }
+        }
+        let narrow = rows_in(&compared, 72);
+        assert_eq!(narrow.matches("response_time_from_sent_mean").count(), 2, "two tables:\n{narrow}");
+    }
 
     #[test]
     fn turns_are_fair_and_drawn() {

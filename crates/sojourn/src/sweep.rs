@@ -98,7 +98,7 @@ pub(crate) fn sweep(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(table::exit(&answers))
 }
 
-/// At how many points each objective is met, by which engine.
+/// At how many points each objective is met, by which engine, and where all of several are.
 fn tell_objectives(answers: &Answers) {
     let mut told: Vec<(&str, Engine, [usize; 3])> = Vec::new();
     for one in &answers.objectives {
@@ -117,6 +117,8 @@ fn tell_objectives(answers: &Answers) {
         let open = if open > 0 { format!(", {open} undecided") } else { String::new() };
         errln(&format!("{text}: met at {met} of {all} points by {}{open}", engine.name()));
     }
+    let meets = sojourn_lab::report::who_meets(answers, |of| of.label.clone()).into_iter();
+    meets.filter(|(objectives, _)| *objectives > 1).for_each(|(_, sentence)| errln(&sentence));
 }
 
 /// A bar over the points, where there is a terminal.

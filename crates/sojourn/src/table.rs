@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde_json::json;
 use sojourn_lab::compare::Within;
-use sojourn_lab::outcome::asymmetric;
+use sojourn_lab::outcome::{asymmetric, range, ratio as told_ratio};
 use sojourn_lab::report::{Said, doubts, in_ranges, scope};
 use sojourn_lab::{
     Answers, Engine, OF_FAULTS, VariantAnswers, Verdict, between as between_ends, is_share, outwards,
@@ -315,7 +315,7 @@ fn mean_table(answers: &Answers) -> Option<String> {
     let mut table = Grid::new(&header).spare(&spare).elsewhere("report.html");
     names::add_rows(&mut table, &all_variants(answers), |variant| {
         let numbers = engines.iter().map(|engine| {
-            let mark = if of_few(variant, *engine) { MARK_OF_FEW } else { "" };
+            let mark = if variant.is_of_few(*engine) { MARK_OF_FEW } else { "" };
             estimate(variant, *engine, MEAN, &scale) + mark
         });
         let differences = against.iter().map(|(reference, of, _)| {
@@ -327,35 +327,28 @@ fn mean_table(answers: &Answers) -> Option<String> {
         });
         numbers.chain(differences).collect()
     });
-    let few = answers.variants.iter().any(|of| engines.iter().any(|engine| of_few(of, *engine)));
-    let few = if few {
-        format!("\n{}", paragraph("  ", &format!("{}: {OF_FEW}", MARK_OF_FEW.trim())))
-    } else {
-        String::new()
-    };
-    Some(format!("\n{title}\n{table}{few}"))
+    let few = answers.variants.iter().any(|of| engines.iter().any(|engine| of.is_of_few(*engine)));
+    Some(format!("\n{title}\n{table}{}", if few { legend_of_few() } else { String::new() }))
+}
+
+/// What the mark of so few means, on a line of its own.
+fn legend_of_few() -> String {
+    format!("\n{}", paragraph("  ", &format!("{}: {OF_FEW}", MARK_OF_FEW.trim())))
 }
 
 fn all_variants(answers: &Answers) -> Vec<&VariantAnswers> {
     answers.variants.iter().collect()
 }
 
-/// Where more of the requests fail, response times are of some of them only.
-const FAILED_MOST: f64 = 0.01;
-/// What marks a mean of so few.
+/// What marks response times of some requests only, and what is made of them.
 const MARK_OF_FEW: &str = " *";
-const OF_FEW: &str = "more than 1 % of the requests failed: the mean is of those that were answered well";
-
-/// Whether the response times that an engine tells are of those few that did not fail.
-fn of_few(variant: &VariantAnswers, engine: Engine) -> bool {
-    variant.estimate(engine, "error_ratio").and_then(Estimate::value).is_some_and(|failed| failed > FAILED_MOST)
-}
+const OF_FEW: &str = "more than 1 % of the requests failed: response times are of those that were answered well";
 
 /// A table's title, with the unit where all of its numbers have one; they are then written without.
 fn titled(title: &str, common: Option<Scale>) -> (String, Option<Scale>) {
     match common {
-        Some(Scale { factor, unit }) if !unit.is_empty() => {
-            (format!("{title} ({unit})"), Some(Scale { factor, unit: String::new() }))
+        Some(Scale { factor, unit, range }) if !unit.is_empty() => {
+            (format!("{title} ({unit})"), Some(Scale { factor, unit: String::new(), range }))
         }
         none => (title.into(), none),
     }
@@ -459,8 +452,9 @@ fn pairs_table(answers: &Answers) -> Option<String> {
     let mut table = Grid::new(header).elsewhere("report.html");
     let about = sojourn_lab::compare::about_pairs(&[answers], &all);
     let ratio = |of: Option<&Within>| {
+        let mark = if of.is_some_and(|of| of.is_of_few) { MARK_OF_FEW } else { "" };
         let ratio = of.and_then(|of| of.comparison.ratio);
-        ratio.map_or("-".into(), |of| format!("{:.3} ({:.3} to {:.3})", of.value, of.low, of.high))
+        ratio.map_or("-".into(), |of| told_ratio(of.value, (of.low, of.high)) + mark)
     };
     for of in &all {
         let same = p99.iter().find(|other| (&other.others, &other.values) == (&of.others, &of.values));
@@ -468,7 +462,8 @@ fn pairs_table(answers: &Answers) -> Option<String> {
         let others = has_others.then(|| of.others.clone());
         table.add_row(others.into_iter().chain([of.values.1.clone(), of.values.0.clone()]).chain(ratios));
     }
-    Some(format!("\nResponse time of B over A by sim\n{table}\n{}", text::paragraph("", &about)))
+    let few = if all.iter().any(|of| of.is_of_few) { legend_of_few() } else { String::new() };
+    Some(format!("\nResponse time of B over A by sim\n{table}{few}\n{}", text::paragraph("", &about)))
 }
 
 /// More pairs than this are left to the report.
@@ -551,7 +546,7 @@ fn in_scale(estimate: &Estimate, scale: &Scale) -> String {
                 return format!("exactly {}", scale.unit(value));
             }
             let scaled = |of: f64| of * scale.factor;
-            let text = match asymmetric(estimate) {
+            let text = match asymmetric(estimate, scale.range) {
                 Some((low, high)) => between_ends(scaled(value), (scaled(low), scaled(high))),
                 None => rounded_plus_minus(scaled(value), scaled(estimate.reach().unwrap_or(f64::NAN))),
             };
@@ -588,6 +583,8 @@ pub(crate) fn column(title: &str, measures: &[Option<&Measure>]) -> (String, Vec
 struct Scale {
     factor: f64,
     unit: String,
+    /// Between which numbers, in the SI unit, its numbers are in any case.
+    range: (f64, f64),
 }
 
 impl Scale {
@@ -605,17 +602,18 @@ impl Scale {
             "1/s" => (1.0, "/s"),
             other => (1.0, other),
         };
-        Scale { factor, unit: unit.into() }
+        Scale { factor, unit: unit.into(), range: range("") }
     }
 
     /// Shares of requests are in per cent, as objectives have them; none of any other metric.
     fn of_share(metric: &str) -> Option<Scale> {
-        is_share(metric).then(|| Scale { factor: 100.0, unit: "%".into() })
+        is_share(metric).then(|| Scale { factor: 100.0, unit: "%".into(), range: range(metric) })
     }
 
     /// That of a measure by itself.
     fn of_measure(measure: &Measure) -> Scale {
-        Scale::of_share(&measure.metric).unwrap_or_else(|| Scale::of_estimate(&measure.unit, &measure.estimate))
+        let own = || Scale { range: range(&measure.metric), ..Scale::of_estimate(&measure.unit, &measure.estimate) };
+        Scale::of_share(&measure.metric).unwrap_or_else(own)
     }
 
     /// That of an estimate; of 0, that of the upper end of its interval.
@@ -727,6 +725,35 @@ mod tests {
         assert!(told.contains("p99 sim") && !told.contains("Nothing was seen"), "{told}");
     }
 
+    /// A ratio of response times of which one is of some requests only has the same mark as its mean.
+    #[test]
+    fn ratios_of_few_are_marked() {
+        let variant = |policy: &str, failed: f64| {
+            let replications: Vec<Option<f64>> =
+                (1..9).map(|of| Some(f64::from(of) * if policy == "jsq" { 1.0 } else { 1.1 })).collect();
+            let sampled = |value: f64| {
+                let (ci_low, ci_high) = (0.9 * value, 1.1 * value);
+                Estimate::Sampled { value, ci_low, ci_high, samples: 9 }
+            };
+            let measures = vec![
+                Measure::new("response_time_mean", "s", sampled(4.5)),
+                Measure::new("error_ratio", "1", sampled(failed)),
+            ];
+            let replications = vec![("response_time_mean".to_owned(), replications)];
+            VariantAnswers {
+                label: policy.into(),
+                settings: vec![("policy".into(), policy.into())],
+                answers: vec![Answer { measures, replications, ..Answer::new(Engine::Sim) }],
+            }
+        };
+        let told = |failed: f64| {
+            let variants = vec![variant("random", failed), variant("jsq", 0.0)];
+            pairs_table(&Answers { settings: vec!["policy".into()], variants, ..Answers::default() }).unwrap()
+        };
+        assert!(told(0.18).contains(") *") && told(0.18).contains("*: more than 1 %"), "{}", told(0.18));
+        assert!(!told(0.005).contains('*'), "{}", told(0.005));
+    }
+
     #[test]
     fn what_a_narrow_table_breaks_over_lines_is_explained() {
         let of = |tables: &str| meanings(tables, true).map(|meaning| &meaning[..9]).collect::<Vec<_>>();
@@ -766,6 +793,10 @@ mod tests {
         assert_eq!(of(0.01, 0.0091, 0.0149), "1.00 (0.91 to 1.49) %", "which is much farther");
         assert_eq!(of(0.0, 0.0, 1.1e-5), "0 (0 to 0.0011) %");
         assert_eq!(of(0.5, 0.4561, 0.5439), "50.0 ± 4.4 %");
+        let estimate = Estimate::Sampled { value: 1.00011, ci_low: 1.000_023, ci_high: 1.000_236, samples: 99 };
+        let attempts = Measure::new("attempts_ratio", "1", estimate);
+        let shown = in_scale(&attempts.estimate, &Scale::of_measure(&attempts));
+        assert_eq!(shown, "1.00011 (1.00002 to 1.00024)", "no request is less than one attempt");
     }
 
     /// The ends of an interval hold all of it, in every prefix.

@@ -4,7 +4,7 @@
 //! narrow. Neighbours may be alike, and the law of what is rare is skewed: so neighbours are joined in pairs, and the larger
 //! variance stands ([`half_width`]). A percentile of a part is off by more than it spreads where what lies beyond
 //! it comes in few clumps: so what counts is the share beyond the whole's percentile in each part ([`QuantileOfParts`]). And
-//! events that come together tell less than as many alone ([`clump`], [`of_few`]).
+//! events that come together tell less than as many alone ([`clump`], [`of_few`], [`attempts_of_few`]).
 //!
 //! How often intervals at 95 % cover the truth is in `crates/sim/benches/coverage.rs`.
 
@@ -178,6 +178,37 @@ pub fn of_few(estimate: Estimate, (events, trials): (u64, u64), together: f64, c
             let ci_low = if ci_low > 0.0 { ci_low } else { exact.0 };
             let ci_high = if ci_high < 1.0 { ci_high } else { exact.1 };
             Estimate::Sampled { value, ci_low, ci_high, samples }
+        }
+        other => other,
+    }
+}
+
+/// `estimate`, how often each request is asked for, with its interval above 1, from (further times, requests) of equal parts of the
+/// run. Of few clumps of further times the interval is no narrower than the exact one of their share, where `alike` requests tell as
+/// much as one: of one such time, or none, no more are taken to come together than that, as each that comes alone says more against
+/// it. At least once a request is asked for, and where one was seen to be asked for again the mean is more than that.
+pub fn attempts_of_few(estimate: Estimate, parts: &[(u64, u64)], alike: f64, confidence: f64) -> Estimate {
+    let (further, requests) = parts.iter().fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+    if requests == 0 {
+        return estimate;
+    }
+    // Of more than half of the requests they are no share, nor few.
+    let exact = (2 * further <= requests).then(|| {
+        let events = further as f64;
+        let together = clump(parts).max(alike / events.max(1.0).powi(2)).max(1.0);
+        (events <= FEW * together, interval::exact_ratio(events / together, requests as f64 / together, confidence))
+    });
+    let estimate = match exact {
+        Some((is_few, (low, high))) if is_few || estimate.is_sharp() => estimate.widened((1.0 + low, 1.0 + high)),
+        _ => estimate,
+    };
+    // However they come together, one is seen no more often than they are expected: of one the lower end holds as it is.
+    let least = 1.0 + interval::exact_ratio(further.min(1) as f64, requests as f64, confidence).0;
+    let low = exact.map_or(least, |(_, (low, _))| least.max(1.0 + low));
+    match estimate {
+        Estimate::Sampled { value, ci_low, ci_high, samples } => {
+            let ci_low = if ci_low > 1.0 { ci_low.max(least) } else { low };
+            Estimate::Sampled { value, ci_low: ci_low.min(value), ci_high, samples }
         }
         other => other,
     }

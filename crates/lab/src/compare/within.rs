@@ -19,6 +19,8 @@ pub struct Within {
     /// B against A: of the simulator replication by replication, as far as both have one, since under the same seed they begin
     /// with the same requests.
     pub comparison: Comparison,
+    /// Whether of A or of B response times are of some requests only, since so many failed ([`VariantAnswers::is_of_few`]).
+    pub is_of_few: bool,
     /// How many replications A and B have; none but of the simulator.
     pub replications: (usize, usize),
 }
@@ -85,7 +87,8 @@ pub(crate) fn within_setting(run: &Answers, key: &str, metric: &str, engines: &[
                 let values = (a.setting(key)?.to_owned(), b.setting(key)?.to_owned());
                 let count = |of: &VariantAnswers| of.answer(engine)?.replications(metric).map(<[_]>::len);
                 let replications = (count(a).unwrap_or(0), count(b).unwrap_or(0));
-                Some(Within { engine, others: others.clone(), values, comparison, replications })
+                let (others, is_of_few) = (others.clone(), a.is_of_few(engine) || b.is_of_few(engine));
+                Some(Within { engine, others, values, comparison, is_of_few, replications })
             };
             pairs.filter_map(of_two).collect::<Vec<Within>>()
         };

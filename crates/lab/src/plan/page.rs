@@ -166,7 +166,7 @@ fn drawing(plan: &Plan) -> String {
                 let value = first.estimate.as_ref().and_then(Estimate::value)?;
                 let interval = first.estimate.as_ref().and_then(Estimate::interval);
                 let meets = matches!(fate, Fate::Meets(_));
-                Some(costs::Point { cost: *cost, value, interval, meets })
+                Some(costs::Point { cost: *cost, value, interval, meets, shortfall: found.shortfall() })
             }
             _ => None,
         })

@@ -1,8 +1,9 @@
 //! What the numbers say when set beside each other: live against its twin, variant against variant.
 
-use super::{Answers, Engine, VariantAnswers, html, number};
-use crate::answer::FAILURES;
+use super::{Answers, Engine, VariantAnswers, html, number, who_meets};
+use crate::answer::{FAILURES, usual};
 use crate::compare::{compared_setting, equal_but_for, variants_by};
+use crate::objective::FAILED_MOST;
 use sojourn_stats::Estimate;
 
 pub(super) const MEAN: &str = "response_time_mean";
@@ -139,10 +140,38 @@ pub(super) fn finding(report: &Answers) -> Option<String> {
             let estimate = variant.estimate(engine, MEAN)?;
             format!("Mean response time by {}: {}.", engine.name(), number::estimate(estimate, "s"))
         }
-        several => equal_settings(report, engine).unwrap_or_else(|| first_and_last(several, engine)),
+        several => {
+            let text = equal_settings(report, engine).unwrap_or_else(|| first_and_last(several, engine));
+            text + &of_the_answered(several, engine)
+        }
     };
-    let text = [Some(text), agreement(report), failures(report)];
-    Some(text.into_iter().flatten().collect::<Vec<_>>().join(" "))
+    let name = |of: &VariantAnswers| format!("<strong>{}</strong>", html::escape(&of.label));
+    let meets = who_meets(report, name).into_iter().map(|(_, sentence)| sentence);
+    let text = std::iter::once(text).chain(meets).chain(agreement(report)).chain(failures(report));
+    Some(text.collect::<Vec<_>>().join(" "))
+}
+
+/// What share of the requests the means that are set beside each other leave out; empty where that is little.
+fn of_the_answered(means: &[(&VariantAnswers, f64)], engine: Engine) -> String {
+    let failed = || means.iter().filter_map(|(of, _)| of.failed(engine));
+    let (least, most) = (failed().fold(f64::INFINITY, f64::min), failed().fold(0.0, f64::max));
+    if most <= FAILED_MOST {
+        return String::new();
+    }
+    let share = |value: f64| number::share("error_ratio", &Estimate::Exact { value });
+    let range = match least > 0.0 {
+        true => format!("{} to {}", share(least), share(most)),
+        false => format!("up to {}", share(most)),
+    };
+    format!(" Means are of what was answered: {range} of the requests failed.")
+}
+
+/// Whether of the variants of a case the one with the lowest mean failed more of the requests than another: what answers half of
+/// them soon is not the fastest.
+fn fails_more(means: &[(&VariantAnswers, f64)], engine: Engine) -> bool {
+    let failed = |(of, _): &(&VariantAnswers, f64)| of.failed(engine);
+    let least = means.iter().filter_map(failed).fold(f64::INFINITY, f64::min);
+    means.first().and_then(failed).is_some_and(|first| first > least + FAILED_MOST)
 }
 
 /// The variants of which an engine has a mean, with it, the lowest first.
@@ -164,6 +193,16 @@ fn are_apart(a: &VariantAnswers, b: &VariantAnswers, engine: Engine, pairs: usiz
 /// The pairs of so many.
 fn pairs_of(count: usize) -> usize {
     count * count.saturating_sub(1) / 2
+}
+
+/// What a reader of `text` must know who finds a difference in a table of ratios that is not seen here: what is picked from so many
+/// pairs has to hold against all of them ([`crate::compare::Comparison::differs_among`]).
+fn at_once(text: String, pairs: usize) -> String {
+    let says_none = text.contains("no difference is seen") || text.contains("is a difference seen");
+    match says_none && pairs > 1 {
+        true => format!("{text} Here all {pairs} pairs are judged at once; a table of ratios judges each alone."),
+        false => text,
+    }
 }
 
 /// Who has the lowest mean and who the highest, of two and more, as far as they are seen to differ.
@@ -197,18 +236,19 @@ fn first_and_last(means: &[(&VariantAnswers, f64)], engine: Engine) -> String {
     }
     if are_apart(first, last, engine, pairs) != Some(true) {
         let all: Vec<String> = known.iter().map(|(of, _)| name(of)).collect();
-        return format!(
+        let text = format!(
             "By {by}, no difference is seen between the mean response times of {}: {}.{uncertain}",
             html::and_list(&all, MOST_NAMED),
             range(*low, *high)
         );
+        return at_once(text, pairs);
     }
     let (lows, mut highs) = (like(first), like(last));
     // The last is told first.
     highs.reverse();
     let seen = |names: &[String]| if names.len() == 1 { "" } else { " (no difference is seen between them)" };
     let (has, times_of) = (if lows.len() == 1 { "has" } else { "have" }, times(high / low));
-    format!(
+    let text = format!(
         "By {by}, {} {has} the lowest mean response time, {}{}; {} the highest, {}{} ({times_of} times as long).{uncertain}",
         html::and_list(&lows, MOST_NAMED),
         number::quantity(*low, "s"),
@@ -216,25 +256,39 @@ fn first_and_last(means: &[(&VariantAnswers, f64)], engine: Engine) -> String {
         html::and_list(&highs, MOST_NAMED),
         number::quantity(*high, "s"),
         seen(&highs)
-    )
+    );
+    at_once(text, pairs)
 }
 
 /// More names than this are counted.
 const MOST_NAMED: usize = 3;
 
-/// What went wrong where most did, so that a short response time of the few that were answered does not deceive.
+/// What became of a share of the requests, as the end of a sentence.
+fn became(metric: &str, words: &str) -> String {
+    match metric {
+        "error_ratio" => words.to_owned(),
+        "worst_second_error_ratio" => words.replace("or given up", "or were given up"),
+        _ => format!("were {words}"),
+    }
+}
+
+/// What went wrong where most did, so that a short response time of the few that were answered does not deceive; not what is told
+/// with the number that it has when all goes well.
 fn failures(report: &Answers) -> Option<String> {
     let most = |(metric, words): (&'static str, &'static str)| {
         let (variant, answer, value) = report.worst(metric)?;
-        let share = number::share(metric, &Estimate::Exact { value });
+        let shown = |value: f64| number::share(metric, &Estimate::Exact { value });
+        let share = Some(shown(value)).filter(|share| *share != shown(usual(metric)))?;
         let of = if number::is_share(metric) { " of the requests" } else { " at each request" };
         let at = if report.variants.len() == 1 {
             String::new()
         } else {
             format!(" at <strong>{}</strong>", html::escape(&variant.label))
         };
-        let said =
-            if number::is_share(metric) { format!("{share}{of} {words}") } else { format!("{share} {words}{of}") };
+        let said = match number::is_share(metric) {
+            true => format!("{share}{of} {}", became(metric, words)),
+            false => format!("{share} {words}{of}"),
+        };
         Some(format!("{said}{at} ({})", answer.engine.name()))
     };
     let said: Vec<String> = FAILURES.into_iter().filter_map(most).collect();
@@ -255,13 +309,23 @@ fn equal_settings(report: &Answers, engine: Engine) -> Option<String> {
     let has_interval = |of: &VariantAnswers| of.estimate(engine, MEAN).and_then(Estimate::ends).is_some();
     let (cases, open): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|(_, means)| means.iter().all(|(of, _)| has_interval(of)));
+    let (failing, cases): (Vec<_>, Vec<_>) = cases.into_iter().partition(|(_, means)| fails_more(means, engine));
     let by = engine.name();
-    let count = html::count(cases.len() + open.len(), "case");
-    let unjudged = match open.len() {
+    let count = html::count(cases.len() + open.len() + failing.len(), "case");
+    let unjudged = |cases: usize, why: &str| match cases {
         0 => String::new(),
-        1 => " In 1 case this could not be judged: a mean has no interval.".to_owned(),
-        several => format!(" In {several} cases this could not be judged: a mean has no interval."),
+        _ => format!(" In {} this could not be judged: {why}.", html::count(cases, "case")),
     };
+    let unjudged = [
+        unjudged(open.len(), "a mean has no interval"),
+        unjudged(failing.len(), "with the lowest mean more of the requests failed than with another"),
+    ]
+    .concat();
+    if cases.is_empty() && !failing.is_empty() {
+        return Some(format!(
+            "By {by}, with all else equal, the lowest mean response time could be judged in none of {count}.{unjudged}"
+        ));
+    }
     if cases.is_empty() {
         return Some(format!(
             "By {by}, with all else equal, the lowest mean response time could be judged in none of {count}: a mean has no \
@@ -317,7 +381,7 @@ fn equal_settings(report: &Answers, engine: Engine) -> Option<String> {
         ),
         None => "In no case is a difference seen between the lowest and the highest.".to_owned(),
     };
-    Some(format!("By {by}, with all else equal, {lead}{unjudged} {largest}"))
+    Some(at_once(format!("By {by}, with all else equal, {lead}{unjudged} {largest}"), pairs))
 }
 
 fn times(ratio: f64) -> String {
@@ -444,9 +508,61 @@ mod tests {
             "{told}"
         );
         assert!(told.contains("The largest difference is at load 0.9: 1.26 s with jsq"), "{told}");
+        let at_once = "Here all 2 pairs are judged at once; a table of ratios judges each alone.";
+        assert!(told.contains(at_once), "{told}");
+        let told = headline([at("0.9", (2.0, 0.0), (1.0, 0.0)), at("0.1", (3.0, 0.0), (1.0, 0.0))].concat());
+        assert!(told.contains("in 2 of 2 cases.") && !told.contains(at_once), "where every case is seen: {told}");
         let told = headline([unseen.clone(), at("0.2", (1.001, 0.0), (1.0, 0.003))].concat());
         assert!(told.contains("is among those with the lowest mean response time in 2 of 2 cases"), "{told}");
         assert!(told.contains("In no case is a difference seen"), "{told}");
+    }
+
+    /// Of failures the headline is a sentence, and nothing is alarming where the number that is shown is the usual one.
+    #[test]
+    fn a_headline_tells_failures_that_can_be_seen() {
+        let with = |metrics: &[(&str, f64)]| {
+            let mut variant = simulated("jsq", "0.7", 1.0, 0.0);
+            for (metric, value) in metrics {
+                let estimate = Estimate::Sampled { value: *value, ci_low: *value, ci_high: 2.0 * value, samples: 999 };
+                variant.answers[0].measures.push(sojourn_stats::Measure::new(*metric, "1", estimate));
+            }
+            headline(vec![variant])
+        };
+        let told = with(&[("error_ratio", 0.0), ("attempts_ratio", 1.00007)]);
+        assert!(!told.contains("Not all went well"), "{told}");
+        let told = with(&[("error_ratio", 0.0), ("attempts_ratio", 1.08)]);
+        assert!(told.ends_with("Not all went well: 1.08 attempts at each request (sim)."), "{told}");
+        let told = with(&[("error_ratio", 0.02), ("worst_second_error_ratio", 0.857), ("abandoned_ratio", 0.03)]);
+        let expected = "Not all went well: 2.00 % of the requests failed (sim), 85.7 % of the requests failed or were given up in \
+                        the worst second (sim), 3.00 % of the requests were given up (sim).";
+        assert!(told.ends_with(expected), "{told}");
+    }
+
+    /// A mean of the few that were answered wins nothing where another failed fewer, and what failed is said.
+    #[test]
+    fn a_mean_of_survivors_is_no_win() {
+        let failing = |policy: &str, load: &str, factor: f64, failed: f64| {
+            let mut variant = simulated(policy, load, factor, 0.0);
+            let estimate = Estimate::Sampled { value: failed, ci_low: failed, ci_high: 1.1 * failed, samples: 999 };
+            variant.answers[0].measures.push(sojourn_stats::Measure::new("error_ratio", "1", estimate));
+            variant
+        };
+        let case = |load: &str, random: f64, jsq: f64| {
+            [failing("random", load, 2.0, random), failing("jsq", load, 1.0, jsq)]
+        };
+        let told = headline([case("0.7", 0.18, 0.09), case("0.9", 0.09, 0.18)].concat());
+        for part in [
+            "jsq has the lowest mean response time in 1 of 2 cases. In 1 case this could not be judged: with the lowest mean more \
+             of the requests failed than with another. The largest difference is at load 0.7",
+            " Means are of what was answered: 9.00 % to 18.0 % of the requests failed. Not all went well",
+        ] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+        let told = headline([case("0.7", 0.09, 0.18), case("0.9", 0.0, 0.18)].concat());
+        assert!(told.contains("could be judged in none of 2 cases. In 2 cases this"), "{told}");
+        assert!(told.contains("up to 18.0 %"), "{told}");
+        let told = headline([case("0.7", 0.005, 0.0), case("0.9", 0.0, 0.005)].concat());
+        assert!(told.contains("in 2 of 2 cases") && !told.contains("Means are of"), "{told}");
     }
 
     /// A case without intervals is neither a win nor one in which no difference is seen.

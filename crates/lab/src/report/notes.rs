@@ -89,6 +89,47 @@ pub fn reasons_of_objectives(report: &Answers, least: usize) -> Vec<(Note<'_>, S
     lines.collect()
 }
 
+/// Which of several variants meet every objective, a sentence for each engine that judges them, each with the number of objectives:
+/// up to ten are called by their `name`.
+pub fn who_meets(report: &Answers, name: impl Fn(&VariantAnswers) -> String) -> Vec<(usize, String)> {
+    const MOST_NAMED: usize = 10;
+    let sentence = |engine: Engine| {
+        let by = || report.objectives.iter().filter(|of| of.engine == engine && of.variant < report.variants.len());
+        let mut texts: Vec<&str> = by().map(|of| of.text.as_str()).collect();
+        texts.sort_unstable();
+        texts.dedup();
+        let mut asked: Vec<usize> = by().map(|of| of.variant).collect();
+        asked.sort_unstable();
+        asked.dedup();
+        if asked.len() < 2 {
+            return None;
+        }
+        let meets = |variant: &&usize| by().filter(|of| of.variant == **variant).all(|of| of.met == Some(true));
+        let met: Vec<usize> = asked.iter().filter(meets).copied().collect();
+        let what = match texts.len() {
+            1 => "the objective".to_owned(),
+            2 => "both objectives".to_owned(),
+            several => format!("all {several} objectives"),
+        };
+        let (by, all, count) = (engine.name(), asked.len(), met.len());
+        let who = match count {
+            0 => format!("none of {all} variants meets {what}"),
+            1 => format!("1 of {all} variants meets {what}"),
+            _ if count == all => format!("all {all} variants meet {what}"),
+            _ => format!("{count} of {all} variants meet {what}"),
+        };
+        let names = match (1..=MOST_NAMED).contains(&count) && count < all {
+            true => {
+                let names: Vec<String> = met.iter().map(|variant| name(&report.variants[*variant])).collect();
+                format!(": {}", names.join("; "))
+            }
+            false => String::new(),
+        };
+        Some((texts.len(), format!("By {by}, {who}{names}.")))
+    };
+    Engine::ALL.into_iter().filter_map(sentence).collect()
+}
+
 /// Notes of engines about variants, in the order in which they were added.
 #[derive(Default)]
 pub struct Said<'a> {
@@ -316,5 +357,35 @@ mod tests {
             ("two: jsq", "of one alone"),
         ];
         assert_eq!(told, expected, "{text}");
+    }
+
+    /// Who passes is whoever meets every objective, not one of them.
+    #[test]
+    fn who_meets_every_objective_is_said() {
+        let told = |met: &[[Option<bool>; 2]]| {
+            let of = |(variant, met): (usize, &[Option<bool>; 2])| {
+                let one = |text: &str, met: Option<bool>| ObjectiveAnswer {
+                    text: text.into(),
+                    variant,
+                    engine: Engine::Sim,
+                    met,
+                    undecided: met.is_none(),
+                    measured: String::new(),
+                    reason: String::new(),
+                };
+                [one("p99 < 1 s", met[0]), one("error_ratio < 1 %", met[1])]
+            };
+            let objectives: Vec<ObjectiveAnswer> = met.iter().enumerate().flat_map(of).collect();
+            let label = |number: usize| VariantAnswers { label: format!("v{number}"), ..VariantAnswers::default() };
+            let variants = (0..met.len()).map(label).collect();
+            who_meets(&Answers { variants, objectives, ..Answers::default() }, |of| of.label.clone())
+        };
+        let (yes, no) = (Some(true), Some(false));
+        let found = told(&[[yes, yes], [yes, no], [no, yes], [yes, yes], [yes, None]]);
+        assert_eq!(found, [(2, "By sim, 2 of 5 variants meet both objectives: v0; v3.".to_owned())]);
+        assert_eq!(told(&[[yes, no], [no, yes]])[0].1, "By sim, none of 2 variants meets both objectives.");
+        let many = [&[[yes, yes]; 11][..], &[[no, no]]].concat();
+        assert_eq!(told(&many)[0].1, "By sim, 11 of 12 variants meet both objectives.");
+        assert!(told(&[[yes, yes]]).is_empty(), "of one variant its objectives tell");
     }
 }

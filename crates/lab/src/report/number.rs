@@ -77,12 +77,28 @@ pub fn plus_minus(value: f64, reach: f64) -> String {
 const LOPSIDED: f64 = 1.5;
 
 /// The ends of an interval that a number with ± would hide: it reaches farther up than the number is above 0, and never below,
-/// as that of a share of 0.003 % does that may be 0.1 %; or one of its halves is much longer than the other.
-pub fn asymmetric(estimate: &Estimate) -> Option<(f64, f64)> {
+/// as that of a share of 0.003 % does that may be 0.1 %; or one of its halves is much longer than the other. The same is of a number
+/// that is between `least` and `most` in any case, both in its unit ([`range`]): no request is less than one attempt.
+pub fn asymmetric(estimate: &Estimate, (least, most): (f64, f64)) -> Option<(f64, f64)> {
     let ((low, high), value) = (estimate.interval()?, estimate.value()?);
     let reach = estimate.reach()?;
     let is_lopsided = reach > LOPSIDED * (value - low).min(high - value);
-    (low >= 0.0 && (reach > value || is_lopsided)).then_some((low, high))
+    let leaves = reach > value - least || (high <= most && reach > most - value);
+    (low >= least && (leaves || is_lopsided)).then_some((low, high))
+}
+
+/// What no metric is below, and none above.
+const ANY: (f64, f64) = (0.0, f64::INFINITY);
+
+/// Between which numbers `metric` is in any case.
+pub fn range(metric: &str) -> (f64, f64) {
+    if is_share(metric) {
+        (0.0, 1.0)
+    } else if metric.ends_with("attempts_ratio") {
+        (1.0, f64::INFINITY)
+    } else {
+        ANY
+    }
 }
 
 /// `value` with both ends of its interval, rounded outwards: "0.003 (0 to 0.103) %".
@@ -101,6 +117,26 @@ pub fn between(value: f64, (low, high): (f64, f64)) -> String {
     format!("{} ({}\u{a0}to\u{a0}{})", number(value), number(low), number(high))
 }
 
+/// A ratio with the ends of its interval, rounded outwards, to two digits of the shorter half: "1.105 (1.032 to 1.182)",
+/// "5901 (2527 to 13776)". An end that is not 1 does not read as 1, as far as six decimals go.
+pub fn ratio(value: f64, (low, high): (f64, f64)) -> String {
+    const MOST: usize = 6;
+    let width = (value - low).min(high - value);
+    let mut digits = if width > 0.0 { decimals_for(width, 2).min(MOST) } else { 3 };
+    let ends = |digits: usize| {
+        let per_one = 10f64.powi(digits as i32);
+        (outwards(low, per_one, false), outwards(high, per_one, true))
+    };
+    let reads_as_1 = |(shown_low, shown_high): (f64, f64)| {
+        (shown_low == 1.0 && low != 1.0) || (shown_high == 1.0 && high != 1.0)
+    };
+    while digits < MOST && reads_as_1(ends(digits)) {
+        digits += 1;
+    }
+    let (low, high) = ends(digits);
+    format!("{value:.digits$} ({low:.digits$} to {high:.digits$})")
+}
+
 /// What stands in the place of a recovery time where not every replication recovered, of which so many did.
 pub fn unrecovered(recovered: u64) -> &'static str {
     if recovered == 0 { "never" } else { "not always" }
@@ -109,7 +145,12 @@ pub fn unrecovered(recovered: u64) -> &'static str {
 /// An estimate as the tables show it: with its half width, with both ends where that would reach below 0, or the words that
 /// say why there is none.
 pub(crate) fn estimate(estimate: &Estimate, unit: &str) -> String {
-    if let (Some(ends), Some(value), false) = (asymmetric(estimate), estimate.value(), estimate.is_sharp()) {
+    estimate_in(estimate, unit, ANY)
+}
+
+/// The same of a number that is between these two.
+fn estimate_in(estimate: &Estimate, unit: &str, range: (f64, f64)) -> String {
+    if let (Some(ends), Some(value), false) = (asymmetric(estimate, range), estimate.value(), estimate.is_sharp()) {
         return with_ends(value, ends, unit);
     }
     match *estimate {
@@ -131,8 +172,9 @@ pub fn is_share(metric: &str) -> bool {
 
 /// A share in per cent with the half width of its interval; what is no share, such as a number of attempts, as it is.
 pub(crate) fn share(metric: &str, estimate: &Estimate) -> String {
+    let (least, most) = range(metric);
     if !is_share(metric) {
-        return self::estimate(estimate, "1");
+        return estimate_in(estimate, "1", (least, most));
     }
     let percent = |value: f64| 100.0 * value;
     let shown = match estimate.clone() {
@@ -146,7 +188,7 @@ pub(crate) fn share(metric: &str, estimate: &Estimate) -> String {
         Estimate::Approximate { value } => Estimate::Approximate { value: percent(value) },
         few @ Estimate::TooFew { .. } => few,
     };
-    self::estimate(&shown, "%")
+    estimate_in(&shown, "%", (percent(least), percent(most)))
 }
 
 /// A difference as a percentage with its sign: "+3.1 %".
@@ -245,6 +287,13 @@ mod tests {
         assert_eq!(of(3e-5, 0.0, 0.00103), "0.0030 (0 to 0.1030) %");
         assert_eq!(of(0.0, 0.0, 0.0739), "0 (0 to 7.4) %");
         assert_eq!(of(0.01, 0.0, 0.02), "1.0 \u{b1} 1.0 %");
+        assert_eq!(of(0.98, 0.9552, 1.0), "98.0 (95.5 to 100.0) %", "no share is above 1");
+        let of = |value, ci_low, ci_high| {
+            plain(share("attempts_ratio", &Estimate::Sampled { value, ci_low, ci_high, samples: 99 }))
+        };
+        let told = of(1.00011, 1.000_023, 1.000_236);
+        assert_eq!(told, "1.00011 (1.00002 to 1.00024)", "no request is less than one attempt");
+        assert_eq!(of(1.2, 1.15, 1.25), "1.200 \u{b1} 0.050");
     }
 
     #[test]
@@ -295,6 +344,15 @@ mod tests {
         assert_eq!(plain(estimate(&nearly, "s")), "10.0 \u{b1} 5.0 ms", "the farther end");
         let clipped = Estimate::Sampled { value: 0.01, ci_low: 0.0, ci_high: 0.03, samples: 71 };
         assert_eq!(plain(estimate(&clipped, "s")), "10 (0 to 30) ms", "the interval went on below 0");
+    }
+
+    #[test]
+    fn ratios_have_the_digits_of_their_interval() {
+        assert_eq!(ratio(1.1052, (1.0321, 1.1818)), "1.105 (1.032 to 1.182)");
+        assert_eq!(ratio(5901.175, (2527.894, 13775.843)), "5901 (2527 to 13776)");
+        assert_eq!(ratio(4.31, (3.84, 4.78)), "4.31 (3.84 to 4.78)");
+        assert_eq!(ratio(1.05, (1.0002, 1.11)), "1.0500 (1.0002 to 1.1100)", "it is not 1");
+        assert_eq!(ratio(1.0, (1.0, 1.0)), "1.000 (1.000 to 1.000)");
     }
 
     #[test]

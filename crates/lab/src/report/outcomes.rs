@@ -119,7 +119,7 @@ fn broken(faults: &MetricOverTime, top: f64) -> Option<Series> {
     }
     let end = faults.points.last()?.0 + every_s;
     points.push((end, if before { top } else { 0.0 }));
-    (points.len() > 2).then(|| Series { name: "a fault lasts".into(), mark: Mark::Line, points })
+    (points.len() > 2).then(|| Series { name: "a fault lasts".into(), mark: Mark::When, points })
 }
 
 #[cfg(test)]
@@ -152,6 +152,10 @@ mod tests {
         for part in ["a &amp; b", "good replies", "a fault lasts", "plot-outcomes-sim-0"] {
             assert!(text.contains(part), "{part}: {text}");
         }
+        // The drawing's corners are no numbers.
+        let (drawing, table) = text.split_once("<details class=\"behind\">").expect("there is a table behind it");
+        assert!(drawing.contains("a fault lasts") && !table.contains("a fault lasts"), "{table}");
+        assert!(table.contains("<th scope=\"col\">failed</th>") && !table.contains(" to "), "{table}");
         // What becomes of requests has none of the colours of servers and policies.
         for class in ["s-attempts", "s-good", "s-failed", "s-fault"] {
             assert!(text.contains(&format!("\"{class}\"")), "{class}: {text}");

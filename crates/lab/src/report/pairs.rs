@@ -1,7 +1,7 @@
 //! Variants and runs two by two: how many times as long one takes as the other, with the interval of that.
 
 use super::html::escape;
-use super::{Answers, Engine, RUN, compare};
+use super::{Answers, Engine, RUN, compare, number};
 use crate::compare::{How, Within, about_pairs, compared_setting, within, within_setting};
 
 /// What the slowest hundredth of requests sees.
@@ -56,13 +56,9 @@ fn table(title: &str, lead: &str, all: &[Within]) -> String {
     let row = |of: &Within| {
         let ratio = of.comparison.ratio.map_or("\u{2013}".to_owned(), |ratio| match of.engine {
             Engine::Theory => format!("{:.3}", ratio.value),
-            _ => {
-                // So many digits that an end which is not 1 does not read as 1.
-                let width = (ratio.value - ratio.low).min(ratio.high - ratio.value);
-                let digits = if width > 0.0 { (1.0 - width.log10().floor()).clamp(3.0, 6.0) as usize } else { 3 };
-                format!("{:.digits$} ({:.digits$} to {:.digits$})", ratio.value, ratio.low, ratio.high)
-            }
+            _ => number::ratio(ratio.value, (ratio.low, ratio.high)),
         });
+        let ratio = if of.is_of_few { format!("{ratio} *") } else { ratio };
         let what = compare::short(&of.comparison.metric).to_owned();
         let by = of.engine.name().to_owned();
         let cells = [&what, &by, &of.others, &of.values.1, &of.values.0, &ratio, &of.comparison.verdict()];
@@ -70,11 +66,18 @@ fn table(title: &str, lead: &str, all: &[Within]) -> String {
         format!("<tr>{}</tr>\n", cells.concat())
     };
     let rows: String = all.iter().map(row).collect();
+    let few = match all.iter().any(|of| of.is_of_few) {
+        true => {
+            "<p>*: more than 1\u{a0}% of the requests of A or of B failed: response times are of those that were answered \
+             well.</p>\n"
+        }
+        false => "",
+    };
     let head: String = ["of", "by", "at", "B", "A", "B / A", "which says"]
         .map(|name| format!("<th scope=\"col\">{name}</th>"))
         .concat();
     format!(
         "<section id=\"pairs\">\n<h2>{title}</h2>\n<p class=\"lead\">{lead}</p>\n<div class=\"scroll\">\
-         <table class=\"plain\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n</section>\n"
+         <table class=\"plain\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{few}</section>\n"
     )
 }

@@ -243,7 +243,7 @@ fn chart(id: String, heading: String, question: &Question, lines: &[Line<'_>]) -
 fn incidents(run: &Timeline<'_>, named: bool, (top, last_s): (f64, f64)) -> impl Iterator<Item = Series> {
     run.incidents.iter().map(move |(at_s, what)| Series {
         name: if named { format!("{}: {what}, {at_s:.1} s", run.name) } else { format!("{what}, {at_s:.1} s") },
-        mark: Mark::Line,
+        mark: Mark::When,
         points: [0.0, top].map(|y| (at_s.clamp(0.0, last_s), y)).to_vec(),
     })
 }

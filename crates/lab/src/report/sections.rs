@@ -207,7 +207,8 @@ fn metrics(id: &str, title: &str, lead: &str, report: &Answers, all: &[(&str, &s
     let cell = |variant: &VariantAnswers, (metric, _, engine): &(&str, &str, Engine)| {
         let text = variant.measure(*engine, metric).map(|of| match &of.estimate {
             Estimate::TooFew { samples } if *metric == "recovery_time" => number::unrecovered(*samples).to_owned(),
-            estimate if number::is_share(metric) => number::share(metric, estimate),
+            // A share, or a number of attempts.
+            estimate if of.unit == "1" => number::share(metric, estimate),
             estimate => number::estimate(estimate, &of.unit),
         });
         format!("<td class=\"number\">{}</td>", text.unwrap_or_else(|| "\u{2013}".to_owned()))

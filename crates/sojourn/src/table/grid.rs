@@ -79,6 +79,16 @@ impl Grid {
         self.drawn(width).0
     }
 
+    /// As much of it as has room in so many columns, and below it what has none.
+    pub(crate) fn at_most(&self, width: usize) -> String {
+        let (table, gone) = self.drawn(width);
+        if gone.is_empty() {
+            return table;
+        }
+        let gone = format!("No room for: {}; {} has all.", gone.join(", "), self.elsewhere);
+        format!("{table}\n{}", paragraph("  ", &gone))
+    }
+
     /// All of its columns, in as many tables below each other as they take.
     pub(crate) fn continued(&self) -> String {
         self.tables(width()).join("\n")
@@ -266,13 +276,7 @@ impl Grid {
 
 impl fmt::Display for Grid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (table, gone) = self.drawn(width());
-        f.write_str(&table)?;
-        if gone.is_empty() {
-            return Ok(());
-        }
-        let gone = format!("No room for: {}; {} has all.", gone.join(", "), self.elsewhere);
-        write!(f, "\n{}", paragraph("  ", &gone))
+        f.write_str(&self.at_most(width()))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A sweep has an objective at every point and by every engine. More than a screen of them are counted: the report has each.
 
-use sojourn_lab::report::{Note, reasons_of_objectives};
+use sojourn_lab::report::{Note, reasons_of_objectives, who_meets};
 use sojourn_lab::{Answers, Engine, ObjectiveAnswer};
 
 use super::text::{hanging, paragraph};
@@ -10,18 +10,25 @@ use super::text::{hanging, paragraph};
 /// More lines than this are not read on a terminal.
 const LINES: usize = 40;
 
-/// The lines, without a title; none where nothing was asked.
+/// The lines, without a title; none where nothing was asked. Which variants meet all of several objectives stands last.
 pub(super) fn lines(answers: &Answers) -> Vec<String> {
     let all = &answers.objectives;
+    let meets = |is_counted: bool| {
+        let all = who_meets(answers, |of| of.label.clone()).into_iter();
+        // Of one objective its lines say it, or their count, but for the names.
+        let says_more =
+            move |(objectives, said): &(usize, String)| *objectives > 1 || is_counted && said.contains(": ");
+        all.filter(says_more).map(|(_, sentence)| hanging("  ", "    ", &sentence))
+    };
     if all.len() > LINES {
         let reasons = reasons_of_objectives(answers, 1);
         let reasons = reasons.iter().map(|(_, reason)| hanging("  ", "    ", reason));
         let more = std::iter::once(paragraph("  ", "report.html has each."));
-        return counted(all).into_iter().chain(reasons).chain(more).collect();
+        return counted(all).into_iter().chain(reasons).chain(meets(true)).chain(more).collect();
     }
     let shared = reasons_of_objectives(answers, 2);
     let below = shared.iter().map(|(_, reason)| hanging("  ", "    ", reason));
-    all.iter().map(|objective| line(answers, objective, &shared)).chain(below).collect()
+    all.iter().map(|objective| line(answers, objective, &shared)).chain(below).chain(meets(false)).collect()
 }
 
 /// What came of one, with its reason where that is its own.
@@ -101,6 +108,23 @@ mod tests {
     }
 
     #[test]
+    fn which_variants_meet_all_of_several_is_said() {
+        let mut answers = asked(&["", "", "late"]);
+        let other = |of: &ObjectiveAnswer| ObjectiveAnswer {
+            text: "error_ratio < 1 %".into(),
+            met: Some(of.variant == 1),
+            undecided: false,
+            reason: String::new(),
+            ..of.clone()
+        };
+        let others: Vec<ObjectiveAnswer> = answers.objectives.iter().map(other).collect();
+        answers.objectives.extend(others);
+        let told = lines(&answers);
+        assert_eq!(told.last().map(|line| line.trim()), Some("By live, 1 of 3 variants meets both objectives: v1."));
+        assert_eq!(told.len(), 7, "{told:?}");
+    }
+
+    #[test]
     fn more_than_a_screen_are_counted() {
         let mut reasons = [""; LINES + 1];
         reasons[3] = "too late";
@@ -110,6 +134,10 @@ mod tests {
             "report.html has each.",
         ];
         assert_eq!(told(&reasons), expected);
+        // Few of many are named.
+        let mut reasons = ["late"; LINES + 1];
+        reasons[7] = "";
+        assert!(told(&reasons).contains(&"By live, 1 of 41 variants meets the objective: v7.".to_owned()));
         assert_eq!(told(&[""; LINES]).len(), LINES);
         assert!(told(&[]).is_empty());
     }

@@ -189,6 +189,27 @@ fn parts_that_are_alike_do_not_make_a_share_of_few_sure() {
     assert_eq!(parts::of_few(known.clone(), (0, 400), 1.0, 0.95), known);
 }
 
+/// A request is asked for once at least, and where one was asked for again more often than that on average: Student's t of a few
+/// parts reaches below 1.
+#[test]
+fn attempts_are_never_fewer_than_requests() {
+    let of = |further: &[u64], ci_low: f64, ci_high: f64| {
+        let parts: Vec<(u64, u64)> = further.iter().map(|further| (*further, 1000)).collect();
+        let value = 1.0 + further.iter().sum::<u64>() as f64 / (1000 * further.len()) as f64;
+        let estimate = Estimate::Sampled { value, ci_low, ci_high, samples: 1000 * further.len() as u64 };
+        parts::attempts_of_few(estimate, &parts, 1.0, 0.95).interval().unwrap()
+    };
+    let none = of(&[0; 4], 1.0, 1.0);
+    assert!(none.0 == 1.0 && (none.1 - 1.0 - exact_ratio(0.0, 4000.0, 0.95).1).abs() < 1e-12, "{none:?}");
+    let two = of(&[1, 0, 1, 0], 0.9996, 1.0014);
+    let exact = exact_ratio(2.0, 4000.0, 0.95);
+    assert!((two.0 - 1.0 - exact.0).abs() < 1e-12 && two.1 >= 1.0 + exact.1 && two.0 > 1.0, "{two:?}");
+    // Many clumps have their spread, but for what is below 1; and of more than there are requests there is no share.
+    assert_eq!(of(&[100, 120, 110, 90], 1.08, 1.13), (1.08, 1.13));
+    let wild = of(&[3000, 0], -16.0, 21.0);
+    assert!((wild.0 - 1.0 - exact_ratio(1.0, 2000.0, 0.95).0).abs() < 1e-12 && wild.1 == 21.0, "{wild:?}");
+}
+
 /// The share of a series: of none the exact end; of many that come alone the binomial interval, to a factor of two (its variance
 /// is that of 39 parts, or of 20 pairs: four times off once in 10^7); of as many in one burst nearly nothing is known.
 #[test]

@@ -65,6 +65,8 @@ pub(in crate::report) struct Side {
 pub(in crate::report) enum Mark {
     Dots,
     Line,
+    /// A line that says when something is, or from when until when: its heights are no numbers, and no table has them.
+    When,
     /// One polygon's outline on either side: points are (x, low) and (x, high) in turn.
     Band,
 }
@@ -120,7 +122,7 @@ impl Chart {
     /// For each series, which others it lies on or under.
     fn covers(&self, x: &Axis, y: &Axis) -> Vec<Cover> {
         let place = |series: &Series| match series.mark {
-            Mark::Line => shown(series, x, y).collect(),
+            Mark::Line | Mark::When => shown(series, x, y).collect(),
             Mark::Dots | Mark::Band => Vec::new(),
         };
         covers(&self.series.iter().map(place).collect::<Vec<_>>())
@@ -152,7 +154,9 @@ impl Chart {
         for (index, Entry { rows, whole }) in self.legend(&covers, width).into_iter().enumerate() {
             match self.series[index].mark {
                 Mark::Dots => canvas.dot((LEFT + 11.0, at), 2.4, self.ink(index)),
-                Mark::Line => canvas.path(&[(LEFT, at), (LEFT + 22.0, at)], self.ink(index), 1.0, 1.8),
+                Mark::Line | Mark::When => {
+                    canvas.path(&[(LEFT, at), (LEFT + 22.0, at)], self.ink(index), 1.0, 1.8);
+                }
                 Mark::Band => canvas.bar((LEFT, at - 5.0), (LEFT + 22.0, at + 5.0), self.ink(index), BAND),
             }
             let top = at - 0.5 * ROW;
@@ -198,7 +202,8 @@ impl Beside {
 impl Chart {
     /// The numbers behind it: a row for each place along the axis, evenly thinned where there are too many to read.
     pub(super) fn table(&self) -> String {
-        let mut places: Vec<f64> = self.series.iter().flat_map(|of| of.points.iter().map(|point| point.0)).collect();
+        let told = || self.series.iter().filter(|of| of.mark != Mark::When);
+        let mut places: Vec<f64> = told().flat_map(|of| of.points.iter().map(|point| point.0)).collect();
         places.retain(|place| self.x.ends.0 <= *place && *place <= self.x.ends.1);
         places.sort_unstable_by(f64::total_cmp);
         places.dedup();
@@ -215,12 +220,12 @@ impl Chart {
             if told.is_empty() { "\u{2013}".into() } else { told.join(" to ") }
         };
         let row = |place: f64| {
-            let values = self.series.iter().map(|series| value(series, place));
+            let values = told().map(|series| value(series, place));
             std::iter::once((self.x.label)(place)).chain(values).collect()
         };
         let rows: Vec<Vec<String>> = places.map(row).collect();
         let head: Vec<String> = std::iter::once(&self.x.title)
-            .chain(self.series.iter().map(|of| &of.name))
+            .chain(told().map(|of| &of.name))
             .map(|name| escape(name))
             .collect();
         behind(&escape(&self.heading), &head, &rows, &remark)
@@ -308,7 +313,7 @@ fn shown<'a>(series: &'a Series, x: &'a Axis, y: &'a Axis) -> impl Iterator<Item
 fn draw(canvas: &Canvas, series: &Series, (ink, cover): (Ink, Cover), x: &Axis, y: &Axis) {
     match series.mark {
         Mark::Dots => shown(series, x, y).for_each(|point| canvas.dot(point, 1.7, ink)),
-        Mark::Line => {
+        Mark::Line | Mark::When => {
             let points: Vec<(f64, f64)> = shown(series, x, y).collect();
             if points.len() > 1 {
                 let (width, opacity) = cover.widened(1.7);
