@@ -117,6 +117,20 @@ fn a_silence_amid_the_traffic_is_told_with_both_rates() {
     assert!(describe(&log_of(&few)).facts.iter().all(|fact| !fact.name.contains("silence")));
 }
 
+/// A log grows where its traffic is: a copy that came in the silence would be less traffic than before, not twice as much.
+#[test]
+fn a_silence_at_an_end_stays_one_as_a_log_grows() {
+    let (seconds, last) = pieces(1);
+    let plain = describe(&log_of(&seconds).grown(2.0, 1));
+    let rate = number(&plain, "arrival_rate");
+    assert!((rate / 100.0 - 1.0).abs() < 0.2, "{rate}");
+    for (early, late) in [(vec![900], vec![]), (vec![], vec![last + 100]), (vec![900; 3], vec![last + 100])] {
+        let grown = log_of(&[early.clone(), seconds.clone(), late.clone()].concat()).grown(2.0, 1);
+        assert_eq!(grown.requests(), 2 * (2_000 + early.len() + late.len()));
+        assert_eq!(number(&describe(&grown), "arrival_rate"), rate, "with {early:?} and {late:?}");
+    }
+}
+
 /// A request by when it ended (us from a midnight), and how long it took (us).
 type Ended = (u64, u64);
 
