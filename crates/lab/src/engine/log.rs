@@ -36,6 +36,8 @@ const TOLD: [(&str, f64); 5] = [
 ];
 /// Times below so many steps of the log's clock are short beside it, as for a fit to a log.
 const STEPS_LEAST: f64 = 3.0;
+/// Steps up to this (s), with a hair, are the finest that nginx and HAProxy write: 1 ms.
+const FINE_S: f64 = 1.001e-3;
 /// Share of the requests that came in the step of another one at their server; above it the order within a step matters.
 const TOGETHER_MOST: f64 = 0.05;
 /// Sections of the time for what is counted over it.
@@ -355,11 +357,14 @@ fn coarse(asked: &SystemQuestion) -> Option<String> {
         at_s - std::mem::replace(last_s, at_s) < step_s
     };
     let share = log.entries().iter().filter(is_together).count() as f64 / log.requests() as f64;
+    let helps = match step_s > FINE_S {
+        true => "log finer instants (nginx: $msec in place of $time_local; Apache: %{usec}t)",
+        false => "nginx and HAProxy write no finer instants than 1 ms; Apache does (%{usec}t)",
+    };
     (share > TOGETHER_MOST).then(|| {
         format!(
             "the log has its instants in steps of {}, and requests take {} in the median: where in a step each came is made up, \
-             and so is who waits for whom; {:.0} % came in the step of another one at their server; log finer instants (nginx: \
-             $msec in place of $time_local)",
+             and so is who waits for whom; {:.0} % came in the step of another one at their server; {helps}",
             in_unit(step_s),
             in_unit(median_s),
             100.0 * share
