@@ -9,6 +9,8 @@ use crate::settings::CalibrateError;
 const LEAST: usize = 500;
 /// A time at a server is known to so many steps of the log in the median, or nothing can be told from it.
 const STEPS_LEAST: f64 = 3.0;
+/// Steps up to this (s), with a hair, are the finest that nginx and HAProxy write: 1 ms.
+const FINE_S: f64 = 1.001e-3;
 /// Requests of a server without a time, as a share, from which on its load is not known well enough to be fitted.
 const MISSING_MOST: f64 = 0.02;
 
@@ -122,7 +124,7 @@ pub(super) fn visits(log: &Log) -> Result<Visits, CalibrateError> {
     });
     let step_s = steps_s.0.max(steps_s.1);
     // First what a longer log would not mend.
-    if let Some(why) = too_coarse(&mut taken, step_s) {
+    if let Some(why) = too_coarse(&mut taken, steps_s) {
         return refused(too_few.map_or(why.clone(), |few| format!("{why}; and there are {few}")));
     }
     for (server, without) in without.iter().enumerate().filter(|(_, without)| without.all() > 0) {
@@ -183,18 +185,36 @@ impl Without {
     }
 }
 
-/// Why a clock of this step (s) is too coarse for requests that took so long (s); none where it is not, or none took any time.
-fn too_coarse(taken: &mut [f64], step_s: f64) -> Option<String> {
+/// Why clocks of these steps (s), of instants and of durations, are too coarse for requests that took so long (s), and what helps;
+/// none where they are not, or none took any time.
+fn too_coarse(taken: &mut [f64], (instants_s, durations_s): (f64, f64)) -> Option<String> {
     if taken.is_empty() {
         return None;
     }
+    let step_s = instants_s.max(durations_s);
     let median_s = *taken.select_nth_unstable_by(taken.len() / 2, f64::total_cmp).1;
     // Below the step no number is known.
     let take = if median_s < step_s { "less than that".to_owned() } else { time_text(median_s) };
+    let is_coarse = |step_s: f64| step_s > FINE_S;
+    // Durations may be too coarse for these requests whatever the step of the instants is.
+    let helps = match (is_coarse(instants_s), is_coarse(durations_s)) {
+        (true, true) => {
+            "log finer instants (nginx: $msec in place of $time_local; Apache: %{usec}t) and finer durations (nginx: \
+             $request_time; Apache: %D)"
+        }
+        (true, false) if median_s >= STEPS_LEAST * durations_s => {
+            "log finer instants (nginx: $msec in place of $time_local; Apache: %{usec}t)"
+        }
+        (false, true) => "log finer durations (nginx: $request_time; Apache: %D)",
+        (_, false) => {
+            "nginx and HAProxy write no finer steps than 1 ms, too coarse for these requests however long the log is: measure \
+             the server itself (`sojourn calibrate URL`), or log microseconds where they can be had (Apache: %{usec}t and %D)"
+        }
+    };
     (median_s < STEPS_LEAST * step_s).then(|| {
         format!(
             "requests are logged in steps of {} and take {take} in the median: it is not known which of them were at a server \
-             together; log finer instants (nginx: $msec in place of $time_local) or finer durations",
+             together; {helps}",
             time_text(step_s)
         )
     })

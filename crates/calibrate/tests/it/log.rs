@@ -229,6 +229,35 @@ fn of_a_short_log_of_whole_seconds_the_clock_is_said_first() {
     assert!(calibrate_log(&long, 1).unwrap_err().to_string().contains("and take 2 s in the median"));
 }
 
+/// What helps against a coarse clock is what the log has not yet: of nginx's `$msec` and `$request_time` nothing finer can be had,
+/// and where their milliseconds would not do, whole seconds are not told to become them.
+#[test]
+fn what_helps_against_a_coarse_clock_is_not_there_already() {
+    let refused = |instant: &str, taken: &str| {
+        let line = |at: u32| {
+            let (second, ms) = (1_700_000_000 + at / 30, at % 30 * 30);
+            let instant = instant.replace("SECOND", &second.to_string()).replace("MS", &format!("{ms:03}"));
+            format!("{instant} 10.0.0.1 \"GET / HTTP/1.1\" 200 10 {taken}\n")
+        };
+        let lines: String = (0..3_000).map(line).collect();
+        let log = read(&lines, "$msec $remote_addr \"$request\" $status $body_bytes_sent $request_time");
+        calibrate_log(&log, 1).unwrap_err().to_string()
+    };
+    for (instant, taken, step, helps) in [
+        ("SECOND.MS", "0.001", "in steps of 1 ms", "`sojourn calibrate URL`"),
+        ("SECOND", "0.001", "in steps of 1 s", "`sojourn calibrate URL`"),
+        ("SECOND", "0.020", "in steps of 1 s", "$msec in place of $time_local"),
+        ("SECOND.MS", "1", "in steps of 1 s", "log finer durations (nginx: $request_time"),
+        ("SECOND", "1", "in steps of 1 s", "and finer durations"),
+    ] {
+        let refused = refused(instant, taken);
+        assert!(refused.contains(step) && refused.contains(helps), "{instant} {taken}: {refused}");
+        let has_msec = instant.contains("MS");
+        assert!(!(has_msec && refused.contains("$msec in place")), "{instant} {taken}: {refused}");
+        assert_eq!(refused.lines().count(), 1);
+    }
+}
+
 /// Clients that gave up say how long they waited, and not what the server needs: one in a hundred changes nothing and is told,
 /// one in twenty leaves too much unknown.
 #[test]

@@ -136,11 +136,14 @@ fn what_happened_stands_beside_the_rule_that_ran() {
 fn a_line_of_another_day_hides_no_overload() {
     let lines = "1699900000.000000 c 200 1000 web0 20000 \"GET / HTTP/1.1\"\n".to_owned() + &log(6_000);
     let folder = tempfile::tempdir().unwrap();
-    let one = "policy = [\"round-robin\"]";
-    let answers = ask(&experiment(folder.path(), &lines, "", ("exponential(mean = 40 ms)", ""), one));
+    let grows = "policy = [\"round-robin\"]\ngrowth = [1, 2]";
+    let answers = ask(&experiment(folder.path(), &lines, "", ("exponential(mean = 40 ms)", ""), grows));
     let notes = answers.variants[0].answer(Engine::Sim).unwrap().notes.join("\n");
     assert!(notes.contains("this log asks for 1.1") || notes.contains("this log asks for 1.2"), "{notes}");
     assert!(notes.contains("after its first 1 of 6001 requests: throughput, utilization"), "{notes}");
+    // Twice as many requests ask for twice as much.
+    let notes = answers.variants[1].answer(Engine::Sim).unwrap().notes.join("\n");
+    assert!(notes.contains("this log asks for 2."), "{notes}");
 }
 
 /// Six hundred failures in one outage are one event: how often there is such a one is hardly known, and the interval says so.

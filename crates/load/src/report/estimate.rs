@@ -32,7 +32,7 @@
 
 use sojourn_stats::interval::{exact_count, t_quantile};
 use sojourn_stats::measure::{
-    CONFIDENCE, NoInterval, mean_of_batches, quantile_by_share, quantile_stands, too_few_or_too_short,
+    CONFIDENCE, NoInterval, mean_of_batches, quantile_by_share, quantile_stands, tail_is_known, too_few_or_too_short,
 };
 use sojourn_stats::parts::{self, of_few, of_parts};
 use sojourn_stats::{Estimate, Histogram};
@@ -160,13 +160,10 @@ fn quantile_from_shares(q: f64, all: &Histogram, windows: &[&Histogram]) -> Esti
         return Estimate::without_interval(value, samples, too_few_or_too_short(samples, q));
     };
     let estimate = by_share(q, half, all);
-    // As many independent samples as would give this error, and how many of them lie beyond.
-    let error = half / t_quantile(0.975, WINDOWS as u64 - 1);
-    let beyond = q * (1.0 - q) / (error * error) * q.min(1.0 - q);
-    if beyond < BEYOND_LEAST && q.min(1.0 - q) < TAIL {
-        return estimate.withheld(too_few_or_too_short(samples, q));
+    match tail_is_known(q, half) {
+        true => estimate,
+        false => estimate.withheld(too_few_or_too_short(samples, q)),
     }
-    estimate
 }
 
 /// The `q`-quantile (s) from its values in the windows, where they tell how well it is known.

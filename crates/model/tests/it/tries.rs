@@ -85,6 +85,19 @@ fn a_share_is_of_the_last_ten_seconds() {
     assert_eq!(retried(&mut tries, at(20_000), 3), 0);
 }
 
+/// The requests of the ten seconds before a fault have paid for retries that nothing asked for: a fault of five seconds gets those of
+/// ten, and one of ten no more.
+#[test]
+fn a_share_that_was_saved_is_spent_when_a_fault_begins() {
+    let rules = Rules { retries: retries(3, Some(Budget::Share(0.2))), ..Rules::default() };
+    let mut tries = Tries::new(&rules);
+    (0..200).for_each(|number| _ = tries.begins(at(100 * number), at(100 * number)));
+    let mut of_five_seconds =
+        |from: u64| -> u32 { (from..from + 50).map(|number| retried(&mut tries, at(100 * number), 3)).sum() };
+    // Of 50 requests each: 1.4 attempts at each, then 1.
+    assert_eq!((of_five_seconds(200), of_five_seconds(250)), (20, 0));
+}
+
 /// Tenths of tokens add up to whole ones exactly, the bucket begins empty, and holds no more than its most.
 #[test]
 fn a_bucket_fills_with_requests() {

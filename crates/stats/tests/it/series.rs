@@ -2,6 +2,7 @@
 
 use sojourn_stats::measure::{
     NoInterval, mean_of_batches, mean_of_samples, mean_of_series, quantile_by_share, quantile_of_series,
+    quantiles_of_one_run,
 };
 use sojourn_stats::{Batches, Dimension, Estimate, Law, Moments, Stream};
 
@@ -60,6 +61,24 @@ fn too_few_samples_are_said() {
     let excursion: Vec<f64> = (0..1000).map(|i| if (500..570).contains(&i) { f64::from(i) } else { 1.0 }).collect();
     assert_eq!(quantile_of_series(&excursion, 0.95), without(519.0, 1000, NoInterval::TooShort));
     assert_eq!(quantile_of_series(&[], 0.5), Estimate::TooFew { samples: 0 });
+}
+
+/// A hundred of 10,000 values lie beyond the 99th percentile: spread over the run they are a hundred independent ones; in five
+/// clumps of twenty they are as few as five, and the interval that their shares allow is not given.
+#[test]
+fn the_longest_times_in_few_clumps_make_no_interval_of_one_run() {
+    let series = |is_beyond: &dyn Fn(u32) -> bool| -> Vec<f64> {
+        (0..10_000).map(|i| if is_beyond(i) { 1000.0 + f64::from(i) } else { f64::from(i * 7 % 100) }).collect()
+    };
+    let even = series(&|i| i * 377 % 10_000 >= 9_900);
+    let clumps = series(&|i| [2, 6, 9, 13, 18].contains(&(i / 500)) && (100..120).contains(&(i % 500)));
+    let found = quantiles_of_one_run(&even, &[0.99]).remove(0);
+    assert!(found.interval().is_some() && found == quantile_of_series(&even, 0.99), "{found:?}");
+    assert!(quantile_of_series(&clumps, 0.99).interval().is_some());
+    let found = quantiles_of_one_run(&clumps, &[0.5, 0.99]);
+    assert!(found[0].interval().is_some(), "{found:?}");
+    let withheld = Estimate::WithoutInterval { value: 99.0, samples: 10_000, why: NoInterval::TooShort };
+    assert_eq!(found[1], withheld);
 }
 
 /// A trend from batch to batch is correlation beyond chance: the interval must be wider than the plain one.

@@ -195,9 +195,14 @@ pub(super) fn response_times<'a>(
 /// The requests' instants (s from the start of the first one's second), each spread evenly inside its second, or the finer step
 /// that the log has, seeded, in order.
 pub fn spread_s(log: &Log) -> Vec<f64> {
+    spread_of(log.entries(), log.resolution_s())
+}
+
+/// The same of these requests, whose instants have steps of `step_s`.
+fn spread_of(entries: &[Entry], step_s: f64) -> Vec<f64> {
     let mut stream = Stream::new(1, "log", "spread");
-    let (first_us, step_s) = (log.entries().first().map_or(0, |entry| entry.time_us), log.resolution_s());
-    let begins_s = log.entries().iter().map(|entry| (entry.time_us - first_us) as f64 / 1e6);
+    let first_us = entries.first().map_or(0, |entry| entry.time_us);
+    let begins_s = entries.iter().map(|entry| (entry.time_us - first_us) as f64 / 1e6);
     // The steps of two requests may lie across one another: then too the first of the instants is in the first of the steps.
     ascending(begins_s.map(|begin_s| begin_s + step_s * stream.uniform()))
 }
@@ -218,8 +223,12 @@ pub fn covered(log: &Log) -> Covered {
     let (from_us, to_us) = log.covered();
     let before = |time_us: i64| log.entries().partition_point(|entry| entry.time_us < time_us);
     let range = before(from_us)..before(to_us);
-    let start_s = (log.entries().first().map_or(0, |first| first.time_us) - from_us) as f64 / 1e6;
-    let instants_s = spread_s(log)[range.clone()].iter().map(|instant_s| instant_s + start_s).collect();
+    // What came before a silence at its start draws no places: they are those of the same log without it.
+    let outside = log.silences().at_start.map_or(0, |silence| silence.before);
+    let entries = &log.entries()[outside..];
+    let start_s = (entries.first().map_or(0, |first| first.time_us) - from_us) as f64 / 1e6;
+    let spread_s = spread_of(entries, log.resolution_s());
+    let instants_s = spread_s[range.start - outside..range.end - outside].iter().map(|at_s| at_s + start_s).collect();
     Covered { range, instants_s, span_s: (to_us - from_us) as f64 / 1e6 }
 }
 

@@ -191,11 +191,21 @@ fn periods(
 ) -> (f64, Vec<Period>) {
     let (from_us, to_us) = log.covered();
     let (from_s, to_s) = (from_us as f64 / 1e6, to_us as f64 / 1e6);
-    let every_s = rate::length(to_s - from_s, PERIODS_MOST);
+    let every_s = rate::length(to_s - from_s, PERIODS_MOST).max(log.resolution_s());
     // On the clock: from 14:00 to 15:00, not from 14:07.
     let since_midnight_s = log.second_of_day(from_us.div_euclid(1_000_000)) as f64;
-    let first_s = if every_s >= 1.0 { from_s.floor() - since_midnight_s % every_s } else { from_s };
-    let count = (((to_s - first_s) / every_s) - 1e-9).ceil().max(1.0) as usize;
+    let mut first_s = if every_s >= 1.0 { from_s.floor() - since_midnight_s % every_s } else { from_s };
+    let mut count = (((to_s - first_s) / every_s) - 1e-9).ceil().max(1.0) as usize;
+    // What is said to come in a part of a step may have come in all of it: at an end it belongs to the period beside it.
+    let is_part = |length_s: f64| length_s < log.resolution_s() - 1e-9;
+    if count > 1 && is_part(first_s + every_s - from_s) {
+        (first_s, count) = (first_s + every_s, count - 1);
+    }
+    if count > 1 && is_part(to_s - (first_s + (count - 1) as f64 * every_s)) {
+        count -= 1;
+    }
+    let begin_of = |period: usize| first_s + period as f64 * every_s;
+    let end_of = |period: usize| if period + 1 == count { to_s } else { begin_of(period + 1) };
     let mut requests: Vec<Vec<&Entry>> = vec![Vec::new(); count];
     let mut loads_s = vec![vec![0.0; places.len() + 1]; count];
     let column = {
@@ -208,10 +218,10 @@ fn periods(
         requests[(((at_s - first_s) / every_s) as usize).min(count - 1)].push(entry);
         let Some(taken_s) = time_s(entry) else { continue };
         let (begin_s, mut left_s) = (at_s + entry.queue_s().unwrap_or(0.0), taken_s);
-        let mut period = ((begin_s - first_s) / every_s).max(0.0) as usize;
+        let mut period = (((begin_s - first_s) / every_s).max(0.0) as usize).min(count - 1);
         let mut at_s = begin_s;
         while left_s > 0.0 && period < count {
-            let end_s = (first_s + (period + 1) as f64 * every_s).min(to_s);
+            let end_s = end_of(period);
             let within_s = left_s.min((end_s - at_s).max(0.0));
             loads_s[period][0] += within_s;
             if let Some(at) = entry.server().and_then(|server| column[server as usize]) {
@@ -222,9 +232,9 @@ fn periods(
     }
     let times = f64::from(log.sampled());
     let periods = requests.iter().zip(&loads_s).enumerate().map(|(period, (came, loads_s))| {
-        let begin_s = first_s + period as f64 * every_s;
-        // The first and the last are covered in part.
-        let long_s = ((begin_s + every_s).min(to_s) - begin_s.max(from_s)).max(1e-9);
+        let begin_s = begin_of(period);
+        // The first and the last are covered in part, or have a part of a step beside them.
+        let long_s = (end_of(period) - if period == 0 { from_s } else { begin_s }).max(1e-9);
         Period {
             start: log.local_time(begin_s.floor() as i64),
             requests: came.len() as u64,

@@ -3,7 +3,7 @@
 use sojourn_stats::{Law, Stream};
 use sojourn_traffic::describe::{Description, Value, covered, describe};
 use sojourn_traffic::fit;
-use sojourn_traffic::log::Log;
+use sojourn_traffic::log::{Log, LogFormat};
 
 use crate::support::{line, read};
 
@@ -115,4 +115,88 @@ fn a_silence_amid_the_traffic_is_told_with_both_rates() {
     // Of few requests it is not known how long a gap may be.
     let few: Vec<u32> = [400].into_iter().chain(1000..1020).collect();
     assert!(describe(&log_of(&few)).facts.iter().all(|fact| !fact.name.contains("silence")));
+}
+
+/// A log grows where its traffic is: a copy that came in the silence would be less traffic than before, not twice as much.
+#[test]
+fn a_silence_at_an_end_stays_one_as_a_log_grows() {
+    let (seconds, last) = pieces(1);
+    let plain = describe(&log_of(&seconds).grown(2.0, 1));
+    let rate = number(&plain, "arrival_rate");
+    assert!((rate / 100.0 - 1.0).abs() < 0.2, "{rate}");
+    for (early, late) in [(vec![900], vec![]), (vec![], vec![last + 100]), (vec![900; 3], vec![last + 100])] {
+        let grown = log_of(&[early.clone(), seconds.clone(), late.clone()].concat()).grown(2.0, 1);
+        assert_eq!(grown.requests(), 2 * (2_000 + early.len() + late.len()));
+        assert_eq!(number(&describe(&grown), "arrival_rate"), rate, "with {early:?} and {late:?}");
+    }
+}
+
+/// A request by when it ended (us from a midnight), and how long it took (us).
+type Ended = (u64, u64);
+
+/// As nginx writes it: whole seconds, of the end where the time that it took is there.
+fn in_seconds((end_us, taken_us): Ended, is_timed: bool) -> String {
+    let line = line((end_us / 1_000_000) as u32, "/a", 7);
+    let taken = format!(" \"-\" \"-\" {}.{:03}\n", taken_us / 1_000_000, taken_us / 1_000 % 1_000);
+    if is_timed { line.trim_end().to_owned() + &taken } else { line }
+}
+
+/// As nginx writes it by `$msec` and `$request_time`, with so many decimals.
+fn with_decimals((end_us, taken_us): Ended, decimals: u32) -> String {
+    let (width, cut) = (decimals as usize, 10_u64.pow(6 - decimals));
+    let seconds = |us: u64| format!("{}.{:0width$}", us / 1_000_000, us % 1_000_000 / cut);
+    format!("10.0.0.1 [{}] \"GET /a HTTP/1.1\" 200 7 {}\n", seconds(1_728_518_400_000_000 + end_us), seconds(taken_us))
+}
+
+/// Whatever the step of its times, whichever end of a request they are of, and however short it is: a log with requests before
+/// or behind a silence has exactly the numbers of the same log without them, and no part of a second is taken for a whole one.
+/// Requests come at 100 /s: of a second that has as many in the mean, 200 are seen less than once in 10^15.
+#[test]
+fn a_log_with_a_silence_at_an_end_has_the_numbers_of_the_one_without() {
+    let format = LogFormat::parse("$remote_addr [$msec] \"$request\" $status $body_bytes_sent $request_time").unwrap();
+    let ways: [(&str, &dyn Fn(Ended) -> String, Option<&LogFormat>); 4] = [
+        ("seconds", &|ended| in_seconds(ended, false), None),
+        ("seconds of the ends", &|ended| in_seconds(ended, true), None),
+        ("milliseconds", &|ended| with_decimals(ended, 3), Some(&format)),
+        ("microseconds", &|ended| with_decimals(ended, 6), Some(&format)),
+    ];
+    for (requests, (way, written, format)) in [1_500, 400].into_iter().flat_map(|many| ways.map(|way| (many, way))) {
+        let mut stream = Stream::new(1, "describe", "silence at an end");
+        let gap = Law::exponential(0.01);
+        let mut at_s = 1000.7;
+        let mut traffic: Vec<Ended> = (0..requests)
+            .map(|_| {
+                at_s += gap.sample(&mut stream);
+                let taken_s = if stream.uniform() < 0.6 { 0.0 } else { 0.4 * stream.uniform() };
+                (((at_s + taken_s) * 1e6) as u64, (taken_s * 1e6) as u64)
+            })
+            .collect();
+        traffic.sort_unstable();
+        let (early, late) = ([(400_500_000, 360_000); 3], [(1_700_500_000, 20_000); 2]);
+        let read = |all: &[&[Ended]]| {
+            let text: String = all.concat().into_iter().map(written).collect();
+            Log::read_from(text.as_bytes(), "access.log", format).unwrap()
+        };
+        let plain_log = read(&[&traffic[..]]);
+        let (plain, plain_covered) = (describe(&plain_log), covered(&plain_log));
+        let rows = |description: &Description| description.served.as_ref().map(|served| served.periods.clone());
+        if way == "seconds of the ends" {
+            let rows = rows(&plain).expect("it has times");
+            assert!(rows.iter().all(|row| row.rate < 200.0), "{requests}: {rows:?}");
+        }
+        let (early, traffic, late) = (&early[..], &traffic[..], &late[..]);
+        for all in [vec![early, traffic], vec![traffic, late], vec![early, traffic, late]] {
+            let log = read(&all);
+            let (description, covered) = (describe(&log), covered(&log));
+            let what = format!("{requests} requests, {way}, {} with {}", log.requests(), all.len());
+            for name in ["arrival_rate", "gap_mean", "dispersion_per_second"] {
+                assert_eq!(number(&description, name), number(&plain, name), "{name} of {what}");
+            }
+            assert_eq!(log.covered(), plain_log.covered(), "{what}");
+            assert_eq!(covered.instants_s, plain_covered.instants_s, "{what}");
+            assert_eq!(rows(&description), rows(&plain), "{what}");
+            // The rate of the others is of the same time.
+            assert_eq!(log.silences().rate, number(&plain, "arrival_rate"), "{what}");
+        }
+    }
 }

@@ -38,6 +38,12 @@ impl Entry {
         self.time_us.div_euclid(SECOND_US)
     }
 
+    /// When it ended (microseconds since 1970 in UTC); when it came, where the log does not say how long it took.
+    pub(super) fn end_us(&self) -> i64 {
+        let taken_us = if self.response_us == UNKNOWN { 0 } else { self.response_us };
+        self.time_us.saturating_add_unsigned(taken_us)
+    }
+
     /// Whether its client gave up before the reply was over: nginx's status 499, HAProxy's termination states `C...` and `c...`,
     /// Envoy's flags `DC` and `DR`, 460 of an Application Load Balancer.
     pub fn is_abandoned(&self) -> bool {

@@ -6,8 +6,8 @@
 //! A silence amid the traffic is a part of what happened; that it is there is for the reader to know. Traffic that has silences
 //! as long amid it has them at its ends too, and nothing is left out.
 
-use super::Log;
 use super::calendar::SECOND_US;
+use super::{Entry, Log};
 
 /// A silence is at an end of a log if no more than this share of the requests, or one, is outside of it.
 const OUTSIDE_MOST: f64 = 0.01;
@@ -43,7 +43,7 @@ pub struct Silences {
     pub at_end: Option<Silence>,
     /// Those in the time that the log covers, in their order.
     pub amid: Vec<Silence>,
-    /// Requests per second of the time without any of them; 0 where there is none.
+    /// Requests per second of the time that the log covers, without any of them; 0 where there is none.
     pub rate: f64,
 }
 
@@ -84,12 +84,21 @@ impl Log {
             Some(silence) => (silence.from_us, None),
             None => (last.time_us, self.cut.1),
         };
-        let from_us = begins_whole_us.unwrap_or(begins_us + step_us).max(self.whole_from_us.unwrap_or(i64::MIN));
-        let inside = (from_us, ends_whole_us.unwrap_or(ends_us));
+        let whole_from_us = self.whole_from_us(at_start).unwrap_or(i64::MIN);
+        let from_us = begins_whole_us.unwrap_or(begins_us + step_us).max(whole_from_us);
+        // The last arrival of a log of ends may be within a step, of which it has those only that took as long.
+        let inside = (from_us, ends_whole_us.unwrap_or(ends_us - ends_us.rem_euclid(step_us)));
         match inside.1 - inside.0 >= COVERED_LEAST_S * SECOND_US {
             true => inside,
             false => (begins_whole_us.unwrap_or(begins_us), ends_whole_us.unwrap_or(ends_us + step_us)),
         }
+    }
+
+    /// From which instant on a log of ends has all that came (us): behind its first end, of those behind a silence at its start.
+    fn whole_from_us(&self, at_start: Option<Silence>) -> Option<i64> {
+        let Some(silence) = at_start.filter(|_| self.stamps.ends > 0) else { return self.whole_from_us };
+        let first_us = self.entries[silence.before..].iter().map(Entry::end_us).min();
+        first_us.map(|first_us| first_us.saturating_add(self.resolution_us.max(1))).max(self.whole_from_us)
     }
 
     /// The same log, of which a silence at its start or at its end is to be counted as a part of the traffic.
@@ -100,7 +109,10 @@ impl Log {
 
     /// Its silences.
     pub fn silences(&self) -> Silences {
-        let Some((all, rate)) = self.odd_gaps() else { return Silences::default() };
+        let all = self.odd_gaps();
+        if all.is_empty() {
+            return Silences::default();
+        }
         let requests = self.entries.len();
         let few = ((OUTSIDE_MOST * requests as f64) as usize).max(1);
         let begins = |silence: &Silence| silence.before <= few;
@@ -114,17 +126,29 @@ impl Log {
         let mut outside = all.iter().filter(|silence| !is_usual(silence) && is_covered(silence));
         let at_end = outside.clone().find(|silence| !keeps_end && ends(silence)).copied();
         let at_start = outside.rfind(|silence| !keeps_start && begins(silence)).copied();
-        let is_inside = |silence: &Silence| {
+        let whole_from_us = self.whole_from_us(at_start);
+        let is_inside = |silence: &&Silence| {
             at_start.is_none_or(|start| silence.before > start.before)
                 && at_end.is_none_or(|end| silence.before < end.before)
-                && is_covered(silence)
+                && whole_from_us.is_none_or(|whole_us| silence.to_us > whole_us)
         };
-        Silences { at_start, at_end, amid: all.iter().filter(|silence| is_inside(silence)).copied().collect(), rate }
+        let amid: Vec<Silence> = all.iter().filter(is_inside).copied().collect();
+        let rate = self.rate_without(&amid, self.covered_without(at_start, at_end));
+        Silences { at_start, at_end, amid, rate }
     }
 
-    /// The gaps that are much longer than all others, in their order, and how many requests came per second of the other time.
-    fn odd_gaps(&self) -> Option<(Vec<Silence>, f64)> {
-        let (first, last) = (self.entries.first()?, self.entries.last()?);
+    /// Requests per second from one instant up to another (us), without these silences; 0 where there is no such time.
+    fn rate_without(&self, silences: &[Silence], (from_us, to_us): (i64, i64)) -> f64 {
+        let before = |time_us: i64| self.entries.partition_point(|entry| entry.time_us < time_us);
+        let requests = before(to_us).saturating_sub(before(from_us));
+        let silent_us = |silence: &Silence| (silence.to_us.min(to_us) - silence.from_us.max(from_us)).max(0);
+        let left_us = to_us - from_us - silences.iter().map(silent_us).sum::<i64>();
+        if left_us > 0 { requests as f64 / (left_us as f64 / SECOND_US as f64) } else { 0.0 }
+    }
+
+    /// The gaps that are much longer than all others, in their order.
+    fn odd_gaps(&self) -> Vec<Silence> {
+        let (Some(first), Some(last)) = (self.entries.first(), self.entries.last()) else { return Vec::new() };
         let gaps = self.entries.len() - 1;
         let step_us = self.resolution_us.max(1);
         // The longest first, and one more, with which the last of them is compared.
@@ -138,7 +162,7 @@ impl Log {
             }
         }
         let mut left_us = last.time_us - first.time_us + step_us;
-        let mut found = None;
+        let mut found = 0;
         for (at, pair) in longest.windows(2).enumerate() {
             let (length_us, next_us) = (pair[0].length_us(), pair[1].length_us());
             left_us -= length_us;
@@ -146,12 +170,11 @@ impl Log {
             let rate = others as f64 / (left_us as f64 / SECOND_US as f64);
             let is_odd = length_us >= LONGER * next_us.max(step_us) && pair[0].length_s() * rate >= EXPECTED;
             if is_odd && others >= OTHERS_LEAST {
-                found = Some((at + 1, rate));
+                found = at + 1;
             }
         }
-        let (silences, rate) = found?;
-        longest.truncate(silences);
+        longest.truncate(found);
         longest.sort_unstable_by_key(|silence| silence.before);
-        Some((longest, rate))
+        longest
     }
 }
