@@ -11,7 +11,7 @@ use serde_json::Value;
 use sojourn_lab::{Answers, Engine, VariantAnswers, Verdict};
 
 use super::grid::{self, Load};
-use super::{MEAN, POLICY};
+use super::{MEAN, NEAREST, POLICY};
 use crate::ReproduceError;
 use crate::kept::{self, word, write};
 use crate::number::Number;
@@ -193,7 +193,11 @@ fn settings(variant: &VariantAnswers) -> (String, bool) {
 fn of_run(run: &Answers, (processes, load): (u32, &str), engine: &str) -> Vec<Row> {
     let mut found = Vec::new();
     for variant in &run.variants {
-        let (policy, fails_over) = settings(variant);
+        let (mut policy, fails_over) = settings(variant);
+        // Its file has his policy alone, which therefore does not vary.
+        if load == SERVER_DIES && policy.is_empty() {
+            policy = NEAREST.to_owned();
+        }
         let load = variant.setting(BACK).filter(|_| load == SERVER_DIES).map_or_else(|| load.to_owned(), server_dies);
         let live = variant.trust().filter(|_| engine == "live").map_or(Verdict::Valid, |trust| trust.verdict);
         let verdict = if run.verdict == Verdict::Incomplete { Verdict::Incomplete } else { live };
@@ -340,6 +344,17 @@ mod tests {
         assert_eq!(mean(case(30, "uneven"), "sim"), Some(0.7));
         assert_eq!(cases.map(|case| mean(case, "live")), [Some(0.5); 3]);
         assert_eq!(read.rows.len(), 6);
+    }
+
+    #[test]
+    fn a_server_that_dies_does_so_under_his_policy() {
+        let answers =
+            vec![Answer { measures: vec![Measure::new(MEAN, "s", sampled(0.2))], ..Answer::new(Engine::Live) }];
+        let settings = vec![(BACK.to_owned(), "60 s".to_owned())];
+        let variants = vec![VariantAnswers { label: "60 s".into(), settings, answers }];
+        let rows = of_run(&Answers { variants, ..Answers::default() }, (0, SERVER_DIES), "live");
+        let case = Case { processes: 0, load: &server_dies("60 s"), policy: NEAREST, fails_over: false };
+        assert_eq!(Measured { rows, places: Vec::new() }.verdict(case), Some("VALID"));
     }
 
     #[test]
