@@ -398,3 +398,31 @@ fn a_wrong_load_has_its_line() {
     let range = vary("utilization = \"0.9..0.5 step 0.1\"");
     assert!(range.contains("x.toml:18: vary: `utilization`: `0.9..0.5 step 0.1`: a range goes up"), "{range}");
 }
+
+#[test]
+fn a_list_to_vary_over_is_told_as_it_should_be_written() {
+    let set = |change: &str| variants(FOUR_SERVERS, &[change]).unwrap_err();
+    for (change, wanted) in [
+        // What there is not needs no values.
+        ("vary.x=3", "--set vary.x=3: unknown setting `x`; "),
+        ("vary.x=[1,2]", "unknown setting `x`; "),
+        ("vary.x=[]", "unknown setting `x`; "),
+        ("vary.x=5..1", "unknown setting `x`; "),
+        ("vary.mu=[1, 2]", "did you mean `demand = \"exponential(rate = 1 /s)\"`?"),
+        ("vary.utilization=0.5..0.9 step 1e-9", "400000001 values are too many; at most 10000"),
+        ("vary.policy=[random,least_conn]", "in single quotes: 'vary.policy=[\"random\", \"least_conn\"]'"),
+        ("vary.policy=[power-of-d(d = 2, x), random]", "'vary.policy=[\"power-of-d(d = 2, x)\", \"random\"]'"),
+        ("vary.policy=random", "needs a list of values, e.g. `policy = [\"random\"]`, or a range"),
+        ("vary.policy=random, round-robin", "e.g. `policy = [\"random\", \"round-robin\"]`, or a range"),
+        ("vary.servers=3", "needs a list of values, e.g. `servers = [3]`, or a range"),
+        ("vary.weights=[[1, 2], [a, b]]", "'vary.weights=[[1, 2], [\"a\", \"b\"]]'"),
+        ("vary.servers=", "needs a list of values, e.g. `servers = [...]`, or a range"),
+        ("vary.servers=1..x", "needs a list of values, e.g. `servers = [...]`, or a range"),
+    ] {
+        let told = set(change);
+        assert!(told.contains(wanted), "{change}: {told}");
+    }
+    // A name of tables that go together is no setting.
+    let tables = "vary.both=[{ policy = \"random\", servers = 2 }, { policy = \"round-robin\", servers = 3 }]";
+    assert_eq!(variants(FOUR_SERVERS, &[tables]).unwrap().len(), 2);
+}
