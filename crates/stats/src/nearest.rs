@@ -2,7 +2,7 @@
 
 /// What other programs and textbooks call a thing, letters and digits only, and its name here: nginx's `least_conn`,
 /// HAProxy's `leastconn`, Envoy's `LEAST_REQUEST`, which draws two, and so on.
-const ELSEWHERE: [(&str, &str); 122] = [
+const ELSEWHERE: [(&str, &str); 125] = [
     ("poisson", "exponential"),
     ("markovian", "exponential"),
     ("markov", "exponential"),
@@ -93,6 +93,9 @@ const ELSEWHERE: [(&str, &str); 122] = [
     ("maxretries", "at_most"),
     ("max", "at_most"),
     ("maxattempts", "at_most"),
+    ("jobs", "max_jobs"),
+    ("requests", "max_jobs"),
+    ("maxrequests", "max_jobs"),
     ("crash", "down"),
     ("crashed", "down"),
     ("dead", "down"),

@@ -117,15 +117,25 @@ fn a_policy_that_every_variant_replaces_is_read_too() {
 
 #[test]
 fn a_value_of_another_type_is_said_in_words() {
+    const RUN: &str = "by = [\"theory\", \"sim\"]";
     let cases = [
         ("servers = 4", "servers = \"four\"", "it is a whole number, without quotes"),
         ("servers = 4", "servers = -4", ": it is not negative"),
-        ("servers = 4", "servers = 5000000000", ": it is too large"),
+        ("servers = 4", "servers = 5000000000", ": it is too large: at most 4294967295"),
+        ("servers = 4", "servers = 1e10", ": it is too large: at most 4294967295"),
+        ("servers = 4", "servers = -4.0", ": it is not negative"),
+        ("servers = 4", "servers = 4.0", "it is a whole number, without a point or an exponent: 4"),
+        ("servers = 4", "servers = 4.5", "it is a whole number, without quotes"),
         ("seed = 1", "seed = \"one\"", "it is a whole number, without quotes"),
         ("face = \"gateway\"", "face = 3", "it is a text"),
         ("targets = { servers = 4 }", "targets = \"four\"", "it is a table, e.g. `{ key = 1 }`"),
         ("targets = { servers = 4 }", "targets = []", "it is a table, e.g. `{ key = 1 }`"),
         ("by = [\"theory\", \"sim\"]", "by = \"sim\"", "it is a list, e.g. `[\"sim\"]`"),
+        (RUN, "max_jobs = 1e30", "invalid value: `1e30` in `max_jobs = 1e30`: it is too large: at most 922337203685477"),
+        (RUN, "warm_up = -5", ": a time is not negative; it is a text in quotes, with its unit where it has one"),
+        (RUN, "warm_up = -5", "; \"auto\" finds its end in the run itself"),
+        (RUN, "warm_up = 5", ": it is a text in quotes, with its unit where it has one, e.g. \"5 s\"; \"auto\""),
+        (RUN, "duration = 60", ": it is a text in quotes, with its unit where it has one, e.g. \"60 s\""),
         ("helpers = 16", "helpers = [16]", "invalid type: a list"),
     ];
     for (good, bad, right) in cases {
@@ -397,6 +407,36 @@ fn a_wrong_load_has_its_line() {
     assert!(twice.contains("x.toml:18: vary: `policy` has `random` twice"), "{twice}");
     let range = vary("utilization = \"0.9..0.5 step 0.1\"");
     assert!(range.contains("x.toml:18: vary: `utilization`: `0.9..0.5 step 0.1`: a range goes up"), "{range}");
+}
+
+#[test]
+fn a_wrong_setting_of_a_run_says_what_is_wrong_with_it() {
+    let set = |change: &str| variants(FOUR_SERVERS, &[change]).unwrap_err();
+    let form = "; write it as `5% at 95%`: the interval's half-width, and its confidence";
+    let no_width = "the half-width is above 0, or no run would be long enough";
+    for (change, wanted) in [
+        ("jobs=1e30", "did you mean `run.max_jobs`?"),
+        ("requests=1e6", "did you mean `run.max_jobs`?"),
+        ("run.jobs=1e6", "unknown key `jobs`; did you mean `max_jobs`?"),
+        ("run.requests=1e6", "unknown key `requests`; did you mean `max_jobs`?"),
+        ("run.max_jobs=1e30", "it is too large: at most 9223372036854775807"),
+        ("warmup=5 s", "did you mean `run.warm_up`?"),
+        ("run.warm_up=-5", "a time is not negative; it is a text in quotes"),
+        ("run.warm_up=-5 s", "`-5 s` is negative; a time is not; \"auto\" finds its end in the run itself"),
+        ("run.warm_up=atuo", "\"auto\" finds its end in the run itself"),
+        ("run.precision=0%", &*format!("{no_width}{form}")),
+        ("run.precision=0% at 95%", &*format!("{no_width}{form}")),
+        ("run.precision=-1% at 95%", no_width),
+        ("run.precision=3%", &*format!("the confidence is missing, as in `3% at 95%`{form}")),
+        ("run.precision=3% of mean", "the confidence is missing, as in `3% at 95%`; "),
+        ("run.precision=3% at 100%", "a confidence is at least 50% and below 100%; write it as"),
+    ] {
+        let told = set(change);
+        assert!(told.contains(wanted), "{change}: {told}");
+    }
+    // A live run has no end of its warm-up to find.
+    let live = set("run.live.warm_up=-5");
+    assert!(live.contains("a time is not negative; ") && !live.contains("auto"), "{live}");
 }
 
 #[test]
