@@ -560,8 +560,12 @@ impl Reader<'_> {
             None => None,
             Some(text) if text.get_ref() == "auto" => None,
             Some(text) => {
-                let warm_up = self.span(text, "warm_up");
-                Some(warm_up.map_err(|error| SpecError(format!("{}; {AUTO_WARM_UP}", error.0)))?)
+                // Where another unit is meant, the answer ends with it.
+                let or_auto = |error: SpecError| match error.0.contains("did you mean") {
+                    true => error,
+                    false => SpecError(format!("{}; {AUTO_WARM_UP}", error.0)),
+                };
+                Some(self.span(text, "warm_up").map_err(or_auto)?)
             }
         };
         let (precision, precise) = match &raw.precision {
