@@ -354,9 +354,10 @@ fn load_alone(text: &str) -> Option<WorkloadError> {
     let (key, share) = text.split_once('=')?;
     let meant = format!("exponential(utilization = {})", share.trim());
     let is_load = ["utilization"].iter().chain(&LOADS).any(|name| *name == key.trim());
-    (is_load && Arrivals::parse(&meant).is_ok()).then(|| {
-        WorkloadError::Invalid(format!("`{text}` is a parameter without its law; did you mean `{meant}`?"))
-    })
+    if !is_load || Arrivals::parse(&meant).is_err() {
+        return None;
+    }
+    Some(WorkloadError::Invalid(format!("`{text}` is a parameter without its law; did you mean `{meant}`?")))
 }
 
 /// What is wrong with a name that was probably meant to be that of arrivals which are no law of gaps.
