@@ -23,7 +23,7 @@ pub(crate) fn values(text: &str) -> Option<Result<Vec<Value>, String>> {
     let (low, high) = (Number::read(low)?, Number::read(high)?);
     let step = match step {
         Some(step) => Number::read(step)?,
-        None if low.decimals + high.decimals > 0 => return Some(Err(format!("`{text}`: it takes a step: {FORM}"))),
+        None if low.decimals > 0 || high.decimals > 0 => return Some(Err(format!("`{text}`: it takes a step: {FORM}"))),
         None => Number { digits: 1, decimals: 0, unit: "" },
     };
     Some(between(text, [low, high, step]))
@@ -77,14 +77,29 @@ impl<'a> Number<'a> {
         let (number, unit) = text.split_at(text.find(|c| !of_number(c)).unwrap_or(text.len()));
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         let is_fraction = fraction.chars().all(|c| c.is_ascii_digit());
-        let digits = format!("{whole}{fraction}").parse().ok().filter(|_| is_fraction)?;
-        Some(Number { digits, decimals: fraction.len() as u32, unit: unit.trim() })
+        let digits: i64 = format!("{whole}{fraction}").parse().ok().filter(|_| is_fraction)?;
+        let (power, unit) = exponent(unit).unwrap_or((0, unit));
+        let (decimals, unit) = (fraction.len() as i64 - i64::from(power), unit.trim());
+        // What is too long for its digits stays so: `with` refuses it.
+        let zeros = u32::try_from(-decimals).unwrap_or(0);
+        let digits = digits.saturating_mul(10i64.checked_pow(zeros).unwrap_or(i64::MAX));
+        Some(Number { digits, decimals: u32::try_from(decimals).unwrap_or(0), unit })
     }
 
     /// Its digits with so many decimals.
     fn with(self, decimals: u32) -> Option<i64> {
-        self.digits.checked_mul(10i64.checked_pow(decimals - self.decimals)?).filter(|digits| digits.abs() < 1 << 53)
+        let digits = self.digits.checked_mul(10i64.checked_pow(decimals - self.decimals)?);
+        digits.filter(|digits| digits.unsigned_abs() < 1 << 53)
     }
+}
+
+/// The power of ten that `text`, which follows the digits of a number, begins with, and what comes after it: -9 of `e-9 s`.
+fn exponent(text: &str) -> Option<(i32, &str)> {
+    let rest = text.strip_prefix(['e', 'E'])?;
+    let (sign, digits) = rest.split_at(usize::from(rest.starts_with(['-', '+'])));
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    let (power, after) = rest.split_at(sign.len() + end);
+    Some((power.parse().ok()?, after))
 }
 
 #[cfg(test)]
@@ -106,6 +121,9 @@ mod tests {
         assert_eq!(read("50 /s..200 /s step 75 /s"), ["\"50 /s\"", "\"125 /s\"", "\"200 /s\""]);
         assert_eq!(read("50..100 ms step 50"), ["\"50 ms\"", "\"100 ms\""]);
         assert_eq!(read("7..7"), ["7"]);
+        assert_eq!(read("0..4e-1 step 2e-1"), ["0.0", "0.2", "0.4"]);
+        assert_eq!(read("1e3..3E+3 step 1e3"), ["1000", "2000", "3000"]);
+        assert_eq!(read("1.5e1 ms..2e1 ms step 5 ms"), ["\"15 ms\"", "\"20 ms\""]);
     }
 
     #[test]
@@ -125,6 +143,20 @@ mod tests {
         ] {
             let fault = values(text).expect("meant as a range").expect_err(text);
             assert!(fault.contains(text), "{fault}");
+        }
+    }
+
+    /// A step is a number as others are: with an exponent it is not of the unit `e-9`.
+    #[test]
+    fn too_many_values_are_counted() {
+        let fault = |text| values(text).expect("meant as a range").expect_err(text);
+        let many = fault("0.5..0.9 step 1e-9");
+        assert!(many.contains("400000001 values are too many; at most 10000"), "{many}");
+        // The same where the steps would not end there either.
+        let many = fault("0.5..0.9 step 3e-9");
+        assert!(many.contains("133333334 values are too many"), "{many}");
+        for text in ["0..1 step 1e-30", "0..1e30 step 1", "-1e30..1 step 1", "0..1 step 1e-1000000"] {
+            assert!(fault(text).contains("too many digits"), "{text}: {}", fault(text));
         }
     }
 }

@@ -559,7 +559,14 @@ impl Reader<'_> {
         let warm_up = match &raw.warm_up {
             None => None,
             Some(text) if text.get_ref() == "auto" => None,
-            Some(text) => Some(self.span(text, "warm_up")?),
+            Some(text) => {
+                // Where another unit is meant, the answer ends with it.
+                let or_auto = |error: SpecError| match error.0.contains("did you mean") {
+                    true => error,
+                    false => SpecError(format!("{}; {AUTO_WARM_UP}", error.0)),
+                };
+                Some(self.span(text, "warm_up").map_err(or_auto)?)
+            }
         };
         let (precision, precise) = match &raw.precision {
             None => (Some(Run::PRECISION), None),
@@ -569,11 +576,8 @@ impl Reader<'_> {
                     Some((width, of)) => (width, Some(of)),
                     None => (text.get_ref().as_str(), None),
                 };
-                let precision = parse_precision(width).ok_or_else(|| {
-                    let right = "write it as `5% at 95%`: the interval's half-width, and its confidence; \
-                                 also `5% at 95% of mean, p99`; or `none`";
-                    self.at(text, "precision", right)
-                })?;
+                let precision =
+                    parse_precision(width).ok_or_else(|| self.at(text, "precision", &wrong_precision(width)))?;
                 let metric = |name: &str| {
                     let metric = objective::full_name(name.trim());
                     let known = ["mean", "p50", "p90", "p95", "p99", "p99.9", "throughput", "utilization"];
@@ -771,16 +775,39 @@ impl Reader<'_> {
 /// `5% at 95%`.
 pub(crate) fn parse_precision(text: &str) -> Option<Precision> {
     let (relative, confidence) = text.split_once(" at ")?;
-    let percent = |part: &str| Some(part.trim().strip_suffix('%')?.trim().parse::<f64>().ok()? / 100.0);
     let precision = Precision { relative: percent(relative)?, confidence: percent(confidence)? };
     let sane = precision.relative > 0.0 && (0.5..1.0).contains(&precision.confidence);
     sane.then_some(precision)
+}
+
+/// `5%`, as 0.05.
+fn percent(text: &str) -> Option<f64> {
+    Some(text.trim().strip_suffix('%')?.trim().parse::<f64>().ok()? / 100.0)
+}
+
+/// What is wrong with a text that is no precision, and what would be right.
+fn wrong_precision(text: &str) -> String {
+    let (relative, confidence) = text.split_once(" at ").map_or((text, None), |(width, of)| (width, Some(of)));
+    let fault = match (percent(relative), confidence.map(percent)) {
+        (Some(width), _) if width.is_nan() || width <= 0.0 => {
+            "the half-width is above 0, or no run would be long enough; ".into()
+        }
+        (Some(_), None) => format!("the confidence is missing, as in `{} at 95%`; ", relative.trim()),
+        (Some(_), Some(Some(_))) => "a confidence is at least 50% and below 100%; ".into(),
+        _ => String::new(),
+    };
+    format!(
+        "{fault}write it as `5% at 95%`: the interval's half-width, and its confidence; also `5% at 95% of mean, p99`; or `none`"
+    )
 }
 
 /// [`sojourn_stats::unknown`] of a list.
 pub(crate) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
     sojourn_stats::unknown(what, word, known.iter().copied())
 }
+
+/// What a warm-up of a simulation may also be, for messages.
+const AUTO_WARM_UP: &str = "\"auto\" finds its end in the run itself";
 
 /// What guards the targets of a tier: keys that are looked for elsewhere.
 const GUARDS: [&str; 5] = ["ejection", "breakers", "concurrency", "slow_start", "limit"];
@@ -817,18 +844,29 @@ pub(crate) fn located(error: &toml::de::Error, text: &str, file: &Path) -> SpecE
     }
     let message = match wrong_and_right(&message) {
         Some((wrong, right)) => {
-            // What is a rate is best shown as one.
-            let number =
-                written.strip_prefix("rate").and_then(|rest| rest.trim_start().strip_prefix('=')).map(str::trim);
-            let right = match number.filter(|number| number.parse::<f64>().is_ok()) {
-                Some(number) => right.replace("1.6 ms", &format!("{number} /s")),
-                None => right,
-            };
+            let table = text.lines().take(line - 1).filter(|line| line.trim_start().starts_with('[')).last();
+            let right = in_its_unit(right, written, table.map_or("", str::trim));
             format!("{wrong} in `{written}`: {right}")
         }
         None => message,
     };
     SpecError(format!("{}:{line}: {message}", file.display()))
+}
+
+/// What would be right in place of `written`, a line of `table`: what is a rate is best shown as one, and a time as one.
+fn in_its_unit(right: String, written: &str, table: &str) -> String {
+    const EXAMPLE: &str = "1.6 ms";
+    let (key, number) = written.split_once('=').map_or(("", ""), |(key, number)| (key.trim(), number.trim()));
+    let (what, unit) = match key {
+        "rate" => ("rate", "/s"),
+        "warm_up" | "duration" | "timeout" => ("time", "s"),
+        _ => return right,
+    };
+    let Some(given) = number.parse::<f64>().ok().filter(|_| right.contains(EXAMPLE)) else { return right };
+    let sign = if given < 0.0 { format!("a {what} is not negative; ") } else { String::new() };
+    let right = right.replace(EXAMPLE, &format!("{} {unit}", number.trim_start_matches(['-', '+'])));
+    let or = if (key, table) == ("warm_up", "[run]") { format!("; {AUTO_WARM_UP}") } else { String::new() };
+    format!("{sign}{right}{or}")
 }
 
 /// What to write in place of a line such as `p99.9 = "< 1 s"`, which TOML takes for a table `p99` with a key `9`.

@@ -203,7 +203,7 @@ impl Experiment {
         }
         let wrong = |e: String| {
             let e = self
-                .meant_in_a_table(key, &read)
+                .meant_in_a_table(key, &read, !e.ends_with('?'))
                 .map_or(e, |meant| format!("there is no such setting; did you mean `{meant}`?"));
             SpecError(format!("--set {key}={value}: {e}"))
         };
@@ -214,8 +214,9 @@ impl Experiment {
         Ok(self)
     }
 
-    /// The key of a table of the file that `key`, which has no such path, was probably meant to be: `run.precision`.
-    fn meant_in_a_table(&self, key: &str, value: &Value) -> Option<String> {
+    /// The key of a table of the file that `key`, which has no such path, was probably meant to be: `run.precision`; where
+    /// `or_near`, also one that is called otherwise: `run.max_jobs` of `jobs`.
+    fn meant_in_a_table(&self, key: &str, value: &Value, or_near: bool) -> Option<String> {
         if key.contains('.') || key.is_empty() || long_name(key) != key {
             return None;
         }
@@ -224,16 +225,25 @@ impl Experiment {
             Spec::parse_with(&text, &self.file, &Shared::default(), Overload::Taken, &self.catalogue)
         };
         read(&self.document).ok()?;
-        // The key is known there, whatever is said of its value.
-        let is_key = |meant: &String| {
+        // What is said of the file with it.
+        let told = |meant: &str| {
             let mut document = self.document.clone();
-            let is_put = put(&mut document, meant, value.clone()).is_ok();
-            is_put && read(&document).err().is_none_or(|error| !error.0.contains(&format!("unknown key `{key}`")))
+            put(&mut document, meant, value.clone()).ok()?;
+            Some(read(&document).err().map_or(String::new(), |error| error.0))
         };
         let has = |table: &&&str| self.document.contains_key(table.split('.').next().unwrap_or_default());
-        let tables =
-            TABLES.iter().filter(|table| **table == "run" || has(table) || **table == "client" && has(&&"workload"));
-        tables.map(|table| format!("{table}.{key}")).find(is_key)
+        let is_there = |table: &&&str| **table == "run" || has(table) || **table == "client" && has(&&"workload");
+        let tables: Vec<&str> = TABLES.iter().filter(is_there).copied().collect();
+        let unknown = format!("unknown key `{key}`");
+        // The key is known there, whatever is said of its value.
+        let is_key = |meant: &String| told(meant).is_some_and(|told| !told.contains(&unknown));
+        let near = |table: &&str| {
+            let told = told(&format!("{table}.{key}"))?;
+            let meant = told.split_once(&format!("{unknown}; did you mean `"))?.1.strip_suffix("`?")?;
+            Some(format!("{table}.{meant}"))
+        };
+        let exact = tables.iter().map(|table| format!("{table}.{key}")).find(is_key);
+        exact.or_else(|| tables.iter().filter(|_| or_near).find_map(near))
     }
 
     /// The same with names of policies looked up in `catalogue`, where policies of your own may be. Theory and simulation

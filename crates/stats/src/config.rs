@@ -209,12 +209,19 @@ fn with_remedy(message: &str) -> String {
 /// expected a string`. None of anything else that it says.
 pub fn wrong_and_right(message: &str) -> Option<(String, String)> {
     let (wrong, expected) = message.rsplit_once(", expected ").filter(|_| message.starts_with("invalid"))?;
-    let is_count = matches!(expected, "u8" | "u16" | "u32" | "u64" | "usize");
+    // TOML's own whole numbers end with the last of these.
+    let most = match expected {
+        "u8" => Some(u8::MAX.into()),
+        "u16" => Some(u16::MAX.into()),
+        "u32" => Some(u32::MAX.into()),
+        "u64" | "usize" => Some(i64::MAX),
+        _ => None,
+    };
+    if let Some(most) = most {
+        return Some(wrong_count(wrong, most));
+    }
     let right = match expected {
         "a string" => "it is a text in quotes, with its unit where it has one, e.g. \"1.6 ms\"",
-        _ if is_count && wrong.contains("integer `-") => "it is not negative",
-        _ if is_count && wrong.contains("integer `") => "it is too large",
-        _ if is_count => "it is a whole number, without quotes",
         "f64" => {
             let share = given(wrong)
                 .and_then(|text| text.trim_matches('"').trim().strip_suffix('%')?.trim().parse::<f64>().ok());
@@ -231,6 +238,22 @@ pub fn wrong_and_right(message: &str) -> Option<(String, String)> {
         other => return Some((in_words(wrong), format!("it is {other}"))),
     };
     Some((in_words(wrong), right.into()))
+}
+
+/// The same of a count, of which `most` is the largest.
+fn wrong_count(wrong: &str, most: i64) -> (String, String) {
+    let too_large = || format!("it is too large: at most {most}");
+    let float = given(wrong).filter(|_| wrong.contains("floating point")).and_then(|text| text.parse::<f64>().ok());
+    let right = match float.filter(|number| number.fract() == 0.0) {
+        Some(number) if number < 0.0 => "it is not negative".into(),
+        // Its digits would be many.
+        Some(number) if number > most as f64 => return (format!("invalid value: `{number:e}`"), too_large()),
+        Some(number) => format!("it is a whole number, without a point or an exponent: {number}"),
+        None if wrong.contains("integer `-") => "it is not negative".into(),
+        None if wrong.contains("integer `") => too_large(),
+        None => "it is a whole number, without quotes".into(),
+    };
+    (in_words(wrong), right)
 }
 
 /// A number without what floating point adds to it.

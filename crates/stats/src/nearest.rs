@@ -2,7 +2,7 @@
 
 /// What other programs and textbooks call a thing, letters and digits only, and its name here: nginx's `least_conn`,
 /// HAProxy's `leastconn`, Envoy's `LEAST_REQUEST`, which draws two, and so on.
-const ELSEWHERE: [(&str, &str); 126] = [
+const ELSEWHERE: [(&str, &str); 129] = [
     ("poisson", "exponential"),
     ("markovian", "exponential"),
     ("markov", "exponential"),
@@ -97,6 +97,9 @@ const ELSEWHERE: [(&str, &str); 126] = [
     ("maxretries", "at_most"),
     ("max", "at_most"),
     ("maxattempts", "at_most"),
+    ("jobs", "max_jobs"),
+    ("requests", "max_jobs"),
+    ("maxrequests", "max_jobs"),
     ("crash", "down"),
     ("crashed", "down"),
     ("dead", "down"),

@@ -86,7 +86,7 @@ impl Arrivals {
         let refused = |error: LawError| misspelt(text).unwrap_or_else(|| of_load(error).into());
         match Law::parse_shape(text, Dimension::Time, "utilization").map_err(refused)? {
             Some((_, utilization)) if !(utilization > 0.0 && utilization.is_finite()) => {
-                Err(WorkloadError::Invalid(format!("`{text}`: the utilization must be above 0, such as 0.7 or 70%")))
+                Err(WorkloadError::Invalid(format!("`{text}`: {UTILIZATION_ABOVE_0}")))
             }
             Some((shape, utilization)) => {
                 Ok(Arrivals::new(text, (shape, Some(utilization)), Process::Renewal { batch: 1 }))
@@ -118,7 +118,11 @@ impl Arrivals {
         let fault = |what: &str| WorkloadError::Invalid(format!("`{}`: {what}", text.trim()));
         let (OfferedLoad::Rate(value) | OfferedLoad::Utilization(value)) = load;
         if !(value > 0.0 && value.is_finite()) {
-            return Err(WorkloadError::Invalid("it must be above 0 and finite".into()));
+            let wrong = match load {
+                OfferedLoad::Rate(_) => "the rate must be above 0 and finite, such as 8 /s",
+                OfferedLoad::Utilization(_) => UTILIZATION_ABOVE_0,
+            };
+            return Err(WorkloadError::Invalid(wrong.into()));
         }
         let arrivals = Arrivals::parse(text).or_else(|fault| {
             // A law that takes its scale as a parameter, and has none yet.
@@ -330,6 +334,8 @@ impl Arrivals {
     }
 }
 
+/// What a utilization is, for messages.
+const UTILIZATION_ABOVE_0: &str = "the utilization must be above 0 and finite, such as 0.7";
 /// What others call the utilization.
 const LOADS: [&str; 4] = ["rho", "load", "util", "utilisation"];
 
@@ -343,9 +349,20 @@ fn of_load(error: LawError) -> LawError {
     LawError(error.0.replacen(" (known: ", &format!("{before} (known: utilization, "), 1))
 }
 
+/// What is wrong with a load that no law has: `utilization = 0.7`.
+fn load_alone(text: &str) -> Option<WorkloadError> {
+    let (key, share) = text.split_once('=')?;
+    let meant = format!("exponential(utilization = {})", share.trim());
+    let is_load = ["utilization"].iter().chain(&LOADS).any(|name| *name == key.trim());
+    if !is_load || Arrivals::parse(&meant).is_err() {
+        return None;
+    }
+    Some(WorkloadError::Invalid(format!("`{text}` is a parameter without its law; did you mean `{meant}`?")))
+}
+
 /// What is wrong with a name that was probably meant to be that of arrivals which are no law of gaps.
 fn misspelt(text: &str) -> Option<WorkloadError> {
-    let name = Expression::parse(text).ok()??.name;
+    let Some(Expression { name, .. }) = Expression::parse(text).ok()? else { return load_alone(text) };
     let meant = nearest(name, ["batches", "fgn", "on-off"])?;
     Some(WorkloadError::Invalid(format!("unknown law `{name}`; did you mean `{meant}`?")))
 }

@@ -39,7 +39,7 @@ impl Shortest {
             (_, Some(Ok(drawn @ 1..))) => format!("power-of-d(d = {drawn})"),
             (_, Some(_)) => {
                 return Err(wrong(format!(
-                    "`{text}`: JSQ(2) draws two and joins the shorter; it takes a number of at least 1"
+                    "`{text}`: JSQ(2) draws two and joins the shorter; it takes a whole number of at least 1"
                 )));
             }
             // `JSQ2` is written `JSQ(2)`.

@@ -92,19 +92,30 @@ pub(super) fn service(key: &str, value: &Value) -> Option<String> {
     Law::parse(&demand, Dimension::Time).is_ok().then(|| format!("demand = \"{demand}\""))
 }
 
+/// What is wrong with a key that is the path of nothing, with what it was probably meant to be; none of one that may be a
+/// setting. `value` is one that it is to have.
+pub(super) fn unknown_setting(key: &str, value: &Value) -> Option<String> {
+    let path = long_name(key);
+    let is_word = path == key && !path.contains('.') && !["seed", "name"].contains(&path);
+    if !is_word && !path.split('.').any(str::is_empty) {
+        return None;
+    }
+    let known: Vec<_> = SHORT_NAMES.iter().map(|(short, _)| *short).collect();
+    let unknown = match service(key, value) {
+        Some(demand) => format!("unknown setting `{key}`; did you mean `{demand}`?"),
+        None => crate::spec::of_tiers("setting", key, crate::spec::unknown("setting", key, &known)),
+    };
+    // Who is near a name needs no other.
+    let or = if unknown.ends_with('?') { "" } else { "; or a dotted path such as `workload.size`" };
+    Some(format!("{unknown}{or}"))
+}
+
 /// Sets `key` to `value`, making tables on the way.
 pub(super) fn put(document: &mut DocumentMut, key: &str, value: Value) -> Result<(), String> {
-    let path = long_name(key);
-    if path.split('.').any(str::is_empty) || (path == key && !path.contains('.') && !["seed", "name"].contains(&path)) {
-        let known: Vec<_> = SHORT_NAMES.iter().map(|(short, _)| *short).collect();
-        let unknown = match service(key, &value) {
-            Some(demand) => format!("unknown setting `{key}`; did you mean `{demand}`?"),
-            None => crate::spec::of_tiers("setting", key, crate::spec::unknown("setting", key, &known)),
-        };
-        // Who is near a name needs no other.
-        let or = if unknown.ends_with('?') { "" } else { "; or a dotted path such as `workload.size`" };
-        return Err(format!("{unknown}{or}"));
+    if let Some(unknown) = unknown_setting(key, &value) {
+        return Err(unknown);
     }
+    let path = long_name(key);
     if path.starts_with("client.retries.") {
         spell_out_retries(document);
     }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use toml_edit::{InlineTable, Item, Value};
 
+use super::change::unknown_setting;
 use super::{label, long_name, show};
 use crate::range;
 
@@ -63,6 +64,15 @@ pub(super) fn keys_of(combinations: &[Combined]) -> Vec<String> {
 
 /// The values of a key of `[vary]`: a list, in which a text may be a range, or a range alone.
 pub(super) fn values_of(key: &str, item: &Item) -> Result<Vec<Value>, String> {
+    // What there is not needs no values. A name of tables is no setting, and need not be one.
+    let has_tables = item.as_array().is_some_and(|list| list.iter().any(Value::is_inline_table));
+    let first = item.as_array().map_or(item.as_value(), |list| list.get(0)).cloned().unwrap_or_else(|| Value::from(""));
+    if item.is_value()
+        && !has_tables
+        && let Some(unknown) = unknown_setting(key, &first)
+    {
+        return Err(unknown);
+    }
     let one = |value: &Value| match value.as_str().and_then(range::values) {
         Some(values) => values.map_err(|fault| format!("vary: `{key}`: {fault}")),
         None => Ok(vec![value.clone()]),
@@ -73,13 +83,51 @@ pub(super) fn values_of(key: &str, item: &Item) -> Result<Vec<Value>, String> {
         None => Vec::new(),
     };
     if list.is_empty() {
-        return Err(format!("vary: `{key}` needs a list of values, e.g. `{key} = [...]`, or a range: {}", range::FORM));
+        return Err(no_list(key, item));
     }
     let mut seen = HashSet::new();
     match list.iter().map(show).find(|value| !seen.insert(value.clone())) {
         Some(twice) => Err(format!("vary: `{key}` has `{twice}` twice")),
         None => Ok(list),
     }
+}
+
+/// What is wrong with `item`, which is neither a list with values nor a range, and the list that was probably meant: a shell
+/// takes away the quotes of `[random, least-connections]`.
+fn no_list(key: &str, item: &Item) -> String {
+    let text = item.as_value().map(show).unwrap_or_default();
+    let inside = inside_of(&text);
+    let values = quoted_parts(inside.unwrap_or(&text));
+    // A table, an empty list and a range that is none are not to be guessed.
+    let is_told = !values.is_empty() && !text.contains('{') && !text.contains("..");
+    let list = if is_told { format!("[{values}]") } else { "[...]".into() };
+    match inside {
+        Some(_) if is_told => format!(
+            "vary: `{key}`: a text in a list stands in quotes, and a shell leaves them only where all is in single quotes: \
+             'vary.{key}={list}'"
+        ),
+        _ => format!("vary: `{key}` needs a list of values, e.g. `{key} = {list}`, or a range: {}", range::FORM),
+    }
+}
+
+/// What stands between the brackets of a list.
+fn inside_of(text: &str) -> Option<&str> {
+    text.strip_prefix('[')?.strip_suffix(']')
+}
+
+/// The parts between commas outside of parentheses, as a file writes them: a text in quotes, numbers and lists as they are.
+fn quoted_parts(text: &str) -> String {
+    let mut depth = 0;
+    let parts = text.split(|c: char| {
+        depth += i32::from(matches!(c, '(' | '[')) - i32::from(matches!(c, ')' | ']'));
+        c == ',' && depth == 0
+    });
+    let quoted = |part: &str| match (part.parse::<Value>(), inside_of(part)) {
+        (Ok(value), _) => value.to_string().trim().to_owned(),
+        (Err(_), Some(inside)) => format!("[{}]", quoted_parts(inside)),
+        (Err(_), None) => Value::from(part).to_string().trim().to_owned(),
+    };
+    parts.map(str::trim).filter(|part| !part.is_empty()).map(quoted).collect::<Vec<_>>().join(", ")
 }
 
 /// What one value of a list of `[vary]` sets: `key`, or, where `key` is no setting but a name, every key of a table but its own

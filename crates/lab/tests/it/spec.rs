@@ -117,15 +117,25 @@ fn a_policy_that_every_variant_replaces_is_read_too() {
 
 #[test]
 fn a_value_of_another_type_is_said_in_words() {
+    const RUN: &str = "by = [\"theory\", \"sim\"]";
     let cases = [
         ("servers = 4", "servers = \"four\"", "it is a whole number, without quotes"),
         ("servers = 4", "servers = -4", ": it is not negative"),
-        ("servers = 4", "servers = 5000000000", ": it is too large"),
+        ("servers = 4", "servers = 5000000000", ": it is too large: at most 4294967295"),
+        ("servers = 4", "servers = 1e10", ": it is too large: at most 4294967295"),
+        ("servers = 4", "servers = -4.0", ": it is not negative"),
+        ("servers = 4", "servers = 4.0", "it is a whole number, without a point or an exponent: 4"),
+        ("servers = 4", "servers = 4.5", "it is a whole number, without quotes"),
         ("seed = 1", "seed = \"one\"", "it is a whole number, without quotes"),
         ("face = \"gateway\"", "face = 3", "it is a text"),
         ("targets = { servers = 4 }", "targets = \"four\"", "it is a table, e.g. `{ key = 1 }`"),
         ("targets = { servers = 4 }", "targets = []", "it is a table, e.g. `{ key = 1 }`"),
         ("by = [\"theory\", \"sim\"]", "by = \"sim\"", "it is a list, e.g. `[\"sim\"]`"),
+        (RUN, "max_jobs = 1e30", "invalid value: `1e30` in `max_jobs = 1e30`: it is too large: at most 9223372"),
+        (RUN, "warm_up = -5", ": a time is not negative; it is a text in quotes, with its unit where it has one"),
+        (RUN, "warm_up = -5", "; \"auto\" finds its end in the run itself"),
+        (RUN, "warm_up = 5", ": it is a text in quotes, with its unit where it has one, e.g. \"5 s\"; \"auto\""),
+        (RUN, "duration = 60", ": it is a text in quotes, with its unit where it has one, e.g. \"60 s\""),
         ("helpers = 16", "helpers = [16]", "invalid type: a list"),
     ];
     for (good, bad, right) in cases {
@@ -377,8 +387,9 @@ fn a_wrong_load_has_its_line() {
     let cases = [
         ("utilization = 0.5\nrate = \"5 /s\"", "x.toml:6: rate: it and `utilization` both say"),
         ("utilization = 1.5", "x.toml:5: utilization: utilization 1.500 is not below 1"),
-        ("utilization = 0", "x.toml:5: utilization: it must be above 0"),
-        ("utilization = nan", "x.toml:5: utilization: it must be above 0"),
+        ("utilization = 0", "x.toml:5: utilization: the utilization must be above 0 and finite, such as 0.7"),
+        ("utilization = nan", "x.toml:5: utilization: the utilization must be above 0 and finite, such as 0.7"),
+        ("rate = \"0 /s\"", "x.toml:5: rate: the rate must be above 0 and finite, such as 8 /s"),
         ("rate = \"5\"", "x.toml:5: rate: `5` has no unit"),
         ("rate = \"900 /s\"", "x.toml:5: rate: utilization 1.684 is not below 1"),
         ("arrivals = \"erlang(k = 2)\"", "x.toml:5: arrivals: "),
@@ -397,4 +408,62 @@ fn a_wrong_load_has_its_line() {
     assert!(twice.contains("x.toml:18: vary: `policy` has `random` twice"), "{twice}");
     let range = vary("utilization = \"0.9..0.5 step 0.1\"");
     assert!(range.contains("x.toml:18: vary: `utilization`: `0.9..0.5 step 0.1`: a range goes up"), "{range}");
+}
+
+#[test]
+fn a_wrong_setting_of_a_run_says_what_is_wrong_with_it() {
+    let set = |change: &str| variants(FOUR_SERVERS, &[change]).unwrap_err();
+    let form = "; write it as `5% at 95%`: the interval's half-width, and its confidence";
+    let no_width = "the half-width is above 0, or no run would be long enough";
+    for (change, wanted) in [
+        ("jobs=1e30", "did you mean `run.max_jobs`?"),
+        ("requests=1e6", "did you mean `run.max_jobs`?"),
+        ("run.jobs=1e6", "unknown key `jobs`; did you mean `max_jobs`?"),
+        ("run.requests=1e6", "unknown key `requests`; did you mean `max_jobs`?"),
+        ("run.max_jobs=1e30", "it is too large: at most 9223372036854775807"),
+        ("warmup=5 s", "did you mean `run.warm_up`?"),
+        ("run.warm_up=-5", "a time is not negative; it is a text in quotes"),
+        ("run.warm_up=-5 s", "`-5 s` is negative; a time is not; \"auto\" finds its end in the run itself"),
+        ("run.warm_up=atuo", "\"auto\" finds its end in the run itself"),
+        ("run.precision=0%", &*format!("{no_width}{form}")),
+        ("run.precision=0% at 95%", &*format!("{no_width}{form}")),
+        ("run.precision=-1% at 95%", no_width),
+        ("run.precision=3%", &*format!("the confidence is missing, as in `3% at 95%`{form}")),
+        ("run.precision=3% of mean", "the confidence is missing, as in `3% at 95%`; "),
+        ("run.precision=3% at 100%", "a confidence is at least 50% and below 100%; write it as"),
+    ] {
+        let told = set(change);
+        assert!(told.contains(wanted), "{change}: {told}");
+    }
+    // A live run has no end of its warm-up to find.
+    let live = set("run.live.warm_up=-5");
+    assert!(live.contains("a time is not negative; ") && !live.contains("auto"), "{live}");
+}
+
+#[test]
+fn a_list_to_vary_over_is_told_as_it_should_be_written() {
+    let set = |change: &str| variants(FOUR_SERVERS, &[change]).unwrap_err();
+    for (change, wanted) in [
+        // What there is not needs no values.
+        ("vary.x=3", "--set vary.x=3: unknown setting `x`; "),
+        ("vary.x=[1,2]", "unknown setting `x`; "),
+        ("vary.x=[]", "unknown setting `x`; "),
+        ("vary.x=5..1", "unknown setting `x`; "),
+        ("vary.mu=[1, 2]", "did you mean `demand = \"exponential(rate = 1 /s)\"`?"),
+        ("vary.utilization=0.5..0.9 step 1e-9", "400000001 values are too many; at most 10000"),
+        ("vary.policy=[random,least_conn]", "in single quotes: 'vary.policy=[\"random\", \"least_conn\"]'"),
+        ("vary.policy=[power-of-d(d = 2, x), random]", "'vary.policy=[\"power-of-d(d = 2, x)\", \"random\"]'"),
+        ("vary.policy=random", "needs a list of values, e.g. `policy = [\"random\"]`, or a range"),
+        ("vary.policy=random, round-robin", "e.g. `policy = [\"random\", \"round-robin\"]`, or a range"),
+        ("vary.servers=3", "needs a list of values, e.g. `servers = [3]`, or a range"),
+        ("vary.weights=[[1, 2], [a, b]]", "'vary.weights=[[1, 2], [\"a\", \"b\"]]'"),
+        ("vary.servers=", "needs a list of values, e.g. `servers = [...]`, or a range"),
+        ("vary.servers=1..x", "needs a list of values, e.g. `servers = [...]`, or a range"),
+    ] {
+        let told = set(change);
+        assert!(told.contains(wanted), "{change}: {told}");
+    }
+    // A name of tables that go together is no setting.
+    let tables = "vary.both=[{ policy = \"random\", servers = 2 }, { policy = \"round-robin\", servers = 3 }]";
+    assert_eq!(variants(FOUR_SERVERS, &[tables]).unwrap().len(), 2);
 }

@@ -50,7 +50,11 @@ fn a_queue_that_is_nearly_one_is_named() {
         ("exponential(150 rps)", "`150 rps`: name the parameter of exponential, e.g. rate = 150 /s"),
         ("150 rps", "write `exponential(rate = 150 /s)`"),
         ("D(1 s)", "`D` is not a law; did you mean `constant`?"),
-        ("poison(rate = 1 /s)", "`poison` is not a law; did you mean `exponential`?"),
+        (
+            "poison(rate = 1 /s)",
+            "`poison` is not a law: the gaps of a Poisson process are exponential; did you mean `exponential`?\n",
+        ),
+        ("lambda = 0.5 /s", "did you mean `exponential(rate = 0.5 /s)`?\n"),
     ] {
         let told = refused(&["queue", "M/M/1", "--arrivals", law, "--service", "1 s"]);
         assert!(told.contains(meant), "{law}: {told}");

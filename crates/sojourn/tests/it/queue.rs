@@ -113,9 +113,12 @@ fn servers_without_number_and_queues_side_by_side() {
     // Between one queue for both, 5.26, and two apart, 10.
     assert!(mean("theory") > 5.26 && mean("theory") < 6.0, "{}", mean("theory"));
     assert!((mean("sim") / mean("theory") - 1.0).abs() < 0.15, "{} and {}", mean("sim"), mean("theory"));
-    for (queue, said) in
-        [("M/M/inf/5", "write that number"), ("M/M/4/9-JSQ", "side by side"), ("M/M/4-JSQ(x)", "JSQ(2)")]
-    {
+    for (queue, said) in [
+        ("M/M/inf/5", "write that number"),
+        ("M/M/4/9-JSQ", "side by side"),
+        ("M/M/4-JSQ(x)", "JSQ(2)"),
+        ("M/M/4-JSQ(2.5)", "it takes a whole number of at least 1"),
+    ] {
         let output = sojourn(&[&["queue", queue], &law[..]].concat());
         assert_eq!(output.status.code(), Some(2), "{queue}");
         assert!(stderr(&output).contains(said), "{queue}: {}", stderr(&output));

@@ -70,6 +70,10 @@ fn bare(text: &str, column: usize, dimension: Dimension) -> Result<Kind, LawErro
             Ok(Kind::Constant(value))
         };
     }
+    if let Some(meant) = exponential_of(text, dimension) {
+        let message = format!("`{text}` is a parameter without its law; did you mean `{meant}`?");
+        return Err(LawError(at(message, column)));
+    }
     let word =
         text.split(|character: char| !(character.is_ascii_alphanumeric() || character == '-')).next().unwrap_or(text);
     let known = known_law(word, column)?;
@@ -79,16 +83,34 @@ fn bare(text: &str, column: usize, dimension: Dimension) -> Result<Kind, LawErro
     )))
 }
 
+/// The law that a textbook means by a parameter alone: `lambda = 0.5 /s`, where a number without a unit is one of seconds.
+fn exponential_of(text: &str, dimension: Dimension) -> Option<String> {
+    let (key, value) = text.split_once('=')?;
+    let (key, unit) = match key.trim().to_lowercase().as_str() {
+        "lambda" | "mu" | "rate" => ("rate", "/s"),
+        "mean" => ("mean", "s"),
+        _ => return None,
+    };
+    let value = value.trim();
+    let meant = quantity::meant(value).map(|(amount, _)| amount);
+    let amounts = [Some(value.to_owned()), Some(format!("{value} {unit}")), meant];
+    let mut laws = amounts.into_iter().flatten().map(|amount| format!("exponential({key} = {amount})"));
+    laws.find(|law| law_at(law, 1, dimension).is_ok())
+}
+
 fn known_law(name: &str, column: usize) -> Result<&'static (&'static str, &'static [&'static str]), LawError> {
     if let Some(known) = LAWS.iter().find(|known| known.0 == name) {
         return Ok(known);
     }
     let names = || LAWS.iter().map(|known| known.0);
-    let meant = match nearest(name, names()) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None => format!("known: {}", names().collect::<Vec<_>>().join(", ")),
+    let (why, meant) = match nearest(name, names()) {
+        Some("exponential") if nearest(name, ["poisson"]).is_some() => {
+            (": the gaps of a Poisson process are exponential", "did you mean `exponential`?".to_owned())
+        }
+        Some(meant) => ("", format!("did you mean `{meant}`?")),
+        None => ("", format!("known: {}", names().collect::<Vec<_>>().join(", "))),
     };
-    Err(LawError(at(format!("`{name}` is not a law; {meant}"), column)))
+    Err(LawError(at(format!("`{name}` is not a law{why}; {meant}"), column)))
 }
 
 impl Reader<'_, '_> {

@@ -14,6 +14,21 @@ fn errors_say_what_would_be_right() {
         (Number, "-1", "`-1` is negative"),
         (Time, "exponental(mean = 1 s)", "`exponental` is not a law; did you mean `exponential`?"),
         (Time, "exp(mean = 1 s)", "`exp` is not a law; did you mean `exponential`?"),
+        (
+            Time,
+            "Poisson(rate = 1 /s)",
+            "`Poisson` is not a law: the gaps of a Poisson process are exponential; did you mean `exponential`?",
+        ),
+        (Time, "markovian(rate = 1 /s)", "`markovian` is not a law; did you mean `exponential`?"),
+        (Time, "mu=1", "`mu=1` is a parameter without its law; did you mean `exponential(rate = 1 /s)`?"),
+        (
+            Time,
+            "lambda = 0.5 /s",
+            "`lambda = 0.5 /s` is a parameter without its law; did you mean `exponential(rate = 0.5 /s)`?",
+        ),
+        (Time, "rate=5 rps", "`rate=5 rps` is a parameter without its law; did you mean `exponential(rate = 5 /s)`?"),
+        (Time, "mean = 1 ms", "`mean = 1 ms` is a parameter without its law; did you mean `exponential(mean = 1 ms)`?"),
+        (Size, "mean = 5 kB", "`mean = 5 kB` is a parameter without its law; did you mean `exponential(mean = 5 kB)`?"),
         (Time, "exponential", "`exponential`: write exponential with its parameters (mean, rate) in parentheses"),
         (
             Time,

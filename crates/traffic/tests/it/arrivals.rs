@@ -50,6 +50,27 @@ fn impossible_arrivals_are_refused() {
 }
 
 #[test]
+fn what_is_wrong_with_a_load_is_said() {
+    for (text, wanted) in [
+        (
+            "exponential(utilization = 0)",
+            "`exponential(utilization = 0)`: the utilization must be above 0 and finite, such as 0.7",
+        ),
+        (
+            "lambda = 0.5 /s",
+            "`lambda = 0.5 /s` is a parameter without its law; did you mean `exponential(rate = 0.5 /s)`?",
+        ),
+        (
+            "utilization = 0.7",
+            "`utilization = 0.7` is a parameter without its law; did you mean `exponential(utilization = 0.7)`?",
+        ),
+        ("rho=70%", "`rho=70%` is a parameter without its law; did you mean `exponential(utilization = 70%)`?"),
+    ] {
+        assert_eq!(Arrivals::parse(text).err().unwrap().to_string(), wanted, "{text}");
+    }
+}
+
+#[test]
 fn an_unsettled_rate_has_no_plan() {
     let workload = Workload::Open(open("exponential(utilization = 0.7)", 1, "5 kB"));
     let error = Plan::new(&workload, 1, demand()).err().unwrap().to_string();
