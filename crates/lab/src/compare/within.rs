@@ -42,18 +42,35 @@ pub fn compared_setting(run: &Answers) -> Option<&str> {
 
 /// The variants of a run that are equal but for `key`, in the order of the run, with what they have in common.
 pub fn equal_but_for<'a>(run: &'a Answers, key: &str) -> Vec<(String, Vec<&'a VariantAnswers>)> {
-    let mut groups: Vec<(String, Vec<&VariantAnswers>)> = Vec::new();
+    // What a variant is called, of runs beside each other, and its other settings.
+    type Kind<'v> = (Option<&'v str>, Vec<&'v (String, String)>);
+    let kind = |variant: &'a VariantAnswers| -> Kind<'a> {
+        let others = variant.settings.iter().filter(|(of, value)| of != key && !value.is_empty());
+        (variant.name().filter(|_| key == RUN), others.collect())
+    };
+    let mut groups: Vec<(Vec<Kind<'a>>, Vec<&'a VariantAnswers>)> = Vec::new();
     for variant in &run.variants {
-        let others = variant.settings.iter().filter(|(of, _)| of != key);
-        let by_values = || label(others.map(|(key, value)| (key.as_str(), value.as_str())));
-        // A name says all but of which run it is.
-        let others = variant.name().filter(|_| key == RUN).map_or_else(by_values, str::to_owned);
-        match groups.iter_mut().find(|(of, _)| *of == others) {
-            Some((_, variants)) => variants.push(variant),
-            None => groups.push((others, vec![variant])),
+        let (name, others) = kind(variant);
+        // The files of two runs may call otherwise what has the same settings.
+        let is_alike = |(of, settings): &Kind<'a>| *settings == others || name.is_some() && *of == name;
+        match groups.iter_mut().find(|(kinds, _)| kinds.iter().any(is_alike)) {
+            Some((kinds, variants)) => {
+                kinds.extend(Some((name, others)).filter(|own| !kinds.contains(own)));
+                variants.push(variant);
+            }
+            None => groups.push((vec![(name, others)], vec![variant])),
         }
     }
-    groups
+    let told = |(name, others): Kind<'a>| {
+        let by_values = || label(others.iter().map(|(key, value)| (key.as_str(), value.as_str())));
+        name.map_or_else(by_values, str::to_owned)
+    };
+    let called = |kinds: Vec<Kind<'a>>| {
+        let mut names: Vec<String> = kinds.into_iter().map(told).collect();
+        names.dedup();
+        names.join(" / ")
+    };
+    groups.into_iter().map(|(kinds, variants)| (called(kinds), variants)).collect()
 }
 
 /// Every variant against those that are equal to it but for one setting, in `metric`, replication by replication.

@@ -131,3 +131,18 @@ fn counts_and_engines_are_set_as_other_options_take_them() {
     assert!(refused.contains("unknown engine `simulation`; did you mean `sim`?"), "{refused}");
     assert!(experiment(FILE, &["run.max_jobs=1.5"]).unwrap().variants().is_err());
 }
+
+/// Two files may call variants of the same settings otherwise, since they differ in what does not vary: each run's keeps its name.
+#[test]
+fn each_run_calls_a_variant_as_its_own_file_does() {
+    let exponential = answered(&format!("{FILE}{VARIANT}"), Engine::Theory);
+    let general = FILE.replace("exponential(mean = 1 s)", "hyperexponential(mean = 1 s, cv = 2)");
+    let general = answered(&format!("{general}{}", VARIANT.replace("M/M/4", "M/G/4")), Engine::Theory);
+    let (m, g) = (("m".to_owned(), &exponential), ("g".to_owned(), &general));
+    for page in [report::runs::render(&[m.clone(), g.clone()], "0"), report::runs::render(&[g, m], "0")] {
+        let plots = section(&page, "plots");
+        assert!(plots.contains("M/M/4 \u{b7} m") && plots.contains("M/G/4 \u{b7} g"), "{plots}");
+        assert!(!page.contains("M/M/4 \u{b7} g") && !page.contains("M/G/4 \u{b7} m"), "{page}");
+        assert!(!page.contains("M/M/4, utilization 0.5 \u{b7} g"), "{page}");
+    }
+}
