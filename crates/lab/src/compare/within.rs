@@ -40,37 +40,53 @@ pub fn compared_setting(run: &Answers) -> Option<&str> {
     policy.or_else(|| keys.clone().find(are_names)).or_else(|| keys.next()).map(String::as_str)
 }
 
+/// Variants that are equal but for one setting.
+#[derive(Default)]
+struct Group<'a> {
+    /// What they are called, of runs beside each other, and their other settings.
+    kinds: Vec<(Option<&'a str>, Vec<&'a (String, String)>)>,
+    /// What they have in common; of runs whose files call it otherwise each of the names.
+    names: Vec<String>,
+    variants: Vec<&'a VariantAnswers>,
+}
+
+impl<'a> Group<'a> {
+    fn add(&mut self, variant: &'a VariantAnswers, name: Option<&'a str>, others: Vec<&'a (String, String)>, key: &str) {
+        let by_values = || label(others.iter().map(|(key, value)| (key.as_str(), value.as_str())));
+        // A label leaves out what need not be said.
+        let is_by_label = variant.name().is_none() && (key == RUN || variant.setting(RUN).is_none());
+        let by_label = is_by_label.then(|| variant.label_without(&[key]));
+        let unnamed = || by_label.filter(|told| !told.is_empty()).unwrap_or_else(by_values);
+        let told = name.map_or_else(unnamed, str::to_owned);
+        if !self.names.contains(&told) {
+            self.names.push(told);
+        }
+        let kind = (name, others);
+        if !self.kinds.contains(&kind) {
+            self.kinds.push(kind);
+        }
+        self.variants.push(variant);
+    }
+}
+
 /// The variants of a run that are equal but for `key`, in the order of the run, with what they have in common.
 pub fn equal_but_for<'a>(run: &'a Answers, key: &str) -> Vec<(String, Vec<&'a VariantAnswers>)> {
-    // What a variant is called, of runs beside each other, and its other settings.
-    type Kind<'v> = (Option<&'v str>, Vec<&'v (String, String)>);
-    let kind = |variant: &'a VariantAnswers| -> Kind<'a> {
-        let others = variant.settings.iter().filter(|(of, value)| of != key && !value.is_empty());
-        (variant.name().filter(|_| key == RUN), others.collect())
-    };
-    let mut groups: Vec<(Vec<Kind<'a>>, Vec<&'a VariantAnswers>)> = Vec::new();
+    let mut groups: Vec<Group<'a>> = Vec::new();
     for variant in &run.variants {
-        let (name, others) = kind(variant);
+        let name = variant.name().filter(|_| key == RUN);
+        let others: Vec<&(String, String)> =
+            variant.settings.iter().filter(|(of, value)| of != key && !value.is_empty()).collect();
         // The files of two runs may call otherwise what has the same settings.
-        let is_alike = |(of, settings): &Kind<'a>| *settings == others || name.is_some() && *of == name;
-        match groups.iter_mut().find(|(kinds, _)| kinds.iter().any(is_alike)) {
-            Some((kinds, variants)) => {
-                kinds.extend(Some((name, others)).filter(|own| !kinds.contains(own)));
-                variants.push(variant);
-            }
-            None => groups.push((vec![(name, others)], vec![variant])),
+        let is_alike = |group: &Group<'a>| {
+            group.kinds.iter().any(|(of, settings)| *settings == others || name.is_some() && *of == name)
+        };
+        let place = groups.iter().position(is_alike).unwrap_or(groups.len());
+        if place == groups.len() {
+            groups.push(Group::default());
         }
+        groups[place].add(variant, name, others, key);
     }
-    let told = |(name, others): Kind<'a>| {
-        let by_values = || label(others.iter().map(|(key, value)| (key.as_str(), value.as_str())));
-        name.map_or_else(by_values, str::to_owned)
-    };
-    let called = |kinds: Vec<Kind<'a>>| {
-        let mut names: Vec<String> = kinds.into_iter().map(told).collect();
-        names.dedup();
-        names.join(" / ")
-    };
-    groups.into_iter().map(|(kinds, variants)| (called(kinds), variants)).collect()
+    groups.into_iter().map(|group| (group.names.join(" / "), group.variants)).collect()
 }
 
 /// Every variant against those that are equal to it but for one setting, in `metric`, replication by replication.

@@ -205,9 +205,7 @@ fn of_one_run(report: &Answers, numbers: &[usize], run: &str) -> (Answers, Vec<u
     let of_run = report.variants.iter().enumerate().filter(|(_, of)| of.setting(RUN) == Some(run));
     let (places, variants): (Vec<usize>, Vec<VariantAnswers>) = of_run
         .map(|(number, of)| {
-            let settings = settings_but_run(of).to_vec();
-            let by_values = || label(settings.iter().map(|(key, value)| (&**key, &**value)));
-            let label = of.name().map_or_else(by_values, str::to_owned);
+            let (label, settings) = (of.label_without(&[]), settings_but_run(of).to_vec());
             (number, VariantAnswers { label, settings, answers: Vec::new() })
         })
         .unzip();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sojourn_lab::compare::{in_common, runs};
 use sojourn_lab::prelude::*;
-use sojourn_lab::{SpecError, report};
+use sojourn_lab::{SpecError, VariantAnswers, report};
 
 const FILE: &str = r#"
 name = "to one queue for all"
@@ -145,4 +145,24 @@ fn each_run_calls_a_variant_as_its_own_file_does() {
         assert!(!page.contains("M/M/4 \u{b7} g") && !page.contains("M/G/4 \u{b7} m"), "{page}");
         assert!(!page.contains("M/M/4, utilization 0.5 \u{b7} g"), "{page}");
     }
+}
+
+/// What only a variant with a name sets is the same in all others: it is said of none of them, unless two were called alike then.
+#[test]
+fn labels_leave_out_what_only_a_variant_with_a_name_sets() {
+    let told = labels(&format!("{FILE}{VARIANT}"), &[]);
+    let expected = ["random, utilization 0.5", "least-connections, utilization 0.7", "M/M/4, utilization 0.5"];
+    assert_eq!([&*told[0], &*told[5], &*told[6]], expected);
+    let unnamed = labels(&format!("{FILE}{}", VARIANT.replace("name = \"M/M/4\"\n", "")), &[]);
+    assert_eq!(unnamed[0], "random, utilization 0.5, servers 4");
+    let alike = labels(&format!("{FILE}{}", VARIANT.replace("M/M/4", "random")), &[]);
+    assert_eq!([&*alike[0], &*alike[6]], ["random, utilization 0.5, servers 4", "random, utilization 0.5"]);
+    // A curve is called as its variants are, and has no name of its own for that.
+    let with = answered(&format!("{FILE}{VARIANT}"), Engine::Theory);
+    let names: Vec<Option<&str>> = with.variants.iter().map(VariantAnswers::name).collect();
+    assert_eq!((names[0], names[6]), (None, Some("M/M/4, utilization 0.5")));
+    let page = report::runs::render(&[("a".to_owned(), &with), ("b".to_owned(), &with)], "0");
+    let plots = section(&page, "plots");
+    assert!(plots.contains("random \u{b7} a") && plots.contains("M/M/4 \u{b7} b"), "{plots}");
+    assert!(!plots.contains("servers 4") && !plots.contains("a, random"), "{plots}");
 }

@@ -282,7 +282,9 @@ fn by_panel<'a>(sweeps: &'a [Sweep<'a>], colors: &Colors<'_>) -> Vec<Panel<'a>> 
         match panels.iter_mut().find(|panel| panel.part == part && panel.of.settings == settings) {
             Some(panel) => panel.curves.push((sweep, ink)),
             None => {
-                let label = label(settings.iter().map(|(key, value)| (&**key, &**value)));
+                let by_values = || label(settings.iter().map(|(key, value)| (&**key, &**value)));
+                let own = sweep.others.name().is_none().then(|| sweep.others.label_without(&[colors.key]));
+                let label = own.filter(|own| !own.is_empty()).unwrap_or_else(by_values);
                 let of = VariantAnswers { label, settings, answers: Vec::new() };
                 panels.push(Panel { of, part, curves: vec![(sweep, ink)] });
             }
@@ -385,8 +387,7 @@ fn sweeps<'a>(report: &'a Answers, key: &str) -> Vec<Sweep<'a>> {
         match all.iter_mut().find(|sweep| sweep.others.settings == settings) {
             Some(sweep) => sweep.points.push((x, variant)),
             None => {
-                let by_values = || label(settings.iter().map(|(key, value)| (&**key, &**value)));
-                let label = name(variant, key).unwrap_or_else(by_values);
+                let label = name(variant, key);
                 let others = VariantAnswers { label, settings: settings.clone(), answers: Vec::new() };
                 all.push(Sweep { others, points: vec![(x, variant)] });
             }
@@ -398,12 +399,16 @@ fn sweeps<'a>(report: &'a Answers, key: &str) -> Vec<Sweep<'a>> {
     all
 }
 
-/// What the file calls a variant, without where it is on the axis; none where it is called by its settings.
-fn name(variant: &VariantAnswers, axis: &str) -> Option<String> {
-    let place = label(std::iter::once((axis, variant.setting(axis)?)));
-    let rest: Vec<&str> = variant.name()?.split(", ").filter(|part| *part != place).collect();
-    let name = Some(rest.join(", ")).filter(|name| !name.is_empty())?;
-    Some(variant.setting(RUN).map_or_else(|| name.clone(), |run| format!("{name}{BEFORE_RUN}{run}")))
+/// What a variant is called without where it is on the axis, and behind that its run, where there are several.
+fn name(variant: &VariantAnswers, axis: &str) -> String {
+    let others = variant.settings.iter().filter(|(key, _)| key != RUN && key != axis);
+    let by_values = || label(others.map(|(key, value)| (&**key, &**value)));
+    let own = Some(variant.label_without(&[axis])).filter(|own| !own.is_empty()).unwrap_or_else(by_values);
+    match variant.setting(RUN) {
+        Some(run) if own.is_empty() => run.to_owned(),
+        Some(run) => format!("{own}{BEFORE_RUN}{run}"),
+        None => own,
+    }
 }
 
 /// The curves of a panel, each in its colour; each engine's numbers have its marker.
