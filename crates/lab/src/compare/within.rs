@@ -26,10 +26,15 @@ pub struct Within {
 /// The setting by whose values variants are set beside each other: a policy, else the first whose values are no numbers, or the
 /// first of all.
 pub fn compared_setting(run: &Answers) -> Option<&str> {
+    compared_but(run, &[])
+}
+
+/// The same of the settings but these.
+pub(crate) fn compared_but<'a>(run: &'a Answers, but: &[&str]) -> Option<&'a str> {
     let varied = |key: &&String| {
         let mut values = run.variants.iter().filter_map(|variant| variant.setting(key));
         let first = values.next();
-        values.any(|value| Some(value) != first)
+        !but.contains(&key.as_str()) && values.any(|value| Some(value) != first)
     };
     let are_names = |key: &&String| {
         let mut values = run.variants.iter().filter_map(|variant| variant.setting(key));

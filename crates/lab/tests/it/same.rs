@@ -166,3 +166,33 @@ fn labels_leave_out_what_only_a_variant_with_a_name_sets() {
     assert!(plots.contains("random \u{b7} a") && plots.contains("M/M/4 \u{b7} b"), "{plots}");
     assert!(!plots.contains("servers 4") && !plots.contains("a, random"), "{plots}");
 }
+
+/// A policy has one colour in runs whose other settings differ as a whole, said of each variant or in the file alone.
+#[test]
+fn a_policy_has_one_colour_where_runs_differ_in_other_settings() {
+    let drawing = |a: &str, b: &str| {
+        let (a, b) = (answered(a, Engine::Theory), answered(b, Engine::Theory));
+        let page = report::runs::render(&[("a".to_owned(), &a), ("b".to_owned(), &b)], "0");
+        let plots = section(&page, "plots");
+        plots.split("id=\"plot-sweep\"").nth(1).unwrap().split("<svg").nth(1).unwrap().to_owned()
+    };
+    let has = |drawing: &str, systems: usize, of_both: &[usize]| {
+        for system in of_both {
+            assert!(drawing.contains(&format!("s-series-{system} dash-1")), "{system}: {drawing}");
+        }
+        assert!(drawing.contains(&format!("series-{}", systems - 1)), "{drawing}");
+        assert!(!drawing.contains(&format!("series-{systems}")), "{drawing}");
+    };
+    let eight = FILE.replace("servers = 4", "servers = 8");
+    let queue = VARIANT.replace("M/M/4", "M/M/8").replace("cores = 4", "cores = 8");
+    // One queue for all of another name and other cores is another system.
+    let with_queues = drawing(&format!("{FILE}{VARIANT}"), &format!("{eight}{queue}"));
+    assert!(with_queues.contains("random \u{b7} a") && with_queues.contains("random \u{b7} b"), "{with_queues}");
+    has(&with_queues, 4, &[0, 1, 3]);
+    let varied = |servers: &str| FILE.replace("[vary]", &format!("[vary]\nservers = [{servers}]"));
+    let each_told = drawing(&varied("4"), &varied("8"));
+    assert!(each_told.contains("servers 4, random \u{b7} a"), "{each_told}");
+    has(&each_told, 2, &[0, 1]);
+    // Within one run they are systems of their own.
+    has(&drawing(&varied("4, 8"), &varied("8")), 4, &[2, 3]);
+}
