@@ -196,3 +196,20 @@ fn a_policy_has_one_colour_where_runs_differ_in_other_settings() {
     // Within one run they are systems of their own.
     has(&drawing(&varied("4, 8"), &varied("8")), 4, &[2, 3]);
 }
+
+/// Variants that are all those of one value, or of that and of a name, are told by these, however many they are.
+#[test]
+fn notes_name_all_variants_of_a_value_by_it() {
+    let with = answered(&format!("{FILE}{VARIANT}"), Engine::Theory);
+    // The variant with a name is random too, and is not meant.
+    assert_eq!(report::scope(&with, &[0, 1, 2]), "random");
+    assert_eq!(report::scope(&with, &[0, 1, 2, 6, 7, 8]), "random; M/M/4");
+    assert_eq!(report::scope(&with, &[3, 4, 5]), "least-connections");
+    // Not all of a value.
+    assert_eq!(report::scope(&with, &[0, 1]), "random, utilization 0.5; random, utilization 0.6");
+    let eight = answered(&FILE.replace("servers = 4", "servers = 8"), Engine::Theory);
+    let page = report::runs::render(&[("a".to_owned(), &with), ("b".to_owned(), &eight)], "0");
+    let notes = section(&page, "notes");
+    assert!(notes.contains("\u{b7} a: random<") || notes.contains("\u{b7} random<"), "{notes}");
+    assert!(!notes.contains("random, utilization 0.5"), "{notes}");
+}
