@@ -416,11 +416,66 @@ impl<'a> IntoIterator for &'a Answers {
 impl VariantAnswers {
     /// What the file calls it, with the values of what varies besides; none where it is called by its settings.
     pub fn name(&self) -> Option<&str> {
+        let own = self.own_label();
+        // What was set by hand stands before the settings.
+        let is_name = !own.ends_with(&self.by_values(&[])) && !self.told().0.is_empty();
+        is_name.then_some(own)
+    }
+
+    /// Its label, or what stands for it, without the values of these settings and without its run; empty where nothing is left.
+    pub(crate) fn label_without(&self, keys: &[&str]) -> String {
+        if self.own_label().ends_with(&self.by_values(&[])) {
+            return self.by_values(keys);
+        }
+        let (own, told) = self.told();
+        let is_left_out = |part: &str| {
+            let of_key = |(key, value): &(String, String)| {
+                keys.contains(&key.as_str()) && label(std::iter::once((key.as_str(), value.as_str()))) == part
+            };
+            self.settings.iter().any(of_key)
+        };
+        let own = own.split(", ").filter(|part| !part.is_empty() && !is_left_out(part)).map(str::to_owned);
+        let told = told.into_iter().rev().filter(|(key, _)| !keys.contains(key)).map(|(_, words)| words);
+        own.chain(told).collect::<Vec<String>>().join(", ")
+    }
+
+    /// Whether its label is of values of settings, and that of `key` is one of them.
+    pub(crate) fn tells(&self, key: &str) -> bool {
+        self.name().is_none() && self.told().1.iter().any(|(of, _)| *of == key)
+    }
+
+    /// The values of its settings without those of these keys and without its run, as a label has them.
+    fn by_values(&self, without: &[&str]) -> String {
+        let told = self.settings.iter().filter(|(key, _)| key != RUN && !without.contains(&key.as_str()));
+        label(told.map(|(key, value)| (key.as_str(), value.as_str())))
+    }
+
+    /// Its label without its run, which stands behind it in a page of several.
+    fn own_label(&self) -> &str {
         let of_run = self.setting(RUN).and_then(|run| self.label.strip_suffix(run)?.strip_suffix(BEFORE_RUN));
-        let own = of_run.unwrap_or(&self.label);
-        let settings = self.settings.iter().filter(|(key, _)| key != RUN);
-        let by_values = label(settings.map(|(key, value)| (&**key, &**value)));
-        (!own.is_empty() && !own.ends_with(&by_values)).then_some(own)
+        of_run.unwrap_or(&self.label)
+    }
+
+    /// What of its label is no value of a setting, and the settings whose values stand behind that, from the last, with the
+    /// words for each. A label may leave out settings.
+    fn told(&self) -> (&str, Vec<(&str, String)>) {
+        let valued = self.settings.iter().filter(|(key, value)| key != RUN && !value.is_empty());
+        let words = |(key, value): &(String, String)| label(std::iter::once((key.as_str(), value.as_str())));
+        let mut left: Vec<(&str, String)> = valued.map(|setting| (setting.0.as_str(), words(setting))).collect();
+        let (mut rest, mut told) = (self.own_label(), Vec::new());
+        loop {
+            let is_last = |place: &usize| {
+                let before = rest.strip_suffix(left[*place].1.as_str());
+                before.is_some_and(|before| before.is_empty() || before.ends_with(", "))
+            };
+            let Some(place) = (0..left.len()).filter(is_last).max_by_key(|place| left[*place].1.len()) else {
+                return (rest, told);
+            };
+            let (key, words) = left.swap_remove(place);
+            rest = &rest[..rest.len() - words.len()];
+            rest = rest.strip_suffix(", ").unwrap_or(rest);
+            told.push((key, words));
+        }
     }
 
     /// What `engine` said, if it said anything.

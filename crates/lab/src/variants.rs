@@ -10,6 +10,7 @@
 mod change;
 mod combined;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use sojourn_stats::input;
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
 use self::change::{change_to, drop_axis, drop_disciplines_keys, drop_loads, number, other_loads, put};
-use self::combined::{Combined, called, is_or_has, keys_of, together, values_of};
+use self::combined::{Combined, called, is_or_has, keys_of, of_named_alone, together, values_of};
 use crate::range;
 use crate::spec::{Engine, Overload, Shared, Spec, SpecError};
 
@@ -79,6 +80,8 @@ pub struct Variant {
     pub name: Option<String>,
     /// What `--set` says of settings that the file varies, and that do not vary any more.
     pub fixed: Vec<Setting>,
+    /// Keys of settings that its label leaves out: they differ only in variants that have a name of their own.
+    pub untold: Vec<String>,
     /// What it is.
     pub experiment: Spec,
 }
@@ -90,7 +93,8 @@ impl Variant {
         if let Some(name) = &self.name {
             return name.clone();
         }
-        let all = self.fixed.iter().chain(&self.settings);
+        let told = self.settings.iter().filter(|setting| !self.untold.contains(&setting.key));
+        let all = self.fixed.iter().chain(told);
         let label = label(all.map(|setting| (&*setting.key, &*setting.value)));
         if label.is_empty() { "as given".into() } else { label }
     }
@@ -334,7 +338,12 @@ impl Experiment {
         let keys = keys_of(&combinations);
         let shared = Shared::default();
         self.check_replaced(&combinations, &shared)?;
-        combinations.iter().map(|one| self.variant(&keys, one, &shared)).collect()
+        let mut variants =
+            combinations.iter().map(|one| self.variant(&keys, one, &shared)).collect::<Result<Vec<_>, _>>()?;
+        if self.fixed.is_empty() {
+            leave_out(&of_named_alone(&combinations), &mut variants);
+        }
+        Ok(variants)
     }
 
     /// What varies, and every combination of it as texts: [`Experiment::changed`] makes experiments of them.
@@ -495,7 +504,8 @@ impl Experiment {
                 Setting { key: key.clone(), value }
             })
             .collect();
-        Ok(Variant { settings, name: combined.name(), fixed: self.fixed.clone(), experiment })
+        let (name, fixed) = (combined.name(), self.fixed.clone());
+        Ok(Variant { settings, name, fixed, untold: Vec::new(), experiment })
     }
 
     fn experiment(&self, settings: &[(String, Value)], shared: &Shared, overload: Overload) -> Result<Spec, SpecError> {
@@ -649,6 +659,19 @@ impl Experiment {
             own.line(&format!("vary.{name}[{place}].{key}"))
         };
         vary.iter().find_map(of_several).or_else(|| own.line("vary"))
+    }
+}
+
+/// Leaves these settings out of the labels of all variants, unless two labels were equal then.
+fn leave_out(keys: &[String], variants: &mut [Variant]) {
+    let count = |variants: &[Variant]| variants.iter().map(Variant::label).collect::<HashSet<String>>().len();
+    if keys.is_empty() {
+        return;
+    }
+    let told = count(variants);
+    variants.iter_mut().for_each(|variant| variant.untold = keys.to_vec());
+    if count(variants) < told {
+        variants.iter_mut().for_each(|variant| variant.untold.clear());
     }
 }
 

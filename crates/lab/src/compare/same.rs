@@ -44,7 +44,12 @@ pub fn in_common(a: &Answers, b: &Answers) -> Vec<(usize, usize)> {
     let keys = keys_of_runs(&[a, b]);
     let (of_a, of_b) = (filled(a, &keys), filled(b, &keys));
     let other = |(place, variant): (usize, &VariantAnswers)| {
-        let by_label = b.variants.iter().position(|other| other.label == variant.label);
+        // Labels leave out what only variants with a name have otherwise: without a name the settings must be the same too.
+        let is_called_so = |number: &usize| {
+            let is_it = || of_a[place] == of_b[*number] || variant.name().is_some();
+            b.variants[*number].label == variant.label && is_it()
+        };
+        let by_label = (0..of_b.len()).find(is_called_so);
         let is_same = |number: &usize| of_a[place] == of_b[*number] && are_alike(variant, &b.variants[*number]);
         Some((place, by_label.or_else(|| (0..of_b.len()).find(is_same))?))
     };

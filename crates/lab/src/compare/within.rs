@@ -28,10 +28,15 @@ pub struct Within {
 /// The setting by whose values variants are set beside each other: a policy, else the first whose values are no numbers, or the
 /// first of all.
 pub fn compared_setting(run: &Answers) -> Option<&str> {
+    compared_but(run, &[])
+}
+
+/// The same of the settings but these.
+pub(crate) fn compared_but<'a>(run: &'a Answers, but: &[&str]) -> Option<&'a str> {
     let varied = |key: &&String| {
         let mut values = run.variants.iter().filter_map(|variant| variant.setting(key));
         let first = values.next();
-        values.any(|value| Some(value) != first)
+        !but.contains(&key.as_str()) && values.any(|value| Some(value) != first)
     };
     let are_names = |key: &&String| {
         let mut values = run.variants.iter().filter_map(|variant| variant.setting(key));
@@ -42,20 +47,53 @@ pub fn compared_setting(run: &Answers) -> Option<&str> {
     policy.or_else(|| keys.clone().find(are_names)).or_else(|| keys.next()).map(String::as_str)
 }
 
+/// Variants that are equal but for one setting.
+#[derive(Default)]
+struct Group<'a> {
+    /// What they are called, of runs beside each other, and their other settings.
+    kinds: Vec<(Option<&'a str>, Vec<&'a (String, String)>)>,
+    /// What they have in common; of runs whose files call it otherwise each of the names.
+    names: Vec<String>,
+    variants: Vec<&'a VariantAnswers>,
+}
+
+impl<'a> Group<'a> {
+    fn add(&mut self, variant: &'a VariantAnswers, name: Option<&'a str>, others: Vec<&'a (String, String)>, key: &str) {
+        let by_values = || label(others.iter().map(|(key, value)| (key.as_str(), value.as_str())));
+        // A label leaves out what need not be said.
+        let is_by_label = variant.name().is_none() && (key == RUN || variant.setting(RUN).is_none());
+        let by_label = is_by_label.then(|| variant.label_without(&[key]));
+        let unnamed = || by_label.filter(|told| !told.is_empty()).unwrap_or_else(by_values);
+        let told = name.map_or_else(unnamed, str::to_owned);
+        if !self.names.contains(&told) {
+            self.names.push(told);
+        }
+        let kind = (name, others);
+        if !self.kinds.contains(&kind) {
+            self.kinds.push(kind);
+        }
+        self.variants.push(variant);
+    }
+}
+
 /// The variants of a run that are equal but for `key`, in the order of the run, with what they have in common.
 pub fn equal_but_for<'a>(run: &'a Answers, key: &str) -> Vec<(String, Vec<&'a VariantAnswers>)> {
-    let mut groups: Vec<(String, Vec<&VariantAnswers>)> = Vec::new();
+    let mut groups: Vec<Group<'a>> = Vec::new();
     for variant in &run.variants {
-        let others = variant.settings.iter().filter(|(of, _)| of != key);
-        let by_values = || label(others.map(|(key, value)| (key.as_str(), value.as_str())));
-        // A name says all but of which run it is.
-        let others = variant.name().filter(|_| key == RUN).map_or_else(by_values, str::to_owned);
-        match groups.iter_mut().find(|(of, _)| *of == others) {
-            Some((_, variants)) => variants.push(variant),
-            None => groups.push((others, vec![variant])),
+        let name = variant.name().filter(|_| key == RUN);
+        let others: Vec<&(String, String)> =
+            variant.settings.iter().filter(|(of, value)| of != key && !value.is_empty()).collect();
+        // The files of two runs may call otherwise what has the same settings.
+        let is_alike = |group: &Group<'a>| {
+            group.kinds.iter().any(|(of, settings)| *settings == others || name.is_some() && *of == name)
+        };
+        let place = groups.iter().position(is_alike).unwrap_or(groups.len());
+        if place == groups.len() {
+            groups.push(Group::default());
         }
+        groups[place].add(variant, name, others, key);
     }
-    groups
+    groups.into_iter().map(|group| (group.names.join(" / "), group.variants)).collect()
 }
 
 /// Every variant against those that are equal to it but for one setting, in `metric`, replication by replication.

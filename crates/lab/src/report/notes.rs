@@ -202,9 +202,10 @@ pub fn scope(report: &Answers, numbers: &[usize]) -> String {
         let all = report.variants.iter().filter(|of| of_these(of)).count();
         // The variants of one run alone, where all of the runs say it of the same.
         let (first, of_first) = (runs[0].1, |number: &usize| report.variants[*number].setting(RUN));
-        let one = |run: &str| -> Vec<&[(String, String)]> {
+        let one = |run: &str| -> Vec<(Option<&str>, &[(String, String)])> {
             let of_run = numbers.iter().filter(|number| of_first(number) == Some(run));
-            of_run.map(|number| settings_but_run(&report.variants[*number])).collect()
+            let variants = of_run.map(|number| &report.variants[*number]);
+            variants.map(|of| (of.name(), settings_but_run(of))).collect()
         };
         let alike = runs.iter().all(|(_, run)| one(run) == one(first));
         if numbers.len() == all {
@@ -223,10 +224,12 @@ pub fn scope(report: &Answers, numbers: &[usize]) -> String {
     {
         return name;
     }
+    let by_values = || report.settings.iter().find_map(|key| values_of_these_alone(report, numbers, key));
+    let by_names = || report.settings.iter().find_map(|key| words_of_these_alone(report, numbers, key));
     if numbers.len() > 1
-        && let Some(values) = report.settings.iter().find_map(|key| values_of_these_alone(report, numbers, key))
+        && let Some(told) = by_names().or_else(by_values)
     {
-        return values;
+        return told;
     }
     let names: Vec<&str> = numbers.iter().map(|number| report.variants[*number].label.as_str()).collect();
     match names.len() {
@@ -245,9 +248,7 @@ fn of_one_run(report: &Answers, numbers: &[usize], run: &str) -> (Answers, Vec<u
     let of_run = report.variants.iter().enumerate().filter(|(_, of)| of.setting(RUN) == Some(run));
     let (places, variants): (Vec<usize>, Vec<VariantAnswers>) = of_run
         .map(|(number, of)| {
-            let settings = settings_but_run(of).to_vec();
-            let by_values = || label(settings.iter().map(|(key, value)| (&**key, &**value)));
-            let label = of.name().map_or_else(by_values, str::to_owned);
+            let (label, settings) = (of.label_without(&[]), settings_but_run(of).to_vec());
             (number, VariantAnswers { label, settings, answers: Vec::new() })
         })
         .unzip();
@@ -267,11 +268,13 @@ fn name_of_these_alone(report: &Answers, numbers: &[usize]) -> Option<String> {
     is_told.then(|| common.join(", "))
 }
 
-/// The values of a setting that these variants have and no other has; none where that does not tell them apart.
+/// The values of a setting that these variants have and no other has, and that no label of theirs says; none where that does not
+/// tell them apart.
 fn values_of_these_alone(report: &Answers, numbers: &[usize], key: &str) -> Option<String> {
     let mut values: Vec<&str> = Vec::new();
     for number in numbers {
-        let value = report.variants[*number].setting(key)?;
+        let variant = &report.variants[*number];
+        let value = variant.setting(key).filter(|value| !value.is_empty() && !variant.tells(key))?;
         if !values.contains(&value) {
             values.push(value);
         }
@@ -280,6 +283,29 @@ fn values_of_these_alone(report: &Answers, numbers: &[usize], key: &str) -> Opti
     let is_told = values.len() <= MOST_NAMED && report.variants.iter().filter(has_one).count() == numbers.len();
     let named: Vec<String> = values.iter().map(|value| label(std::iter::once((key, *value)))).collect();
     is_told.then(|| named.join("; "))
+}
+
+/// The values of a setting that the labels of these variants alone say, and names in the place of values where they have some:
+/// `random` are those whose labels say so, and not one that is random too and has a name.
+fn words_of_these_alone(report: &Answers, numbers: &[usize], key: &str) -> Option<String> {
+    let all_keys: Vec<&str> = report.settings.iter().map(String::as_str).collect();
+    let words = |variant: &VariantAnswers| match variant.name() {
+        Some(_) => Some(variant.label_without(&all_keys)).filter(|name| !name.is_empty()),
+        None if variant.tells(key) => Some(label(std::iter::once((key, variant.setting(key)?)))),
+        None => None,
+    };
+    let mut told: Vec<String> = Vec::new();
+    for number in numbers {
+        let words = words(&report.variants[*number])?;
+        if !told.contains(&words) {
+            told.push(words);
+        }
+        if told.len() > MOST_NAMED {
+            return None;
+        }
+    }
+    let has_one = |variant: &&VariantAnswers| words(variant).is_some_and(|words| told.contains(&words));
+    (report.variants.iter().filter(has_one).count() == numbers.len()).then(|| told.join("; "))
 }
 
 #[cfg(test)]

@@ -49,6 +49,8 @@ fn merged(runs: &[(String, &Answers)], version: &str) -> Answers {
     for Alike { label, variants: alike } in alike(runs) {
         for (run, number, settings) in alike {
             let (name, report) = &runs[run];
+            // A run's own file says what it is called.
+            let label = report.variants[number].name().unwrap_or(label);
             let asked = report.objectives.iter().filter(|objective| objective.variant == number);
             objectives.extend(asked.map(|objective| ObjectiveAnswer { variant: variants.len(), ..objective.clone() }));
             let label = if label.is_empty() { name.clone() } else { format!("{label}{BEFORE_RUN}{name}") };
@@ -167,7 +169,12 @@ fn seconds(runs: &[(String, &Answers)]) -> String {
         if timelines.is_empty() {
             return String::new();
         }
-        let name = if label.is_empty() { "the only variant".to_owned() } else { escape(label) };
+        let mut names: Vec<&str> = Vec::new();
+        for (run, number, _) in &variants {
+            let name = runs[*run].1.variants[*number].name().unwrap_or(label);
+            names.extend(Some(name).filter(|name| !names.contains(name)));
+        }
+        let name = if label.is_empty() { "the only variant".to_owned() } else { escape(&names.join(" / ")) };
         let open = if index == 0 { " open" } else { "" };
         let figures = beside(&timelines, &format!("-{index}"));
         format!("<details{open}>\n<summary>{name}</summary>\n{figures}</details>\n")

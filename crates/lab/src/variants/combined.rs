@@ -16,13 +16,17 @@ pub(super) struct Combined {
     words: Vec<String>,
     /// Whether one of them is a name that the file gives.
     is_named: bool,
+    /// Whether it is a `[[variant]]`.
+    is_single: bool,
 }
 
 impl Combined {
+    /// A `[[variant]]` with this name.
     pub(super) fn called(name: Option<&str>) -> Combined {
         Combined {
             words: name.into_iter().map(str::to_owned).collect(),
             is_named: name.is_some(),
+            is_single: true,
             ..Combined::default()
         }
     }
@@ -60,6 +64,15 @@ pub(super) fn keys_of(combinations: &[Combined]) -> Vec<String> {
         }
     }
     keys
+}
+
+/// The keys that only a `[[variant]]` with a name sets, where `[vary]` tells all others apart: they have one value in those.
+pub(super) fn of_named_alone(combinations: &[Combined]) -> Vec<String> {
+    let others = || combinations.iter().filter(|of| !(of.is_single && of.is_named));
+    let are_told = others().all(|of| !of.settings.is_empty());
+    let is_theirs =
+        |key: &String| others().any(|of| of.settings.iter().any(|(set, _)| long_name(set) == long_name(key)));
+    keys_of(combinations).into_iter().filter(|key| are_told && !is_theirs(key)).collect()
 }
 
 /// The values of a key of `[vary]`: a list, in which a text may be a range, or a range alone.

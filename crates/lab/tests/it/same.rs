@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sojourn_lab::compare::{in_common, runs};
 use sojourn_lab::prelude::*;
-use sojourn_lab::{SpecError, report};
+use sojourn_lab::{SpecError, VariantAnswers, report};
 
 const FILE: &str = r#"
 name = "to one queue for all"
@@ -130,4 +130,86 @@ fn counts_and_engines_are_set_as_other_options_take_them() {
     let refused = experiment(FILE, &["run.by=simulation"]).unwrap().variants().unwrap_err().to_string();
     assert!(refused.contains("unknown engine `simulation`; did you mean `sim`?"), "{refused}");
     assert!(experiment(FILE, &["run.max_jobs=1.5"]).unwrap().variants().is_err());
+}
+
+/// Two files may call variants of the same settings otherwise, since they differ in what does not vary: each run's keeps its name.
+#[test]
+fn each_run_calls_a_variant_as_its_own_file_does() {
+    let exponential = answered(&format!("{FILE}{VARIANT}"), Engine::Theory);
+    let general = FILE.replace("exponential(mean = 1 s)", "hyperexponential(mean = 1 s, cv = 2)");
+    let general = answered(&format!("{general}{}", VARIANT.replace("M/M/4", "M/G/4")), Engine::Theory);
+    let (m, g) = (("m".to_owned(), &exponential), ("g".to_owned(), &general));
+    for page in [report::runs::render(&[m.clone(), g.clone()], "0"), report::runs::render(&[g, m], "0")] {
+        let plots = section(&page, "plots");
+        assert!(plots.contains("M/M/4 \u{b7} m") && plots.contains("M/G/4 \u{b7} g"), "{plots}");
+        assert!(!page.contains("M/M/4 \u{b7} g") && !page.contains("M/G/4 \u{b7} m"), "{page}");
+        assert!(!page.contains("M/M/4, utilization 0.5 \u{b7} g"), "{page}");
+    }
+}
+
+/// What only a variant with a name sets is the same in all others: it is said of none of them, unless two were called alike then.
+#[test]
+fn labels_leave_out_what_only_a_variant_with_a_name_sets() {
+    let told = labels(&format!("{FILE}{VARIANT}"), &[]);
+    let expected = ["random, utilization 0.5", "least-connections, utilization 0.7", "M/M/4, utilization 0.5"];
+    assert_eq!([&*told[0], &*told[5], &*told[6]], expected);
+    let unnamed = labels(&format!("{FILE}{}", VARIANT.replace("name = \"M/M/4\"\n", "")), &[]);
+    assert_eq!(unnamed[0], "random, utilization 0.5, servers 4");
+    let alike = labels(&format!("{FILE}{}", VARIANT.replace("M/M/4", "random")), &[]);
+    assert_eq!([&*alike[0], &*alike[6]], ["random, utilization 0.5, servers 4", "random, utilization 0.5"]);
+    // A curve is called as its variants are, and has no name of its own for that.
+    let with = answered(&format!("{FILE}{VARIANT}"), Engine::Theory);
+    let names: Vec<Option<&str>> = with.variants.iter().map(VariantAnswers::name).collect();
+    assert_eq!((names[0], names[6]), (None, Some("M/M/4, utilization 0.5")));
+    let page = report::runs::render(&[("a".to_owned(), &with), ("b".to_owned(), &with)], "0");
+    let plots = section(&page, "plots");
+    assert!(plots.contains("random \u{b7} a") && plots.contains("M/M/4 \u{b7} b"), "{plots}");
+    assert!(!plots.contains("servers 4") && !plots.contains("a, random"), "{plots}");
+}
+
+/// A policy has one colour in runs whose other settings differ as a whole, said of each variant or in the file alone.
+#[test]
+fn a_policy_has_one_colour_where_runs_differ_in_other_settings() {
+    let drawing = |a: &str, b: &str| {
+        let (a, b) = (answered(a, Engine::Theory), answered(b, Engine::Theory));
+        let page = report::runs::render(&[("a".to_owned(), &a), ("b".to_owned(), &b)], "0");
+        let plots = section(&page, "plots");
+        plots.split("id=\"plot-sweep\"").nth(1).unwrap().split("<svg").nth(1).unwrap().to_owned()
+    };
+    let has = |drawing: &str, systems: usize, of_both: &[usize]| {
+        for system in of_both {
+            assert!(drawing.contains(&format!("s-series-{system} dash-1")), "{system}: {drawing}");
+        }
+        assert!(drawing.contains(&format!("series-{}", systems - 1)), "{drawing}");
+        assert!(!drawing.contains(&format!("series-{systems}")), "{drawing}");
+    };
+    let eight = FILE.replace("servers = 4", "servers = 8");
+    let queue = VARIANT.replace("M/M/4", "M/M/8").replace("cores = 4", "cores = 8");
+    // One queue for all of another name and other cores is another system.
+    let with_queues = drawing(&format!("{FILE}{VARIANT}"), &format!("{eight}{queue}"));
+    assert!(with_queues.contains("random \u{b7} a") && with_queues.contains("random \u{b7} b"), "{with_queues}");
+    has(&with_queues, 4, &[0, 1, 3]);
+    let varied = |servers: &str| FILE.replace("[vary]", &format!("[vary]\nservers = [{servers}]"));
+    let each_told = drawing(&varied("4"), &varied("8"));
+    assert!(each_told.contains("servers 4, random \u{b7} a"), "{each_told}");
+    has(&each_told, 2, &[0, 1]);
+    // Within one run they are systems of their own.
+    has(&drawing(&varied("4, 8"), &varied("8")), 4, &[2, 3]);
+}
+
+/// Variants that are all those of one value, or of that and of a name, are told by these, however many they are.
+#[test]
+fn notes_name_all_variants_of_a_value_by_it() {
+    let with = answered(&format!("{FILE}{VARIANT}"), Engine::Theory);
+    // The variant with a name is random too, and is not meant.
+    assert_eq!(report::scope(&with, &[0, 1, 2]), "random");
+    assert_eq!(report::scope(&with, &[0, 1, 2, 6, 7, 8]), "random; M/M/4");
+    assert_eq!(report::scope(&with, &[3, 4, 5]), "least-connections");
+    // Not all of a value.
+    assert_eq!(report::scope(&with, &[0, 1]), "random, utilization 0.5; random, utilization 0.6");
+    let eight = answered(&FILE.replace("servers = 4", "servers = 8"), Engine::Theory);
+    let page = report::runs::render(&[("a".to_owned(), &with), ("b".to_owned(), &eight)], "0");
+    let notes = section(&page, "notes");
+    assert!(notes.contains("\u{b7} a: random<") || notes.contains("\u{b7} random<"), "{notes}");
+    assert!(!notes.contains("random, utilization 0.5"), "{notes}");
 }

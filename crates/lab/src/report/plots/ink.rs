@@ -134,9 +134,9 @@ pub(super) const STYLE: &str = "text{font-family:sans-serif}.f-text{fill:#888}.f
                      :#a50}.s-series-1{stroke:#a50}.f-series-2{fill:#23a}.s-series-2{stroke:#23a}.f-series-3{fill\
                      :#b2a}.s-series-3{stroke:#b2a}.f-series-4{fill:#670}.s-series-4{stroke:#670}.f-series-5{fill\
                      :#066}.s-series-5{stroke:#066}.f-series-6{fill:#d47}.s-series-6{stroke:#d47}.f-series-7{fill\
-                     :#888}.s-series-7{stroke:#888}.f-series-8{fill:#27c}.s-series-8{stroke:#27c}.f-series-9{fill\
+                     :#934}.s-series-7{stroke:#934}.f-series-8{fill:#27c}.s-series-8{stroke:#27c}.f-series-9{fill\
                      :#c52}.s-series-9{stroke:#c52}.f-series-10{fill:#2a7}.s-series-10{stroke:#2a7}.f-series-11{f\
-                     ill:#666}.s-series-11{stroke:#666}.dash-1{stroke-dasharray:60 36}.dash-2{stroke-dasharray:12 \
+                     ill:#583}.s-series-11{stroke:#583}.dash-1{stroke-dasharray:60 36}.dash-2{stroke-dasharray:12 \
                      28}.dash-3{stroke-dasharray:70 28 12 28}.f-planned{fill:#97f}.s-planned{stroke:#97f}.f-attempts{\
                      fill:#0ad}.s-attempts{stroke:#0ad}.f-good{fill:#4a2}.s-good{stroke:#4a2}.f-failed{fill:#e22}.s-f\
                      ailed{stroke:#e22}.f-fault{fill:#b81}.s-fault{stroke:#b81}.f-doubt{fill:#f60}.s-doubt{stroke:#f60\
@@ -176,6 +176,31 @@ mod tests {
         let alone: BTreeSet<&str> =
             classes.iter().map(|class| between(STYLE, &format!(".s-{class}{{stroke:"), "}")).collect();
         assert_eq!(alone.len(), classes.len(), "{alone:?}");
+    }
+
+    /// Marks of engines are grey, and so is what the theory says: no series is near that.
+    #[test]
+    fn no_series_is_grey() {
+        /// The least difference between the parts of a colour that is none of grey (of 255).
+        const COLORED: u32 = 60;
+        let spread = |color: &str| {
+            let digits = color.strip_prefix('#').unwrap_or_else(|| panic!("`{color}`"));
+            let (each, scale) = if digits.len() == 3 { (1, 17) } else { (2, 1) };
+            let part = |from: usize| u32::from_str_radix(&digits[from * each..(from + 1) * each], 16).expect("hexadecimal");
+            let parts = [0, 1, 2].map(|from| scale * part(from));
+            parts.iter().max().expect("three") - parts.iter().min().expect("three")
+        };
+        let page = include_str!("../style.css");
+        for class in (0..Ink::SERIES).map(|number| Ink::of_series(number).class()) {
+            let variable = between(page, &format!(".s-{class} {{ stroke: var("), ")");
+            for scheme in page.split("--page: ").skip(1) {
+                let color = between(scheme, &format!("{variable}: "), ";");
+                assert!(spread(color) >= COLORED, "{class}: {color}");
+            }
+            let color = between(STYLE, &format!(".s-{class}{{stroke:"), "}");
+            assert!(spread(color) >= COLORED, "{class}: {color}");
+        }
+        assert!(spread("#888") < COLORED && spread("#59636e") < COLORED);
     }
 
     /// What stands in a drawing for one colour never stands for another.

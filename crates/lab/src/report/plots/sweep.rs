@@ -10,7 +10,7 @@ use super::canvas::{Align, Axis, Canvas, Ink, svg};
 use super::chart::{Beside, Chart, Mark, Series, Side, covers};
 use super::curves::{BOTTOM, HEIGHT, LEFT, NEAR, RIGHT, TEXT, TOP, WIDTH};
 use super::{Figure, MOST_VARIANTS, dots, estimates_table, figure_with, panel};
-use crate::compare::compared_setting;
+use crate::compare::{compared_but, compared_setting};
 use crate::report::html::escape;
 use crate::report::{Answers, BEFORE_RUN, Engine, RUN, VariantAnswers, compare, number};
 use crate::variants::label;
@@ -46,7 +46,7 @@ pub(super) fn figure(report: &Answers) -> String {
         "" => setting.key.to_owned(),
         unit => format!("{} ({unit})", setting.key),
     };
-    let inks = of_runs(&sweeps);
+    let inks = of_runs(report, setting.key, &sweeps);
     if !fit_one_panel(report, &sweeps, &inks) {
         let compared = colored(report, setting.key).unwrap_or_default();
         return METRICS.map(|metric| panels(report, &sweeps, (&title, compared), metric)).concat();
@@ -77,7 +77,7 @@ fn fit_one_panel(report: &Answers, sweeps: &[Sweep<'_>], of_runs: &[Ink]) -> boo
 pub(super) fn taken(report: &Answers) -> usize {
     let Some(setting) = axis(report) else { return 0 };
     let sweeps = sweeps(report, setting.key);
-    if fit_one_panel(report, &sweeps, &of_runs(&sweeps)) {
+    if fit_one_panel(report, &sweeps, &of_runs(report, setting.key, &sweeps)) {
         return sweeps.len();
     }
     Colors::new(colored(report, setting.key).unwrap_or_default(), &sweeps).values.len()
@@ -178,25 +178,56 @@ fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str), und
 
 /// Of runs beside each other, the ink of each sweep: a colour for what it is of, and dashes for its run; empty of one
 /// run, and where there are too many.
-fn of_runs(sweeps: &[Sweep<'_>]) -> Vec<Ink> {
-    let (mut runs, mut systems) = (Vec::new(), Vec::new());
-    let mut ink = |sweep: &Sweep<'_>| {
-        let run = sweep.others.setting(RUN)?.to_owned();
-        let system: Vec<(String, String)> =
-            sweep.others.settings.iter().filter(|(key, _)| key != RUN).cloned().collect();
-        let (run, system) = (place_in(&mut runs, run), place_in(&mut systems, system));
+fn of_runs(report: &Answers, axis: &str, sweeps: &[Sweep<'_>]) -> Vec<Ink> {
+    if sweeps.len() > Ink::STYLES {
+        return Vec::new();
+    }
+    let compared = compared_but(report, &[RUN, axis]);
+    let others: Vec<&VariantAnswers> = sweeps.iter().map(|sweep| &sweep.others).collect();
+    let (mut runs, mut systems): (Vec<&str>, Vec<Vec<&VariantAnswers>>) = (Vec::new(), Vec::new());
+    let inks = others.iter().copied().map(|sweep| {
+        let run = sweep.setting(RUN)?;
+        let is_it = |of: &Vec<&VariantAnswers>| {
+            of.iter().all(|other| other.setting(RUN) != Some(run))
+                && of.iter().any(|other| are_of_one_system(sweep, other, &others, compared))
+        };
+        let system = systems.iter().position(is_it).unwrap_or(systems.len());
+        if system == systems.len() {
+            systems.push(Vec::new());
+        }
+        systems[system].push(sweep);
+        let run = runs.iter().position(|of| *of == run).unwrap_or_else(|| {
+            runs.push(run);
+            runs.len() - 1
+        });
         let fits = system < Ink::SERIES && run < Ink::STYLES / Ink::SERIES;
         fits.then(|| Ink::of_series(system + Ink::SERIES * run))
-    };
-    sweeps.iter().map(&mut ink).collect::<Option<Vec<Ink>>>().unwrap_or_default()
+    });
+    inks.collect::<Option<Vec<Ink>>>().unwrap_or_default()
 }
 
-/// The place of a value among those that came before, or behind them.
-fn place_in<T: PartialEq>(all: &mut Vec<T>, value: T) -> usize {
-    all.iter().position(|of| *of == value).unwrap_or_else(|| {
-        all.push(value);
-        all.len() - 1
-    })
+/// Whether two sweeps of different runs are of the same system: of the same settings, or of the same name, or, where neither has
+/// a name, equal but for what the runs as a whole differ in. The setting by which variants are compared always counts.
+fn are_of_one_system(
+    one: &VariantAnswers,
+    other: &VariantAnswers,
+    all: &[&VariantAnswers],
+    compared: Option<&str>,
+) -> bool {
+    let differ = |key: &str| one.setting(key) != other.setting(key);
+    let is_of_whole_runs = |key: &str| {
+        let of_run = |of: &VariantAnswers| {
+            let mut run = all.iter().filter(|other| other.setting(RUN) == of.setting(RUN) && other.name().is_none());
+            run.all(|other| other.setting(key) == of.setting(key))
+        };
+        compared != Some(key) && of_run(one) && of_run(other)
+    };
+    let (name, others_name) = (one.name(), other.name());
+    let both_lack_names = name.is_none() && others_name.is_none();
+    let has_same_name = name.is_some() && name == others_name;
+    let keys = one.settings.iter().map(|(key, _)| key.as_str());
+    let mut differing = keys.filter(|key| *key != RUN && differ(key));
+    has_same_name || differing.all(|key| both_lack_names && is_of_whole_runs(key))
 }
 
 fn id(metric: &str) -> &'static str {
@@ -282,7 +313,9 @@ fn by_panel<'a>(sweeps: &'a [Sweep<'a>], colors: &Colors<'_>) -> Vec<Panel<'a>> 
         match panels.iter_mut().find(|panel| panel.part == part && panel.of.settings == settings) {
             Some(panel) => panel.curves.push((sweep, ink)),
             None => {
-                let label = label(settings.iter().map(|(key, value)| (&**key, &**value)));
+                let by_values = || label(settings.iter().map(|(key, value)| (&**key, &**value)));
+                let own = sweep.others.name().is_none().then(|| sweep.others.label_without(&[colors.key]));
+                let label = own.filter(|own| !own.is_empty()).unwrap_or_else(by_values);
                 let of = VariantAnswers { label, settings, answers: Vec::new() };
                 panels.push(Panel { of, part, curves: vec![(sweep, ink)] });
             }
@@ -385,8 +418,7 @@ fn sweeps<'a>(report: &'a Answers, key: &str) -> Vec<Sweep<'a>> {
         match all.iter_mut().find(|sweep| sweep.others.settings == settings) {
             Some(sweep) => sweep.points.push((x, variant)),
             None => {
-                let by_values = || label(settings.iter().map(|(key, value)| (&**key, &**value)));
-                let label = name(variant, key).unwrap_or_else(by_values);
+                let label = name(variant, key);
                 let others = VariantAnswers { label, settings: settings.clone(), answers: Vec::new() };
                 all.push(Sweep { others, points: vec![(x, variant)] });
             }
@@ -398,12 +430,16 @@ fn sweeps<'a>(report: &'a Answers, key: &str) -> Vec<Sweep<'a>> {
     all
 }
 
-/// What the file calls a variant, without where it is on the axis; none where it is called by its settings.
-fn name(variant: &VariantAnswers, axis: &str) -> Option<String> {
-    let place = label(std::iter::once((axis, variant.setting(axis)?)));
-    let rest: Vec<&str> = variant.name()?.split(", ").filter(|part| *part != place).collect();
-    let name = Some(rest.join(", ")).filter(|name| !name.is_empty())?;
-    Some(variant.setting(RUN).map_or_else(|| name.clone(), |run| format!("{name}{BEFORE_RUN}{run}")))
+/// What a variant is called without where it is on the axis, and behind that its run, where there are several.
+fn name(variant: &VariantAnswers, axis: &str) -> String {
+    let others = variant.settings.iter().filter(|(key, _)| key != RUN && key != axis);
+    let by_values = || label(others.map(|(key, value)| (&**key, &**value)));
+    let own = Some(variant.label_without(&[axis])).filter(|own| !own.is_empty()).unwrap_or_else(by_values);
+    match variant.setting(RUN) {
+        Some(run) if own.is_empty() => run.to_owned(),
+        Some(run) => format!("{own}{BEFORE_RUN}{run}"),
+        None => own,
+    }
 }
 
 /// The curves of a panel, each in its colour; each engine's numbers have its marker.
