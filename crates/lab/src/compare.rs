@@ -30,8 +30,8 @@ pub use self::effort::{Spent, advice};
 pub use self::same::in_common;
 pub(crate) use self::same::{briefest, filled, keys_of_runs};
 pub use self::settings::differing;
-pub(crate) use self::within::{compared_but, within_setting};
 pub use self::within::{Within, compared_setting, equal_but_for, within};
+pub(crate) use self::within::{compared_but, within_setting};
 
 /// Half the chance that an interval misses.
 const UPPER: f64 = 0.975;

@@ -23,7 +23,9 @@ pub(crate) fn values(text: &str) -> Option<Result<Vec<Value>, String>> {
     let (low, high) = (Number::read(low)?, Number::read(high)?);
     let step = match step {
         Some(step) => Number::read(step)?,
-        None if low.decimals > 0 || high.decimals > 0 => return Some(Err(format!("`{text}`: it takes a step: {FORM}"))),
+        None if low.decimals > 0 || high.decimals > 0 => {
+            return Some(Err(format!("`{text}`: it takes a step: {FORM}")));
+        }
         None => Number { digits: 1, decimals: 0, unit: "" },
     };
     Some(between(text, [low, high, step]))

@@ -58,7 +58,13 @@ struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    fn add(&mut self, variant: &'a VariantAnswers, name: Option<&'a str>, others: Vec<&'a (String, String)>, key: &str) {
+    fn add(
+        &mut self,
+        variant: &'a VariantAnswers,
+        name: Option<&'a str>,
+        others: Vec<&'a (String, String)>,
+        key: &str,
+    ) {
         let by_values = || label(others.iter().map(|(key, value)| (key.as_str(), value.as_str())));
         // A label leaves out what need not be said.
         let is_by_label = variant.name().is_none() && (key == RUN || variant.setting(RUN).is_none());

@@ -86,7 +86,8 @@ mod tests {
         let given_up = enough("abandoned_ratio < 0.1%", none_seen(1.0), false).unwrap();
         assert!(given_up.contains("none is given up"), "{given_up}");
         // What is decided, the other way round, or not of single requests.
-        for other in ["error_ratio < 1%", "error_ratio > 0.1%", "worst_second_error_ratio < 0.1%", "utilization < 0.1%"] {
+        for other in ["error_ratio < 1%", "error_ratio > 0.1%", "worst_second_error_ratio < 0.1%", "utilization < 0.1%"]
+        {
             assert_eq!(enough(other, none_seen(1.0), true), None, "{other}");
         }
         let some = Estimate::Sampled { value: 1e-4, ci_low: 1e-6, ci_high: 2e-3, samples: 10_000 };

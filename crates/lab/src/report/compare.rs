@@ -547,9 +547,8 @@ mod tests {
             variant.answers[0].measures.push(sojourn_stats::Measure::new("error_ratio", "1", estimate));
             variant
         };
-        let case = |load: &str, random: f64, jsq: f64| {
-            [failing("random", load, 2.0, random), failing("jsq", load, 1.0, jsq)]
-        };
+        let case =
+            |load: &str, random: f64, jsq: f64| [failing("random", load, 2.0, random), failing("jsq", load, 1.0, jsq)];
         let told = headline([case("0.7", 0.18, 0.09), case("0.9", 0.09, 0.18)].concat());
         for part in [
             "jsq has the lowest mean response time in 1 of 2 cases. In 1 case this could not be judged: with the lowest mean more \

@@ -127,9 +127,8 @@ pub fn ratio(value: f64, (low, high): (f64, f64)) -> String {
         let per_one = 10f64.powi(digits as i32);
         (outwards(low, per_one, false), outwards(high, per_one, true))
     };
-    let reads_as_1 = |(shown_low, shown_high): (f64, f64)| {
-        (shown_low == 1.0 && low != 1.0) || (shown_high == 1.0 && high != 1.0)
-    };
+    let reads_as_1 =
+        |(shown_low, shown_high): (f64, f64)| (shown_low == 1.0 && low != 1.0) || (shown_high == 1.0 && high != 1.0);
     while digits < MOST && reads_as_1(ends(digits)) {
         digits += 1;
     }

@@ -224,10 +224,8 @@ impl Chart {
             std::iter::once((self.x.label)(place)).chain(values).collect()
         };
         let rows: Vec<Vec<String>> = places.map(row).collect();
-        let head: Vec<String> = std::iter::once(&self.x.title)
-            .chain(told().map(|of| &of.name))
-            .map(|name| escape(name))
-            .collect();
+        let head: Vec<String> =
+            std::iter::once(&self.x.title).chain(told().map(|of| &of.name)).map(|name| escape(name)).collect();
         behind(&escape(&self.heading), &head, &rows, &remark)
     }
 
