@@ -179,8 +179,9 @@ pub struct ObjectiveAnswer {
     /// The number that decides it with its interval, in the unit of the limit; empty where there is none.
     #[serde(default)]
     pub measured: String,
-    /// Why it is undecided where there is more to say than that the interval does not tell, such as how many requests would decide
-    /// it; or why it is missed by whatever system, or what it leaves out though it is met. Empty where the number says all.
+    /// Why it is undecided where there is more to say than that the interval does not tell, such as how many requests would
+    /// decide it; or why it is missed by whatever system, or what it leaves out though it is met. Empty where the number says
+    /// all.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }

@@ -180,8 +180,8 @@ fn pairs(reports: &[Reports; 2]) -> Vec<Comparison> {
     compared.map(|of| Comparison { spent, ..of }).collect()
 }
 
-/// Why runs of `name` are not VALID: each cause once, with how many of them have it and what the first of these says. One cause may
-/// be why another is there, as too few connections are of too few requests.
+/// Why runs of `name` are not VALID: each cause once, with how many of them have it and what the first of these says. One cause
+/// may be why another is there, as too few connections are of too few requests.
 fn doubts(name: &str, reports: &Reports) -> Vec<String> {
     // None is that a run was stopped.
     let mut causes: Vec<(Option<Cause>, String, Vec<usize>)> = Vec::new();

@@ -183,10 +183,11 @@ pub fn of_few(estimate: Estimate, (events, trials): (u64, u64), together: f64, c
     }
 }
 
-/// `estimate`, how often each request is asked for, with its interval above 1, from (further times, requests) of equal parts of the
-/// run. Of few clumps of further times the interval is no narrower than the exact one of their share, where `alike` requests tell as
-/// much as one: of one such time, or none, no more are taken to come together than that, as each that comes alone says more against
-/// it. At least once a request is asked for, and where one was seen to be asked for again the mean is more than that.
+/// `estimate`, how often each request is asked for, with its interval above 1, from (further times, requests) of equal parts of
+/// the run. Of few clumps of further times the interval is no narrower than the exact one of their share, where `alike` requests
+/// tell as much as one: of one such time, or none, no more are taken to come together than that, as each that comes alone says
+/// more against it. At least once a request is asked for, and where one was seen to be asked for again the mean is more than
+/// that.
 pub fn attempts_of_few(estimate: Estimate, parts: &[(u64, u64)], alike: f64, confidence: f64) -> Estimate {
     let (further, requests) = parts.iter().fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
     if requests == 0 {

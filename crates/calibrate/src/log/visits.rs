@@ -185,8 +185,8 @@ impl Without {
     }
 }
 
-/// Why clocks of these steps (s), of instants and of durations, are too coarse for requests that took so long (s), and what helps;
-/// none where they are not, or none took any time.
+/// Why clocks of these steps (s), of instants and of durations, are too coarse for requests that took so long (s), and what
+/// helps; none where they are not, or none took any time.
 fn too_coarse(taken: &mut [f64], (instants_s, durations_s): (f64, f64)) -> Option<String> {
     if taken.is_empty() {
         return None;

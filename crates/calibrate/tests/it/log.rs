@@ -229,8 +229,8 @@ fn of_a_short_log_of_whole_seconds_the_clock_is_said_first() {
     assert!(calibrate_log(&long, 1).unwrap_err().to_string().contains("and take 2 s in the median"));
 }
 
-/// What helps against a coarse clock is what the log has not yet: of nginx's `$msec` and `$request_time` nothing finer can be had,
-/// and where their milliseconds would not do, whole seconds are not told to become them.
+/// What helps against a coarse clock is what the log has not yet: of nginx's `$msec` and `$request_time` nothing finer can be
+/// had, and where their milliseconds would not do, whole seconds are not told to become them.
 #[test]
 fn what_helps_against_a_coarse_clock_is_not_there_already() {
     let refused = |instant: &str, taken: &str| {

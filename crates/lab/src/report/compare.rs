@@ -195,8 +195,8 @@ fn pairs_of(count: usize) -> usize {
     count * count.saturating_sub(1) / 2
 }
 
-/// What a reader of `text` must know who finds a difference in a table of ratios that is not seen here: what is picked from so many
-/// pairs has to hold against all of them ([`crate::compare::Comparison::differs_among`]).
+/// What a reader of `text` must know who finds a difference in a table of ratios that is not seen here: what is picked from so
+/// many pairs has to hold against all of them ([`crate::compare::Comparison::differs_among`]).
 fn at_once(text: String, pairs: usize) -> String {
     let says_none = text.contains("no difference is seen") || text.contains("is a difference seen");
     match says_none && pairs > 1 {
@@ -533,8 +533,8 @@ mod tests {
         let told = with(&[("error_ratio", 0.0), ("attempts_ratio", 1.08)]);
         assert!(told.ends_with("Not all went well: 1.08 attempts at each request (sim)."), "{told}");
         let told = with(&[("error_ratio", 0.02), ("worst_second_error_ratio", 0.857), ("abandoned_ratio", 0.03)]);
-        let expected = "Not all went well: 2.00 % of the requests failed (sim), 85.7 % of the requests failed or were given up in \
-                        the worst second (sim), 3.00 % of the requests were given up (sim).";
+        let expected = "Not all went well: 2.00 % of the requests failed (sim), 85.7 % of the requests failed or were given up \
+                        in the worst second (sim), 3.00 % of the requests were given up (sim).";
         assert!(told.ends_with(expected), "{told}");
     }
 
@@ -551,8 +551,8 @@ mod tests {
             |load: &str, random: f64, jsq: f64| [failing("random", load, 2.0, random), failing("jsq", load, 1.0, jsq)];
         let told = headline([case("0.7", 0.18, 0.09), case("0.9", 0.09, 0.18)].concat());
         for part in [
-            "jsq has the lowest mean response time in 1 of 2 cases. In 1 case this could not be judged: with the lowest mean more \
-             of the requests failed than with another. The largest difference is at load 0.7",
+            "jsq has the lowest mean response time in 1 of 2 cases. In 1 case this could not be judged: with the lowest mean \
+             more of the requests failed than with another. The largest difference is at load 0.7",
             " Means are of what was answered: 9.00 % to 18.0 % of the requests failed. Not all went well",
         ] {
             assert!(told.contains(part), "{part}: {told}");

@@ -89,8 +89,8 @@ pub fn reasons_of_objectives(report: &Answers, least: usize) -> Vec<(Note<'_>, S
     lines.collect()
 }
 
-/// Which of several variants meet every objective, a sentence for each engine that judges them, each with the number of objectives:
-/// up to ten are called by their `name`.
+/// Which of several variants meet every objective, a sentence for each engine that judges them, each with the number of
+/// objectives: up to ten are called by their `name`.
 pub fn who_meets(report: &Answers, name: impl Fn(&VariantAnswers) -> String) -> Vec<(usize, String)> {
     const MOST_NAMED: usize = 10;
     let sentence = |engine: Engine| {

@@ -77,8 +77,8 @@ pub fn plus_minus(value: f64, reach: f64) -> String {
 const LOPSIDED: f64 = 1.5;
 
 /// The ends of an interval that a number with ± would hide: it reaches farther up than the number is above 0, and never below,
-/// as that of a share of 0.003 % does that may be 0.1 %; or one of its halves is much longer than the other. The same is of a number
-/// that is between `least` and `most` in any case, both in its unit ([`range`]): no request is less than one attempt.
+/// as that of a share of 0.003 % does that may be 0.1 %; or one of its halves is much longer than the other. The same is of a
+/// number that is between `least` and `most` in any case, both in its unit ([`range`]): no request is less than one attempt.
 pub fn asymmetric(estimate: &Estimate, (least, most): (f64, f64)) -> Option<(f64, f64)> {
     let ((low, high), value) = (estimate.interval()?, estimate.value()?);
     let reach = estimate.reach()?;

@@ -85,8 +85,8 @@ fn a_share_is_of_the_last_ten_seconds() {
     assert_eq!(retried(&mut tries, at(20_000), 3), 0);
 }
 
-/// The requests of the ten seconds before a fault have paid for retries that nothing asked for: a fault of five seconds gets those of
-/// ten, and one of ten no more.
+/// The requests of the ten seconds before a fault have paid for retries that nothing asked for: a fault of five seconds gets
+/// those of ten, and one of ten no more.
 #[test]
 fn a_share_that_was_saved_is_spent_when_a_fault_begins() {
     let rules = Rules { retries: retries(3, Some(Budget::Share(0.2))), ..Rules::default() };
