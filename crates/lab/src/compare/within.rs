@@ -58,20 +58,15 @@ struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    fn add(
-        &mut self,
-        variant: &'a VariantAnswers,
-        name: Option<&'a str>,
-        others: Vec<&'a (String, String)>,
-        key: &str,
-    ) {
+    fn add(&mut self, variant: &'a VariantAnswers, kind: (Option<&'a str>, Vec<&'a (String, String)>), key: &str) {
+        let (name, others) = kind;
         let by_values = || label(others.iter().map(|(key, value)| (key.as_str(), value.as_str())));
         // A label leaves out what need not be said.
         let is_by_label = variant.name().is_none() && (key == RUN || variant.setting(RUN).is_none());
         let by_label = is_by_label.then(|| variant.label_without(&[key]));
         let unnamed = || by_label.filter(|told| !told.is_empty()).unwrap_or_else(by_values);
         let told = name.map_or_else(unnamed, str::to_owned);
-        if !self.names.contains(&told) {
+        if self.names.is_empty() || key == RUN && !self.names.contains(&told) {
             self.names.push(told);
         }
         let kind = (name, others);
@@ -97,7 +92,7 @@ pub fn equal_but_for<'a>(run: &'a Answers, key: &str) -> Vec<(String, Vec<&'a Va
         if place == groups.len() {
             groups.push(Group::default());
         }
-        groups[place].add(variant, name, others, key);
+        groups[place].add(variant, (name, others), key);
     }
     groups.into_iter().map(|group| (group.names.join(" / "), group.variants)).collect()
 }

@@ -132,8 +132,7 @@ fn counts_and_engines_are_set_as_other_options_take_them() {
     assert!(experiment(FILE, &["run.max_jobs=1.5"]).unwrap().variants().is_err());
 }
 
-/// Two files may call variants of the same settings otherwise, since they differ in what does not vary: each run's keeps its
-/// name.
+/// Two files that differ in what does not vary may call variants of the same settings otherwise: each run's keeps its name.
 #[test]
 fn each_run_calls_a_variant_as_its_own_file_does() {
     let exponential = answered(&format!("{FILE}{VARIANT}"), Engine::Theory);

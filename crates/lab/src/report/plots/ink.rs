@@ -186,9 +186,8 @@ mod tests {
         let spread = |color: &str| {
             let digits = color.strip_prefix('#').unwrap_or_else(|| panic!("`{color}`"));
             let (each, scale) = if digits.len() == 3 { (1, 17) } else { (2, 1) };
-            let part =
-                |from: usize| u32::from_str_radix(&digits[from * each..(from + 1) * each], 16).expect("hexadecimal");
-            let parts = [0, 1, 2].map(|from| scale * part(from));
+            let part = |from: usize| u32::from_str_radix(&digits[from * each..(from + 1) * each], 16);
+            let parts = [0, 1, 2].map(|from| scale * part(from).expect("hexadecimal"));
             parts.iter().max().expect("three") - parts.iter().min().expect("three")
         };
         let page = include_str!("../style.css");
