@@ -30,7 +30,7 @@ fn a_product_is_held_to_its_rule() {
 fn bad_input_of_conform_is_refused() {
     let cases: [(&[&str], i32, &str); 6] = [
         (&["apache", "leastconn"], 2, "unknown product `apache`; known are haproxy, nginx, envoy"),
-        (&["haproxy", "leastconn", "--weights", "1,0"], 2, "0 is not in 1.."),
+        (&["haproxy", "leastconn", "--weights", "1,0"], 2, "it is a whole number of 1 or more"),
         (&["haproxy", "leastconn", "--choices", "0"], 2, "it is a whole number of at least 1"),
         (&["haproxy", "leastconn", "--program", "/nowhere"], 2, "/nowhere: there is no such program"),
         (&["haproxy", "leastconn", "--program", "/bin/true"], 2, "/bin/true is no HAProxy"),
