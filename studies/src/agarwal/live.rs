@@ -197,7 +197,8 @@ fn of_server(measured: &Measured, back: &str, engine: &str, metric: &str) -> Opt
 
 fn server_findings(measured: &Measured) -> Vec<Finding> {
     let errors = |(_, back): (&str, &str)| of_server(measured, back, "live", "error_ratio");
-    let means = OUTAGES.map(|(_, back)| ENGINES.map(|engine| of_server(measured, back, engine, MEAN)));
+    let of_both = |metric| OUTAGES.map(|(_, back)| ENGINES.map(|engine| of_server(measured, back, engine, metric)));
+    let (means, lost) = (of_both(MEAN), of_both("error_ratio"));
     let [short, long] = OUTAGES.map(errors);
     let no_more = Comparison::of(long, short, |long, short| Some(long.low <= short.high));
     let [short, long] = [short, long].map(|of| interval(scaled(of, 100.0), 2));
@@ -215,6 +216,15 @@ fn server_findings(measured: &Measured) -> Vec<Finding> {
             comparisons: means.map(|[sim, live]| near(live, sim, 1.0, AGREES)).to_vec(),
             ours: format!("live / sim: {}", range(&means.map(|[sim, live]| quotient(live, sim)))),
             why: "one run has one death, and what waits behind it is a large part of its mean.",
+        },
+        Finding {
+            place: "live and sim",
+            claim: "A server dies: live loses as large a share of the requests as the simulator, within 25 % (compared after \
+                    both were known)",
+            comparisons: lost.map(|[sim, live]| near(live, sim, 1.0, AGREES)).to_vec(),
+            ours: format!("live / sim: {}", range(&lost.map(|[sim, live]| quotient(live, sim)))),
+            why: "live, the host of a server outlives it, and the front node is told within a second that no program listens \
+                  there; the simulated host is silent, which the front node knows two heartbeats, 8 s, later.",
         },
     ]
 }
@@ -331,6 +341,11 @@ mod tests {
             [findings[0].verdict(), findings[1].verdict()]
         };
         assert_eq!(verdicts([0.01, 0.01], 1.1), [Verdict::Holds; 2]);
+        assert_eq!(
+            server_findings(&world([0.01, 0.01], 1.1))[2].verdict(),
+            Verdict::Holds,
+            "sim and live lose the same"
+        );
         assert_eq!(verdicts([0.01, 0.025], 1.4), [Verdict::InPart, Verdict::Fails]);
         assert!(world([0.01; 2], 1.0).loads().is_empty(), "they are no loads of his grid");
         assert_eq!(server(&Measured::default()), "");
