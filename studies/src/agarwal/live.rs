@@ -278,8 +278,9 @@ const SERVER_HEAD: &str = "\
 ### A server dies under load
 
 [The same users](../../experiments/agarwal-2001/server-dies.toml), with front nodes that go by free capacity, as his do: one of
-the two servers in Europe is killed after 40 s. Its front node knows that no sooner than two heartbeats later; until then each
-request that it gives to the dead server is refused.
+the two servers in Europe is killed after 40 s. A simulated front node knows that two heartbeats, 8 s, later, since it hears no
+more of it; a live one is told by the server's host, which outlives it. Until then each request that it gives to the dead server
+is refused.
 
 ";
 
