@@ -93,7 +93,7 @@ pub(super) fn text(measured: &Measured) -> String {
     }
     text += "\n";
     text += &finding::table(&findings(measured), "he found");
-    text + "\n" + &dies(measured) + &server(measured)
+    text + "\n" + &dies(measured)
 }
 
 fn of<'a>((processes, load): (u32, &'a str), policy: &'a str) -> Case<'a> {
@@ -168,7 +168,7 @@ fn dies(measured: &Measured) -> String {
 const OUTAGES: [(&str, &str); 2] = [("20 s", "60 s"), ("50 s", "90 s")];
 
 /// What becomes of the requests of a cluster one of whose servers dies; nothing where that was not measured.
-fn server(measured: &Measured) -> String {
+pub(super) fn server(measured: &Measured) -> String {
     if OUTAGES.iter().all(|(_, back)| measured.verdict(server_case(&server_dies(back))).is_none()) {
         return String::new();
     }

@@ -111,6 +111,7 @@ pub(crate) fn write(runs: &Path, published: &Path, page: &Path) -> Result<(), Re
         std::fs::write(folder.join(format!("{}.svg", figure.file)), &figure.svg).map_err(fail)?;
         let _ = write!(text, "![{}]({name}/{}.svg)\n\n", figure.title, figure.file);
     }
+    text += &live::server(&measured);
     text += &capacity::text(run_folders, &folder)?;
     text += &beyond::text(&runs);
     std::fs::write(page, text).map_err(fail)
