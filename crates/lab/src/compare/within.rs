@@ -47,19 +47,20 @@ pub(crate) fn compared_but<'a>(run: &'a Answers, but: &[&str]) -> Option<&'a str
     policy.or_else(|| keys.clone().find(are_names)).or_else(|| keys.next()).map(String::as_str)
 }
 
+/// What a variant is called, of runs beside each other, and its other settings.
+type Kind<'a> = (Option<&'a str>, Vec<&'a (String, String)>);
+
 /// Variants that are equal but for one setting.
 #[derive(Default)]
 struct Group<'a> {
-    /// What they are called, of runs beside each other, and their other settings.
-    kinds: Vec<(Option<&'a str>, Vec<&'a (String, String)>)>,
+    kinds: Vec<Kind<'a>>,
     /// What they have in common; of runs whose files call it otherwise each of the names.
     names: Vec<String>,
     variants: Vec<&'a VariantAnswers>,
 }
 
 impl<'a> Group<'a> {
-    fn add(&mut self, variant: &'a VariantAnswers, kind: (Option<&'a str>, Vec<&'a (String, String)>), key: &str) {
-        let (name, others) = kind;
+    fn add(&mut self, variant: &'a VariantAnswers, (name, others): Kind<'a>, key: &str) {
         let by_values = || label(others.iter().map(|(key, value)| (key.as_str(), value.as_str())));
         // A label leaves out what need not be said.
         let is_by_label = variant.name().is_none() && (key == RUN || variant.setting(RUN).is_none());

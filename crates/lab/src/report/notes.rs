@@ -202,10 +202,10 @@ pub fn scope(report: &Answers, numbers: &[usize]) -> String {
         let all = report.variants.iter().filter(|of| of_these(of)).count();
         // The variants of one run alone, where all of the runs say it of the same.
         let (first, of_first) = (runs[0].1, |number: &usize| report.variants[*number].setting(RUN));
-        let one = |run: &str| -> Vec<(Option<&str>, &[(String, String)])> {
+        let one = |run: &str| {
             let of_run = numbers.iter().filter(|number| of_first(number) == Some(run));
             let variants = of_run.map(|number| &report.variants[*number]);
-            variants.map(|of| (of.name(), settings_but_run(of))).collect()
+            variants.map(|of| (of.name(), settings_but_run(of))).collect::<Vec<_>>()
         };
         let alike = runs.iter().all(|(_, run)| one(run) == one(first));
         if numbers.len() == all {
