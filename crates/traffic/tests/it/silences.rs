@@ -134,6 +134,9 @@ fn a_silence_at_an_end_stays_one_as_a_log_grows() {
 /// A request by when it ended (us from a midnight), and how long it took (us).
 type Ended = (u64, u64);
 
+/// A way to write one: what it is called, the line of a request, and the format where that is told.
+type Way<'a> = (&'a str, &'a dyn Fn(Ended) -> String, Option<&'a LogFormat>);
+
 /// As nginx writes it: whole seconds, of the end where the time that it took is there.
 fn in_seconds((end_us, taken_us): Ended, is_timed: bool) -> String {
     let line = line((end_us / 1_000_000) as u32, "/a", 7);
@@ -154,7 +157,7 @@ fn with_decimals((end_us, taken_us): Ended, decimals: u32) -> String {
 #[test]
 fn a_log_with_a_silence_at_an_end_has_the_numbers_of_the_one_without() {
     let format = LogFormat::parse("$remote_addr [$msec] \"$request\" $status $body_bytes_sent $request_time").unwrap();
-    let ways: [(&str, &dyn Fn(Ended) -> String, Option<&LogFormat>); 4] = [
+    let ways: [Way<'_>; 4] = [
         ("seconds", &|ended| in_seconds(ended, false), None),
         ("seconds of the ends", &|ended| in_seconds(ended, true), None),
         ("milliseconds", &|ended| with_decimals(ended, 3), Some(&format)),
