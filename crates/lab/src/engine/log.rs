@@ -364,7 +364,7 @@ fn coarse(asked: &SystemQuestion) -> Option<String> {
     (share > TOGETHER_MOST).then(|| {
         format!(
             "the log has its instants in steps of {}, and requests take {} in the median: where in a step each came is made up, \
-             and so is who waits for whom; {:.0} % came in the step of another one at their server; {helps}",
+             and so is which request waits for which; {:.0} % came in the step of another one at their server; {helps}",
             in_unit(step_s),
             in_unit(median_s),
             100.0 * share

@@ -235,7 +235,7 @@ fn growth_adds_requests() {
     assert!(wrong.to_string().contains("x.toml:6: growth: a growth factor is above 0"), "{wrong}");
 }
 
-/// Instants of whole seconds say nothing of who waits for whom: that the simulated day agrees is no proof then.
+/// Instants of whole seconds say nothing of which request waits for which: that the simulated day agrees is no proof then.
 #[test]
 fn a_clock_of_whole_seconds_is_no_check() {
     let folder = tempfile::tempdir().unwrap();

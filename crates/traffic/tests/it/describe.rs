@@ -8,19 +8,7 @@ use sojourn_traffic::describe::{
 
 use sojourn_traffic::log::Log;
 
-use crate::support::{line, read};
-
-fn value<'a>(description: &'a Description, name: &str) -> &'a Value {
-    let found = description.facts.iter().find(|fact| fact.name == name);
-    &found.unwrap_or_else(|| panic!("no {name} in {:?}", description.facts)).value
-}
-
-fn number(facts: &Description, name: &str) -> f64 {
-    match value(facts, name) {
-        Value::Number(number) => *number,
-        other => panic!("{name} is {other:?}"),
-    }
-}
+use crate::support::{line, number, read, value};
 
 /// Of numbers of which it is not known what they were rounded to.
 fn describe_numbers(numbers: &[f64], dimension: Dimension) -> Description {

@@ -5,19 +5,7 @@ use sojourn_traffic::describe::{Description, Value, covered, describe};
 use sojourn_traffic::fit;
 use sojourn_traffic::log::{Log, LogFormat};
 
-use crate::support::{line, read};
-
-fn value<'a>(description: &'a Description, name: &str) -> &'a Value {
-    let found = description.facts.iter().find(|fact| fact.name == name);
-    &found.unwrap_or_else(|| panic!("no {name} in {:?}", description.facts)).value
-}
-
-fn number(facts: &Description, name: &str) -> f64 {
-    match value(facts, name) {
-        Value::Number(number) => *number,
-        other => panic!("{name} is {other:?}"),
-    }
-}
+use crate::support::{line, number, read, value};
 
 /// Requests at 50 a second from second 1000 on, in this many pieces of 2,000 with ten minutes between them; and the second of the
 /// last one.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sojourn_stats::{Dimension, Law, Span, Stream};
+use sojourn_traffic::describe::{Description, Value};
 use sojourn_traffic::log::{Log, LogError};
 use sojourn_traffic::{Arrivals, Closed, Demand, Open, Plan, Planned, Replay, Sizes, Workload};
 
@@ -62,4 +63,18 @@ pub(crate) fn replay(text: &str, speed: f64) -> Workload {
         growth: 1.0,
         sampled: 1,
     })
+}
+
+/// A fact of a description by its name.
+pub(crate) fn value<'a>(description: &'a Description, name: &str) -> &'a Value {
+    let found = description.facts.iter().find(|fact| fact.name == name);
+    &found.unwrap_or_else(|| panic!("no {name} in {:?}", description.facts)).value
+}
+
+/// The same, where it is a number.
+pub(crate) fn number(description: &Description, name: &str) -> f64 {
+    match value(description, name) {
+        Value::Number(number) => *number,
+        other => panic!("{name} is {other:?}"),
+    }
 }
