@@ -35,8 +35,8 @@ pub(crate) fn filled(run: &Answers, keys: &[String]) -> Vec<Vec<(String, String)
     run.variants.iter().map(of_variant).collect()
 }
 
-/// The places of the variants that two runs have in common, in A's order: those of the same label, else those of the same
-/// settings, or the only ones.
+/// The places of the variants that two runs have in common, in A's order: those of the same settings, else those of the same
+/// label, whose files differ in what does not vary; or the only ones.
 pub fn in_common(a: &Answers, b: &Answers) -> Vec<(usize, usize)> {
     if a.variants.len() == 1 && b.variants.len() == 1 {
         return vec![(0, 0)];
@@ -44,14 +44,13 @@ pub fn in_common(a: &Answers, b: &Answers) -> Vec<(usize, usize)> {
     let keys = keys_of_runs(&[a, b]);
     let (of_a, of_b) = (filled(a, &keys), filled(b, &keys));
     let other = |(place, variant): (usize, &VariantAnswers)| {
-        // Labels leave out what only variants with a name have otherwise: without a name the settings must be the same too.
-        let is_called_so = |number: &usize| {
-            let is_it = || of_a[place] == of_b[*number] || variant.name().is_some();
-            b.variants[*number].label == variant.label && is_it()
-        };
-        let by_label = (0..of_b.len()).find(is_called_so);
-        let is_same = |number: &usize| of_a[place] == of_b[*number] && are_alike(variant, &b.variants[*number]);
-        Some((place, by_label.or_else(|| (0..of_b.len()).find(is_same))?))
+        let is_called_so = |number: &usize| b.variants[*number].label == variant.label;
+        let is_same = |number: &usize| of_a[place] == of_b[*number];
+        let find = |is_it: &dyn Fn(&usize) -> bool| (0..of_b.len()).find(is_it);
+        let found = find(&|number| is_same(number) && is_called_so(number))
+            .or_else(|| find(&|number| is_same(number) && are_alike(variant, &b.variants[*number])))
+            .or_else(|| find(&is_called_so));
+        Some((place, found?))
     };
     a.variants.iter().enumerate().filter_map(other).collect()
 }
