@@ -335,15 +335,18 @@ pub fn judge(objective: &Objective, report: &Report) -> Judged {
     let measured = Measured::from_report(objective, report);
     let (judgement, finding) = measured.judge(objective);
     let hindrance = measured.hindrance(objective, judgement);
-    let is_met = finding == Finding::Holds;
+    // More of the requests have no answer than may be slower than the limit: the time is that of the others.
+    let outdone = objective.outdone_by_failures(&report.measures);
+    let is_met = finding == Finding::Holds && !(judgement == Judgement::Holds && outdone.is_some());
     let Pace { offered, asked, .. } = report.pace;
     let most = asked.unwrap_or(offered);
     let is_planned = report.gaps.is_some() && report.objects.is_none();
     // Whatever else there is to doubt.
     let words = match (judgement, finding) {
-        (Judgement::Holds, Finding::Holds) => match objective.leaves_out(&report.measures) {
-            Some(left_out) => format!("{judgement}; {left_out}"),
-            None => judgement.to_string(),
+        (Judgement::Holds, Finding::Holds) => match (outdone, objective.leaves_out(&report.measures)) {
+            (Some(why), _) => format!("UNDECIDED: {why}"),
+            (None, Some(left_out)) => format!("{judgement}; {left_out}"),
+            (None, None) => judgement.to_string(),
         },
         _ if is_planned && objective.is_beyond(most) => {
             format!("MISSED: no more than {} is offered", quantity(most, "1/s").replace('\u{a0}', " "))
