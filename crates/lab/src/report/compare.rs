@@ -195,13 +195,12 @@ fn pairs_of(count: usize) -> usize {
     count * count.saturating_sub(1) / 2
 }
 
-/// What a reader of `text` must know who finds a difference in a table of ratios that is not seen here: what is picked from so
-/// many pairs has to hold against all of them ([`crate::compare::Comparison::differs_among`]).
-fn at_once(text: String, pairs: usize) -> String {
-    let says_none = text.contains("no difference is seen") || text.contains("is a difference seen");
+/// What a reader must know who finds a difference in a table of ratios where `says_none` was seen here: what is picked from so
+/// many pairs has to hold against all of them ([`crate::compare::Comparison::differs_among`]). Empty where it does not matter.
+fn at_once(says_none: bool, pairs: usize) -> String {
     match says_none && pairs > 1 {
-        true => format!("{text} Here all {pairs} pairs are judged at once; a table of ratios judges each alone."),
-        false => text,
+        true => format!(" Here all {pairs} pairs are judged at once; a table of ratios judges each alone."),
+        false => String::new(),
     }
 }
 
@@ -236,28 +235,28 @@ fn first_and_last(means: &[(&VariantAnswers, f64)], engine: Engine) -> String {
     }
     if are_apart(first, last, engine, pairs) != Some(true) {
         let all: Vec<String> = known.iter().map(|(of, _)| name(of)).collect();
-        let text = format!(
-            "By {by}, no difference is seen between the mean response times of {}: {}.{uncertain}",
+        return format!(
+            "By {by}, no difference is seen between the mean response times of {}: {}.{uncertain}{}",
             html::and_list(&all, MOST_NAMED),
-            range(*low, *high)
+            range(*low, *high),
+            at_once(true, pairs)
         );
-        return at_once(text, pairs);
     }
     let (lows, mut highs) = (like(first), like(last));
     // The last is told first.
     highs.reverse();
     let seen = |names: &[String]| if names.len() == 1 { "" } else { " (no difference is seen between them)" };
     let (has, times_of) = (if lows.len() == 1 { "has" } else { "have" }, times(high / low));
-    let text = format!(
-        "By {by}, {} {has} the lowest mean response time, {}{}; {} the highest, {}{} ({times_of} times as long).{uncertain}",
+    format!(
+        "By {by}, {} {has} the lowest mean response time, {}{}; {} the highest, {}{} ({times_of} times as long).{uncertain}{}",
         html::and_list(&lows, MOST_NAMED),
         number::quantity(*low, "s"),
         seen(&lows),
         html::and_list(&highs, MOST_NAMED),
         number::quantity(*high, "s"),
-        seen(&highs)
-    );
-    at_once(text, pairs)
+        seen(&highs),
+        at_once(lows.len() > 1 || highs.len() > 1, pairs)
+    )
 }
 
 /// More names than this are counted.
@@ -369,6 +368,7 @@ fn equal_settings(report: &Answers, engine: Engine) -> Option<String> {
         is_seen.then(|| Some((others, (first.setting(key)?, *low), (last.setting(key)?, *high))))?
     });
     let largest = ends.max_by(|a, b| (a.2.1 / a.1.1).total_cmp(&(b.2.1 / b.1.1)));
+    let says_none = among > 0 || largest.is_none();
     let largest = match largest {
         Some((others, least, most)) => format!(
             "The largest difference is at {}: {} with {} against {} with {} ({} times as long).",
@@ -381,7 +381,7 @@ fn equal_settings(report: &Answers, engine: Engine) -> Option<String> {
         ),
         None => "In no case is a difference seen between the lowest and the highest.".to_owned(),
     };
-    Some(at_once(format!("By {by}, with all else equal, {lead}{unjudged} {largest}"), pairs))
+    Some(format!("By {by}, with all else equal, {lead}{unjudged} {largest}{}", at_once(says_none, pairs)))
 }
 
 fn times(ratio: f64) -> String {
