@@ -81,3 +81,23 @@ fn table(title: &str, lead: &str, all: &[Within]) -> String {
          <table class=\"plain\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{few}</section>\n"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::Comparison;
+
+    /// A ratio of the few that were answered is marked on the page as on a terminal.
+    #[test]
+    fn ratios_of_few_are_marked() {
+        let told = |is_of_few: bool| {
+            let comparison =
+                Comparison::of_pairs("response_time_mean", "s", &[(1.0, 1.1), (2.0, 2.3), (3.0, 3.2)]).unwrap();
+            let values = ("random".to_owned(), "jsq".to_owned());
+            let (engine, others, replications) = (Engine::Sim, String::new(), (3, 3));
+            table("", "", &[Within { engine, others, values, comparison, is_of_few, replications }])
+        };
+        assert!(told(true).contains(") *</td>") && told(true).contains("<p>*: more than 1"), "{}", told(true));
+        assert!(!told(false).contains('*'), "{}", told(false));
+    }
+}
