@@ -34,9 +34,9 @@ pub struct Control {
     pub max_jobs: u64,
     /// Requests that come in one relaxation time, in which the system forgets its state. Without a horizon each replication
     /// warms up for three times as many and measures ten times as many, or there are no intervals. Where that would be more than
-    /// `max_jobs` and there are several servers, it is judged by the response times; the warm-up then stays as long, up to half of
-    /// the run, where none of them knows of the others, and is sought in the run where all together forget sooner. None: it is
-    /// not known.
+    /// `max_jobs` and there are several servers, it is judged by the response times. The warm-up then stays as long, up to half
+    /// of the run, where none of them knows of the others; where all together forget sooner it is sought in the run. None: it
+    /// is not known.
     pub relaxation: Option<u64>,
     /// The least number of replications: at least 2, and at least 20 where a precision stops a run without a horizon.
     pub replications: u32,
