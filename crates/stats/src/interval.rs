@@ -90,11 +90,14 @@ pub fn exact_ratio(successes: f64, trials: f64, confidence: f64) -> (f64, f64) {
     }
     let outside = 0.5 * (1.0 - confidence);
     // The chance of a beta variable up to p is that of at least so many successes.
-    let end = |one: f64, other: f64, level: f64| {
-        root::find(0.0, 1.0, 1e-12, |p| beta_reg(one, other, p) - level).expect("it goes from 0 to 1")
-    };
     let failures = trials - successes;
-    (end(successes, failures + 1.0, outside), end(successes + 1.0, failures, 1.0 - outside))
+    let ratio = successes / trials;
+    let reach = reach(confidence) * (ratio * (1.0 - ratio) / trials).sqrt() + REACH / trials;
+    let end = |one: f64, other: f64, near: (f64, f64), level: f64| {
+        crossing((near.0.max(0.0), near.1.min(1.0)), 1.0, |p| beta_reg(one, other, p), level)
+    };
+    let low = end(successes, failures + 1.0, (ratio - reach, ratio), outside);
+    (low, end(successes + 1.0, failures, (ratio, ratio + reach), 1.0 - outside))
 }
 
 /// Garwood's exact interval for the mean of a Poisson variable (Biometrika 28, 1936), of which `events` were seen. At none, all
@@ -104,13 +107,31 @@ pub fn exact_count(events: u64, confidence: f64) -> (f64, f64) {
         return (0.0, -(1.0 - confidence).ln());
     }
     let outside = 0.5 * (1.0 - confidence);
-    let most = events as f64 + 20.0 * (events as f64 + 1.0).sqrt();
+    let mean = events as f64;
+    let most = mean + 20.0 * (mean + 1.0).sqrt();
+    let reach = reach(confidence) * mean.sqrt() + REACH;
     // The chance that a gamma variable of shape k is up to m is that of at least k events of a mean of m.
-    let end = |shape: u64, level: f64| {
-        root::find(f64::MIN_POSITIVE, most, 1e-12, |mean| gamma_lr(shape as f64, mean) - level)
-            .expect("it goes from 0 to 1")
+    let end = |shape: u64, near: (f64, f64), level: f64| {
+        crossing((near.0.max(f64::MIN_POSITIVE), near.1), most, |mean| gamma_lr(shape as f64, mean), level)
     };
-    (end(events, outside), end(events + 1, 1.0 - outside))
+    (end(events, (mean - reach, mean), outside), end(events + 1, (mean, mean + reach), 1.0 - outside))
+}
+
+/// What a count may be off beyond its standard errors, as the law of a small one is skewed.
+const REACH: f64 = 3.0;
+
+/// So many standard errors from what was seen an end is sought first.
+fn reach(confidence: f64) -> f64 {
+    normal_quantile(0.5 + 0.5 * confidence) + 1.0
+}
+
+/// Where a distribution function comes to `level`: sought `near` what was seen, which takes a few evaluations, and between 0 and
+/// `most` where it is not there.
+fn crossing(near: (f64, f64), most: f64, share_up_to: impl Fn(f64) -> f64, level: f64) -> f64 {
+    let off = |x: f64| share_up_to(x) - level;
+    root::find(near.0, near.1, 1e-12, off)
+        .or_else(|| root::find(f64::MIN_POSITIVE, most, 1e-12, off))
+        .expect("it goes from 0 to 1")
 }
 
 /// The ranks (from 0, ascending) of the two order statistics that cover the `p` quantile of `samples` independent

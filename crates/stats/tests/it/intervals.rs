@@ -1,5 +1,7 @@
 //! Intervals against printed tables, and against the coverage they promise.
 
+use std::ops::RangeInclusive;
+
 use sojourn_stats::interval::{exact_count, exact_ratio, normal_quantile, quantile_ranks, ratio, t_quantile};
 use sojourn_stats::measure::{self, CONFIDENCE, NoInterval, mean_of_samples, quantile_of_samples};
 use sojourn_stats::parts::{self, of_parts};
@@ -166,6 +168,28 @@ fn exact_intervals_of_few_events() {
     // Of 4 in 1e9 the law is Poisson's: 1.0899 to 10.2416 (Garwood 1936).
     let (low, high) = exact_ratio(4.0, 1e9, 0.95);
     assert!((low * 1e9 - 1.0899).abs() < 1e-3 && (high * 1e9 - 10.2416).abs() < 1e-3, "{low} to {high}");
+}
+
+/// At the lower end the chance of at least so many successes is what is outside of one side, at the upper end that of at most so
+/// many, by the sum of the binomial law: at every count, and at confidences that put the ends near and far.
+#[test]
+fn ends_of_a_ratio_are_where_the_binomial_law_has_them() {
+    const TRIALS: i32 = 60;
+    // Of so many successes in 60 trials of chance p.
+    let among = |counts: RangeInclusive<i32>, p: f64| -> f64 {
+        let choose = |k: i32| (1..=k).fold(1.0, |of, i| of * f64::from(TRIALS - k + i) / f64::from(i));
+        counts.map(|k| choose(k) * p.powi(k) * (1.0 - p).powi(TRIALS - k)).sum()
+    };
+    for confidence in [0.5, 0.95, 0.9999, 1.0 - 1e-9] {
+        let outside = 0.5 * (1.0 - confidence);
+        for successes in 1..TRIALS {
+            let (low, high) = exact_ratio(f64::from(successes), f64::from(TRIALS), confidence);
+            for (counts, end) in [(successes..=TRIALS, low), (0..=successes, high)] {
+                let chance = among(counts, end);
+                assert!((chance / outside - 1.0).abs() < 1e-6, "{successes} at {confidence}: {chance} at {end}");
+            }
+        }
+    }
 }
 
 /// What is seen in no part, in as many as in the next, or in all but few, is not known to the last digit.
