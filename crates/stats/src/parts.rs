@@ -22,6 +22,10 @@ pub const INDEPENDENT: f64 = 20.0;
 /// How many events tell as much as one is read off that many times as many: off those beyond a quantile itself, a run without its
 /// long clumps would look long enough.
 const NEAR: f64 = 10.0;
+/// Up to so many independent events beyond a quantile its interval is no narrower than the exact one of as many. A run that
+/// looks long enough by a little is more often one of few clumps, whose parts agree: of M/M/4 at 0.75, 400,000 jobs, half of the
+/// runs have an interval of their p99.9, and without this 83 % of those covered it.
+const FEW_BEYOND: f64 = 100.0;
 /// Up to so many events, or clumps of them, a share has an interval that is no narrower than the exact one: the law of so few is
 /// far from normal, and parts with as many each are no sign that it is known.
 const FEW: f64 = 30.0;
@@ -64,7 +68,8 @@ pub fn half_width(off: &[f64], confidence: f64) -> Option<f64> {
 /// Its interval is from the shares at or below it in the parts: the ends of the share's interval are mapped back through the
 /// whole's own quantiles (Woodruff, Journal of the American Statistical Association 47(260), 1952; Heidelberger and Lewis,
 /// Operations Research 32(1), 1984). There is none where the numbers beyond it are worth fewer than 20 independent ones, by the
-/// design effect (Kish, Survey Sampling, 1965, section 8.2) of ten times as many.
+/// design effect (Kish, Survey Sampling, 1965, section 8.2) of ten times as many; up to 100 it is no narrower than the exact one
+/// of so many.
 #[derive(Clone, Debug)]
 pub struct QuantileOfParts {
     p: f64,
@@ -111,9 +116,14 @@ impl QuantileOfParts {
         // Where many are as large, one of the two may be the same in all parts by chance.
         let halves = half_width(&self.up_to, confidence).zip(half_width(&self.below, confidence));
         let half = halves.map(|(one, other)| one.max(other)).ok_or(NoInterval::TooFew)?;
-        let (low, high) = (self.p - half, self.p + half);
+        let (mut low, mut high) = (self.p - half, self.p + half);
         if self.independent < INDEPENDENT || low <= 0.0 || high >= 1.0 {
             return Err(why);
+        }
+        if self.independent <= FEW_BEYOND {
+            let all = self.independent / self.p.min(1.0 - self.p);
+            let exact = interval::exact_ratio(self.p * all, all, confidence);
+            (low, high) = (low.min(exact.0), high.max(exact.1));
         }
         // Where many numbers are equal, a bucket's middle is none of them: its ends are.
         let ends = self.whole.quantile_ends(low).zip(self.whole.quantile_ends(high));

@@ -60,6 +60,30 @@ fn a_percentile_is_known_by_what_lies_beyond_it_in_the_parts() {
     assert_eq!(interval(&few, 0.99), Err(NoInterval::TooFew), "eight beyond it");
 }
 
+/// Twenty parts of which each has just a hundredth beyond a percentile, while what is beyond the 90th comes in clumps: what agrees
+/// by chance has the interval of so few independent numbers.
+#[test]
+fn parts_that_agree_beyond_a_percentile_are_no_surer_than_so_few() {
+    // Two parts have `more` than 90 between the percentiles, the next two fewer.
+    let parts = |more: u64| -> Vec<Vec<u64>> {
+        let part = |part: u64| {
+            let near = if part / 2 % 2 == 0 { 90 + more } else { 90 - more };
+            let rest = (0..990 - near).map(|_| 1_000);
+            rest.chain((0..near).map(|k| 8_000 + 100 * k)).chain((0..10).map(|k| 100_000 + 10_000 * k)).collect()
+        };
+        (0..20).map(part).collect()
+    };
+    // Shares that are off by 0.016 in pairs have a standard error of 0.016 / 3, as of 3,164 independent numbers have, of which 32
+    // are beyond: of 22 to 45 are as likely. That is 81 of 20,000 below the percentile and 63 above, where each part has one in
+    // 10,000.
+    let (low, high) = interval(&parts(16), 0.99).unwrap();
+    assert!((17_000..18_000).contains(&low) && (129_000..132_000).contains(&high), "{low} to {high}");
+    // Off by 0.005 they are as 324 beyond, and by 0.021 as 18.
+    let (low, high) = interval(&parts(5), 0.99).unwrap();
+    assert!(low > 18_000 && high < 19_000, "{low} to {high}");
+    assert_eq!(interval(&parts(21), 0.99), Err(NoInterval::TooShort));
+}
+
 /// A percentile inside a value that many have is that value for sure, as long as chance does not take it out of there.
 #[test]
 fn an_atom_is_known_where_it_reaches_far_enough() {
