@@ -191,6 +191,7 @@ impl Objective {
 
     /// `estimate` in the unit in which the limit is written, with its interval: `0.00229 % (0.0001 to 0.012 %)`.
     pub fn measured(&self, estimate: &Estimate) -> String {
+        let estimate = &estimate.within(range(&self.metric));
         let (factor, unit) = self.unit();
         let limit = significant(self.limit * factor);
         // So near that three digits would say that it is at the limit.
@@ -206,7 +207,6 @@ impl Objective {
         match *estimate {
             Estimate::Sampled { value, .. } if estimate.is_sharp() => format!("exactly {}", with_unit(value)),
             Estimate::Sampled { value, ci_low, ci_high, .. } => {
-                let ci_low = ci_low.max(range(&self.metric).0);
                 // So narrow that three digits would hide it.
                 if significant(ci_low * factor) == significant(ci_high * factor) {
                     let told = between(value * factor, (ci_low * factor, ci_high * factor)).replace('\u{a0}', " ");

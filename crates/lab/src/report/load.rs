@@ -7,7 +7,7 @@ use sojourn_load::{Passes, Proof, Report, StepReport};
 use sojourn_stats::{Estimate, Measure};
 
 use super::html::{escape, page};
-use super::number::{estimate, quantity, quantity_end};
+use super::number::{estimate, is_share, quantity, quantity_end};
 use super::seconds::{Timeline, figures};
 use crate::after_failures::after_failures;
 
@@ -102,9 +102,9 @@ fn verdict(report: &Report) -> String {
 
 fn measures(measures: &[Measure]) -> String {
     let row = |measure: &Measure| {
-        // A share is told in per cent.
+        // A share is told in per cent; attempts at each request are a plain number.
         let (factor, unit) = match measure.unit.as_str() {
-            "1" if measure.metric.ends_with("_ratio") => (100.0, "%"),
+            "1" if is_share(&measure.metric) => (100.0, "%"),
             "1" => (1.0, ""),
             unit => (1.0, unit),
         };
@@ -134,4 +134,24 @@ fn measures(measures: &[Measure]) -> String {
         "<div class=\"scroll\"><table class=\"plain\">\n<thead><tr><th>Metric</th><th>Estimate</th>\
          <th>Interval (95 %)</th><th>Samples</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The row of a metric with an interval of a tenth to either side.
+    fn row(metric: &str, value: f64) -> String {
+        let estimate = Estimate::Sampled { value, ci_low: 0.9 * value, ci_high: 1.1 * value, samples: 99 };
+        measures(&[Measure::new(metric, "1", estimate)]).replace('\u{a0}', " ")
+    }
+
+    /// A request is asked for 1.13 times on average: that is no share of anything.
+    #[test]
+    fn shares_are_in_per_cent_and_attempts_are_a_number() {
+        let shares = row("error_ratio", 0.02);
+        assert!(shares.contains(">2.00 %</td>") && shares.contains(">1.80 % to 2.20 %</td>"), "{shares}");
+        let attempts = row("attempts_ratio", 1.13);
+        assert!(attempts.contains(">1.13</td>") && !attempts.contains(" %</td>"), "{attempts}");
+    }
 }
