@@ -136,12 +136,14 @@ fn what_failed_is_said_first_and_with_its_status() {
     let output = sojourn(&[&load[..], &["--report", page.to_str().unwrap()]].concat());
     let told = stdout(&output);
     assert_eq!(output.status.code(), Some(1));
-    assert!(
-        told.starts_with("60 of 60 requests failed: 60 status 4xx (60 times status 404); they failed from the start"),
-        "{told}"
-    );
+    let mut said = told.lines();
+    let headline = said.next().unwrap();
+    assert!(headline.starts_with("60 requests in ") && headline.ends_with(" 100 % of the requests failed."), "{told}");
+    let why = "60 of 60 requests failed: 60 status 4xx (60 times status 404); they failed from the start";
+    assert!(said.next().unwrap().starts_with(why), "{told}");
     assert!(told.contains("failed_response_time_mean"), "{told}");
     let page = fs::read_to_string(page).unwrap();
+    assert!(page.replace('\u{a0}', " ").contains(&format!("<p class=\"finding\">{headline}</p>")), "{page}");
     assert!(page.contains("<li>status 404: 60</li>"), "{page}");
     for figure in ["Requests per second", "Response time", "Requests in flight", "Lateness of the generator"] {
         // Without a good reply nothing is known of their times.
