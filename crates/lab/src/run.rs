@@ -175,7 +175,7 @@ struct Surroundings<'a> {
     progress: &'a Progress<'a>,
 }
 
-/// What is asked of whom, and what is answered so far.
+/// What is asked of which engines, and what is answered so far.
 struct Inquiry {
     variants: Vec<Variant>,
     by: Vec<Engine>,
