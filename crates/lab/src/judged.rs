@@ -4,7 +4,8 @@
 //! that the log contradicts, decides nothing, whichever side of the limit it is on: the objective is then UNDECIDED, with that
 //! as its reason. So is a number of a live run that is not VALID, but for too many failures: these happened, and may be why the
 //! run is in doubt. So is a time below its limit where more requests failed than may be slower, or where with these as the
-//! slowest it would not be below it, and a recovery for which the run was too short. What is out of every system's reach is missed, however short the run is.
+//! slowest it would not be below it, and a recovery for which the run was too short. What is out of every system's reach is
+//! missed, however short the run is.
 
 pub(crate) mod each;
 
@@ -325,7 +326,7 @@ mod tests {
         assert_eq!(told, "UNDECIDED: the live run is INCOMPLETE: late");
     }
 
-    /// A live run of which 4 % timed out, and that is in no other doubt, knows within what time half of all requests were answered.
+    /// A live run of which 4 % timed out, and that is in no other doubt, knows in what time half of all requests were answered.
     #[test]
     fn a_live_run_that_only_failed_decides_what_failures_leave_known() {
         let judged = |objective: &str, is_of_failures: bool| {

@@ -4,8 +4,8 @@
 //! Theory has no interval and no samples: its `samples` column says `exact` or `approximate` instead. A number that has no
 //! interval says why in `ci_low` and `ci_high`: `too-few` samples, or `too-short` a run. A quantile with no sample beyond it
 //! has no estimate: that column says `too-few`. (Schema 1 of the run folder had no estimate without an interval; it is read
-//! by the same rules.) Intervals end where a metric cannot be in all that is told, such as a time at 0 ([`Measure::within_range`]):
-//! what is computed from them before, such as the stopping rule, has them whole.
+//! by the same rules.) Intervals end where a metric cannot be in all that is told, as a time does at 0
+//! ([`Measure::within_range`]): what is computed from them before, such as the stopping rule, has them whole.
 
 use std::io;
 

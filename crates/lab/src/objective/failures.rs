@@ -1,5 +1,5 @@
-//! What requests without a good answer do to an objective: response times are those of good answers, and an objective is about all
-//! requests.
+//! What requests without a good answer do to an objective: response times are those of good answers, and an objective is about
+//! all requests.
 //!
 //! Those that failed or were given up count as slower than all others. A percentile of all requests is then a higher one of those
 //! that were answered: with 4 % of them p50 is p52.1 of the others, and of p99 nothing is known, since 4 % are slower than
@@ -26,7 +26,7 @@ fn share(measures: &[Measure], metric: &str) -> f64 {
 }
 
 impl Objective {
-    /// Whether it is an upper limit on a percentile of the response time: those who got no answer make that longer, never shorter.
+    /// Whether it is an upper limit on a percentile of the response time: who got no answer makes that longer, never shorter.
     pub(crate) fn limits_a_percentile(&self) -> bool {
         self.below && self.metric.starts_with("response_time_p")
     }
@@ -70,8 +70,8 @@ impl Objective {
         Some(format!("{}, and with these as the slowest {name} {of_all}", told()))
     }
 
-    /// What its percentile may be of all requests, of which a share `failed`, where that is not seen to meet it; none where it is,
-    /// and of what is no percentile that was measured.
+    /// What its percentile may be of all requests, of which a share `failed`, where that is not seen to meet it; none where it
+    /// is, and of what is no percentile that was measured.
     fn of_all(&self, failed: f64, measures: &[Measure], curve: &[(f64, f64)]) -> Option<String> {
         let (time, level) = percentile(&self.metric)?;
         let (_, high) = self.deciding(measures)?.estimate.ends()?;
