@@ -332,12 +332,8 @@ mod tests {
         let judged = |objective: &str, is_of_failures: bool| {
             let file = format!("{}[objective]\n{objective}\n", FILE.split("[objective]").next().unwrap());
             let experiment = Spec::parse(&file, Path::new("x.toml")).unwrap();
-            let time = |value: f64| Estimate::Sampled {
-                value,
-                ci_low: 0.9 * value,
-                ci_high: 1.1 * value,
-                samples: 900,
-            };
+            let time =
+                |value: f64| Estimate::Sampled { value, ci_low: 0.9 * value, ci_high: 1.1 * value, samples: 900 };
             let measures = vec![
                 Measure::new("response_time_mean", "s", time(0.2)),
                 Measure::new("response_time_p50", "s", time(0.1)),
