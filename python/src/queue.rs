@@ -78,7 +78,7 @@ pub(crate) fn queue(
 
 fn rows(measures: &[Measure]) -> Vec<Row> {
     let row = |measure: &Measure| {
-        let Measure { metric, unit, estimate } = sojourn_lab::outcome::cut_at_zero(measure);
+        let Measure { metric, unit, estimate } = measure.within_range();
         let (low, high) = estimate.interval().unzip();
         let samples = frame::samples(&estimate);
         (metric, unit, estimate.value(), low, high, samples, frame::method(&estimate), frame::note(&estimate))

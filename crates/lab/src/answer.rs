@@ -128,6 +128,9 @@ pub struct Trust {
     pub verdict: Verdict,
     /// Why not.
     pub reasons: Vec<String>,
+    /// Whether all that speaks against it is that requests failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_of_failures: bool,
     /// Facts as names and texts: lateness of the generator, busy share of each core, retries, causes of failures.
     pub facts: Vec<(String, String)>,
     /// What its verdict was judged by.
@@ -136,6 +139,16 @@ pub struct Trust {
     /// What its parts did although nothing asked for it: seconds after the start, and what.
     #[serde(default)]
     pub incidents: Vec<(f64, String)>,
+}
+
+impl Trust {
+    /// Adds a doubt, if there is one, and whether it is that requests failed.
+    pub(crate) fn doubt(&mut self, doubt: Option<String>, is_of_failures: bool) {
+        let Some(doubt) = doubt else { return };
+        self.is_of_failures = is_of_failures && (self.is_of_failures || self.verdict == Verdict::Valid);
+        self.verdict = self.verdict.max(Verdict::Suspect);
+        self.reasons.push(doubt);
+    }
 }
 
 /// Whether a run can be trusted, from best to worst.

@@ -3,8 +3,9 @@
 //! The number decides ([`Objective::judge_answer`]) where nothing speaks against it. A number by a model that is SUSPECT, or
 //! that the log contradicts, decides nothing, whichever side of the limit it is on: the objective is then UNDECIDED, with that
 //! as its reason. So is a number of a live run that is not VALID, but for too many failures: these happened, and may be why the
-//! run is in doubt. So is a time below its limit where more requests failed than may be slower, and a recovery for which the
-//! run was too short. What is out of every system's reach is missed, however short the run is.
+//! run is in doubt. So is a time below its limit where more requests failed than may be slower, or where with these as the
+//! slowest it would not be below it, and a recovery for which the run was too short. What is out of every system's reach is
+//! missed, however short the run is.
 
 pub(crate) mod each;
 
@@ -12,7 +13,7 @@ use sojourn_traffic::Workload;
 
 use crate::answer::{Answer, ObjectiveAnswer, Trust, VariantAnswers, Verdict};
 use crate::engine;
-use crate::objective::{GIVEN_UP, Judgement, Objective};
+use crate::objective::{GIVEN_UP, Judgement, Objective, unanswered};
 use crate::report::number::{is_share, quantity};
 use crate::spec::{Engine, Spec};
 
@@ -131,9 +132,18 @@ impl Asked<'_> {
     }
 
     /// Why a live run decides nothing: what it measured may be the generator's doing, or the machine's. Too many failures and no
-    /// good reply at all stay what they are.
+    /// good reply at all stay what they are. Where nothing but failures is in doubt, an upper limit on a percentile is missed by
+    /// what is above it without them, and met where they leave the percentile known.
     fn doubt_of_live(&self, judgement: Judgement, answer: &Answer) -> Option<String> {
-        let Trust { verdict, reasons, .. } = answer.trust.as_ref().filter(|trust| trust.verdict != Verdict::Valid)?;
+        let trust = answer.trust.as_ref().filter(|trust| trust.verdict != Verdict::Valid)?;
+        let Trust { verdict, reasons, is_of_failures: only_failures, .. } = trust;
+        let is_told = match judgement {
+            Judgement::Fails => self.objective.limits_a_percentile(),
+            _ => self.objective.bears(unanswered(&answer.measures)),
+        };
+        if *only_failures && is_told {
+            return None;
+        }
         let is_of_failures = self.objective.below && is_share(&self.objective.metric);
         if judgement == Judgement::NoSample || judgement == Judgement::Fails && is_of_failures {
             return None;
@@ -314,6 +324,36 @@ mod tests {
         assert_eq!(words("error_ratio = \"> 90%\"", suspect, 0.2), doubted(), "that few failed is no failure");
         let (_, told) = words("mean = \"< 5 s\"", Verdict::Incomplete, 0.2);
         assert_eq!(told, "UNDECIDED: the live run is INCOMPLETE: late");
+    }
+
+    /// A live run of which 4 % timed out, and that is in no other doubt, knows in what time half of all requests were answered.
+    #[test]
+    fn a_live_run_that_only_failed_decides_what_failures_leave_known() {
+        let judged = |objective: &str, is_of_failures: bool| {
+            let file = format!("{}[objective]\n{objective}\n", FILE.split("[objective]").next().unwrap());
+            let experiment = Spec::parse(&file, Path::new("x.toml")).unwrap();
+            let time =
+                |value: f64| Estimate::Sampled { value, ci_low: 0.9 * value, ci_high: 1.1 * value, samples: 900 };
+            let measures = vec![
+                Measure::new("response_time_mean", "s", time(0.2)),
+                Measure::new("response_time_p50", "s", time(0.1)),
+                Measure::new("response_time_p90", "s", time(0.4)),
+                Measure::new("response_time_p99", "s", time(0.6)),
+                Measure::new("error_ratio", "1", Estimate::Exact { value: 0.04 }),
+            ];
+            let reasons = vec!["8 of 200 requests failed".to_owned()];
+            let trust = Some(Trust { verdict: Verdict::Suspect, reasons, is_of_failures, ..Trust::default() });
+            let live = Answer { measures, trust, ..Answer::new(Engine::Live) };
+            let answered = VariantAnswers { answers: vec![live], ..VariantAnswers::default() };
+            Judge::of(&[]).objectives(0, &experiment, &answered).remove(0).met
+        };
+        assert_eq!(judged("p50 = \"< 1 s\"", true), Some(true));
+        assert_eq!(judged("p50 = \"< 50 ms\"", true), Some(false));
+        assert_eq!(judged("p99 = \"< 50 ms\"", true), Some(false), "too slow without those that failed");
+        for open in ["p99 = \"< 1 s\"", "mean = \"< 1 s\"", "p50 = \"< 120 ms\""] {
+            assert_eq!(judged(open, true), None, "{open}");
+        }
+        assert_eq!(judged("p50 = \"< 1 s\"", false), None, "another doubt may be the reason");
     }
 
     /// What leaves an objective open is said as it is: where there is no interval none can tell.

@@ -5,6 +5,7 @@
 //! is not known well enough may be decided by another of the same time: p99 is never below p50.
 
 mod enough;
+mod failures;
 
 use std::fmt;
 
@@ -15,6 +16,8 @@ use sojourn_stats::{Dimension, Estimate, nearest, quantity};
 
 use crate::error::SpecError;
 use crate::report::number::{between, is_share, range, significant, significant_end};
+
+pub(crate) use self::failures::unanswered;
 
 /// What must hold of a metric.
 #[derive(Clone, Debug, PartialEq)]
@@ -191,6 +194,7 @@ impl Objective {
 
     /// `estimate` in the unit in which the limit is written, with its interval: `0.00229 % (0.0001 to 0.012 %)`.
     pub fn measured(&self, estimate: &Estimate) -> String {
+        let estimate = &estimate.within(range(&self.metric));
         let (factor, unit) = self.unit();
         let limit = significant(self.limit * factor);
         // So near that three digits would say that it is at the limit.
@@ -206,7 +210,6 @@ impl Objective {
         match *estimate {
             Estimate::Sampled { value, .. } if estimate.is_sharp() => format!("exactly {}", with_unit(value)),
             Estimate::Sampled { value, ci_low, ci_high, .. } => {
-                let ci_low = ci_low.max(range(&self.metric).0);
                 // So narrow that three digits would hide it.
                 if significant(ci_low * factor) == significant(ci_high * factor) {
                     let told = between(value * factor, (ci_low * factor, ci_high * factor)).replace('\u{a0}', " ");
@@ -279,41 +282,6 @@ impl Objective {
             }
             None => measured,
         }
-    }
-
-    /// Why a response time that meets it is no answer: more requests failed than may be slower, and times are those of good
-    /// answers. A mean may have one in a hundred that failed, as [`sojourn_load`] has.
-    pub(crate) fn outdone_by_failures(&self, measures: &[Measure]) -> Option<String> {
-        let may_fail = match percentile(&self.metric) {
-            Some((_, level)) => 1.0 - level / 100.0,
-            None => FAILED_MOST,
-        };
-        let (of_failures, time) = match self.metric.as_str() {
-            "worst_second_p99" => ("worst_second_error_ratio", "response_time_p99"),
-            metric => match metric.strip_prefix(DURING) {
-                Some(during) => ("during(fault).error_ratio", during),
-                None => ("error_ratio", metric),
-            },
-        };
-        let share = |of: &str| measures.iter().find(|measure| measure.metric == of)?.estimate.value();
-        // Who has left got no answer either.
-        let left = share(GIVEN_UP).filter(|_| of_failures == "error_ratio").unwrap_or(0.0);
-        let failed = share(of_failures).unwrap_or(0.0) + left;
-        let is_outdone = time.starts_with("response_time_") && self.below && failed > may_fail;
-        is_outdone.then(|| {
-            let what = if left > 0.0 { "failed or were given up" } else { "failed" };
-            format!("{} % of the requests {what}, and the time is that of the others", significant(100.0 * failed))
-        })
-    }
-
-    /// What a limit on `error_ratio` does not tell where it is met: requests that were given up have no part in it.
-    pub(crate) fn leaves_out(&self, measures: &[Measure]) -> Option<String> {
-        let given_up = measures.iter().find(|measure| measure.metric == GIVEN_UP)?.estimate.value()?;
-        (self.below && self.metric == "error_ratio" && given_up > 0.0).then(|| {
-            let given_up = significant(100.0 * given_up);
-            let what = format!("{given_up} % of the requests were given up");
-            format!("{what}, which error_ratio does not count: limit {GIVEN_UP} too")
-        })
     }
 
     /// What `estimate` says about it; a formula's interval is a point.
@@ -584,50 +552,6 @@ mod tests {
         let above = Objective::parse("throughput > 100 /s").unwrap();
         assert_eq!(above.judge(&of(99.0, 130.0)), Judgement::Undecided);
         assert_eq!(above.judge(&of(101.0, 130.0)), Judgement::Holds);
-    }
-
-    #[test]
-    fn times_of_the_requests_that_did_not_fail_are_no_answer_where_too_many_did() {
-        let failed = |value: f64| {
-            let estimate = Estimate::Sampled { value, ci_low: value, ci_high: value, samples: 99 };
-            [Measure { metric: "error_ratio".into(), unit: "1".into(), estimate }]
-        };
-        let of = |text: &str, share: f64| Objective::parse(text).unwrap().outdone_by_failures(&failed(share));
-        assert_eq!(
-            of("p99 < 50 ms", 0.198).as_deref(),
-            Some("19.8 % of the requests failed, and the time is that of the others")
-        );
-        assert!(
-            of("p99 < 50 ms", 0.0101).is_some() && of("p99 < 50 ms", 0.0099).is_none(),
-            "one in a hundred may be slower"
-        );
-        assert!(of("p50 < 50 ms", 0.198).is_none() && of("p50 < 50 ms", 0.501).is_some());
-        assert!(of("mean < 50 ms", 0.02).is_some() && of("mean < 50 ms", 0.005).is_none());
-        let of_second = |metric: &str| Measure { metric: metric.into(), ..failed(0.5)[0].clone() };
-        let worst = Objective::parse("worst_second_p99 < 50 ms").unwrap();
-        assert!(worst.outdone_by_failures(&failed(0.5)).is_none(), "of the whole run");
-        assert!(worst.outdone_by_failures(&[of_second("worst_second_error_ratio")]).is_some());
-        let during = Objective::parse("during(fault).p99 < 50 ms").unwrap();
-        assert!(during.outdone_by_failures(&[of_second("during(fault).error_ratio")]).is_some());
-        for other in ["p99 > 50 ms", "error_ratio < 30%", "throughput > 1 /s", "waiting_time_mean < 1 s"] {
-            assert!(of(other, 0.198).is_none(), "{other}");
-        }
-    }
-
-    /// Requests that were given up are not among the failed: a limit on these that is met says so, where there are any.
-    #[test]
-    fn a_limit_on_failures_says_what_it_does_not_count() {
-        let of = |text: &str, given_up: f64| {
-            let given_up = Measure::new("abandoned_ratio", "1", Estimate::Exact { value: given_up });
-            Objective::parse(text).unwrap().leaves_out(&[given_up])
-        };
-        let told = "7.00 % of the requests were given up, which error_ratio does not count: limit abandoned_ratio too";
-        assert_eq!(of("error_ratio < 1%", 0.07).as_deref(), Some(told));
-        assert_eq!(of("error_ratio < 1%", 0.0), None);
-        for other in ["error_ratio > 1%", "abandoned_ratio < 10%", "worst_second_error_ratio < 10%", "p99 < 1 s"] {
-            assert_eq!(of(other, 0.07), None, "{other}");
-        }
-        assert_eq!(Objective::parse("error_ratio < 1%").unwrap().leaves_out(&[]), None, "who never leaves");
     }
 
     /// A percentile that is not known, or not well enough, lies between the others.

@@ -4,8 +4,8 @@
 //! Theory has no interval and no samples: its `samples` column says `exact` or `approximate` instead. A number that has no
 //! interval says why in `ci_low` and `ci_high`: `too-few` samples, or `too-short` a run. A quantile with no sample beyond it
 //! has no estimate: that column says `too-few`. (Schema 1 of the run folder had no estimate without an interval; it is read
-//! by the same rules.) Intervals of what cannot be negative end at 0 in all that is told ([`cut_at_zero`]): what is computed from
-//! them before, such as the stopping rule, has them whole.
+//! by the same rules.) Intervals end where a metric cannot be in all that is told, as a time does at 0
+//! ([`Measure::within_range`]): what is computed from them before, such as the stopping rule, has them whole.
 
 use std::io;
 
@@ -19,9 +19,6 @@ use crate::spec::Engine;
 
 /// The columns behind the varied settings.
 pub const COLUMNS: [&str; 7] = ["engine", "metric", "unit", "estimate", "ci_low", "ci_high", "samples"];
-
-/// The only metrics that can be negative: the bias of predictions, and differences.
-const SIGNED: [&str; 2] = ["prediction_error_mean", "response_time_mean_difference"];
 
 /// The column of what the file calls variants, behind the settings.
 pub(crate) const NAME: &str = "name";
@@ -49,20 +46,9 @@ impl Answers {
     }
 }
 
-/// `measure` as it stands in answers: what cannot be negative has an interval that ends at 0.
-pub fn cut_at_zero(measure: &Measure) -> Measure {
-    let mut cut = measure.clone();
-    if let Estimate::Sampled { ci_low, .. } = &mut cut.estimate
-        && !SIGNED.contains(&measure.metric.as_str())
-    {
-        *ci_low = ci_low.max(range(&measure.metric).0);
-    }
-    cut
-}
-
 /// A measure as a JSON object, for every verb's `--json`.
 pub fn measure_to_json(measure: &Measure) -> Value {
-    let measure = cut_at_zero(measure);
+    let measure = measure.within_range();
     let mut object = json!({ "metric": measure.metric, "unit": measure.unit });
     match measure.estimate {
         Estimate::Sampled { value, ci_low, ci_high, samples } => {

@@ -19,7 +19,6 @@ use crate::exact::missed;
 use crate::folder::{SCHEMA, Unwritten, Writer};
 use crate::host;
 use crate::judged::Judge;
-use crate::outcome::cut_at_zero;
 use crate::spec::{Engine, SpecError};
 use crate::variants::{Experiment, Variant};
 
@@ -176,7 +175,7 @@ struct Surroundings<'a> {
     progress: &'a Progress<'a>,
 }
 
-/// What is asked of whom, and what is answered so far.
+/// What is asked of which engines, and what is answered so far.
 struct Inquiry {
     variants: Vec<Variant>,
     by: Vec<Engine>,
@@ -330,7 +329,7 @@ impl Inquiry {
             }
             // Judged by the whole interval, and told without the part of it that cannot be.
             let measures = answered.answers.iter_mut().flat_map(|answer| &mut answer.measures);
-            measures.for_each(|measure| *measure = cut_at_zero(measure));
+            measures.for_each(|measure| *measure = measure.within_range());
         }
         if interrupted {
             answers.verdict = Verdict::Incomplete;

@@ -10,7 +10,7 @@
 use sojourn_load::{Cause, Counts, Doubt, Effect, Pace, Proof, Report};
 use sojourn_stats::{Estimate, Span};
 
-use crate::objective::{Judgement, Objective};
+use crate::objective::{Judgement, Objective, unanswered};
 use crate::report::number::quantity;
 
 /// How to search.
@@ -31,6 +31,10 @@ pub struct Measured {
     pub lateness_s: f64,
     /// Of the requests that failed, the share that no trouble of the generator explains: refused, answered by an error, cut off.
     pub failed_by_server: f64,
+    /// Whether what the objective limits is known of all requests though some failed or were given up.
+    pub bears_failures: bool,
+    /// Why a time that meets the objective is none of all requests, where these are why.
+    pub outdone: Option<String>,
     /// Why the run is SUSPECT; empty when it is not.
     pub doubts: Vec<Doubt>,
 }
@@ -83,7 +87,7 @@ impl Trial {
 
     /// Whether a longer run may decide it. One of a load that was not the one asked for would not either.
     fn may_be_longer(&self) -> bool {
-        let other = |doubt: &Doubt| doubt.cause.effect() == Effect::OtherLoad;
+        let other = |doubt: &Doubt| doubt.cause.effect() == Effect::OtherLoad && self.measured.is_open_to(doubt);
         matches!(self.judgement, Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew)
             && !self.measured.doubts.iter().any(other)
     }
@@ -98,8 +102,14 @@ impl Measured {
             _ => Vec::new(),
         };
         let estimate = measure.map(|measure| measure.estimate.clone());
-        let failed_by_server = failed_by_server(&report.measured);
-        Measured { estimate, lateness_s: lateness_s(objective, report), failed_by_server, doubts }
+        Measured {
+            estimate,
+            lateness_s: lateness_s(objective, report),
+            failed_by_server: failed_by_server(&report.measured),
+            bears_failures: objective.bears(unanswered(&report.measures)),
+            outdone: objective.outdone_by_failures(&report.measures, &report.response_time_cdf),
+            doubts,
+        }
     }
 
     /// What it says about `objective`, doubts aside, and what with them.
@@ -108,12 +118,17 @@ impl Measured {
         (judgement, self.weigh(objective, judgement))
     }
 
+    /// Whether a doubt is one about what the objective limits: that requests failed is none where that is known all the same.
+    fn is_open_to(&self, doubt: &Doubt) -> bool {
+        doubt.cause != Cause::Errors || !self.bears_failures
+    }
+
     /// Why a measurement that does not decide `objective` would not if it were longer: requests failed, or had to wait for a
     /// connection.
     fn hindrance(&self, objective: &Objective, judgement: Judgement) -> Option<String> {
         let is_open = matches!(judgement, Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew);
         let hinders = |doubt: &&Doubt| match doubt.cause {
-            Cause::Errors => !objective.is_of_errors(),
+            Cause::Errors => !objective.is_of_errors() && self.is_open_to(doubt),
             Cause::Queued => true,
             _ => false,
         };
@@ -123,7 +138,9 @@ impl Measured {
     /// What would decide `objective` where it is open, where that is known and the run is as good as a longer one would be.
     fn enough(&self, objective: &Objective, judgement: Judgement, report: &Report) -> Option<String> {
         let is_open = matches!(judgement, Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew);
-        let hinders = |doubt: &Doubt| matches!(doubt.cause.effect(), Effect::Slower | Effect::OtherLoad);
+        let hinders = |doubt: &Doubt| {
+            matches!(doubt.cause.effect(), Effect::Slower | Effect::OtherLoad) && self.is_open_to(doubt)
+        };
         let is_of_use = is_open && !self.doubts.iter().any(hinders);
         objective.enough(&report.measures, true).filter(|_| is_of_use)
     }
@@ -132,11 +149,12 @@ impl Measured {
     fn weigh(&self, objective: &Objective, judgement: Judgement) -> Finding {
         // A generator's trouble makes response times longer and rates lower, never the other way round.
         let looks_worse = objective.below != objective.is_of_a_rate();
-        // Requests that fail are what is judged, or make a server that fails anyway no better, or leave alone what cannot happen:
-        // without patience no client leaves.
+        // Requests that fail are what is judged, or leave a percentile that is known as of all requests, or make a server that
+        // fails anyway no better, or leave alone what cannot happen: without patience no client leaves.
         let cannot_happen =
             objective.metric == "abandoned_ratio" && self.estimate.as_ref().is_some_and(Estimate::is_sharp);
-        let errors_count = !objective.is_of_errors() && !cannot_happen && judgement != Judgement::Fails;
+        let is_told = objective.is_of_errors() || self.bears_failures;
+        let errors_count = !is_told && !cannot_happen && judgement != Judgement::Fails;
         let doubt = |matters: &dyn Fn(Effect) -> bool| {
             let concerns = |doubt: &&Doubt| doubt.cause != Cause::Errors || errors_count;
             self.doubts.iter().filter(concerns).find(|doubt| matters(doubt.cause.effect())).map(ToString::to_string)
@@ -148,7 +166,8 @@ impl Measured {
                     Effect::None => false,
                     Effect::OtherLoad => true,
                     Effect::Late | Effect::Slower => !looks_worse,
-                }),
+                })
+                .or_else(|| self.outdone.clone()),
                 Finding::Holds,
             ),
             Judgement::Fails if !looks_worse => open(doubt(&|effect| effect == Effect::OtherLoad), Finding::Fails),
@@ -335,18 +354,15 @@ pub fn judge(objective: &Objective, report: &Report) -> Judged {
     let measured = Measured::from_report(objective, report);
     let (judgement, finding) = measured.judge(objective);
     let hindrance = measured.hindrance(objective, judgement);
-    // More of the requests have no answer than may be slower than the limit: the time is that of the others.
-    let outdone = objective.outdone_by_failures(&report.measures);
-    let is_met = finding == Finding::Holds && !(judgement == Judgement::Holds && outdone.is_some());
+    let is_met = finding == Finding::Holds;
     let Pace { offered, asked, .. } = report.pace;
     let most = asked.unwrap_or(offered);
     let is_planned = report.gaps.is_some() && report.objects.is_none();
     // Whatever else there is to doubt.
     let words = match (judgement, finding) {
-        (Judgement::Holds, Finding::Holds) => match (outdone, objective.leaves_out(&report.measures)) {
-            (Some(why), _) => format!("UNDECIDED: {why}"),
-            (None, Some(left_out)) => format!("{judgement}; {left_out}"),
-            (None, None) => judgement.to_string(),
+        (Judgement::Holds, Finding::Holds) => match objective.leaves_out(&report.measures) {
+            Some(left_out) => format!("{judgement}; {left_out}"),
+            None => judgement.to_string(),
         },
         _ if is_planned && objective.is_beyond(most) => {
             format!("MISSED: no more than {} is offered", quantity(most, "1/s").replace('\u{a0}', " "))
@@ -390,7 +406,8 @@ mod tests {
     }
 
     fn measured(estimate: Estimate, lateness_s: f64) -> Measured {
-        Measured { estimate: Some(estimate), lateness_s, failed_by_server: 0.0, doubts: Vec::new() }
+        let (estimate, failed_by_server, bears_failures) = (Some(estimate), 0.0, false);
+        Measured { estimate, lateness_s, failed_by_server, bears_failures, outdone: None, doubts: Vec::new() }
     }
 
     fn doubt(cause: Cause, text: &str) -> Doubt {
@@ -500,6 +517,36 @@ mod tests {
         let measured = Measured { doubts: vec![doubt(Cause::Errors, "why")], ..measured(never, 0.0) };
         let judged = measured.judge(&Objective::parse("abandoned_ratio < 1%").unwrap());
         assert_eq!(judged, (Judgement::Holds, Finding::Holds), "without patience no client leaves");
+    }
+
+    /// Of the requests 4 % timed out: half of all are known to be quicker, and of the slowest hundredth nothing is. What these do
+    /// to a percentile is told once, by the objective.
+    #[test]
+    fn requests_without_an_answer_leave_a_low_percentile_known() {
+        let found = |text: &str, outdone: Option<&str>, estimate: Estimate| {
+            let objective = Objective::parse(text).unwrap();
+            let doubts = vec![doubt(Cause::Errors, "8 of 200 requests failed")];
+            let (bears_failures, outdone) = (objective.bears(0.04), outdone.map(str::to_owned));
+            let measured = Measured { bears_failures, outdone, doubts, ..measured(estimate, 0.0) };
+            let (judgement, _) = measured.judge(&objective);
+            let hindrance = measured.hindrance(&objective, judgement);
+            let trial = Trial::of(&objective, 1.0, 1, measured);
+            let may_be_longer = trial.may_be_longer();
+            (trial.finding, hindrance, may_be_longer)
+        };
+        let around = |value: f64| Estimate::Sampled { value, ci_low: 0.9 * value, ci_high: 1.1 * value, samples: 999 };
+        let open = |why: &str| Finding::Open(why.into());
+        assert_eq!(found("p50 < 10 ms", None, around(0.005)).0, Finding::Holds);
+        assert_eq!(found("p50 < 10 ms", Some("it may be 11 ms"), around(0.009)).0, open("it may be 11 ms"));
+        for other in ["p99 < 10 ms", "mean < 10 ms", "throughput < 1 /s"] {
+            assert_eq!(found(other, None, around(0.005)).0, open("8 of 200 requests failed"), "{other}");
+        }
+        assert_eq!(found("p50 < 1 ms", None, around(0.005)).0, Finding::Fails, "they were no quicker");
+        // A longer run tells of p50, and not of p99.
+        let (_, hindrance, may_be_longer) = found("p50 < 10 ms", None, around(0.01));
+        assert_eq!((hindrance, may_be_longer), (None, true));
+        let (_, hindrance, may_be_longer) = found("p99 < 10 ms", None, around(0.01));
+        assert_eq!((hindrance.as_deref(), may_be_longer), (Some("8 of 200 requests failed"), false));
     }
 
     /// A generator short of processor time may let requests time out; it makes no server refuse them.

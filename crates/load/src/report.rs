@@ -42,7 +42,8 @@ pub struct Report {
     /// load generators call latency), `throughput` (good replies per second), `error_ratio` (failed and
     /// unfinished of planned), `abandoned_ratio` (given up of planned, whenever they left), `lateness_p50` and `lateness_p99`
     /// (the generator's own: from planned until it acted, requests that had to wait for a connection aside). Where clients ask
-    /// more than once, `attempts_ratio` (attempts of planned, the first of each among them).
+    /// more than once, `attempts_ratio` (attempts of planned, the first of each among them). Their intervals say nothing that a
+    /// metric cannot be ([`Measure::within_range`]).
     ///
     /// Of good replies also the steps that were gone: `resolve_time`, `connect_time`, `tls_time` (requests that opened
     /// a connection) and `first_byte_time` (from sent), each with `_mean`, `_p90` and `_p99`. Replies that were
@@ -267,6 +268,8 @@ impl Report {
             measures.extend(time_measures(name, &whole, || steps.0.iter(), &[("p90", 0.9), ("p99", 0.99)]));
         }
         measures.extend(all.passes.iter().flat_map(PassTally::measures));
+        // Whoever tells of them, a table, a page or a file, has the same ends.
+        let measures = measures.iter().map(Measure::within_range).collect();
         let passes = all.passes.map(|tally| tally.report(told_quantile));
         let objects = objects.map(|(tally, files)| tally.report(files));
         let mut report = Report {

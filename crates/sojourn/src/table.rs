@@ -86,7 +86,7 @@ pub(crate) fn print_measures(measures: &[Measure], notes: &[String], as_json: bo
     let header: &[&str] =
         if sampled { &["metric", "estimate", "interval (95 %)", "from"] } else { &["metric", "estimate", "how"] };
     let mut table = Grid::new(header);
-    for measure in measures.iter().map(sojourn_lab::outcome::cut_at_zero) {
+    for measure in measures.iter().map(Measure::within_range) {
         let scale = Scale::of_measure(&measure);
         let value = measure.estimate.value().map_or("too few samples".into(), |value| scale.unit(value));
         let interval = match measure.estimate {
@@ -130,8 +130,8 @@ pub(crate) fn print_beside(engines: &[(&str, &[Measure])], notes: &[String], as_
     let metrics = merged(engines.iter().map(|(_, all)| names(all)));
     for metric in &metrics {
         let cell = |all: &[Measure]| {
-            let found = all.iter().find(|measure| measure.metric == *metric);
-            found.map_or("-".into(), |measure| in_scale(&measure.estimate, &Scale::of_measure(measure)))
+            let found = all.iter().find(|measure| measure.metric == *metric).map(Measure::within_range);
+            found.map_or("-".into(), |measure| in_scale(&measure.estimate, &Scale::of_measure(&measure)))
         };
         table.add_row(std::iter::once(metric.clone()).chain(engines.iter().map(|(_, all)| cell(all))));
     }

@@ -28,7 +28,7 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// Those of these streams, at most [`LANES`]; the other lanes draw for nobody.
+    /// Those of these streams, at most [`LANES`]; what the other lanes draw is not used.
     pub fn of<'a>(streams: impl IntoIterator<Item = &'a Stream>) -> Lanes {
         let mut states = [[1; LANES]; 4];
         for (lane, stream) in streams.into_iter().enumerate() {

@@ -22,6 +22,11 @@ const TAIL: f64 = 0.25;
 /// Relative differences up to this are those of sums in another order.
 const ROUNDING: f64 = 1e-12;
 
+/// The only metrics that can be negative: the bias of predictions, and differences.
+const SIGNED: [&str; 2] = ["prediction_error_mean", "response_time_mean_difference"];
+/// What metrics begin with that are shares of each part of a system.
+const SHARES: [&str; 3] = ["utilization_", "hit_ratio_", "share_"];
+
 /// One answer of one engine about one metric.
 ///
 /// Metric names carry no unit (`response_time_mean`, `response_time_p90`, `waiting_time_mean`, `service_time_mean`,
@@ -121,6 +126,19 @@ impl Estimate {
                 Estimate::Sampled { value, ci_low: ci_low.min(low), ci_high: ci_high.max(high), samples }
             }
             other => other,
+        }
+    }
+
+    /// The same estimate with an interval that ends at these two at the latest: the truth is between them in any case. A number
+    /// that is not stays within its interval.
+    #[must_use]
+    pub fn within(&self, (least, most): (f64, f64)) -> Estimate {
+        match *self {
+            Estimate::Sampled { value, ci_low, ci_high, samples } => {
+                let (ci_low, ci_high) = (ci_low.max(least.min(value)), ci_high.min(most.max(value)));
+                Estimate::Sampled { value, ci_low, ci_high, samples }
+            }
+            _ => self.clone(),
         }
     }
 
@@ -227,6 +245,31 @@ impl Measure {
     /// A measure of `metric` in `unit`.
     pub fn new(metric: impl Into<String>, unit: impl Into<String>, estimate: Estimate) -> Measure {
         Measure { metric: metric.into(), unit: unit.into(), estimate }
+    }
+
+    /// The same measure with an interval that says nothing that its metric cannot be ([`range`]): no time is negative, and no
+    /// share above 1. Whatever is told of a run has its measures so. What judges by the whole width of an interval, such as the
+    /// rule that ends a simulation, comes before.
+    #[must_use]
+    pub fn within_range(&self) -> Measure {
+        Measure::new(self.metric.as_str(), self.unit.as_str(), self.estimate.within(range(&self.metric)))
+    }
+}
+
+/// Whether `metric` is a share of the requests, which people read in per cent. Attempts at each request are a plain number.
+pub fn is_share(metric: &str) -> bool {
+    metric.ends_with("_ratio") && !metric.ends_with("attempts_ratio")
+}
+
+/// Between which numbers `metric` is in any case, in its SI unit: shares between 0 and 1, attempts at each request 1 or more;
+/// times, counts and rates are not negative, and only differences may be.
+pub fn range(metric: &str) -> (f64, f64) {
+    let is_part = || SHARES.iter().any(|of| metric.starts_with(of));
+    match metric {
+        _ if SIGNED.contains(&metric) => (f64::NEG_INFINITY, f64::INFINITY),
+        _ if is_share(metric) || metric == "utilization" || is_part() => (0.0, 1.0),
+        _ if metric.ends_with("attempts_ratio") => (1.0, f64::INFINITY),
+        _ => (0.0, f64::INFINITY),
     }
 }
 

@@ -101,8 +101,8 @@ const SHOWN: [Shown; 6] = [
 pub(super) fn text(study: &Study) -> String {
     let mut text = "\n## Configurations of the broker\n\nWhat later work does with brokers and dispatchers of this kind, \
                     simulated: files assigned to nodes by what is asked for (LARD, Pai et al. 1998), nodes that are dedicated \
-                    to static files or to programs (masters and slaves, Zhang 2002's future work), customers for whom \
-                    nodes are kept, and files that nodes copy on demand (Agarwal 2001's future \
+                    to static files or to programs (masters and slaves, Zhang 2002's future work), nodes that are kept \
+                    for some customers, and files that nodes copy on demand (Agarwal 2001's future \
                     work). Means over ten replications, in ms.\n"
         .to_owned();
     for Shown { run, title, besides, key, policies, metrics } in &SHOWN {

@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::Value;
 use sojourn_bed::{Ground, Host as Place, Loopback, Namespaces, clock};
 use sojourn_dispatch::Catalogue;
-use sojourn_load::{Allowed, Attempts, Load, Pacing, Resolves, Schedule, Stop, Targets, Url, Version};
+use sojourn_load::{Allowed, Attempts, Cause, Load, Pacing, Proof, Resolves, Schedule, Stop, Targets, Url, Version};
 use sojourn_model::system::{Abandoned, Host, Tier, server_name};
 use sojourn_part::program::{self as serve, Running};
 use sojourn_part::settings::node::{LogSettings, NodeSettings};
@@ -136,26 +136,14 @@ pub(super) fn answer(
     let told = system.stop(&asked.system.hosts, ground);
     let start = clock::since_boot_at(report.started_at_ns);
     let mut live = trust(&report, &told, start);
-    if let Some(doubt) = path.as_ref().and_then(|path| path.doubt(report.response.mean())) {
-        live.verdict = live.verdict.max(Verdict::Suspect);
-        live.reasons.push(doubt);
-    }
+    live.doubt(path.as_ref().and_then(|path| path.doubt(report.response.mean())), false);
     let errors = faults::limits(asked, experiment.run.live.limits).errors;
-    if let Some(doubt) = refusals::doubt(&asked.system, &report, &told, errors) {
-        live.verdict = live.verdict.max(Verdict::Suspect);
-        live.reasons.push(doubt);
-    }
+    live.doubt(refusals::doubt(&asked.system, &report, &told, errors), true);
     live.facts.extend(told.choices.iter().map(choices::Choices::fact));
-    if let Some(doubt) = choices::doubt(&told.choices, &report.backends) {
-        live.verdict = live.verdict.max(Verdict::Suspect);
-        live.reasons.push(doubt);
-    }
+    live.doubt(choices::doubt(&told.choices, &report.backends), false);
     let held_up = run_queue::per_request(waited_before, waited, &report);
     live.facts.push(("wait of the parts for a core, per request".into(), format!("{held_up:.3}")));
-    if let Some(doubt) = run_queue::doubt(held_up, report.response.mean(), &report.limits) {
-        live.verdict = live.verdict.max(Verdict::Suspect);
-        live.reasons.push(doubt);
-    }
+    live.doubt(run_queue::doubt(held_up, report.response.mean(), &report.limits), false);
     let path = path.map(|path| path.delay);
     let shares = shares(&report, asked.system.hosts.len());
     let report_traffic = report_traffic::of(&told);
@@ -539,16 +527,11 @@ fn pacing(experiment: &Spec) -> Pacing {
 
 /// How far the run can be trusted, and on what that rests.
 fn trust(report: &sojourn_load::Report, told: &Told, start: Time) -> Trust {
-    let mut verdict = match &report.verdict {
-        sojourn_load::Proof::Valid => Verdict::Valid,
-        sojourn_load::Proof::Suspect(_) => Verdict::Suspect,
-        sojourn_load::Proof::Incomplete(_) => Verdict::Incomplete,
+    let (verdict, is_of_failures) = match &report.verdict {
+        Proof::Valid => (Verdict::Valid, false),
+        Proof::Suspect(doubts) => (Verdict::Suspect, doubts.iter().all(|doubt| doubt.cause == Cause::Errors)),
+        Proof::Incomplete(_) => (Verdict::Incomplete, false),
     };
-    let mut reasons = report.verdict.reasons();
-    for incident in &told.incidents {
-        verdict = verdict.max(Verdict::Suspect);
-        reasons.push(incident.reason(start));
-    }
     let mut facts = facts(report);
     for (name, gateway) in &told.deciders {
         for key in [
@@ -579,7 +562,10 @@ fn trust(report: &sojourn_load::Report, told: &Told, start: Time) -> Trust {
         }
     }
     let incidents = told.incidents.iter().map(|incident| incident.told(start)).collect();
-    Trust { verdict, reasons, facts, limits: report.limits, incidents }
+    let reasons = report.verdict.reasons();
+    let mut trust = Trust { verdict, reasons, is_of_failures, facts, limits: report.limits, incidents };
+    told.incidents.iter().for_each(|incident| trust.doubt(Some(incident.reason(start)), false));
+    trust
 }
 
 /// What a reader needs to judge a measurement, as names and texts.

@@ -4,7 +4,6 @@
 //! `[workload] ran` names by its policy, else the first one; and only where the log is replayed as it was, at its own speed and
 //! without growth. The simulator's answer for that variant is the check: what it says of other variants is worth no more.
 
-use sojourn_load::Limits;
 use sojourn_stats::measure::{mean_of_batches, mean_of_series, quantiles_of_one_run};
 use sojourn_stats::parts::share_of_series;
 use sojourn_stats::{Estimate, Measure};
@@ -335,7 +334,7 @@ pub(crate) fn judged(happened: &Answer, sim: &Answer, asked: &SystemQuestion) ->
     let verdict = if reasons.is_empty() { verdict } else { verdict.max(Verdict::Suspect) };
     let meaning = [&[meaning], &reasons[usize::from(is_missed)..]].concat().join("; ");
     let facts = vec![("simulated day against the log".to_owned(), told)];
-    Some((Trust { verdict, reasons, facts, limits: Limits::default(), incidents: Vec::new() }, meaning))
+    Some((Trust { verdict, reasons, facts, ..Trust::default() }, meaning))
 }
 
 /// Why the instants of the log that is replayed are too coarse, where they are: what a request takes is short beside the step of

@@ -80,7 +80,7 @@ impl Objective {
                 measure.estimate = Estimate::Exact { value: of.extreme(true) };
             }
         }
-        self.outdone_by_failures(&measures)
+        self.outdone_by_failures(&measures, &answer.curve)
     }
 
     fn recoveries(&self, of: &OfEach) -> String {

@@ -1,7 +1,8 @@
 //! What the numbers say when set beside each other: live against its twin, variant against variant.
 
+use super::failures::{self, NOT_WELL};
 use super::{Answers, Engine, VariantAnswers, html, number, who_meets};
-use crate::answer::{FAILURES, usual};
+use crate::answer::FAILURES;
 use crate::compare::{compared_setting, equal_but_for, variants_by};
 use crate::objective::FAILED_MOST;
 use sojourn_stats::Estimate;
@@ -262,37 +263,20 @@ fn first_and_last(means: &[(&VariantAnswers, f64)], engine: Engine) -> String {
 /// More names than this are counted.
 const MOST_NAMED: usize = 3;
 
-/// What became of a share of the requests, as the end of a sentence.
-fn became(metric: &str, words: &str) -> String {
-    match metric {
-        "error_ratio" => words.to_owned(),
-        "worst_second_error_ratio" => words.replace("or given up", "or were given up"),
-        _ => format!("were {words}"),
-    }
-}
-
-/// What went wrong where most did, so that a short response time of the few that were answered does not deceive; not what is told
-/// with the number that it has when all goes well.
+/// What went wrong where most did; not what is told with the number that it has when all goes well.
 fn failures(report: &Answers) -> Option<String> {
     let most = |(metric, words): (&'static str, &'static str)| {
         let (variant, answer, value) = report.worst(metric)?;
-        let shown = |value: f64| number::share(metric, &Estimate::Exact { value });
-        let share = Some(shown(value)).filter(|share| *share != shown(usual(metric)))?;
-        let of = if number::is_share(metric) { " of the requests" } else { " at each request" };
+        let said = failures::said((metric, words), value, "request")?;
         let at = if report.variants.len() == 1 {
             String::new()
         } else {
             format!(" at <strong>{}</strong>", html::escape(&variant.label))
         };
-        let said = match number::is_share(metric) {
-            true => format!("{share}{of} {}", became(metric, words)),
-            false => format!("{share} {words}{of}"),
-        };
         Some(format!("{said}{at} ({})", answer.engine.name()))
     };
     let said: Vec<String> = FAILURES.into_iter().filter_map(most).collect();
-    let up_to = if report.variants.len() == 1 { "Not all went well" } else { "Not all went well; the worst" };
-    (!said.is_empty()).then(|| format!("{up_to}: {}.", said.join(", ")))
+    failures::sentence(if report.variants.len() == 1 { NOT_WELL } else { "Not all went well; the worst" }, &said)
 }
 
 /// Who is fastest where all other settings are equal, of a run in which several vary: what serves half the load is no answer.

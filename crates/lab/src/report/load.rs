@@ -6,21 +6,22 @@
 use sojourn_load::{Passes, Proof, Report, StepReport};
 use sojourn_stats::{Estimate, Measure};
 
+use super::failures::{self, NOT_WELL};
 use super::html::{escape, page};
-use super::number::{estimate, quantity, quantity_end};
+use super::number::{estimate, is_share, quantity, quantity_end};
 use super::seconds::{Timeline, figures};
 use crate::after_failures::after_failures;
+use crate::answer::FAILURES;
 
 /// The whole page; `name` is what was loaded, `version` the program's, `objectives` texts with what came of them. The
 /// same report gives the same bytes.
 pub fn render(report: &Report, name: &str, version: &str, objectives: &[(String, String)]) -> String {
     let mut body = format!(
-        "<header>\n<p class=\"kicker\">Sojourn load</p>\n<h1>{}</h1>\n{}<p class=\"facts\">{} requests in {} \u{b7} \
-         sojourn {}</p>\n</header>\n",
+        "<header>\n<p class=\"kicker\">Sojourn load</p>\n<h1>{}</h1>\n<p class=\"finding\">{}</p>\n{}\
+         <p class=\"facts\">sojourn {}</p>\n</header>\n",
         escape(name),
+        headline(report),
         verdict(report),
-        report.counts.planned,
-        quantity(report.elapsed_s, "s"),
         escape(version)
     );
     if report.counts.wrong() > 0 {
@@ -59,6 +60,31 @@ pub fn render(report: &Report, name: &str, version: &str, objectives: &[(String,
          </section>\n"
     );
     page(name, &body)
+}
+
+/// What is said first of a load, on its page and on a terminal: how many requests were made in what time, and of those after the
+/// warm-up, or of the pages where users browse, how many failed and were given up, and how often each was asked for, where that
+/// is not as when all goes well. Plain text, in which spaces at which no line breaks stand before units.
+pub fn headline(report: &Report) -> String {
+    let made = format!("{} requests in {}.", report.counts.planned, quantity(report.elapsed_s, "s"));
+    let (of, measured) = match &report.objects {
+        Some(objects) => ("page", &objects.measured),
+        None => ("request", &report.measured),
+    };
+    match went_wrong(&report.measures, of, measured.unfinished > 0) {
+        Some(wrong) => format!("{made} {wrong}"),
+        None => made,
+    }
+}
+
+/// What went wrong by these measures; none where all went well. `error_ratio` counts what was cut short at the end too.
+fn went_wrong(measures: &[Measure], of: &str, has_unfinished: bool) -> Option<String> {
+    let one = |(metric, words): (&'static str, &'static str)| {
+        let value = measures.iter().find(|measure| measure.metric == metric)?.estimate.value()?;
+        let words = if metric == "error_ratio" && has_unfinished { "failed or were unfinished" } else { words };
+        failures::said((metric, words), value, of)
+    };
+    failures::sentence(NOT_WELL, &FAILURES.into_iter().filter_map(one).collect::<Vec<_>>())
 }
 
 /// The steps of the scenarios, and what of them did not come out.
@@ -102,9 +128,9 @@ fn verdict(report: &Report) -> String {
 
 fn measures(measures: &[Measure]) -> String {
     let row = |measure: &Measure| {
-        // A share is told in per cent.
+        // A share is told in per cent; attempts at each request are a plain number.
         let (factor, unit) = match measure.unit.as_str() {
-            "1" if measure.metric.ends_with("_ratio") => (100.0, "%"),
+            "1" if is_share(&measure.metric) => (100.0, "%"),
             "1" => (1.0, ""),
             unit => (1.0, unit),
         };
@@ -134,4 +160,45 @@ fn measures(measures: &[Measure]) -> String {
         "<div class=\"scroll\"><table class=\"plain\">\n<thead><tr><th>Metric</th><th>Estimate</th>\
          <th>Interval (95 %)</th><th>Samples</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The row of a metric with an interval of a tenth to either side.
+    fn row(metric: &str, value: f64) -> String {
+        let estimate = Estimate::Sampled { value, ci_low: 0.9 * value, ci_high: 1.1 * value, samples: 99 };
+        measures(&[Measure::new(metric, "1", estimate)]).replace('\u{a0}', " ")
+    }
+
+    /// A request is asked for 1.13 times on average: that is no share of anything.
+    #[test]
+    fn shares_are_in_per_cent_and_attempts_are_a_number() {
+        let shares = row("error_ratio", 0.02);
+        assert!(shares.contains(">2.00 %</td>") && shares.contains(">1.80 % to 2.20 %</td>"), "{shares}");
+        let attempts = row("attempts_ratio", 1.13);
+        assert!(attempts.contains(">1.13</td>") && !attempts.contains(" %</td>"), "{attempts}");
+    }
+
+    /// What went wrong is said with its share, whichever it is, and nothing where all went well.
+    #[test]
+    fn a_headline_tells_failures_those_who_left_and_attempts() {
+        let of = |shares: &[(&str, f64)], has_unfinished| {
+            let measure = |(metric, value): &(&str, f64)| Measure::new(*metric, "1", Estimate::Exact { value: *value });
+            let measures: Vec<Measure> = shares.iter().map(measure).collect();
+            went_wrong(&measures, "request", has_unfinished).map(|told| told.replace('\u{a0}', " "))
+        };
+        let well = [("error_ratio", 0.0), ("abandoned_ratio", 0.0), ("attempts_ratio", 1.0)];
+        assert_eq!(of(&well, false), None);
+        let told = of(&[("error_ratio", 0.02), ("abandoned_ratio", 0.03), ("attempts_ratio", 1.13)], false).unwrap();
+        let expected = "Not all went well: 2.00 % of the requests failed, 3.00 % of the requests were given up, 1.13 \
+                        attempts at each request.";
+        assert_eq!(told, expected);
+        // Who left is told where nothing failed.
+        let told = of(&[("error_ratio", 0.0), ("abandoned_ratio", 0.03)], false).unwrap();
+        assert_eq!(told, "Not all went well: 3.00 % of the requests were given up.");
+        let told = of(&[("error_ratio", 0.03)], true).unwrap();
+        assert_eq!(told, "Not all went well: 3.00 % of the requests failed or were unfinished.");
+    }
 }

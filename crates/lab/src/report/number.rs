@@ -2,6 +2,7 @@
 
 use sojourn_stats::Estimate;
 use sojourn_stats::measure::rounded_outwards;
+pub use sojourn_stats::measure::{is_share, range};
 
 /// A unit with the prefix that suits a magnitude: shown = SI value times `per_si`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,22 +85,11 @@ pub fn asymmetric(estimate: &Estimate, (least, most): (f64, f64)) -> Option<(f64
     let reach = estimate.reach()?;
     let is_lopsided = reach > LOPSIDED * (value - low).min(high - value);
     let leaves = reach > value - least || (high <= most && reach > most - value);
-    (low >= least && (leaves || is_lopsided)).then_some((low, high))
+    (low >= least.max(0.0) && (leaves || is_lopsided)).then_some((low, high))
 }
 
 /// What no metric is below, and none above.
 const ANY: (f64, f64) = (0.0, f64::INFINITY);
-
-/// Between which numbers `metric` is in any case.
-pub fn range(metric: &str) -> (f64, f64) {
-    if is_share(metric) {
-        (0.0, 1.0)
-    } else if metric.ends_with("attempts_ratio") {
-        (1.0, f64::INFINITY)
-    } else {
-        ANY
-    }
-}
 
 /// `value` with both ends of its interval, rounded outwards: "0.003 (0 to 0.103) %".
 fn with_ends(value: f64, (low, high): (f64, f64), unit: &str) -> String {
@@ -162,11 +152,6 @@ fn estimate_in(estimate: &Estimate, unit: &str, range: (f64, f64)) -> String {
         Estimate::Approximate { value } => format!("\u{2248}\u{a0}{}", quantity(value, unit)),
         Estimate::TooFew { .. } => "too few samples".to_owned(),
     }
-}
-
-/// Whether a metric is a share of the requests, which people read in per cent.
-pub fn is_share(metric: &str) -> bool {
-    metric.ends_with("_ratio") && !metric.ends_with("attempts_ratio")
 }
 
 /// A share in per cent with the half width of its interval; what is no share, such as a number of attempts, as it is.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sojourn_lab::folder::SCHEMA;
-use sojourn_lab::outcome::{COLUMNS, cut_at_zero};
+use sojourn_lab::outcome::{COLUMNS, measure_to_json};
 use sojourn_lab::{Answer, Answers, Engine, Flow, Trust, VariantAnswers, Verdict};
 use sojourn_stats::measure::NoInterval;
 use sojourn_stats::{Estimate, Measure};
@@ -82,14 +82,15 @@ fn a_damaged_folder_is_refused_with_its_line() {
     assert!(Answers::open(&path).is_ok());
 }
 
-/// Intervals of what cannot be negative end at 0 in what is told.
+/// Intervals end where a metric cannot be in what is told.
 #[test]
-fn an_interval_is_cut_off_at_zero_unless_the_metric_has_a_sign() {
+fn an_interval_as_json_ends_where_its_metric_cannot_be() {
     let estimate = Estimate::Sampled { value: 0.5, ci_low: -0.5, ci_high: 1.5, samples: 9 };
-    let cut = ["response_time_mean", "prediction_error_mean"]
-        .map(|metric| cut_at_zero(&Measure::new(metric, "1", estimate.clone())).estimate);
-    assert_eq!([cut[0].interval(), cut[1].interval()], [Some((0.0, 1.5)), Some((-0.5, 1.5))]);
-    assert_eq!(cut[0].half_width(), Some(1.0), "as wide as it was");
+    let time = ("response_time_mean", 0.0, 1.5);
+    for (metric, low, high) in [time, ("prediction_error_mean", -0.5, 1.5), ("error_ratio", 0.0, 1.0)] {
+        let told = measure_to_json(&Measure::new(metric, "1", estimate.clone()));
+        assert_eq!([told["ci_low"].as_f64(), told["ci_high"].as_f64()], [Some(low), Some(high)], "{metric}");
+    }
 }
 
 /// A folder that the program wrote when every estimate had an interval.

@@ -100,13 +100,7 @@ pub fn rate(windows: &[(f64, f64)], samples: u64) -> Estimate {
         true => exact_count(samples, CONFIDENCE),
         false => (events - 1.0, events + 1.0),
     };
-    let estimate = estimate.widened((ends.0 * of_one / seconds, ends.1 * of_one / seconds));
-    match estimate {
-        Estimate::Sampled { value, ci_low, ci_high, samples } => {
-            Estimate::Sampled { value, ci_low: ci_low.max(0.0), ci_high, samples }
-        }
-        other => other,
-    }
+    estimate.widened((ends.0 * of_one / seconds, ends.1 * of_one / seconds)).within((0.0, f64::INFINITY))
 }
 
 /// How many requests that follow one another tell as much as one, from the mean (s) of these response times (ns). What comes of

@@ -3,6 +3,7 @@
 //! A script says of each request when it was planned, noticed, begun and done; the recorder is told so in order of
 //! time, as the loop tells it. No clock and no socket: nothing but the script can raise a doubt.
 
+mod ends;
 mod patience;
 
 use sojourn_stats::{Dimension, Law, Span, Stream, Time};

@@ -77,7 +77,7 @@ fn place<'a>(http: &'a [Directive], upstream: &str) -> Option<(&'a [Directive], 
     servers.filter_map(|server| server.block.as_deref()).find_map(|server| Some((server, location(server, &passes)?)))
 }
 
-/// Of a block, what is said of passing requests on; not to whom, from which cache, and with what encryption.
+/// Of a block, what is said of passing requests on; not to which server, from which cache, and with what encryption.
 fn lines_of(block: &[Directive], indent: &str) -> String {
     let is_ours = |word: &str| {
         let beginnings = ["proxy_cache", "proxy_store", "proxy_ssl", "proxy_bind", "proxy_temp"];

@@ -78,7 +78,7 @@ impl Socket for SignedSocket {
         message.serialize(&mut self.sent);
         let tag = self.key.sign(&self.sent);
         self.sent.extend(tag);
-        // Whom it cannot reach now it asks again in a while.
+        // A node that cannot be reached now is asked again in a while.
         match self.socket.send_to(&self.sent, to).await {
             Ok(sent) => {
                 self.traffic.datagrams.fetch_add(1, Ordering::Relaxed);

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use sojourn_lab::objective::Objective;
+use sojourn_lab::report::load::headline;
 use sojourn_lab::search::{Judged, judge};
 use sojourn_load::agents::AgentClock;
 use sojourn_load::records::Recorded;
@@ -113,6 +114,7 @@ pub(crate) fn to_json(report: &Report) -> Value {
 }
 
 fn for_people(report: &Report) {
+    table::outln(&table::paragraph("", &headline(report).replace('\u{a0}', " ")));
     if report.counts.wrong() > 0 {
         table::outln(&table::paragraph("", &failures(report)));
     }

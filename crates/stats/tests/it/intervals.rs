@@ -3,9 +3,9 @@
 use std::ops::RangeInclusive;
 
 use sojourn_stats::interval::{exact_count, exact_ratio, normal_quantile, quantile_ranks, ratio, t_quantile};
-use sojourn_stats::measure::{self, CONFIDENCE, NoInterval, mean_of_samples, quantile_of_samples};
+use sojourn_stats::measure::{self, CONFIDENCE, NoInterval, mean_of_samples, quantile_of_samples, range};
 use sojourn_stats::parts::{self, of_parts};
-use sojourn_stats::{Dimension, Estimate, Law, Moments, Stream};
+use sojourn_stats::{Dimension, Estimate, Law, Measure, Moments, Stream};
 
 /// Three decimals as in every printed table, e.g. Fisher and Yates (1963), table III.
 #[test]
@@ -279,4 +279,29 @@ fn the_interval_of_a_poisson_count_is_the_tabled_one() {
     }
     let (low, high) = exact_count(0, 0.95);
     assert!(low == 0.0 && (high - 2.9957).abs() < 1e-4, "all of the error is above");
+}
+
+/// No time, count or rate is negative, no share above 1, and no request is less than one attempt; a difference may be either.
+#[test]
+fn an_interval_ends_where_its_metric_cannot_be() {
+    let of = |metric: &str, value: f64| {
+        let estimate = Estimate::Sampled { value, ci_low: value - 2.0, ci_high: value + 2.0, samples: 9 };
+        Measure::new(metric, "1", estimate).within_range().estimate
+    };
+    for metric in ["response_time_mean", "throughput", "queue_length_mean_disk", "imbalance_index"] {
+        assert_eq!(of(metric, 0.5).interval(), Some((0.0, 2.5)), "{metric}");
+    }
+    assert_eq!(of("response_time_mean", 0.5).half_width(), Some(2.0), "as wide as it was");
+    for metric in ["error_ratio", "worst_second_error_ratio", "utilization", "utilization_disk", "hit_ratio_a"] {
+        assert_eq!(of(metric, 0.5).interval(), Some((0.0, 1.0)), "{metric}");
+    }
+    for metric in ["attempts_ratio", "during(fault).attempts_ratio"] {
+        assert_eq!((range(metric).0, of(metric, 1.5).interval()), (1.0, Some((1.0, 3.5))), "{metric}");
+    }
+    for metric in ["prediction_error_mean", "response_time_mean_difference"] {
+        assert_eq!(of(metric, -0.5).interval(), Some((-2.5, 1.5)), "{metric}");
+    }
+    assert_eq!(of("utilization", 1.5).interval(), Some((0.0, 1.5)), "a number stays within its interval");
+    let formula = Measure::new("error_ratio", "1", Estimate::Exact { value: 0.5 });
+    assert_eq!(formula.within_range(), formula);
 }

@@ -41,7 +41,7 @@ fn lanes_draw_what_each_stream_draws_alone() {
         let law = Law::parse(text, Dimension::Time).unwrap();
         assert!(law.has_lanes(), "{text}");
         for processor in processors() {
-            // One lane draws for nobody.
+            // What one lane draws is not used.
             let mut streams: Vec<Stream> = (1..LANES as u64).map(|seed| Stream::new(seed, "lane", text)).collect();
             let mut rows = vec![[0.0; LANES]; ROWS];
             let lanes = vectorised_for(processor, Draw(&law, Lanes::of(&streams), &mut rows));

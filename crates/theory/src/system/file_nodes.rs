@@ -26,7 +26,7 @@ pub struct SharedFiles<'a> {
 /// Most requests per second that servers with files of their own sustain: `throughput_max` (1/s), approximate.
 ///
 /// # Errors
-/// One line, for servers that differ, have no disk or no files, or a policy of which it is not known whom it redirects.
+/// One line, for servers that differ, have no disk or no files, or a policy of which it is not known what it redirects.
 pub fn answer(asked: &SharedFiles<'_>) -> Result<Answer, Unanswered> {
     let SharedFiles { servers, size_mean, demand_mean_s, policy, rate } = *asked;
     let refuse = |why: &str| Err(Unanswered(format!("no formula for {why}: sim answers this")));
@@ -65,7 +65,7 @@ pub fn answer(asked: &SharedFiles<'_>) -> Result<Answer, Unanswered> {
                 brief(most)
             ),
         ),
-        other => return refuse(&format!("whom `{other}` redirects")),
+        other => return refuse(&format!("what `{other}` redirects")),
     };
     let mut answer = Answer::default();
     answer.push("throughput_max", "1/s", Value::approximate(bound));

@@ -83,7 +83,7 @@ fn it_is_read_off_servers_and_their_policy() {
     assert!((faster - FileNodes { preparation_s: 0.010, ..MEIKO }.throughput_max(0.0)).abs() < 1e-9);
     // What it does not know, it says.
     let refusal = |asked: SharedFiles<'_>| answer(&asked).expect_err("no formula").to_string();
-    assert!(refusal(asked("random")).contains("whom `random` redirects"));
+    assert!(refusal(asked("random")).contains("no formula for what `random` redirects"));
     let mut odd = servers.clone();
     odd[3].speed = 0.5;
     assert!(refusal(SharedFiles { servers: &odd, ..asked("stay") }).contains("that differ"));

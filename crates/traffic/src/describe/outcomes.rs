@@ -1,7 +1,8 @@
 //! How requests ended: replies by class of status, which of them are errors, and what clients gave up.
 //!
 //! An error is what the server or its proxy is to blame for: a status of 500 and above, or no reply at all. A status of 4xx is
-//! an answer to a client's mistake, or to an attack, and has a share of its own. Shares have intervals, in which what comes
+//! an answer to a client's mistake, or to an attack, and has a share of its own, without those that say that the client gave up
+//! (nginx's 499). Shares have intervals, in which what comes
 //! together, as in an outage, counts as so much less ([`share_of_series`]); of none seen the upper end is what may have come
 //! unseen.
 
@@ -14,6 +15,8 @@ use crate::recorded::log::{Entry, Log, Method};
 
 /// What [`servers::failed`] counts.
 const ERRORS: &str = "status 500 and above, or no reply; not what clients gave up";
+/// What `client_error_ratio` counts.
+const CLIENT_ERRORS: &str = "status 4xx; not what clients gave up, such as 499";
 /// Classes of statuses by their first digit; 0 stands where there was no reply.
 const CLASSES: [&str; 10] = ["no reply", "1xx", "2xx", "3xx", "4xx", "5xx", "6xx", "7xx", "8xx", "9xx"];
 /// Those that are told where no request is in them either.
@@ -56,6 +59,7 @@ pub(super) fn tell(log: &Log, facts: &mut Facts) -> (Vec<Replies>, Option<String
     facts.text("errors_are", ERRORS.to_owned());
     let is_mistaken = |entry: &Entry| !entry.is_abandoned() && (400..500).contains(&entry.status);
     tell_share(log, "client_error_ratio", &is_mistaken, facts);
+    facts.text("client_errors_are", CLIENT_ERRORS.to_owned());
     let abandoned = tell_abandoned(log, facts);
     for (class, requests) in log.status_classes().into_iter().enumerate().filter(|(_, requests)| *requests > 0) {
         facts.count(&format!("status_{class}xx"), requests);

@@ -170,6 +170,13 @@ fn a_log_says_how_much_of_it_failed() {
     assert_eq!((number(&facts, "error_ratio"), number(&facts, "client_error_ratio")), (0.4, 0.2));
     let Value::Text(what) = value(&facts, "errors_are") else { panic!() };
     assert!(what.starts_with("status 500 and above, or no reply"), "{what}");
+    // Who gave up made no mistake, though nginx has 499 for it, and it stands in the table among 4xx.
+    let text = [with(" 200 "), with(" 404 "), with(" 499 "), with(" 200 ")];
+    let given_up = describe(&read(text.concat()).unwrap());
+    let shares = ["client_error_ratio", "abandoned_ratio", "error_ratio"].map(|name| number(&given_up, name));
+    assert_eq!((shares, value(&given_up, "status_4xx")), ([0.25, 0.25, 0.0], &Value::Count(2)));
+    let Value::Text(what) = value(&given_up, "client_errors_are") else { panic!() };
+    assert!(what.starts_with("status 4xx; ") && what.ends_with("499"), "{what}");
     assert_eq!(number(&describe(&read(line(0, "/x", 1)).unwrap()), "error_ratio"), 0.0);
     // Every tenth of a hundred is a 404: as many as 1 - 0.05^(1/100) of them may have been errors of the server.
     let text: String = (0..100).map(|n| if n % 10 == 3 { with(" 404 ") } else { with(" 200 ") }).collect();

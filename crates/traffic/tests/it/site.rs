@@ -166,7 +166,7 @@ fn a_site_is_its_seeds() {
     assert!(one.files() == same.files() && one.pages() == same.pages());
     let other = Site::generate(&SiteLaw::surge(), 2).unwrap();
     assert!(one.files() != other.files());
-    // The loners' sigma leaves base files, embedded files and who shows whom as they are.
+    // The loners' sigma leaves base files, embedded files and what each page shows as they are.
     let films = site(&SiteLaw::surge().with_loner_sigma(2.5).unwrap());
     assert_eq!(sizes(&one, Kind::Embedded), sizes(&films, Kind::Embedded));
     let shown = |site: &Site| {

@@ -12,7 +12,7 @@ use sojourn_stats::input;
 /// The choices of one product, in a run and before it.
 #[derive(Debug, PartialEq)]
 pub(super) struct Choices {
-    /// Of whom.
+    /// Which product.
     who: String,
     /// Requests by the server that served them, of all that it had.
     by_server: Vec<(String, u64)>,

@@ -1,0 +1,206 @@
+//! What requests without a good answer do to an objective: response times are those of good answers, and an objective is about
+//! all requests.
+//!
+//! Those that failed or were given up count as slower than all others. A percentile of all requests is then a higher one of those
+//! that were answered: with 4 % of them p50 is p52.1 of the others, and of p99 nothing is known, since 4 % are slower than
+//! whatever was measured. This is judged by what is known of the percentile that is asked for, of the higher ones, and of the
+//! distribution. A mean has no such bound: it may have one in a hundred that failed, as [`sojourn_load`] has.
+
+use sojourn_stats::Estimate;
+use sojourn_stats::measure::Measure;
+
+use super::{DURING, FAILED_MOST, GIVEN_UP, Judgement, Objective, percentile};
+use crate::report::number::significant;
+
+/// The share of the requests that failed over a run.
+const FAILED: &str = "error_ratio";
+
+/// The share (1) of the requests of a run that got no good answer: who gave up has not failed, and has none either.
+pub(crate) fn unanswered(measures: &[Measure]) -> f64 {
+    share(measures, FAILED) + share(measures, GIVEN_UP)
+}
+
+/// A share among `measures`; 0 where it is not.
+fn share(measures: &[Measure], metric: &str) -> f64 {
+    measures.iter().find(|measure| measure.metric == metric).and_then(|of| of.estimate.value()).unwrap_or(0.0)
+}
+
+impl Objective {
+    /// Whether it is an upper limit on a percentile of the response time: who got no answer makes that longer, never shorter.
+    pub(crate) fn limits_a_percentile(&self) -> bool {
+        self.below && self.metric.starts_with("response_time_p")
+    }
+
+    /// Whether what it limits is known of all requests though this share of them got no answer.
+    pub(crate) fn bears(&self, unanswered: f64) -> bool {
+        self.limits_a_percentile() && unanswered <= self.may_fail()
+    }
+
+    /// The share of the requests that may be without an answer.
+    fn may_fail(&self) -> f64 {
+        percentile(&self.metric).map_or(FAILED_MOST, |(_, level)| 1.0 - level / 100.0)
+    }
+
+    /// Why a response time that meets it is no answer: more requests got none than may be slower, or with these as the slowest it
+    /// would not be met. `curve` is the distribution of the response time: (s, share that took no longer).
+    pub(crate) fn outdone_by_failures(&self, measures: &[Measure], curve: &[(f64, f64)]) -> Option<String> {
+        let (of_failures, time) = match self.metric.as_str() {
+            "worst_second_p99" => ("worst_second_error_ratio", "response_time_p99"),
+            metric => match metric.strip_prefix(DURING) {
+                Some(during) => ("during(fault).error_ratio", during),
+                None => (FAILED, metric),
+            },
+        };
+        if !self.below || !time.starts_with("response_time_") {
+            return None;
+        }
+        let is_of_run = of_failures == FAILED;
+        let left = if is_of_run { share(measures, GIVEN_UP) } else { 0.0 };
+        let failed = share(measures, of_failures) + left;
+        let what = if left > 0.0 { "failed or were given up" } else { "failed" };
+        let told = || format!("{} % of the requests {what}", significant(100.0 * failed));
+        if failed > self.may_fail() {
+            return Some(format!("{}, and the time is that of the others", told()));
+        }
+        if !is_of_run || failed <= 0.0 {
+            return None;
+        }
+        let of_all = self.of_all(failed, measures, curve)?;
+        let name = self.metric.rsplit('_').next().unwrap_or_default();
+        Some(format!("{}, and with these as the slowest {name} {of_all}", told()))
+    }
+
+    /// What its percentile may be of all requests, of which a share `failed`, where that is not seen to meet it; none where it
+    /// is, and of what is no percentile that was measured.
+    fn of_all(&self, failed: f64, measures: &[Measure], curve: &[(f64, f64)]) -> Option<String> {
+        let (time, level) = percentile(&self.metric)?;
+        let (_, high) = self.deciding(measures)?.estimate.ends()?;
+        let level_of_answered = level / (1.0 - failed);
+        let is_enough = |measure: &Measure| {
+            let is_higher = percentile(&measure.metric).is_some_and(|of| of.0 == time && of.1 >= level_of_answered);
+            is_higher && self.judge(&measure.estimate) == Judgement::Holds
+        };
+        if measures.iter().any(is_enough) {
+            return None;
+        }
+        // What is above the end of its interval moves up with it.
+        let share_of_all = along(curve.iter().copied(), high).map(|share| share / (1.0 - failed));
+        let within_s = |wanted: f64| along(curve.iter().map(|(time_s, share)| (*share, *time_s)), wanted);
+        match share_of_all.and_then(within_s) {
+            Some(upper_s) if self.met(upper_s) => None,
+            Some(upper_s) => Some(format!("may be {}", self.measured(&Estimate::Exact { value: upper_s }))),
+            None => Some("is not known".into()),
+        }
+    }
+
+    /// What a limit on `error_ratio` does not tell where it is met: requests that were given up have no part in it.
+    pub(crate) fn leaves_out(&self, measures: &[Measure]) -> Option<String> {
+        let given_up = share(measures, GIVEN_UP);
+        (self.below && self.metric == FAILED && given_up > 0.0).then(|| {
+            let given_up = significant(100.0 * given_up);
+            let what = format!("{given_up} % of the requests were given up");
+            format!("{what}, which error_ratio does not count: limit {GIVEN_UP} too")
+        })
+    }
+}
+
+/// What y is at `x` by straight lines between points (x, y), of which both grow; none beyond the last.
+fn along(points: impl Iterator<Item = (f64, f64)>, x: f64) -> Option<f64> {
+    let mut before: Option<(f64, f64)> = None;
+    for (x1, y1) in points {
+        if x1 >= x {
+            return Some(match before {
+                Some((x0, y0)) if x1 > x => y0 + (y1 - y0) * (x - x0) / (x1 - x0),
+                _ => y1,
+            });
+        }
+        before = Some((x1, y1));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measure(metric: &str, value: f64, half: f64) -> Measure {
+        let estimate = Estimate::Sampled { value, ci_low: value - half, ci_high: value + half, samples: 999 };
+        Measure::new(metric, "1", estimate)
+    }
+
+    #[test]
+    fn times_of_the_requests_that_did_not_fail_are_no_answer_where_too_many_did() {
+        let failed = |value: f64| [measure("error_ratio", value, 0.0)];
+        let of = |text: &str, share: f64| Objective::parse(text).unwrap().outdone_by_failures(&failed(share), &[]);
+        assert_eq!(
+            of("p99 < 50 ms", 0.198).as_deref(),
+            Some("19.8 % of the requests failed, and the time is that of the others")
+        );
+        assert!(
+            of("p99 < 50 ms", 0.0101).is_some() && of("p99 < 50 ms", 0.0099).is_none(),
+            "one in a hundred may be slower"
+        );
+        assert!(of("p50 < 50 ms", 0.198).is_none() && of("p50 < 50 ms", 0.501).is_some());
+        assert!(of("mean < 50 ms", 0.02).is_some() && of("mean < 50 ms", 0.005).is_none());
+        let worst = Objective::parse("worst_second_p99 < 50 ms").unwrap();
+        assert!(worst.outdone_by_failures(&failed(0.5), &[]).is_none(), "of the whole run");
+        assert!(worst.outdone_by_failures(&[measure("worst_second_error_ratio", 0.5, 0.0)], &[]).is_some());
+        let during = Objective::parse("during(fault).p99 < 50 ms").unwrap();
+        assert!(during.outdone_by_failures(&[measure("during(fault).error_ratio", 0.5, 0.0)], &[]).is_some());
+        for other in ["p99 > 50 ms", "error_ratio < 30%", "throughput > 1 /s", "waiting_time_mean < 1 s"] {
+            assert!(of(other, 0.198).is_none(), "{other}");
+        }
+    }
+
+    /// Answers take up to 100 ms, uniformly; 1 % failed and 3 % were given up. The upper end of p50 is p53 of the answers, and
+    /// 0.53 / 0.96 is 0.552.
+    #[test]
+    fn a_percentile_is_one_of_all_requests() {
+        let curve = [(0.0, 0.0), (0.1, 1.0)];
+        let times = [("p50", 0.05), ("p90", 0.09), ("p95", 0.095)];
+        let mut measures: Vec<Measure> =
+            times.iter().map(|(of, value)| measure(&format!("response_time_{of}"), *value, 0.003)).collect();
+        measures.extend([measure("error_ratio", 0.01, 0.0), measure("abandoned_ratio", 0.03, 0.0)]);
+        let of = |text: &str, curve: &[(f64, f64)]| {
+            let objective = Objective::parse(text).unwrap();
+            assert_eq!(objective.judge_among(&measures), Judgement::Holds, "{text}: by the answers alone");
+            objective.outdone_by_failures(&measures, curve)
+        };
+        assert_eq!(of("p50 < 60 ms", &curve), None, "it is known, whatever the others would have taken");
+        let what = "4.00 % of the requests failed or were given up, and with these as the slowest";
+        let told = |of: &str| format!("{what} {of}");
+        assert_eq!(of("p50 < 54 ms", &curve), Some(told("p50 may be 55.2 ms")));
+        assert_eq!(of("p50 < 60 ms", &[]), Some(told("p50 is not known")));
+        assert_eq!(of("p50 < 94 ms", &[]), None, "p90 of the answers is no less");
+        // 0.95 / 0.96 is 0.99, and the end of its interval is at 0.98 / 0.96.
+        assert_eq!(of("p95 < 1 s", &curve), Some(told("p95 is not known")));
+        let shares: f64 = unanswered(&measures);
+        assert!((shares - 0.04).abs() < 1e-12, "{shares}");
+        let bears = |text: &str| Objective::parse(text).unwrap().bears(shares);
+        assert!(bears("p50 < 54 ms") && bears("p95 < 1 s"));
+        assert!(!bears("p99 < 1 s") && !bears("mean < 1 s") && !bears("p50 > 1 ms") && !bears("error_ratio < 50%"));
+    }
+
+    #[test]
+    fn a_curve_is_read_between_its_points() {
+        let points = [(1.0, 0.2), (2.0, 0.4), (4.0, 0.8)];
+        let at = |x: f64| along(points.into_iter(), x);
+        assert_eq!([at(0.5), at(2.0), at(3.0), at(4.5)], [Some(0.2), Some(0.4), Some(0.6000000000000001), None]);
+    }
+
+    /// Requests that were given up are not among the failed: a limit on these that is met says so, where there are any.
+    #[test]
+    fn a_limit_on_failures_says_what_it_does_not_count() {
+        let of = |text: &str, given_up: f64| {
+            let given_up = Measure::new("abandoned_ratio", "1", Estimate::Exact { value: given_up });
+            Objective::parse(text).unwrap().leaves_out(&[given_up])
+        };
+        let told = "7.00 % of the requests were given up, which error_ratio does not count: limit abandoned_ratio too";
+        assert_eq!(of("error_ratio < 1%", 0.07).as_deref(), Some(told));
+        assert_eq!(of("error_ratio < 1%", 0.0), None);
+        for other in ["error_ratio > 1%", "abandoned_ratio < 10%", "worst_second_error_ratio < 10%", "p99 < 1 s"] {
+            assert_eq!(of(other, 0.07), None, "{other}");
+        }
+        assert_eq!(Objective::parse("error_ratio < 1%").unwrap().leaves_out(&[]), None, "who never leaves");
+    }
+}
