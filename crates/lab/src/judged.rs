@@ -4,7 +4,8 @@
 //! that the log contradicts, decides nothing, whichever side of the limit it is on: the objective is then UNDECIDED, with that
 //! as its reason. So is a number of a live run that is not VALID, but for too many failures: these happened, and may be why the
 //! run is in doubt. So is a time below its limit where more requests failed than may be slower, and a recovery for which the
-//! run was too short, or of which nothing can be said for another reason. What is out of every system's reach is missed, however short the run is.
+//! run was too short, or of which nothing can be said for another reason. What is out of every system's reach is missed,
+//! however short the run is.
 
 pub(crate) mod each;
 
@@ -196,8 +197,8 @@ pub(crate) fn ended_early(objective: &Objective, experiment: &Spec, answer: &Ans
     objective.allows_recovery_after(broken_until(seen_s, calm_s)).then(why)
 }
 
-/// How long after a fault (s) it was surely not as before, in a run that ended so long after it without the calm seconds that show
-/// a recovery: the last of these, but for one interval, may have been calm.
+/// How long after a fault (s) it was surely not as before, in a run that ended so long after it without the calm seconds that
+/// show a recovery: as many of them, but for one interval, may have been at the end.
 fn broken_until(seen_s: f64, calm_s: f64) -> f64 {
     seen_s - calm_s * (CALM - 1) as f64 / CALM as f64
 }

@@ -72,9 +72,9 @@ impl Storm {
 /// Answer of theory about such clients.
 ///
 /// Rows: without a standstill, where laws are exponential, of the state with the fewest attempts `attempts_ratio`,
-/// `throughput` (good replies) and `error_ratio`; with a standstill `recovery_time`, without a number where it stays, and refused where more than 1 % of the requests fail in the good
-/// state already. The notes
-/// say which further state there is, and what is not known.
+/// `throughput` (good replies) and `error_ratio`; with a standstill `recovery_time`, without a number where it stays. Where more
+/// than 1 % of the requests fail in that state, there is none to go back to. The notes say which further state there is, and
+/// what is not known.
 ///
 /// # Errors
 /// [`Unanswered`] where there is no model of it.
@@ -155,8 +155,8 @@ fn recovery(storm: &Storm, standstill_s: f64) -> Result<Answer, Unanswered> {
     }
     if let Some(share) = failing_before(storm) {
         return Err(Unanswered(format!(
-            "recovery_time: before the standstill {} % of the requests fail already, by the formula of its states: to be as before is \
-             no recovery",
+            "recovery_time: before the standstill {} % of the requests fail already, by the formula of its states: to be as \
+             before is no recovery",
             brief((1000.0 * share).round() / 10.0)
         )));
     }

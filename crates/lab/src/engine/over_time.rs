@@ -194,8 +194,8 @@ pub(super) fn untold(
             let at_end = failing_at_end(over_time)
                 .map_or(String::new(), |share| format!(", and {} % at the end of the run", significant(100.0 * share)));
             unsaid(format!(
-                "before the first fault {} % of the requests failed already{at_end}: to be as before is a recovery where no more \
-                 than {:.0} % failed",
+                "before the first fault {} % of the requests failed already{at_end}; to be as before is a recovery only where no \
+                 more than {:.0} % failed",
                 significant(100.0 * before),
                 100.0 * FAILING
             ))
@@ -261,7 +261,66 @@ fn little_before(system: &System, every_s: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use sojourn_model::Server;
+    use sojourn_model::system::{Fault, Subject, Trouble};
+    use sojourn_stats::Time;
+
     use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// What is said of recoveries from a fault of the 20th second, in a run of 60 s at whose end 3 requests in 4 fail.
+    fn told(recoveries: &[Recovery]) -> String {
+        let mut system = System::single(Server::from_toml("discipline = \"ps\"\ndemand = \"1 ms\"\n").unwrap());
+        let (at, until) = (Time(20 * SECOND), Some(Time(21 * SECOND)));
+        system.faults = vec![Fault { at, until, subject: Subject::Host(0), trouble: Trouble::Frozen }];
+        let column = |metric: &str, rate: f64| MetricOverTime {
+            metric: metric.into(),
+            unit: "1/s".into(),
+            points: (0..60).map(|at| (f64::from(at), Estimate::Exact { value: rate })).collect(),
+        };
+        let over_time = [column("goodput", 2.5), column("failed", 7.5)];
+        let untold = untold(&system, &over_time, &[], recoveries);
+        assert_eq!(aftermath(&system, &over_time, &[], recoveries), untold, "the note is the reason");
+        let measures = [Measure::new(RECOVERY, "s", Estimate::TooFew { samples: 0 })];
+        assert_eq!(super::untold(&system, &over_time, &measures, recoveries), None, "there is a row");
+        untold.unwrap_or_default()
+    }
+
+    /// Each reason for which a recovery cannot be told, with its numbers, and in how many replications that is so.
+    #[test]
+    fn why_a_recovery_cannot_be_told_is_said() {
+        let well = Recovery::After(1.0);
+        let failing = |share: f64| Recovery::FailingBefore { share };
+        assert_eq!(
+            told(&[failing(0.99), failing(0.996), failing(0.996), failing(0.998)]),
+            "whether it recovered cannot be said: before the first fault 99.5 % of the requests failed already, and 75.0 % at the \
+             end of the run; to be as before is a recovery only where no more than 1 % failed"
+        );
+        let some = told(&[well, Recovery::SilentAfter, failing(0.5), well]);
+        assert!(
+            some.starts_with("whether it recovered cannot be said in 1 of 4 replications: before the first"),
+            "{some}"
+        );
+        let silent = |spoke: usize| told(&[Recovery::SilentBefore { spoke, of: 16 }]);
+        assert_eq!(
+            silent(0),
+            "whether it recovered cannot be said: no requests ended in the 16 s before the first fault, so that there is nothing \
+             to compare with"
+        );
+        assert_eq!(
+            silent(4),
+            "whether it recovered cannot be said: in only 4 of the 16 s before the first fault requests ended, and what is usual \
+             is known from 5 s"
+        );
+        let after = told(&[Recovery::SilentAfter]);
+        assert!(after.contains("cannot be said: too few requests came after the last fault had ended"), "{after}");
+        assert!(told(&[Recovery::LittleBefore]).contains("known from 5 s of it, past the warm-up: let it begin later"));
+        assert!(
+            told(&[Recovery::EndsEarly]).starts_with("whether it recovered could not be seen: the run ended 39.0 s")
+        );
+        assert_eq!(told(&[]), "", "a fault that never ends");
+    }
 
     #[test]
     fn a_recovery_has_its_number_however_short() {

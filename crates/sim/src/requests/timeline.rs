@@ -418,7 +418,8 @@ impl<'a> Replications<'a> {
             _ => None,
         };
         let parts: Vec<Option<f64>> = recoveries.iter().map(after).collect();
-        // One that did not recover within the run has no time, and then the whole has none; of what cannot be said there is no row.
+        // One that did not recover within the run has no time, and then the whole has none. Of what cannot be said there is no
+        // row.
         let is_late = recoveries.iter().any(|of| matches!(of, Recovery::Never | Recovery::NotYet));
         let has_all = !parts.is_empty() && parts.iter().all(Option::is_some);
         if is_late || has_all {
