@@ -294,8 +294,8 @@ mod tests {
         let failing = |share: f64| Recovery::FailingBefore { share };
         assert_eq!(
             told(&[failing(0.99), failing(0.996), failing(0.996), failing(0.998)]),
-            "whether it recovered cannot be said: before the first fault 99.5 % of the requests failed already, and 75.0 % at the \
-             end of the run; to be as before is a recovery only where no more than 1 % failed"
+            "whether it recovered cannot be said: before the first fault 99.5 % of the requests failed already, and 75.0 % at \
+             the end of the run; to be as before is a recovery only where no more than 1 % failed"
         );
         let some = told(&[well, Recovery::SilentAfter, failing(0.5), well]);
         assert!(

@@ -1,7 +1,7 @@
 //! What stands in the place of a recovery time that has no number, and what that means.
 //!
-//! There is one rule for tables, pages, files and objectives: a run in which every replication recovered has a time; where some had
-//! not when the run ended, or none had, that is said in its place, and an objective is missed by it; of what cannot be said
+//! There is one rule for tables, pages, files and objectives: a run in which every replication recovered has a time; where some
+//! had not when the run ended, or none had, that is said in its place, and an objective is missed by it; of what cannot be said
 //! there is no row, a note says why, and an objective is undecided.
 
 use sojourn_stats::Estimate;
