@@ -267,8 +267,6 @@ mod tests {
 
     use super::*;
 
-    const SECOND: u64 = 1_000_000_000;
-
     /// What is said of recoveries from a fault of the 20th second, in a run of 60 s at whose end 3 requests in 4 fail.
     fn told(recoveries: &[Recovery]) -> String {
         let mut system = System::single(Server::from_toml("discipline = \"ps\"\ndemand = \"1 ms\"\n").unwrap());
