@@ -3,7 +3,8 @@
 //! `sojourn load` knows of no fault, but its seconds show a break. What stands before and after it is judged by the rule of the
 //! simulator and of live runs ([`Usual`]): five seconds in a row as those before. Failures with fewer than five seconds between
 //! them are one break. Nothing is said where that could be wrong: with under five seconds past the warm-up before the first
-//! failure, after many breaks, as of failures that come now and then, and where another rate was planned afterwards.
+//! failure in which good replies came, after many breaks, as of failures that come now and then, and where another rate was
+//! planned afterwards. Seconds without a reply show nothing, and five of them no recovery.
 
 use sojourn_load::{Report, Second};
 use sojourn_sim::{CALM, SPREADS, Seen, USUAL, Usual};
@@ -24,7 +25,9 @@ fn told(seconds: &[Second], (warm_up_s, end_s): (f64, f64), is_open: bool) -> Op
     let whole = seconds.len().min(end_s as usize);
     let seconds = &seconds[..whole];
     let (first, last) = breaks(seconds)?;
-    let before = seconds.get(warm_up_s.ceil() as usize..first).filter(|before| before.len() >= USUAL)?;
+    let answers = |second: &&Second| second.ok > 0;
+    let tells = |before: &&[Second]| before.iter().filter(answers).count() >= USUAL;
+    let before = seconds.get(warm_up_s.ceil() as usize..first).filter(tells)?;
     // Of failures until the end it is said that they are.
     let after = seconds.get(last..).filter(|after| !after.is_empty())?;
     let ago_s = after.len();
@@ -40,13 +43,18 @@ fn told(seconds: &[Second], (warm_up_s, end_s): (f64, f64), is_open: bool) -> Op
     };
     let usual = Usual::of(&before.iter().map(seen).collect::<Vec<_>>());
     let is_calm: Vec<bool> = after.iter().map(|second| usual.has(&seen(second))).collect();
-    let begins = is_calm.windows(CALM).position(|of| of.iter().all(|is_calm| *is_calm));
+    // Of the calm seconds from one on, so many with a reply before one that is not calm.
+    let lasts = |begin: &usize| {
+        let calm = after.iter().zip(&is_calm).skip(*begin).take_while(|(_, is_calm)| **is_calm);
+        calm.filter(|(second, _)| second.ok > 0).count() >= CALM
+    };
+    let begins = (0..ago_s).find(lasts);
     Some(match begins {
         Some(0) => format!("from {last} s on all was as before"),
         Some(later) => format!("from {} s on, {later} s after the last of them, all was as before", last + later),
         None if is_calm.last() == Some(&true) || ago_s < CALM => format!(
             "whether all was as before afterwards could not be seen: the load ended {ago_s} s after the last of them, and \
-             it takes {CALM} s as before"
+             it takes {CALM} s as before, with good replies"
         ),
         None => {
             let (was, is) = (in_words(before), in_words(&after[after.len() - CALM..]));
@@ -154,6 +162,24 @@ mod tests {
         let half = [second(50, 0, 0.01); 10];
         assert_eq!(of(&run(&[broken], &half)), None);
         assert!(told(&run(&[broken], &half), (5.0, 31.0), false).unwrap().contains("not as before"), "a closed load");
+    }
+
+    /// A load of few requests has seconds without any: these are neither what is usual nor a recovery.
+    #[test]
+    fn seconds_without_a_reply_show_nothing() {
+        let (one, none, broken) = (second(1, 0, 0.01), second(0, 0, 0.0), second(0, 1, 0.01));
+        // One request in three seconds: of the 25 before, past the warm-up, 4 or 5 with a reply.
+        let before = |replies: usize| -> Vec<Second> {
+            (0..30).map(|at| if at >= 5 && at % 3 == 0 && at < 5 + 3 * replies { one } else { none }).collect()
+        };
+        let run = |replies: usize, after: usize| {
+            let after: Vec<Second> = (0..after).map(|at| if at % 3 == 1 { one } else { none }).collect();
+            of(&[before(replies), vec![broken], after].concat())
+        };
+        assert_eq!(run(5, 15).as_deref(), Some("from 31 s on all was as before"));
+        assert_eq!(run(4, 15), None);
+        let early = run(5, 12).expect("it ends too soon");
+        assert!(early.contains("could not be seen: the load ended 12 s after"), "{early}");
     }
 
     /// Failures with fewer calm seconds between them than it takes are one break.

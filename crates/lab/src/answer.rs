@@ -89,6 +89,8 @@ pub struct Answer {
     pub flows: Vec<Flow>,
     /// Outcomes over time, where something breaks or clients wait only so long.
     pub over_time: Vec<MetricOverTime>,
+    /// Why it cannot be said how long the system took to recover from faults that ended.
+    pub recovery_untold: Option<String>,
     /// Why it cannot answer, or what to beware of.
     pub notes: Vec<String>,
     /// How far it can be trusted, where it is live; how far the model is from it, where it is what happened.
@@ -568,6 +570,7 @@ impl Answer {
             seconds: Vec::new(),
             flows: Vec::new(),
             over_time: Vec::new(),
+            recovery_untold: None,
             notes: Vec::new(),
             trust: None,
         }
@@ -639,11 +642,14 @@ struct VariantFile {
     /// How far its model gives what a log says happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     log: Option<Trust>,
+    /// Why it cannot be said how long a recovery took, by engine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    recovery_untold: Vec<(Engine, String)>,
 }
 
 impl From<VariantFile> for VariantAnswers {
     fn from(file: VariantFile) -> VariantAnswers {
-        let VariantFile { label, settings, notes, live, log } = file;
+        let VariantFile { label, settings, notes, live, log, recovery_untold } = file;
         let mut variant = VariantAnswers { label, settings, answers: Vec::new() };
         notes.into_iter().for_each(|(engine, note)| variant.answer_mut(engine).notes.push(note));
         if live.is_some() {
@@ -651,6 +657,9 @@ impl From<VariantFile> for VariantAnswers {
         }
         if log.is_some() {
             variant.answer_mut(Engine::Log).trust = log;
+        }
+        for (engine, why) in recovery_untold {
+            variant.answer_mut(engine).recovery_untold = Some(why);
         }
         variant
     }
@@ -661,7 +670,9 @@ impl Serialize for VariantAnswers {
         let notes = self.answers.iter().flat_map(|of| of.notes.iter().map(|note| (of.engine, note.clone())));
         let (label, settings) = (self.label.clone(), self.settings.clone());
         let (live, log) = (self.trust().cloned(), self.model_trust().cloned());
-        VariantFile { label, settings, notes: notes.collect(), live, log }.serialize(serializer)
+        let untold = self.answers.iter().filter_map(|of| Some((of.engine, of.recovery_untold.clone()?)));
+        let recovery_untold = untold.collect();
+        VariantFile { label, settings, notes: notes.collect(), live, log, recovery_untold }.serialize(serializer)
     }
 }
 

@@ -4,11 +4,12 @@
 //! that the log contradicts, decides nothing, whichever side of the limit it is on: the objective is then UNDECIDED, with that
 //! as its reason. So is a number of a live run that is not VALID, but for too many failures: these happened, and may be why the
 //! run is in doubt. So is a time below its limit where more requests failed than may be slower, or where with these as the
-//! slowest it would not be below it, and a recovery for which the run was too short. What is out of every system's reach is
-//! missed, however short the run is.
+//! slowest it would not be below it, and a recovery for which the run was too short, or of which nothing can be said for another
+//! reason. What is out of every system's reach is missed, however short the run is.
 
 pub(crate) mod each;
 
+use sojourn_sim::CALM;
 use sojourn_traffic::Workload;
 
 use crate::answer::{Answer, ObjectiveAnswer, Trust, VariantAnswers, Verdict};
@@ -66,7 +67,8 @@ impl Asked<'_> {
         // No system can do it, however short the run is.
         let beyond = self.beyond();
         // It may still have recovered in time.
-        let early = (judgement == Judgement::NotRecovered).then(|| self.ended_early(answer)).flatten();
+        let early =
+            (judgement == Judgement::NotRecovered).then(|| ended_early(objective, experiment, answer)).flatten();
         let judgement = match judgement {
             open if is_open(open) && beyond.is_some() => Judgement::Fails,
             Judgement::NotRecovered if early.is_some() => Judgement::Undecided,
@@ -85,13 +87,16 @@ impl Asked<'_> {
         let reason = match judgement {
             _ if is_doubted => doubt,
             _ if early.is_some() => early,
+            Judgement::RecoveryUntold => answer.recovery_untold.clone(),
             Judgement::Holds => objective.outdone_in(answer),
             open if is_open(open) && has_faults => Some(open_over_a_fault(answer.engine, open)),
             open if is_open(open) => self.open(open, answer),
             Judgement::Fails => beyond,
             _ => None,
         };
-        let undecided = is_doubted || is_open(judgement) || (judgement == Judgement::Holds && reason.is_some());
+        let is_untold = judgement == Judgement::RecoveryUntold;
+        let undecided =
+            is_doubted || is_untold || is_open(judgement) || (judgement == Judgement::Holds && reason.is_some());
         let reason = match judgement {
             Judgement::Holds if !undecided => self.left_out(answer),
             _ => reason,
@@ -181,19 +186,30 @@ impl Asked<'_> {
         let rate = offered(&asked.workload).filter(|rate| self.objective.is_beyond(*rate))?;
         Some(format!("no more than {} is offered", quantity(rate, "1/s").replace('\u{a0}', " ")))
     }
+}
 
-    /// Why a recovery that was not seen may still be within its limit: the run ended sooner after the last fault. None where it
-    /// did not.
-    fn ended_early(&self, answer: &Answer) -> Option<String> {
-        let seen_s = engine::seen_after(&self.experiment.system()?.system, &answer.over_time)?;
-        let seen = quantity(seen_s, "s").replace('\u{a0}', " ");
-        let length = match answer.engine {
-            Engine::Live | Engine::Twin => "run.live.duration",
-            _ => "run.duration",
-        };
-        let why = || format!("the run ended {seen} after the last fault had ended; a longer `{length}` tells");
-        self.objective.allows_recovery_after(seen_s).then(why)
-    }
+/// Why a recovery that was not seen may still be within its limit: the run ended sooner after the last fault than a recovery
+/// within it shows. None where it did not.
+pub(crate) fn ended_early(objective: &Objective, experiment: &Spec, answer: &Answer) -> Option<String> {
+    let (seen_s, calm_s) = engine::seen_after(&experiment.system()?.system, &answer.over_time)?;
+    let seen = quantity(seen_s, "s").replace('\u{a0}', " ");
+    let length = match answer.engine {
+        Engine::Live | Engine::Twin => "run.live.duration",
+        _ => "run.duration",
+    };
+    let why = || {
+        format!(
+            "the run ended {seen} after the last fault had ended, and {calm_s:.0} s in a row as before it show a recovery; a \
+             longer `{length}` tells"
+        )
+    };
+    objective.allows_recovery_after(broken_until(seen_s, calm_s)).then(why)
+}
+
+/// How long after a fault (s) it was surely not as before, in a run that ended so long after it without the calm seconds that
+/// show a recovery: as many of them, but for one interval, may have been at the end.
+fn broken_until(seen_s: f64, calm_s: f64) -> f64 {
+    seen_s - calm_s * (CALM - 1) as f64 / CALM as f64
 }
 
 /// Whether more of the same may decide it.
@@ -243,6 +259,7 @@ mod tests {
     use sojourn_stats::{Estimate, Measure};
 
     use super::*;
+    use crate::answer::MetricOverTime;
 
     const FILE: &str = "name = \"x\"\n[workload]\nkind = \"open\"\narrivals = \"exponential(rate = 10 /s)\"\n[system.server]\n\
                         discipline = \"ps\"\ndemand = \"10 ms\"\n[objective]\nmean = \"< 50 ms\"\nthroughput = \"> 12 /s\"\n";
@@ -380,6 +397,45 @@ mod tests {
                      server = 1\nwhat = \"slow(0.9)\"\n[objective]";
         let told = words(Engine::Sim, &FILE.replace("[objective]", fault), bare());
         assert!(told.starts_with("UNDECIDED: the number has no interval; more replications have the fault"), "{told}");
+    }
+
+    /// What an objective `recovery_time < limit` comes to by sim, in a run of 20 s whose only fault ends after 3 s.
+    fn recovery(limit: &str, answer: Answer) -> ObjectiveAnswer {
+        let fault = "[client]\ntimeout = \"1 s\"\n[run]\nduration = \"20 s\"\n[[fault]]\nat = \"2 s\"\nuntil = \"3 s\"\n\
+                     server = 1\nwhat = \"slow(0.9)\"\n[objective]";
+        let file = FILE.split("[objective]").next().unwrap().to_owned() + fault;
+        let experiment = Spec::parse(&format!("{file}\nrecovery_time = \"< {limit}\"\n"), Path::new("x.toml")).unwrap();
+        let mean = Measure::new("response_time_mean", "s", Estimate::Exact { value: 0.01 });
+        let measures = std::iter::once(mean).chain(answer.measures.clone()).collect();
+        let answered = VariantAnswers { answers: vec![Answer { measures, ..answer }], ..VariantAnswers::default() };
+        Judge::of(&[]).objectives(0, &experiment, &answered).remove(0)
+    }
+
+    /// Why a recovery cannot be told is the reason for which its objective is open: it is not missed, nor without a number.
+    #[test]
+    fn a_recovery_that_cannot_be_told_leaves_its_objective_open() {
+        let why = "whether it recovered cannot be said: no requests ended before the fault";
+        let of = recovery("30 s", Answer { recovery_untold: Some(why.into()), ..Answer::new(Engine::Sim) });
+        assert_eq!((of.met, of.measured.as_str()), (None, ""));
+        assert_eq!(of.words(), ("warn", format!("UNDECIDED: {why}")));
+    }
+
+    /// The last four of the 17 s after the fault may have been as before it, so that it was not for 13 s.
+    #[test]
+    fn what_had_not_recovered_by_the_end_misses_what_is_over_by_then() {
+        let at = |limit: &str| {
+            let points = (0..20).map(|at| (f64::from(at), Estimate::Exact { value: 0.0 })).collect();
+            let over_time = vec![MetricOverTime { metric: "failed".into(), unit: "1/s".into(), points }];
+            let measures = vec![Measure::new("recovery_time", "s", Estimate::TooFew { samples: 0 })];
+            recovery(limit, Answer { measures, over_time, ..Answer::new(Engine::Sim) })
+        };
+        let missed = at("12 s");
+        assert_eq!((missed.met, missed.measured.as_str()), (Some(false), "it had not recovered by the end"));
+        for limit in ["14 s", "18 s"] {
+            let open = at(limit);
+            assert!(open.met.is_none() && open.undecided && open.measured == "not yet recovered", "{limit}: {open:?}");
+            assert!(open.reason.starts_with("the run ended 17"), "{open:?}");
+        }
     }
 
     /// What no system can do is missed, however little is known of it.

@@ -128,7 +128,7 @@ pub use answer::{
 pub use engine::live::bed::needs_bed;
 pub use engine::live::facts as load_facts;
 pub use exact::missed;
-pub use report::number::{between, is_share, outwards, plus_minus, unrecovered};
+pub use report::number::{between, is_share, outwards, plus_minus};
 pub use run::{Context, Progress, RunError, Step, run};
 pub use spec::{Engine, Spec, SpecError};
 pub use topology::topology;

@@ -50,6 +50,8 @@ pub enum Judgement {
     NoSample,
     /// It had not recovered when the run ended, once at least.
     NotRecovered,
+    /// Whether it recovered cannot be said.
+    RecoveryUntold,
     /// Nothing measures this metric here.
     Unknown,
 }
@@ -64,6 +66,7 @@ impl fmt::Display for Judgement {
             Judgement::TooFew => "UNDECIDED: too few samples; measure longer",
             Judgement::NoSample => "MISSED: not measurable, no request got a good reply",
             Judgement::NotRecovered => "MISSED: it had not recovered when the run ended",
+            Judgement::RecoveryUntold => "UNDECIDED: whether it recovered cannot be said",
             Judgement::Unknown => "MISSED: this run does not measure it",
         })
     }
@@ -224,7 +227,7 @@ impl Objective {
             }
             Estimate::Exact { value } => with_unit(value),
             Estimate::Approximate { value } => format!("\u{2248} {}", with_unit(value)),
-            Estimate::TooFew { samples: 0 } if self.metric == RECOVERY => "it never recovered".into(),
+            Estimate::TooFew { samples: 0 } if self.metric == RECOVERY => "it had not recovered by the end".into(),
             Estimate::TooFew { samples } if self.metric == RECOVERY => {
                 format!("only {samples} replications recovered")
             }

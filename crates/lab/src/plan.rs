@@ -33,6 +33,7 @@ use crate::answer::Answer;
 use crate::engine::{self, Conditions};
 use crate::folder::Writer;
 use crate::host;
+use crate::judged::ended_early;
 use crate::objective::{Judgement, Objective};
 use crate::run::{Context, RunError, Step};
 use crate::spec::{Engine, Spec, SpecError};
@@ -327,9 +328,15 @@ impl Planner<'_> {
             if self.context.progress.is_cancelled() {
                 return Ok(None);
             }
-            let judged = |objective: &Objective| Answered {
-                judgement: objective.judge_answer(&answer),
-                ..answered(objective, under, &answer.measures)
+            let judged = |objective: &Objective| {
+                let judgement = match objective.judge_answer(&answer) {
+                    // It may still have recovered in time.
+                    Judgement::NotRecovered if ended_early(objective, experiment, &answer).is_some() => {
+                        Judgement::RecoveryUntold
+                    }
+                    judgement => judgement,
+                };
+                Answered { judgement, ..answered(objective, under, &answer.measures) }
             };
             let answers: Vec<Answered> = experiment.objectives.iter().map(judged).collect();
             let decided = |answer: &Answered| matches!(answer.judgement, Judgement::Holds | Judgement::Fails);

@@ -20,12 +20,14 @@ mod outcomes;
 mod pairs;
 mod places;
 pub mod plots;
+mod recovery;
 pub mod runs;
 mod seconds;
 mod sections;
 pub mod traffic;
 
 pub use self::notes::{Note, Said, doubts, in_ranges, reasons_of_objectives, scope, who_meets};
+pub use self::recovery::{legend_of_recovery, unrecovered};
 pub use crate::spec::Engine;
 
 use crate::answer::{Answer, Answers, BEFORE_RUN, RUN, VariantAnswers, Verdict};

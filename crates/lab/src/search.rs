@@ -186,6 +186,7 @@ impl Measured {
             Judgement::TooFew => Finding::Open("too few samples".into()),
             Judgement::NoSample => Finding::Open("no request got a good reply".into()),
             Judgement::NotRecovered => Finding::Open("it had not recovered when the run ended".into()),
+            Judgement::RecoveryUntold => Finding::Open("whether it recovered cannot be said".into()),
             Judgement::Unknown => Finding::Open("this run does not measure it".into()),
         }
     }

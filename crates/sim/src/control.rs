@@ -11,6 +11,7 @@ use sojourn_traffic::{Demand, WorkloadError};
 use thiserror::Error;
 
 use crate::load::Fullest;
+use crate::recovery::Recovery;
 
 /// How long to simulate.
 #[derive(Clone, Debug)]
@@ -175,6 +176,8 @@ pub struct OverTime {
     /// `faults` that last in it (1), and `response_time_p50` and `response_time_p99` (s). With intervals over replications; of
     /// a run with a horizon, up to it.
     pub columns: Vec<Column>,
+    /// How each replication recovered from the last fault; empty where there is no fault, or one that never ends.
+    pub recoveries: Vec<Recovery>,
 }
 
 /// A metric over time.

@@ -163,6 +163,7 @@ mod load;
 mod memory;
 mod network;
 mod pilot;
+mod recovery;
 mod requests;
 mod run;
 mod sessions;
@@ -179,7 +180,8 @@ pub use control::{
 };
 pub use load::{Fullest, Load, load};
 pub use network::run_network;
-pub use requests::timeline::{CALM, Failure, OutcomesOverTime, SPREADS, Seen, USUAL, Usual};
+pub use recovery::Recovery;
+pub use requests::timeline::{CALM, FAILING, Failure, OutcomesOverTime, SPREADS, Seen, USUAL, Usual};
 pub use run::{check, response_times, run, run_plan, sheds_load};
 pub use sessions::visits_of_run;
 pub use wide::needs_events;

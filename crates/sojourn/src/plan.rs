@@ -167,10 +167,10 @@ fn text(plan: &Plan, path: &Path) -> String {
 
 /// What an agreement on service must not overlook; none where every objective holds under all other traffic.
 fn beware(traffic: &[Traffic]) -> Option<String> {
+    use Judgement::{Fails, NoInterval, NoSample, NotRecovered, RecoveryUntold, TooFew, Undecided, Unknown};
     let open: Vec<_> = traffic.iter().flat_map(|of| &of.answers).map(|answer| answer.judgement).collect();
-    let misses = open.iter().any(|of| matches!(of, Judgement::Fails | Judgement::Unknown | Judgement::NoSample));
-    let undecided =
-        open.iter().any(|of| matches!(of, Judgement::Undecided | Judgement::NoInterval | Judgement::TooFew));
+    let misses = open.iter().any(|of| matches!(of, Fails | Unknown | NoSample | NotRecovered));
+    let undecided = open.iter().any(|of| matches!(of, Undecided | NoInterval | TooFew | RecoveryUntold));
     let what = match (misses, undecided) {
         (true, true) => "it misses or is undecided",
         (true, false) => "it misses",
@@ -217,5 +217,7 @@ mod tests {
         starts(&[Judgement::Holds, Judgement::Undecided], "it is undecided");
         starts(&[Judgement::Fails], "it misses");
         starts(&[Judgement::Fails, Judgement::TooFew], "it misses or is undecided");
+        starts(&[Judgement::Holds, Judgement::NotRecovered], "it misses");
+        starts(&[Judgement::Holds, Judgement::RecoveryUntold], "it is undecided");
     }
 }

@@ -10,10 +10,10 @@ use std::path::Path;
 use serde_json::json;
 use sojourn_lab::compare::Within;
 use sojourn_lab::outcome::{asymmetric, range, ratio as told_ratio};
-use sojourn_lab::report::{Said, doubts, in_ranges, scope};
+use sojourn_lab::report::{Said, doubts, in_ranges, legend_of_recovery, scope, unrecovered};
 use sojourn_lab::{
     Answers, Engine, OF_FAULTS, VariantAnswers, Verdict, between as between_ends, is_share, outwards,
-    plus_minus as rounded_plus_minus, unrecovered,
+    plus_minus as rounded_plus_minus,
 };
 use sojourn_stats::{Estimate, Measure};
 
@@ -408,9 +408,15 @@ fn failure_table(answers: &Answers) -> Option<String> {
     Some(format!("{table}\n{}", paragraph("  ", &rest)).trim_end().to_owned())
 }
 
+/// What stands in a cell of [`metrics_table`] without a number.
+const NONE: &str = "-";
+
 /// What was while a fault lasted, and how long the system took to be as before; none where no fault is planned.
 fn fault_table(answers: &Answers) -> Option<String> {
-    metrics_table("While a fault lasts", answers, &OF_FAULTS, &all_variants(answers))
+    let table = metrics_table("While a fault lasts", answers, &OF_FAULTS, &all_variants(answers))?;
+    let legend =
+        legend_of_recovery(answers, NONE).into_iter().map(|meaning| format!("\n{}", paragraph("  ", &meaning)));
+    Some(std::iter::once(table.trim_end().to_owned()).chain(legend).collect())
 }
 
 /// A row for each of these variants, with a column for each of these metrics and engine that has one; none where none has.
@@ -424,7 +430,7 @@ fn metrics_table(title: &str, answers: &Answers, all: &[(&str, &str)], variants:
         return None;
     }
     let cell = |variant: &VariantAnswers, (metric, _, engine): &(&str, &str, Engine)| {
-        variant.measure(*engine, metric).map_or("-".into(), |of| match &of.estimate {
+        variant.measure(*engine, metric).map_or(NONE.into(), |of| match &of.estimate {
             Estimate::TooFew { samples } if *metric == "recovery_time" => unrecovered(*samples).to_owned(),
             estimate => in_scale(estimate, &Scale::of_measure(of)),
         })
@@ -723,6 +729,31 @@ mod tests {
         let few = Answers { variants: answers.variants[..12].to_vec(), ..answers };
         let told = text(&few, Path::new("runs/few"));
         assert!(told.contains("p99 sim") && !told.contains("Nothing was seen"), "{told}");
+    }
+
+    /// A recovery that has no number is explained below its table.
+    #[test]
+    fn a_recovery_without_a_number_is_explained() {
+        let variant = |policy: &str, estimate: Option<Estimate>| {
+            let failed = Measure::new("during(fault).error_ratio", "1", Estimate::Exact { value: 0.5 });
+            let recovery = estimate.map(|estimate| Measure::new("recovery_time", "s", estimate));
+            let measures = recovery.into_iter().chain([failed]).collect();
+            VariantAnswers {
+                label: policy.into(),
+                settings: vec![("policy".into(), policy.into())],
+                answers: vec![Answer { measures, ..Answer::new(Engine::Sim) }],
+            }
+        };
+        let told = |random: Option<Estimate>| {
+            let variants = vec![variant("random", random), variant("jsq", Some(Estimate::Exact { value: 3.0 }))];
+            let table =
+                fault_table(&Answers { settings: vec!["policy".into()], variants, ..Answers::default() }).unwrap();
+            table.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let (never, none) = (told(Some(Estimate::TooFew { samples: 0 })), told(None));
+        assert!(never.contains("never: it had not recovered") && !never.contains("as a recovery:"), "{never}");
+        assert!(none.contains("- as a recovery: whether it recovered cannot be said"), "{none}");
+        assert!(!none.contains("never:"), "{none}");
     }
 
     /// A ratio of response times of which one is of some requests only has the same mark as its mean.

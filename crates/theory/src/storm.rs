@@ -46,6 +46,9 @@ pub struct Storm {
     pub standstill_s: Option<f64>,
 }
 
+/// Of a system that is well no larger share of the requests fails, as the simulator has it.
+const FAILING: f64 = 0.01;
+
 /// The largest squared coefficient of variation with which means tell what comes of a standstill: that of the exponential law.
 const SCV_MOST: f64 = 1.0 + 1e-9;
 
@@ -69,8 +72,9 @@ impl Storm {
 /// Answer of theory about such clients.
 ///
 /// Rows: without a standstill, where laws are exponential, of the state with the fewest attempts `attempts_ratio`,
-/// `throughput` (good replies) and `error_ratio`; with a standstill `recovery_time`, without a number where it stays. The notes
-/// say which further state there is, and what is not known.
+/// `throughput` (good replies) and `error_ratio`; with a standstill `recovery_time`, without a number where it stays. Where more
+/// than 1 % of the requests fail in that state, there is none to go back to. The notes say which further state there is, and
+/// what is not known.
 ///
 /// # Errors
 /// [`Unanswered`] where there is no model of it.
@@ -149,6 +153,13 @@ fn recovery(storm: &Storm, standstill_s: f64) -> Result<Answer, Unanswered> {
             brief(scv)
         )));
     }
+    if let Some(share) = failing_before(storm) {
+        return Err(Unanswered(format!(
+            "recovery_time: before the standstill {} % of the requests fail already, by the formula of its states: to be as \
+             before is no recovery",
+            brief((1000.0 * share).round() / 10.0)
+        )));
+    }
     let mut answer = Answer::default();
     match fluid::after(storm, standstill_s) {
         Some(Outcome::Recovers(after_s)) => {
@@ -176,6 +187,12 @@ fn recovery(storm: &Storm, standstill_s: f64) -> Result<Answer, Unanswered> {
     ));
     bound(storm, &mut answer);
     Ok(answer)
+}
+
+/// Which share (1) of the requests fails without a standstill, where the laws tell and it is no state to go back to.
+fn failing_before(storm: &Storm) -> Option<f64> {
+    let good = storm.is_markovian.then(|| states::all(storm))?.into_iter().next()?;
+    Some(1.0 - good.goodput / storm.rate).filter(|share| *share > FAILING)
 }
 
 /// The load below which each disturbance passes.

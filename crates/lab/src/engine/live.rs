@@ -152,7 +152,7 @@ pub(super) fn answer(
     let by_file = file_means(experiment, asked, &report);
     let by_class = class_means(experiment, asked, &report);
     let flows = over_time::of(experiment, asked, &report);
-    let (over_time, outcomes) = over_time::outcomes(experiment, asked, &report, &happened.faults);
+    let (over_time, outcomes, recoveries) = over_time::outcomes(experiment, asked, &report, &happened.faults);
     let events = told.incidents.iter().map(|of| of.event(start)).chain(said(&told.events, start));
     let (hurst, mut notes) = match &asked.workload {
         Workload::Open(Open { arrivals, .. }) => {
@@ -161,7 +161,8 @@ pub(super) fn answer(
         }
         _ => (None, Vec::new()),
     };
-    notes.extend(super::over_time::aftermath(&asked.system, &over_time, &outcomes, &[]));
+    notes.extend(super::over_time::aftermath(&asked.system, &over_time, &outcomes, &recoveries));
+    let recovery_untold = super::over_time::untold(&asked.system, &over_time, &outcomes, &recoveries);
     notes.extend(told.notes);
     if experiment.run.live.kernel_tcp {
         live.facts.push(("TCP, of live and its twin".into(), "this kernel's, whatever the file says of it".into()));
@@ -187,6 +188,7 @@ pub(super) fn answer(
         seconds: report.seconds,
         flows,
         over_time,
+        recovery_untold,
         trust: Some(live),
         notes,
         ..Answer::new(Engine::Live)

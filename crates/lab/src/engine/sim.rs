@@ -237,8 +237,9 @@ fn answer(report: sojourn_sim::Report, system: Option<&System>) -> Answer {
     if let (Some(of), Some(system)) = (report.over_time, system) {
         answer.flows = over_time::by_site(system, of.every, &of.servers, &of.failed);
         answer.over_time = over_time::outcomes(of.every, of.columns);
-        let (over_time, of_each) = (&answer.over_time, &report.replications_values);
-        answer.notes.extend(over_time::aftermath(system, over_time, &report.measures, of_each));
+        let (over_time, recoveries) = (&answer.over_time, &of.recoveries);
+        answer.recovery_untold = over_time::untold(system, over_time, &report.measures, recoveries);
+        answer.notes.extend(over_time::aftermath(system, over_time, &report.measures, recoveries));
     }
     answer.notes.extend(report.notes);
     Answer {

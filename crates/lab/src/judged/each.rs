@@ -53,11 +53,12 @@ pub(crate) fn is_judged_by_each(metric: &str) -> bool {
 }
 
 impl Objective {
-    /// What an answer says about it: [`Objective::judge_among`] of its measures, and of what is judged by each replication what
-    /// each of these says.
+    /// What an answer says about it: [`Objective::judge_among`] of its measures, of what is judged by each replication what each
+    /// of these says, and of a recovery of which nothing can be said, that.
     pub(crate) fn judge_answer(&self, answer: &Answer) -> Judgement {
         match self.of_each(answer) {
             Some(of) if of.seen.iter().any(|seen| !self.met(*seen)) => Judgement::Fails,
+            _ if self.metric == RECOVERY && answer.recovery_untold.is_some() => Judgement::RecoveryUntold,
             _ => self.judge_among(&answer.measures),
         }
     }
@@ -172,7 +173,22 @@ mod tests {
         let told = "2 of 3 replications recovered within 30 s, the longest of those that recovered took 5.00 s";
         assert_eq!(of(&[Some(4.0), None, Some(5.0)]), (Judgement::NotRecovered, told.into()));
         assert_eq!(of(&[Some(4.0), None, Some(35.0)]).0, Judgement::Fails);
-        assert_eq!(of(&[None, None]), (Judgement::NotRecovered, "it never recovered".into()));
+        assert_eq!(of(&[None, None]), (Judgement::NotRecovered, "it had not recovered by the end".into()));
+    }
+
+    /// Of what cannot be said neither number nor lack of one decides.
+    #[test]
+    fn a_recovery_of_which_nothing_can_be_said_is_open() {
+        for text in ["recovery_time < 30 s", "recovery_time > 30 s"] {
+            let objective = Objective::parse(text).unwrap();
+            let untold = Answer { recovery_untold: Some("no requests came".into()), ..Answer::new(Engine::Sim) };
+            assert_eq!(objective.judge_answer(&untold), Judgement::RecoveryUntold, "{text}");
+            assert_eq!(objective.measured_by(&untold), "", "{text}");
+            assert_eq!(objective.judge_answer(&Answer::new(Engine::Sim)), Judgement::Unknown, "nothing breaks");
+        }
+        let other = Objective::parse("p99 < 30 s").unwrap();
+        let untold = Answer { recovery_untold: Some("no requests came".into()), ..Answer::new(Engine::Sim) };
+        assert_eq!(other.judge_answer(&untold), Judgement::Unknown, "it is of another metric");
     }
 
     /// Replications that differ so much that their mean may be beyond the limit do not meet it.

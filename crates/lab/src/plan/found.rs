@@ -40,6 +40,7 @@ impl Answered {
             (Judgement::TooFew, _) => "too few samples to say".into(),
             (Judgement::NoSample, _) => "no request got a good reply".into(),
             (Judgement::NotRecovered, _) => "it had not recovered when the run ended".into(),
+            (Judgement::RecoveryUntold, _) => "whether it recovered cannot be said".into(),
             (Judgement::Undecided, _) => "the limit is inside the interval".into(),
             (Judgement::Fails, None) => "another percentile misses it".into(),
             (_, None) => "not measured".into(),
@@ -76,6 +77,9 @@ impl Answered {
 
     /// What was found, with its interval, in the unit of the limit; none without an estimate.
     pub fn measured(&self) -> Option<String> {
+        if self.judgement == Judgement::RecoveryUntold {
+            return Some("it cannot be said".into());
+        }
         Some(Objective::parse(&self.objective).ok()?.measured(self.estimate.as_ref()?))
     }
 
@@ -227,13 +231,16 @@ mod tests {
             (found.shortfall(), found.answers.iter().filter_map(Answered::misses).next().unwrap_or_default())
         };
         let (down, slow) = ("`p99 < 150 ms` with down", "`p99 < 150 ms` with slow");
-        use Judgement::{Fails, Holds, NoSample, Undecided};
+        use Judgement::{Fails, Holds, NoSample, RecoveryUntold, Undecided};
         let open = format!("does not certainly meet {down}: the limit is inside the interval");
         assert_eq!(told(&[Undecided, Holds]), (format!("does not certainly meet {down}"), open.clone()));
         assert_eq!(told(&[Undecided, Fails]), (format!("misses {slow}, and does not certainly meet {down}"), open));
         assert_eq!(told(&[NoSample, Fails]).0, format!("misses {down} and {slow}"));
         assert!(told(&[NoSample, Holds]).1.starts_with(&format!("misses {down}: ")));
+        let untold = format!("does not certainly meet {down}: whether it recovered cannot be said");
+        assert_eq!(told(&[RecoveryUntold, Holds]).1, untold);
     }
+
     /// What one replication in ten misses is not "83 % of the limit".
     #[test]
     fn what_some_replications_miss_is_said_so() {

@@ -126,11 +126,6 @@ pub fn ratio(value: f64, (low, high): (f64, f64)) -> String {
     format!("{value:.digits$} ({low:.digits$} to {high:.digits$})")
 }
 
-/// What stands in the place of a recovery time where not every replication recovered, of which so many did.
-pub fn unrecovered(recovered: u64) -> &'static str {
-    if recovered == 0 { "never" } else { "not always" }
-}
-
 /// An estimate as the tables show it: with its half width, with both ends where that would reach below 0, or the words that
 /// say why there is none.
 pub(crate) fn estimate(estimate: &Estimate, unit: &str) -> String {

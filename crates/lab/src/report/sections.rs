@@ -1,7 +1,8 @@
 //! The parts of the page that are text and tables.
 
 use super::html::{and_list, count, engine, escape};
-use super::{Answers, Engine, VariantAnswers, Verdict, compare, doubts, number, reasons, reasons_of_objectives, when};
+use super::{Answers, Engine, VariantAnswers, Verdict, compare, doubts, legend_of_recovery, number, reasons};
+use super::{reasons_of_objectives, unrecovered, when};
 use crate::answer::{OF_FAULTS, ObjectiveAnswer, Trust};
 use crate::outcome::{NAME, has_names};
 use sojourn_stats::Estimate;
@@ -184,11 +185,16 @@ pub(super) fn failures(report: &Answers) -> String {
     metrics("failures", "What went wrong", lead, report, &report.failures())
 }
 
+/// What stands in a cell without a number.
+const NONE: &str = "\u{2013}";
+
 /// What was while a fault lasted, and how long the system took to be as before.
 pub(super) fn of_faults(report: &Answers) -> String {
     let lead =
         "Of the seconds in which a fault lasts, and how long after the last one had ended all was as before the first.";
-    metrics("of-faults", "While a fault lasts", lead, report, &OF_FAULTS)
+    let legend = legend_of_recovery(report, NONE).into_iter().map(|meaning| format!(" {meaning}."));
+    let lead = std::iter::once(lead.to_owned()).chain(legend).collect::<String>();
+    metrics("of-faults", "While a fault lasts", &lead, report, &OF_FAULTS)
 }
 
 /// A column for each of these metrics and engine that has one; nothing where none has.
@@ -206,12 +212,12 @@ fn metrics(id: &str, title: &str, lead: &str, report: &Answers, all: &[(&str, &s
         columns.iter().map(|(_, words, by)| format!("<th scope=\"col\">{words}<br>{}</th>", engine(*by))).collect();
     let cell = |variant: &VariantAnswers, (metric, _, engine): &(&str, &str, Engine)| {
         let text = variant.measure(*engine, metric).map(|of| match &of.estimate {
-            Estimate::TooFew { samples } if *metric == "recovery_time" => number::unrecovered(*samples).to_owned(),
+            Estimate::TooFew { samples } if *metric == "recovery_time" => unrecovered(*samples).to_owned(),
             // A share, or a number of attempts.
             estimate if of.unit == "1" => number::share(metric, estimate),
             estimate => number::estimate(estimate, &of.unit),
         });
-        format!("<td class=\"number\">{}</td>", text.unwrap_or_else(|| "\u{2013}".to_owned()))
+        format!("<td class=\"number\">{}</td>", text.unwrap_or_else(|| NONE.to_owned()))
     };
     let row = |variant: &VariantAnswers| {
         let cells: String = columns.iter().map(|column| cell(variant, column)).collect();
@@ -506,6 +512,23 @@ mod tests {
         report.reasons = vec!["interrupted after 3 of 6 variants".to_owned()];
         let (class, word, text) = verdict(&report);
         assert_eq!((class, word, text.as_str()), ("bad", "INCOMPLETE", "interrupted after 3 of 6 variants."));
+    }
+
+    /// What stands in the place of a recovery time is explained above its table.
+    #[test]
+    fn a_recovery_without_a_number_is_explained() {
+        let variant = |estimate: Option<Estimate>| {
+            let mut answer = Answer::new(Engine::Sim);
+            answer
+                .measures
+                .extend(estimate.map(|estimate| sojourn_stats::Measure::new("recovery_time", "s", estimate)));
+            VariantAnswers { answers: vec![answer], ..VariantAnswers::default() }
+        };
+        let variants = vec![variant(Some(Estimate::TooFew { samples: 0 })), variant(None)];
+        let page = of_faults(&Answers { variants, ..Answers::default() });
+        assert!(page.contains("<td class=\"number\">never</td>") && page.contains("\u{2013}</td>"), "{page}");
+        assert!(page.contains(" never: it had not recovered when the run ended."), "{page}");
+        assert!(page.contains(" \u{2013} as a recovery: whether it recovered cannot be said"), "{page}");
     }
 
     /// A reason of several objectives stands below them, and that of one beside it.

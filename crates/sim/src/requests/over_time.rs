@@ -54,8 +54,9 @@ impl Intervals {
         };
         let servers = (0..servers).map(|server| rates(&|of| &of.sent[server])).collect();
         let outcomes = Replications::new(all.clone().map(|of| &of.outcomes).collect(), since);
-        let columns = outcomes.map_or_else(Vec::new, |outcomes| outcomes.columns(alike));
-        Some(OverTime { every, servers, failed: rates(&|of| &of.failed), columns })
+        let (columns, recoveries) =
+            outcomes.map_or_else(Default::default, |outcomes| (outcomes.columns(alike), outcomes.recoveries()));
+        Some(OverTime { every, servers, failed: rates(&|of| &of.failed), columns, recoveries })
     }
 }
 

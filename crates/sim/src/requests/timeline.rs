@@ -20,10 +20,10 @@ use sojourn_stats::measure::{CONFIDENCE, NoInterval};
 use sojourn_stats::parts::of_parts;
 use sojourn_stats::{Estimate, Histogram, Measure, Span, Time};
 
-use self::recovery::Recovery;
-pub use self::recovery::{SPREADS, Seen, Usual};
+pub use self::recovery::{FAILING, SPREADS, Seen, Usual};
 use super::cursor::Cursor;
 use crate::control::Column;
+use crate::recovery::Recovery;
 use crate::summary::{self, Events, Row};
 
 /// So many calm intervals in a row end a recovery.
@@ -169,11 +169,12 @@ impl OutcomesOverTime {
         self.intervals[at].failed[why as usize] += 1;
     }
 
-    /// What there is to say of one run that measures from `since` on: outcomes interval by interval, and the metrics that come of
-    /// them. Events may have been told in any order of kinds, but replies in the order of their ends.
-    pub fn told(&self, since: Time) -> (Vec<Column>, Vec<Measure>) {
+    /// What there is to say of one run that measures from `since` on: outcomes interval by interval, the metrics that come of
+    /// them, and its recovery, where there are faults that end. Events may have been told in any order of kinds, but replies in
+    /// the order of their ends.
+    pub fn told(&self, since: Time) -> (Vec<Column>, Vec<Measure>, Vec<Recovery>) {
         let Some(one) = Replications::new(vec![self], since) else { return Default::default() };
-        (one.columns(1.0), summary::answers(&one.rows(), CONFIDENCE, 1.0))
+        (one.columns(1.0), summary::answers(&one.rows(), CONFIDENCE, 1.0), one.recoveries())
     }
 
     fn get(&self, at: usize) -> Interval {
@@ -411,17 +412,25 @@ impl<'a> Replications<'a> {
             let whole = Arc::new(crate::study::merged(&parts));
             rows.push(summary::quantile("during(fault).response_time_p99", &whole, &parts, P99));
         }
-        let recoveries: Vec<Recovery> = self.all.iter().map(|one| one.recovery(self.warm_up, self.intervals)).collect();
-        let is_told = recoveries.iter().all(|recovery| *recovery != Recovery::Unasked);
-        if is_told || recoveries.contains(&Recovery::Never) {
-            let after = |recovery: &Recovery| match recovery {
-                Recovery::After(seconds) => Some(*seconds),
-                Recovery::Never | Recovery::Unasked => None,
-            };
-            let parts: Vec<Option<f64>> = recoveries.iter().map(after).collect();
+        let recoveries = self.recoveries();
+        let after = |recovery: &Recovery| match recovery {
+            Recovery::After(seconds) => Some(*seconds),
+            _ => None,
+        };
+        let parts: Vec<Option<f64>> = recoveries.iter().map(after).collect();
+        // One that did not recover within the run has no time, and then the whole has none. Of what cannot be said there is no
+        // row.
+        let is_late = recoveries.iter().any(|of| matches!(of, Recovery::Never | Recovery::NotYet));
+        let has_all = !parts.is_empty() && parts.iter().all(Option::is_some);
+        if is_late || has_all {
             rows.push(of_replications("recovery_time", "s", parts, true));
         }
         rows
+    }
+
+    /// How each of them recovered from the last fault; none where there is no fault, or one that never ends.
+    pub(crate) fn recoveries(&self) -> Vec<Recovery> {
+        self.all.iter().filter_map(|one| one.recovery(self.warm_up, self.intervals)).collect()
     }
 
     fn row(&self, metric: &str, unit: &'static str, of: &dyn Fn(&OutcomesOverTime) -> Option<f64>) -> Row {
@@ -543,7 +552,7 @@ mod tests {
         near(of("arrivals", 0), 0.002_53, 0.557_16);
         assert!(of("failed", 3).unwrap().0 > 0.0, "what was seen can happen");
         // One run has no interval at all.
-        let (columns, _) = run(8).told(Time::ZERO);
+        let (columns, ..) = run(8).told(Time::ZERO);
         let failed = columns.iter().find(|column| column.metric == "failed").unwrap();
         assert_eq!((failed.values[3].value(), failed.values[3].interval()), (Some(0.0), None));
     }

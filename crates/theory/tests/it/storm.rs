@@ -113,6 +113,21 @@ fn a_second_state_is_there_above_the_hidden_capacity() {
     assert!(said.contains("no second stable state"), "{said}");
 }
 
+/// Means alone know of no request that fails before the standstill; the states do, and to such a state there is no recovery.
+#[test]
+fn there_is_no_recovery_to_a_state_in_which_requests_fail() {
+    let random = |timeout_s: f64| Storm { timeout_s, retries: 0, is_markovian: true, ..storm(7.0) };
+    // Of M/M/1 with 7 of 10 requests a second e^(-3 * 0.5) = 22.3 % take longer than half a second.
+    let refused = answer(&random(0.5)).unwrap_err().to_string();
+    assert!(refused.contains("before the standstill 22.3 % of the requests fail already"), "{refused}");
+    // e^(-3 * 1.6) is 0.8 %, and e^(-3 * 1.5) is 1.1 %.
+    assert!(answer(&random(1.5)).is_err());
+    let answered = answer(&random(1.6)).unwrap();
+    assert!(answered.measures.iter().any(|measure| measure.metric == "recovery_time"), "{answered:?}");
+    // Where nothing is random none fails.
+    assert!(answer(&Storm { is_markovian: false, ..random(0.5) }).is_ok());
+}
+
 #[test]
 fn what_there_is_no_model_of_is_refused() {
     for (storm, expected) in [

@@ -2,7 +2,7 @@
 
 use sojourn_load::{Outcome, Record, Report};
 use sojourn_model::system::{Fault, server_name};
-use sojourn_sim::{Failure, OutcomesOverTime};
+use sojourn_sim::{Failure, OutcomesOverTime, Recovery};
 use sojourn_stats::{Measure, Span, Time};
 use sojourn_traffic::Workload;
 
@@ -20,13 +20,13 @@ pub(super) fn is_kept(asked: &SystemQuestion) -> bool {
     is_told && !matches!(asked.workload, Workload::Sessions(_))
 }
 
-/// Outcomes over time, and what comes of them, where these faults happened.
+/// Outcomes over time, what comes of them, and how it recovered, where these faults happened.
 pub(super) fn outcomes(
     experiment: &Spec,
     asked: &SystemQuestion,
     report: &Report,
     faults: &[Fault],
-) -> (Vec<MetricOverTime>, Vec<Measure>) {
+) -> (Vec<MetricOverTime>, Vec<Measure>, Vec<Recovery>) {
     let live = &experiment.run.live;
     let records = report.records.as_ref().filter(|_| is_kept(asked));
     let (Some(every), Some(records)) = (interval(&asked.system, Some(live.duration)), records) else {
@@ -59,8 +59,8 @@ pub(super) fn outcomes(
         };
         over_time.failed(record.done, failure);
     }
-    let (columns, measures) = over_time.told(Time::ZERO + live.warm_up);
-    (super::super::over_time::outcomes(every, columns), measures)
+    let (columns, measures, recoveries) = over_time.told(Time::ZERO + live.warm_up);
+    (super::super::over_time::outcomes(every, columns), measures, recoveries)
 }
 
 /// Requests per second of each site, warm-up included.
