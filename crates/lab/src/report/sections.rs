@@ -400,7 +400,7 @@ pub(super) fn outcomes(report: &Answers) -> String {
                 format!("<td>{}</td>", escape(value))
             })
             .collect();
-        let name = variant.name().map_or("\u{2013}".to_owned(), escape);
+        let name = variant.name_alone().map_or("\u{2013}".to_owned(), |name| escape(&name));
         let name = if is_named { format!("<td>{name}</td>") } else { String::new() };
         for answer in &variant.answers {
             for measure in &answer.measures {
