@@ -1,6 +1,6 @@
 //! Outcomes as tidy rows: one column per varied setting, `name` where the file gives a variant one, then
 //! `engine,metric,unit,estimate,ci_low,ci_high,samples`, the same for every engine. The column has the name alone, so that rows
-//! can be grouped by it; JSON, which had it first, has the values of what varies besides behind it.
+//! can be grouped by it; in JSON the values of what varies besides stand behind it, as scripts know it.
 //!
 //! Theory has no interval and no samples: its `samples` column says `exact` or `approximate` instead. A number that has no
 //! interval says why in `ci_low` and `ci_high`: `too-few` samples, or `too-short` a run. A quantile with no sample beyond it

@@ -6,7 +6,8 @@
 
 use sojourn_stats::{Dimension, quantity};
 
-use super::{Comparison, How, Short, WORTH_SEEING};
+use super::verdict::Short;
+use super::{Comparison, How, WORTH_SEEING};
 use crate::answer::{Answers, VariantAnswers};
 use crate::report::number::two_digits;
 use crate::spec::{Engine, Live, Run, parse_precision};
