@@ -25,7 +25,7 @@ use self::effort::Stated;
 use crate::answer::{Answer, VariantAnswers};
 use crate::spec::Engine;
 
-pub use self::between::{VariantComparison, about_pairs, runs};
+pub use self::between::{VariantComparison, about_pairs, notes, runs};
 pub use self::effort::{Spent, advice};
 pub use self::same::in_common;
 pub(crate) use self::same::{briefest, filled, keys_of_runs};

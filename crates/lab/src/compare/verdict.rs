@@ -16,6 +16,9 @@ use crate::objective::dimension;
 /// Marks a difference that is seen by its own interval, and not where all comparisons beside it are judged together.
 pub const ALONE: &str = "\u{2020}";
 
+/// The verdict that is told with what could have been seen.
+const NO_DIFFERENCE: &str = "no difference seen";
+
 /// What [`ALONE`] means beside so many comparisons, in a sentence.
 pub fn legend_of_alone(comparisons: usize) -> String {
     format!("{ALONE}: seen by this interval alone; where all {comparisons} are judged together, no difference is seen.")
@@ -69,7 +72,15 @@ impl Comparison {
     /// [`Comparison::verdict`] where so many comparisons stand beside each other: with [`ALONE`] behind a difference that is not
     /// seen where all are judged together.
     pub fn marked_verdict(&self, comparisons: usize) -> String {
-        let verdict = self.verdict();
+        self.marked(self.verdict(), comparisons)
+    }
+
+    /// The same in a word or a few.
+    pub fn short_verdict(&self, comparisons: usize) -> String {
+        self.marked(self.in_short().to_owned(), comparisons)
+    }
+
+    fn marked(&self, verdict: String, comparisons: usize) -> String {
         match self.differs() && self.is_only_alone(comparisons) {
             true => format!("{verdict} {ALONE}"),
             false => verdict,
@@ -94,34 +105,38 @@ impl Comparison {
         self.metric.ends_with("_ratio") && self.a == 0.0 && self.b == 0.0
     }
 
-    /// What it says about B, in words.
+    /// What it says about B, in words: of no difference also how small a one could have been seen, or what it takes to see more.
     pub fn verdict(&self) -> String {
+        let verdict = self.in_short();
+        if verdict != NO_DIFFERENCE {
+            return verdict.to_owned();
+        }
+        match (self.could_have_seen, self.takes()) {
+            (Some(share), _) if share <= WORTH_SEEING => {
+                format!("{verdict} (could have seen {} %)", Short(share * 100.0))
+            }
+            (_, Some(takes)) => format!("{verdict}: {takes}"),
+            (_, None) => verdict.to_owned(),
+        }
+    }
+
+    /// The same in a word or a few.
+    fn in_short(&self) -> &'static str {
         if self.is_of_none() && self.difference.high > 0.0 {
-            return "none seen in either".into();
+            return "none seen in either";
         }
         let rounding = ROUNDING * self.a.abs().max(self.b.abs());
         if self.difference.low.abs().max(self.difference.high.abs()) <= rounding {
-            return "equal".into();
+            return "equal";
         }
-        let Some(more) = self.side() else {
-            return match (self.sides(), self.could_have_seen) {
-                ([Some(_), Some(_)], _) => "B - A and B / A contradict each other".into(),
-                (_, Some(share)) if share <= WORTH_SEEING => {
-                    format!("no difference seen (could have seen {} %)", Short(share * 100.0))
-                }
-                _ => match self.takes() {
-                    Some(takes) => format!("no difference seen: {takes}"),
-                    None => "no difference seen".into(),
-                },
-            };
-        };
-        match dimension(&self.metric) {
-            Some(Dimension::Time) if more => "B is slower",
-            Some(Dimension::Time) => "B is faster",
-            _ if more => "B has more",
-            _ => "B has less",
+        match (self.side(), self.sides(), dimension(&self.metric)) {
+            (Some(true), _, Some(Dimension::Time)) => "B is slower",
+            (Some(false), _, Some(Dimension::Time)) => "B is faster",
+            (Some(true), ..) => "B has more",
+            (Some(false), ..) => "B has less",
+            (None, [Some(_), Some(_)], _) => "B - A and B / A contradict each other",
+            (None, ..) => NO_DIFFERENCE,
         }
-        .into()
     }
 }
 
@@ -212,6 +227,10 @@ mod tests {
         let of = Comparison::of_pairs("response_time_mean", "s", &pairs).unwrap();
         assert_eq!((of.marked_verdict(1).as_str(), of.is_only_alone(1)), ("B is slower", false));
         assert_eq!((of.marked_verdict(40).as_str(), of.is_only_alone(40)), ("B is slower \u{2020}", true));
+        assert_eq!(
+            (of.short_verdict(1).as_str(), of.short_verdict(40).as_str()),
+            ("B is slower", "B is slower \u{2020}")
+        );
         // The ratio is judged with all others as the difference is.
         let ratio = Between { low: 1.001, ..of.ratio.unwrap() };
         let barely = Comparison { ratio: Some(ratio), difference: Between::within(0.104, 1e-6), ..of };
