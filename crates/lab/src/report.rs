@@ -11,6 +11,7 @@
 //! them is legible, and each engine has a marker shape of its own besides.
 
 mod compare;
+mod headline;
 pub(crate) mod html;
 pub mod load;
 mod notes;

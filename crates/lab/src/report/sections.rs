@@ -1,7 +1,9 @@
 //! The parts of the page that are text and tables.
 
 use super::html::{and_list, count, engine, escape};
-use super::{Answers, Engine, VariantAnswers, Verdict, compare, doubts, number, reasons, reasons_of_objectives, when};
+use super::{
+    Answers, Engine, VariantAnswers, Verdict, compare, doubts, headline, number, reasons, reasons_of_objectives, when,
+};
 use crate::answer::{OF_FAULTS, ObjectiveAnswer, Trust};
 use crate::outcome::{NAME, has_names};
 use sojourn_stats::Estimate;
@@ -17,7 +19,7 @@ pub(super) fn masthead(report: &Answers) -> String {
     let question: String = paragraphs.map(|p| format!("<p class=\"question\">{}</p>\n", escape(p))).collect();
     let (class, badge, sentence) = verdict(report);
     let badge = if badge.is_empty() { String::new() } else { format!("<strong>{badge}</strong> ") };
-    let finding = match compare::finding(report) {
+    let finding = match headline::finding(report) {
         Some(text) => format!("<p class=\"finding\">{text}</p>\n"),
         None => "<p class=\"finding\">No engine gave a mean response time: the notes say why.</p>\n".to_owned(),
     };
