@@ -35,8 +35,8 @@ impl VariantComparison {
     }
 }
 
-/// What a reader must know of all of these comparisons, in a sentence for each kind: which replications are in no pair, what is not
-/// compared, and what it takes to see a difference where none was seen.
+/// What a reader must know of all of these comparisons, in a sentence for each kind: which replications are in no pair, what is
+/// not compared, and what it takes to see a difference where none was seen.
 pub fn notes(all: &[VariantComparison]) -> Vec<String> {
     let advice = ADVISED.into_iter().filter_map(|metric| hardest(all, metric));
     unpaired(all).into_iter().chain(left_out(all)).chain(advice).collect()

@@ -223,8 +223,8 @@ pub fn advice(comparisons: &[Comparison]) -> Vec<String> {
 }
 
 impl Comparison {
-    /// What it takes to see a difference, as a sentence about what is `among` others; none where one was seen, or nothing is known
-    /// of it.
+    /// What it takes to see a difference, as a sentence with these words about the others; none where one was seen, or nothing is
+    /// known of it.
     pub(super) fn advised(&self, among: &str) -> Option<String> {
         let takes = self.takes().filter(|_| !self.differs())?;
         let asked_for = self.asked_for().unwrap_or_else(|| ".".into());

@@ -49,8 +49,8 @@ impl Comparison {
         self.ratio.filter(|_| self.sides()[1] == self.side())
     }
 
-    /// Whether B is seen to differ from A where so many comparisons are looked at, and one is picked: with Bonferroni's intervals,
-    /// so that of equals one of all is taken for another as seldom as of two.
+    /// Whether B is seen to differ from A where so many comparisons are looked at, and one is picked: with Bonferroni's
+    /// intervals, so that of equals one of all is taken for another as seldom as of two.
     pub fn differs_among(&self, comparisons: usize) -> bool {
         let degrees = match self.how {
             How::Pairs(pairs) => pairs.saturating_sub(1).max(1) as u64,

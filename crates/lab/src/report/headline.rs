@@ -1,5 +1,5 @@
-//! The answer at the head of a page, in a few sentences of HTML: who is fastest and how sure that is ([`lowest`]), who meets what is
-//! asked, whether live agrees with its twin, and what went wrong.
+//! The answer at the head of a page, in a few sentences of HTML: who is fastest and how sure that is ([`lowest`]), who meets what
+//! is asked, whether live agrees with its twin, and what went wrong.
 
 mod lowest;
 #[cfg(test)]

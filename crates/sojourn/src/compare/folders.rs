@@ -100,8 +100,8 @@ fn groups(compared: &[VariantComparison]) -> Vec<Group<'_>> {
 const TIMES: [&str; 2] = ["response_time_mean", "response_time_p99"];
 const TIMES_MOST: usize = 2;
 
-/// What matters of a variant: two of its response times, by those who measured it or simulated it if any did, and the first of what
-/// goes wrong that is seen to differ; where it has none of these, its first metric.
+/// What matters of a variant: two of its response times, by the engines that measured or simulated it, if any did, and the first
+/// of what goes wrong that is seen to differ; where it has none of these, its first metric.
 fn lines(of: &[VariantComparison]) -> Vec<(Engine, &Comparison)> {
     let measured: Vec<&VariantComparison> =
         of.iter().filter(|of| !matches!(of.engine, Engine::Theory | Engine::Twin)).collect();
