@@ -438,6 +438,13 @@ impl VariantAnswers {
         is_name.then_some(own)
     }
 
+    /// What the file calls it alone, which all variants have that a range makes of one; none where it has no name.
+    pub fn name_alone(&self) -> Option<String> {
+        self.name()?;
+        let keys: Vec<&str> = self.settings.iter().map(|(key, _)| key.as_str()).filter(|key| *key != RUN).collect();
+        Some(self.label_without(&keys)).filter(|name| !name.is_empty())
+    }
+
     /// Its label, or what stands for it, without the values of these settings and without its run; empty where nothing is left.
     pub(crate) fn label_without(&self, keys: &[&str]) -> String {
         if self.own_label().ends_with(&self.by_values(&[])) {

@@ -13,23 +13,24 @@ mod effort;
 mod same;
 mod settings;
 mod steps;
+mod verdict;
 mod within;
 
 use std::fmt;
 
 use sojourn_stats::interval::t_quantile;
-use sojourn_stats::{Dimension, Estimate, Measure, Moments};
+use sojourn_stats::{Estimate, Measure, Moments};
 
 use self::effort::Stated;
 use crate::answer::{Answer, VariantAnswers};
-use crate::objective::dimension;
 use crate::spec::Engine;
 
-pub use self::between::{VariantComparison, about_pairs, runs};
+pub use self::between::{VariantComparison, about_pairs, notes, runs};
 pub use self::effort::{Spent, advice};
 pub use self::same::in_common;
 pub(crate) use self::same::{briefest, filled, keys_of_runs};
 pub use self::settings::differing;
+pub use self::verdict::{ALONE, legend_of_alone};
 pub use self::within::{Within, compared_setting, equal_but_for, within};
 pub(crate) use self::within::{compared_but, within_setting};
 
@@ -188,91 +189,6 @@ impl Comparison {
             spent: Spent::Unknown,
         })
     }
-
-    /// Whether the interval of the difference leaves out 0, by more than sums of floating point can be off, and that of the ratio
-    /// 1, which is told beside it: the two are of other means, and may not agree.
-    pub fn differs(&self) -> bool {
-        let rounding = ROUNDING * self.a.abs().max(self.b.abs());
-        let is_apart = self.difference.low > rounding || self.difference.high < -rounding;
-        is_apart && self.ratio.is_none_or(|ratio| ratio.low > 1.0 || ratio.high < 1.0)
-    }
-
-    /// Whether B is seen to differ from A where so many comparisons are looked at, and one is picked: with Bonferroni's interval,
-    /// so that of equals one of all is taken for another as seldom as of two.
-    pub fn differs_among(&self, comparisons: usize) -> bool {
-        let degrees = match self.how {
-            How::Pairs(pairs) => pairs.saturating_sub(1).max(1) as u64,
-            _ => u64::from(u32::MAX),
-        };
-        let wider = t_quantile(1.0 - (1.0 - UPPER) / comparisons.max(1) as f64, degrees) / t_quantile(UPPER, degrees);
-        let Between { value, low, high } = self.difference;
-        let difference = Between { value, low: value - wider * (value - low), high: value + wider * (high - value) };
-        Comparison { difference, ..self.clone() }.differs()
-    }
-
-    /// What it takes to see [`WORTH_SEEING`], in words; none where it was enough, or nothing is known of it.
-    pub fn takes(&self) -> Option<String> {
-        if self.is_too_coarse() {
-            return Some(format!("it is told in steps of {}", told(self.step, &self.unit)));
-        }
-        self.could_have_seen.filter(|share| *share > WORTH_SEEING)?;
-        let percent = WORTH_SEEING * 100.0;
-        Some(match self.in_what_is_given() {
-            Some(more) => format!("to see {percent} % takes {more}"),
-            None => format!("{percent} % cannot be seen in this noise"),
-        })
-    }
-
-    /// Whether it is of a share of which neither has seen anything.
-    fn is_of_none(&self) -> bool {
-        self.metric.ends_with("_ratio") && self.a == 0.0 && self.b == 0.0
-    }
-
-    /// What it says about B, in words.
-    pub fn verdict(&self) -> String {
-        if self.is_of_none() && self.difference.high > 0.0 {
-            return "none seen in either".into();
-        }
-        let rounding = ROUNDING * self.a.abs().max(self.b.abs());
-        if self.difference.low.abs().max(self.difference.high.abs()) <= rounding {
-            return "equal".into();
-        }
-        if !self.differs() {
-            return match self.could_have_seen {
-                Some(share) if share <= WORTH_SEEING => {
-                    format!("no difference seen (could have seen {} %)", Short(share * 100.0))
-                }
-                _ => match self.takes() {
-                    Some(takes) => format!("no difference seen: {takes}"),
-                    None => "no difference seen".into(),
-                },
-            };
-        }
-        let more = self.difference.value > 0.0;
-        match dimension(&self.metric) {
-            Some(Dimension::Time) if more => "B is slower",
-            Some(Dimension::Time) => "B is faster",
-            _ if more => "B has more",
-            _ => "B has less",
-        }
-        .into()
-    }
-}
-
-/// A number with its SI unit.
-fn told(value: f64, unit: &str) -> String {
-    let unit = unit.strip_prefix('1').unwrap_or(unit);
-    format!("{} {unit}", Short(value)).trim_end().to_owned()
-}
-
-/// A number with about two digits.
-struct Short(f64);
-
-impl fmt::Display for Short {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = (1 - self.0.abs().max(1e-9).log10().floor() as i32).clamp(0, 9) as usize;
-        write!(f, "{:.digits$}", self.0)
-    }
 }
 
 impl Between {
@@ -289,6 +205,16 @@ impl Between {
 
     fn exp(self) -> Between {
         Between { value: self.value.exp(), low: self.low.exp(), high: self.high.exp() }
+    }
+
+    fn ln(self) -> Between {
+        Between { value: self.value.ln(), low: self.low.ln(), high: self.high.ln() }
+    }
+
+    /// The same with an interval so many times as wide.
+    fn wider(self, times: f64) -> Between {
+        let Between { value, low, high } = self;
+        Between { value, low: value - times * (value - low), high: value + times * (high - value) }
     }
 }
 
@@ -404,23 +330,6 @@ mod tests {
         (0..count).map(|_| pair()).collect()
     }
 
-    /// One of many pairs of equals always differs by an interval of 95 %: what is picked from many is held against all of them.
-    #[test]
-    fn what_is_picked_from_many_is_held_against_all() {
-        let mut stream = Stream::new(1, "test", "picked");
-        let (mut alone, mut among) = (0, 0);
-        for _ in 0..200 {
-            let one = |stream: &mut Stream| (0..20).map(|_| (1.0 + stream.uniform(), 1.0 + stream.uniform())).collect();
-            let of: Vec<Vec<(f64, f64)>> = (0..10).map(|_| one(&mut stream)).collect();
-            let of = of.iter().map(|pairs| Comparison::of_pairs("response_time_mean", "s", pairs).unwrap());
-            let of: Vec<Comparison> = of.collect();
-            alone += usize::from(of.iter().any(|one| one.differs()));
-            among += usize::from(of.iter().any(|one| one.differs_among(10)));
-        }
-        // 40 % and 5 % of 200 are expected; each end is six deviations off.
-        assert!(alone > 38 && among < 29, "{alone} and {among} of 200");
-    }
-
     /// That neither saw a failure is no proof that they are equal: 3 in all of the requests of both may come.
     #[test]
     fn none_on_either_side_is_not_equal() {
@@ -501,15 +410,6 @@ mod tests {
         );
     }
 
-    /// A verdict never stands beside an interval of the ratio that denies it.
-    #[test]
-    fn a_difference_is_seen_where_both_intervals_see_it() {
-        let of = Comparison::of_pairs("response_time_p50", "s", &[(0.2, 1.2), (1.0, 2.05), (1.0, 1.95)]).unwrap();
-        let ratio = of.ratio.unwrap();
-        assert!(of.difference.low > 0.0 && ratio.low < 1.0 && ratio.high > 1.0, "{of:?}");
-        assert!(!of.differs() && of.verdict().starts_with("no difference seen"), "{}", of.verdict());
-    }
-
     /// What is 0 has no ratio, and what does not vary no effect size.
     #[test]
     fn what_has_no_number_has_none() {
@@ -578,23 +478,5 @@ mod tests {
         assert!(Comparison::of_pairs("m", "1", &[(1.0, 2.0)]).is_none());
         let zeros = Comparison::of_pairs("error_ratio", "1", &[(0.0, 0.0); 3]).unwrap();
         assert!(!zeros.differs() && zeros.ratio.is_none() && zeros.verdict() == "equal");
-    }
-
-    /// Zeros, and zeros but for rounding, are equal, whichever is second.
-    #[test]
-    fn what_is_equal_but_for_rounding_is_equal() {
-        let verdict = |pairs: &[(f64, f64)]| Comparison::of_pairs("resolve_time_mean", "s", pairs).unwrap().verdict();
-        assert_eq!(verdict(&[(0.0, 0.0); 5]), "equal");
-        let hair = 0.1 + 0.2 - 0.3;
-        assert_eq!(verdict(&[(0.3, 0.3 + hair); 5]), "equal");
-        let exact = |value| Estimate::Exact { value };
-        let constant = Comparison::of_estimates("response_time_mean", "s", &exact(0.3), &exact(0.1 + 0.2)).unwrap();
-        assert_eq!((constant.verdict().as_str(), constant.differs()), ("equal", false));
-        assert_eq!(
-            verdict(&[(1e-9, 2e-9), (1e-9, 2.1e-9), (1e-9, 1.9e-9)]),
-            "B is slower",
-            "a nanosecond is something"
-        );
-        assert_eq!(verdict(&[(2e-9, 1e-9), (2.1e-9, 1e-9), (1.9e-9, 1e-9)]), "B is faster");
     }
 }

@@ -1,5 +1,6 @@
 //! Outcomes as tidy rows: one column per varied setting, `name` where the file gives a variant one, then
-//! `engine,metric,unit,estimate,ci_low,ci_high,samples`, the same for every engine.
+//! `engine,metric,unit,estimate,ci_low,ci_high,samples`, the same for every engine. The column has the name alone, so that rows
+//! can be grouped by it; in JSON the values of what varies besides stand behind it, as scripts know it.
 //!
 //! Theory has no interval and no samples: its `samples` column says `exact` or `approximate` instead. A number that has no
 //! interval says why in `ci_low` and `ci_high`: `too-few` samples, or `too-short` a run. A quantile with no sample beyond it
@@ -91,8 +92,8 @@ pub(crate) fn to_csv(answers: &Answers) -> io::Result<Vec<u8>> {
     for (variant, answer, Measure { metric, unit, estimate }) in answers.rows() {
         let [value, low, high, samples] = cells(estimate);
         let settings = variant.settings.iter().map(|(_, value)| value.as_str());
-        let name = is_named.then(|| variant.name().unwrap_or_default());
-        csv.write_record(settings.chain(name).chain([
+        let name = is_named.then(|| variant.name_alone().unwrap_or_default());
+        csv.write_record(settings.chain(name.as_deref()).chain([
             answer.engine.name(),
             metric,
             unit,

@@ -12,6 +12,7 @@
 
 mod compare;
 mod failures;
+mod headline;
 pub(crate) mod html;
 pub mod load;
 mod notes;

@@ -1,12 +1,13 @@
-//! `sojourn compare A B`: two servers measured in turns, or two run folders set beside each other.
+//! `sojourn compare A B`: two servers measured in turns, or two run folders set beside each other ([`folders`]).
+
+mod folders;
+mod rows;
 
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use serde_json::{Value, json};
-use sojourn_lab::compare::{self, Between, Comparison, Spent};
-use sojourn_lab::outcome::ratio;
-use sojourn_lab::{Answers, Verdict};
+use serde_json::json;
+use sojourn_lab::compare::{self, Comparison, Spent};
 use sojourn_load::order::{LoadSettings, Order, Tuning, span};
 use sojourn_load::{Cause, Proof, Report};
 use sojourn_stats::{Estimate, Span, Stream};
@@ -17,6 +18,8 @@ use crate::load::awake;
 use crate::load::print;
 use crate::load::run::{Runner, refused};
 use crate::table;
+
+use self::rows::{legend, table_of, to_json};
 
 /// Compare two servers by measurement, or two run folders
 ///
@@ -42,6 +45,9 @@ pub(crate) struct Arguments {
     /// Show nothing while running
     #[arg(long, short = 'q', help_heading = "Output")]
     quiet: bool,
+    /// Of two run folders with many variants, every metric of each
+    #[arg(long, help_heading = "Output")]
+    all: bool,
     /// Print the comparison as JSON
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -51,7 +57,7 @@ pub(crate) fn compare(arguments: &Arguments) -> Result<Exit, Failure> {
     let is_url = |text: &str| text.contains("://");
     match (is_url(&arguments.a), is_url(&arguments.b)) {
         (true, true) => servers(arguments),
-        (false, false) => runs(arguments),
+        (false, false) => folders::compare(arguments),
         _ => Err(bad_input("compare takes two URLs, or two run folders, not one of each")),
     }
 }
@@ -92,6 +98,7 @@ fn servers(arguments: &Arguments) -> Result<Exit, Failure> {
         }
     }
     let comparisons = pairs(&reports);
+    let count = comparisons.len();
     let dropped = dropped(&reports, &comparisons);
     let doubts: Vec<String> =
         ["A", "B"].iter().zip(&reports).flat_map(|(name, reports)| doubts(name, reports)).collect();
@@ -101,7 +108,7 @@ fn servers(arguments: &Arguments) -> Result<Exit, Failure> {
             "a": arguments.a, "b": arguments.b, "rounds": reports[1].len().min(reports[0].len()),
             "order": sides.iter().map(|side| ["A", "B"][*side]).collect::<String>(),
             "complete": !interrupted,
-            "metrics": comparisons.iter().map(to_json).collect::<Vec<_>>(),
+            "metrics": comparisons.iter().map(|of| to_json(of, count)).collect::<Vec<_>>(),
             "not_compared": dropped,
             "suspect": doubts,
             "runs": {"a": reports[0].iter().map(print::to_json).collect::<Vec<_>>(),
@@ -109,10 +116,11 @@ fn servers(arguments: &Arguments) -> Result<Exit, Failure> {
         });
         table::outln(&serde_json::to_string_pretty(&told).expect("plain JSON"));
     } else {
-        table::outln(&format!("A  {}\nB  {}\n{}", arguments.a, arguments.b, rows(&comparisons)));
+        table::outln(&format!("A  {}\nB  {}\n{}", arguments.a, arguments.b, table_of(&comparisons, count)));
         let runs = reports[0].len() + reports[1].len();
         let told = format!("{runs} runs in turns; intervals at 95 % from the pairs, each for itself. {ABOUT_RATIOS}");
         table::outln(&format!("\n{}", table::paragraph("", &told)));
+        legend(&comparisons, count).iter().for_each(|told| table::outln(&table::paragraph("", told)));
         if !dropped.is_empty() {
             table::outln(&table::paragraph("", &not_compared(&dropped)));
         }
@@ -206,106 +214,6 @@ fn doubts(name: &str, reports: &Reports) -> Vec<String> {
     causes.iter().map(line).collect()
 }
 
-fn runs(arguments: &Arguments) -> Result<Exit, Failure> {
-    let open = |path: &str| Answers::open(path).map_err(bad_input);
-    let (a, b) = (open(&arguments.a)?, open(&arguments.b)?);
-    let compared = compare::runs(&a, &b).map_err(bad_input)?;
-    let verdict = a.verdict.max(b.verdict);
-    if arguments.json {
-        let rows: Vec<Value> = compared
-            .iter()
-            .map(|c| {
-                json!({"variant": c.label, "engine": c.engine,
-                       "metrics": c.metrics.iter().map(to_json).collect::<Vec<_>>(), "left_out": c.left_out,
-                       "replications": {"a": c.replications.0, "b": c.replications.1}})
-            })
-            .collect();
-        let differ = differing(&a, &b);
-        let differ: Vec<Value> = differ.iter().map(|(key, a, b)| json!({"setting": key, "a": a, "b": b})).collect();
-        let told = json!({"a": arguments.a, "b": arguments.b, "verdict": verdict, "differ": differ, "variants": rows,
-                          "not_compared": alone(&a, &b)});
-        table::outln(&serde_json::to_string_pretty(&told).expect("plain JSON"));
-    } else {
-        table::outln(&format!("A  {} ({})\nB  {} ({})", arguments.a, a.name, arguments.b, b.name));
-        in_what(&differing(&a, &b)).iter().for_each(|line| table::outln(line));
-        for variant in &compared {
-            let of = table::paragraph("", &format!("{}, {}", variant.label, variant.engine));
-            table::outln(&format!("\n{of}\n{}", rows(&variant.metrics)));
-            if !variant.left_out.is_empty() {
-                let why = "one of the two has no interval of it";
-                table::outln(&table::paragraph("", &format!("Not compared: {}: {why}.", variant.left_out.join(", "))));
-            }
-            let about = variant.unpaired().into_iter().chain(compare::advice(&variant.metrics));
-            about.for_each(|told| table::outln(&table::paragraph("", &told)));
-        }
-        table::outln(&format!("\n{}", table::paragraph("", ABOUT_RATIOS)));
-        for (name, label) in alone(&a, &b) {
-            table::outln(&table::hanging("  ", "    ", &format!("only {name} has the variant {label}")));
-        }
-        let reasons = [("A", &a), ("B", &b)].map(|(name, answers)| answers.reasons.iter().map(move |r| (name, r)));
-        for (name, reason) in reasons.into_iter().flatten() {
-            table::outln(&table::hanging("  ", "    ", &format!("{name}: {reason}")));
-        }
-    }
-    Ok(if verdict == Verdict::Valid { Exit::Ok } else { Exit::Missed })
-}
-
-/// The settings of the experiments in which two runs differ, and what else made them: name, value in A and in B.
-fn differing(a: &Answers, b: &Answers) -> Vec<(String, String, String)> {
-    let settings = compare::differing(&[&a.spec, &b.spec]);
-    let mut all: Vec<(String, String, String)> = settings
-        .into_iter()
-        .filter_map(|(key, values)| Some((key, values.first()?.clone(), values.last()?.clone())))
-        .collect();
-    let others = [("seed", a.seed.to_string(), b.seed.to_string()), ("version", a.version.clone(), b.version.clone())];
-    for (key, of_a, of_b) in others {
-        if of_a != of_b && all.iter().all(|(known, ..)| known != key) {
-            all.push((key.to_owned(), of_a, of_b));
-        }
-    }
-    all
-}
-
-/// More settings that differ are counted; a page of both runs has all (`sojourn report A B`).
-const DIFFERENCES_MOST: usize = 12;
-
-/// In what two runs differ, in lines.
-fn in_what(differ: &[(String, String, String)]) -> Vec<String> {
-    let line = |(key, a, b): &(String, String, String)| {
-        table::hanging("  ", "    ", &format!("{key}: {} in A, {} in B", short(a), short(b)))
-    };
-    let mut lines = vec![match differ.is_empty() {
-        true => "Their experiments are the same.".to_owned(),
-        false => "Their experiments differ in".to_owned(),
-    }];
-    lines.extend(differ.iter().take(DIFFERENCES_MOST).map(line));
-    let more = differ.len().saturating_sub(DIFFERENCES_MOST);
-    if more > 0 {
-        lines.push(format!("  and {more} more settings: `sojourn report A B` lists them"));
-    }
-    lines
-}
-
-/// A value as far as it fits in a line.
-fn short(value: &str) -> String {
-    const MOST: usize = 60;
-    let line: String = value.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.chars().count() {
-        0..=MOST => line,
-        _ => line.chars().take(MOST).chain(['\u{2026}']).collect(),
-    }
-}
-
-/// The variants that only one of two runs has, with its name.
-fn alone<'a>(a: &'a Answers, b: &'a Answers) -> Vec<(&'static str, &'a str)> {
-    let (of_a, of_b): (Vec<usize>, Vec<usize>) = compare::in_common(a, b).into_iter().unzip();
-    let missing = |name, of: &'a Answers, common: &[usize]| -> Vec<(&'static str, &'a str)> {
-        let rest = of.variants.iter().enumerate().filter(|(place, _)| !common.contains(place));
-        rest.map(|(_, variant)| (name, variant.label.as_str())).collect()
-    };
-    [missing("A", a, &of_a), missing("B", b, &of_b)].concat()
-}
-
 /// What a reader of the ratios must know.
 const ABOUT_RATIOS: &str =
     "B / A is the mean ratio of the pairs, by their logarithms, and so not quite B over A of the two columns.";
@@ -331,100 +239,9 @@ fn not_compared(dropped: &[String]) -> String {
     )
 }
 
-const HEADER: [&str; 8] = ["metric", "A", "B", "B - A", "B / A", "effect", "from", "verdict"];
-
-fn rows(comparisons: &[Comparison]) -> String {
-    rows_in(comparisons, table::width())
-}
-
-/// The rows of a table so wide at most. Where it has no room for the own numbers of A and B beside what tells of both, they stand
-/// above it in one of their own.
-fn rows_in(comparisons: &[Comparison], width: usize) -> String {
-    let cells: Vec<[String; 8]> = comparisons.iter().map(cells).collect();
-    let of = |columns: &[usize], spare: &[usize]| {
-        let header: Vec<&str> = columns.iter().map(|column| HEADER[*column]).collect();
-        let place = |column: &usize| columns.iter().position(|of| of == column);
-        let spare: Vec<usize> = spare.iter().filter_map(place).collect();
-        let text: Vec<usize> = place(&7).into_iter().collect();
-        let mut grid = table::Grid::new(&header).text(&text).spare(&spare);
-        cells.iter().for_each(|row| grid.add_row(columns.iter().map(|column| row[*column].as_str())));
-        grid
-    };
-    let drawn = match of(&[0, 1, 2, 4, 7], &[]).fits(width) {
-        true => of(&[0, 1, 2, 3, 4, 5, 6, 7], &[5, 6, 3]).at_most(width),
-        false => [of(&[0, 1, 2, 3], &[3, 1]).at_most(width), of(&[0, 4, 5, 6, 7], &[5, 6]).at_most(width)].join("\n"),
-    };
-    drawn.replace(TOGETHER, " ")
-}
-
-/// A space at which no line breaks, as long as a table is drawn.
-const TOGETHER: char = '\u{a0}';
-/// A verdict of up to so many letters, such as "B is slower", stays on its line.
-const SHORT_VERDICT: usize = 11;
-
-/// The cells of a row.
-fn cells(c: &Comparison) -> [String; 8] {
-    let difference = table::between((c.difference.value, c.difference.low, c.difference.high), &c.unit);
-    // A verdict never stands without its interval, and the column of differences may have no room.
-    let verdict = match c.verdict() {
-        short if short.chars().count() <= SHORT_VERDICT => short.replace(' ', &TOGETHER.to_string()),
-        long => long,
-    };
-    let ratio = c.ratio.map_or(format!("B - A {difference}"), |r| ratio(r.value, (r.low, r.high)));
-    [
-        c.metric.clone(),
-        table::quantity(c.a, &c.unit),
-        table::quantity(c.b, &c.unit),
-        difference,
-        ratio,
-        c.effect_size.map_or(String::new(), |size| format!("{size:.1}")),
-        c.how.to_string(),
-        verdict,
-    ]
-}
-
-fn to_json(c: &Comparison) -> Value {
-    let ends = |between: &Between| json!({"estimate": between.value, "ci_low": between.low, "ci_high": between.high});
-    json!({
-        "metric": c.metric,
-        "unit": c.unit,
-        "a": c.a,
-        "b": c.b,
-        "difference": ends(&c.difference),
-        "ratio": c.ratio.as_ref().map(ends),
-        "effect_size": c.effect_size,
-        "could_have_seen": c.could_have_seen,
-        "more": c.more,
-        "step": c.step,
-        "differs": c.differs(),
-        "from": c.how.to_string(),
-        "verdict": c.verdict(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// On a usual terminal each side has its own number, and each verdict its interval.
-    #[test]
-    fn both_sides_are_told_at_any_usual_width() {
-        let of = |metric: &str, a: f64, b: f64| {
-            let pairs: Vec<(f64, f64)> = (0..5).map(|at| (a, b * (1.0 + 0.3 * f64::from(at)))).collect();
-            Comparison::of_pairs(metric, "s", &pairs).unwrap()
-        };
-        let compared = [of("response_time_mean", 198.5e-6, 0.8), of("response_time_from_sent_mean", 0.0831, 0.5)];
-        for width in [72, 80, 100, 200] {
-            let told = rows_in(&compared, width);
-            assert!(told.lines().all(|line| line.chars().count() <= width), "{width}:\n{told}");
-            // 1.28 s is the mean of B.
-            for part in ["198.5 us", "1.28 s", "83.10 ms", "B / A", "B is slower"] {
-                assert!(told.contains(part), "{width}: {part}:\n{told}");
-            }
-        }
-        let narrow = rows_in(&compared, 72);
-        assert_eq!(narrow.matches("response_time_from_sent_mean").count(), 2, "two tables:\n{narrow}");
-    }
 
     #[test]
     fn turns_are_fair_and_drawn() {

@@ -8,7 +8,7 @@ mod text;
 use std::path::Path;
 
 use serde_json::json;
-use sojourn_lab::compare::Within;
+use sojourn_lab::compare::{ALONE, Within, legend_of_alone};
 use sojourn_lab::outcome::{asymmetric, range, ratio as told_ratio};
 use sojourn_lab::report::{Said, doubts, in_ranges, legend_of_recovery, scope, unrecovered};
 use sojourn_lab::{
@@ -457,10 +457,13 @@ fn pairs_table(answers: &Answers) -> Option<String> {
     let header = &names[usize::from(!has_others)..names.len() - usize::from(p99.is_empty())];
     let mut table = Grid::new(header).elsewhere("report.html");
     let about = sojourn_lab::compare::about_pairs(&[answers], &all);
+    let count = all.len() + p99.len();
+    let is_alone = |of: &Within| of.comparison.is_only_alone(count);
     let ratio = |of: Option<&Within>| {
-        let mark = if of.is_some_and(|of| of.is_of_few) { MARK_OF_FEW } else { "" };
+        let few = if of.is_some_and(|of| of.is_of_few) { MARK_OF_FEW } else { "" };
+        let alone = if of.is_some_and(is_alone) { format!(" {ALONE}") } else { String::new() };
         let ratio = of.and_then(|of| of.comparison.ratio);
-        ratio.map_or("-".into(), |of| told_ratio(of.value, (of.low, of.high)) + mark)
+        ratio.map_or("-".into(), |of| format!("{}{few}{alone}", told_ratio(of.value, (of.low, of.high))))
     };
     for of in &all {
         let same = p99.iter().find(|other| (&other.others, &other.values) == (&of.others, &of.values));
@@ -469,7 +472,11 @@ fn pairs_table(answers: &Answers) -> Option<String> {
         table.add_row(others.into_iter().chain([of.values.1.clone(), of.values.0.clone()]).chain(ratios));
     }
     let few = if all.iter().any(|of| of.is_of_few) { legend_of_few() } else { String::new() };
-    Some(format!("\nResponse time of B over A by sim\n{table}{few}\n{}", text::paragraph("", &about)))
+    let alone = match all.iter().chain(&p99).any(is_alone) {
+        true => format!("\n{}", paragraph("  ", &legend_of_alone(count))),
+        false => String::new(),
+    };
+    Some(format!("\nResponse time of B over A by sim\n{table}{few}{alone}\n{}", text::paragraph("", &about)))
 }
 
 /// More pairs than this are left to the report.

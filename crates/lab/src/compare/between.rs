@@ -1,5 +1,6 @@
 //! Two runs beside each other, variant by variant.
 
+use super::effort::ADVISED;
 use super::{Comparison, How, Stated, Within, briefest, in_common, metric};
 use crate::answer::{Answer, Answers};
 use crate::spec::{Engine, SpecError};
@@ -32,6 +33,60 @@ impl VariantComparison {
             )
         })
     }
+}
+
+/// What a reader must know of all of these comparisons, in a sentence for each kind: which replications are in no pair, what is
+/// not compared, and what it takes to see a difference where none was seen.
+pub fn notes(all: &[VariantComparison]) -> Vec<String> {
+    let advice = ADVISED.into_iter().filter_map(|metric| hardest(all, metric));
+    unpaired(all).into_iter().chain(left_out(all)).chain(advice).collect()
+}
+
+/// That not all replications are in pairs.
+fn unpaired(all: &[VariantComparison]) -> Option<String> {
+    let told: Vec<String> = all.iter().filter_map(VariantComparison::unpaired).collect();
+    match (told.len(), all.len()) {
+        (0, _) => None,
+        (1, 1) => told.into_iter().next(),
+        (some, all) => Some(format!(
+            "In {some} of {all} comparisons one run has more replications than the other: the pairs are of the first ones, which \
+             both have; the columns A and B are of all."
+        )),
+    }
+}
+
+/// What is not compared, with in how many where it is not in all.
+fn left_out(all: &[VariantComparison]) -> Option<String> {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for name in all.iter().flat_map(|of| &of.left_out) {
+        match counts.iter_mut().find(|(known, _)| known == name) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((name.as_str(), 1)),
+        }
+    }
+    let told = |(name, count): &(&str, usize)| match *count == all.len() {
+        true => (*name).to_owned(),
+        false => format!("{name} (in {count} of {})", all.len()),
+    };
+    let names: Vec<String> = counts.iter().map(told).collect();
+    (!names.is_empty()).then(|| format!("Not compared: {}: one of the two has no interval of it.", names.join(", ")))
+}
+
+/// What it takes to see a difference of `metric`, of those in which none was seen where it takes most.
+fn hardest(all: &[VariantComparison], metric: &str) -> Option<String> {
+    let of_metric: Vec<(&VariantComparison, &Comparison)> =
+        all.iter().filter_map(|of| Some((of, of.metrics.iter().find(|of| of.metric == metric)?))).collect();
+    let unseen: Vec<_> = of_metric.iter().filter(|(_, of)| of.advised("").is_some()).collect();
+    let could_see = |of: &Comparison| of.could_have_seen.unwrap_or(0.0);
+    let (of, comparison) = unseen.iter().max_by(|one, other| could_see(one.1).total_cmp(&could_see(other.1)))?;
+    let among = match of_metric.len() {
+        1 => String::new(),
+        count => {
+            let (some, by) = (unseen.len(), of.engine);
+            format!(" in {some} of {count} comparisons, of which {} by {by} takes most", of.label)
+        }
+    };
+    comparison.advised(&among)
 }
 
 /// What a reader must know of the pairs of replications in `all`, which are of these runs, in sentences: how alike the two of a

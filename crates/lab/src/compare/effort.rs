@@ -6,7 +6,8 @@
 
 use sojourn_stats::{Dimension, quantity};
 
-use super::{Comparison, How, Short, WORTH_SEEING};
+use super::verdict::Short;
+use super::{Comparison, How, WORTH_SEEING};
 use crate::answer::{Answers, VariantAnswers};
 use crate::report::number::two_digits;
 use crate::spec::{Engine, Live, Run, parse_precision};
@@ -212,14 +213,23 @@ fn time(seconds: f64) -> String {
     quantity::format(seconds, Dimension::Time)
 }
 
+/// The metrics of which it is said what it takes to see a difference.
+pub(super) const ADVISED: [&str; 2] = ["response_time_mean", "throughput"];
+
 /// What it takes to see a difference of the mean response time and of the throughput, where none was seen: a sentence each.
 pub fn advice(comparisons: &[Comparison]) -> Vec<String> {
-    let of_metric = |metric: &str| {
-        let of = comparisons.iter().find(|of| of.metric == metric && !of.differs())?;
-        let takes = of.takes()?;
-        Some(format!("No difference of {metric} was seen: {takes}{}", of.asked_for().unwrap_or_else(|| ".".into())))
-    };
-    ["response_time_mean", "throughput"].into_iter().filter_map(of_metric).collect()
+    let of_metric = |metric: &str| comparisons.iter().find(|of| of.metric == metric)?.advised("");
+    ADVISED.into_iter().filter_map(of_metric).collect()
+}
+
+impl Comparison {
+    /// What it takes to see a difference, as a sentence with these words about the others; none where one was seen, or nothing is
+    /// known of it.
+    pub(super) fn advised(&self, among: &str) -> Option<String> {
+        let takes = self.takes().filter(|_| !self.differs())?;
+        let asked_for = self.asked_for().unwrap_or_else(|| ".".into());
+        Some(format!("No difference of {} was seen{among}: {takes}{asked_for}", self.metric))
+    }
 }
 
 #[cfg(test)]

@@ -288,9 +288,8 @@ fn values_of_these_alone(report: &Answers, numbers: &[usize], key: &str) -> Opti
 /// The values of a setting that the labels of these variants alone say, and names in the place of values where they have some:
 /// `random` are those whose labels say so, and not one that is random too and has a name.
 fn words_of_these_alone(report: &Answers, numbers: &[usize], key: &str) -> Option<String> {
-    let all_keys: Vec<&str> = report.settings.iter().map(String::as_str).collect();
     let words = |variant: &VariantAnswers| match variant.name() {
-        Some(_) => Some(variant.label_without(&all_keys)).filter(|name| !name.is_empty()),
+        Some(_) => variant.name_alone(),
         None if variant.tells(key) => Some(label(std::iter::once((key, variant.setting(key)?)))),
         None => None,
     };

@@ -91,6 +91,19 @@ pub fn asymmetric(estimate: &Estimate, (least, most): (f64, f64)) -> Option<(f64
 /// What no metric is below, and none above.
 const ANY: (f64, f64) = (0.0, f64::INFINITY);
 
+/// A difference in SI `unit` with both ends of its interval, rounded outwards to two digits of its width, each on whichever side
+/// of 0: "2.0 (−0.5 to 4.5) ms".
+pub(super) fn difference(value: f64, (low, high): (f64, f64), unit: &str) -> String {
+    let (per_si, unit) = scaled(value.abs().max(low.abs()).max(high.abs()), unit);
+    let width = per_si * (high - low);
+    let digits = if width > 0.0 && width.is_finite() { decimals_for(width, 2) } else { 3 };
+    let per_one = 10f64.powi(digits as i32);
+    let end = |of: f64, is_upper: bool| if of.is_finite() { outwards(of * per_si, per_one, is_upper) } else { of };
+    let (value, low, high) = (value * per_si, end(low, false), end(high, true));
+    let told = format!("{value:.digits$} ({low:.digits$}\u{a0}to\u{a0}{high:.digits$})").replace('-', "\u{2212}");
+    join(&told, &unit)
+}
+
 /// `value` with both ends of its interval, rounded outwards: "0.003 (0 to 0.103) %".
 fn with_ends(value: f64, (low, high): (f64, f64), unit: &str) -> String {
     let (per_si, unit) = scaled(high, unit);
@@ -336,6 +349,8 @@ mod tests {
 
     #[test]
     fn differences_carry_their_sign() {
+        assert_eq!(plain(difference(0.002, (-0.000_484, 0.004_484), "s")), "2.0 (\u{2212}0.5 to 4.5) ms");
+        assert_eq!(plain(difference(-1.0, (-1.25, -0.75), "1/s")), "\u{2212}1.00 (\u{2212}1.25 to \u{2212}0.75) /s");
         assert_eq!(plain(signed_percent(0.0312)), "+3.1 %");
         assert_eq!(plain(signed_percent(-0.123)), "\u{2212}12 %");
         assert_eq!(plain(signed_percent(-0.0002)), "0.0 %");

@@ -2,7 +2,9 @@
 
 use super::html::escape;
 use super::{Answers, Engine, RUN, compare, number};
-use crate::compare::{How, Within, about_pairs, compared_setting, within, within_setting};
+use crate::compare::{
+    ALONE, Between, How, Within, about_pairs, compared_setting, legend_of_alone, within, within_setting,
+};
 
 /// What the slowest hundredth of requests sees.
 const P99: &str = "response_time_p99";
@@ -54,14 +56,19 @@ pub(super) fn of_runs(merged: &Answers, runs: &[&Answers]) -> String {
 
 fn table(title: &str, lead: &str, all: &[Within]) -> String {
     let row = |of: &Within| {
-        let ratio = of.comparison.ratio.map_or("\u{2013}".to_owned(), |ratio| match of.engine {
-            Engine::Theory => format!("{:.3}", ratio.value),
-            _ => number::ratio(ratio.value, (ratio.low, ratio.high)),
-        });
+        let ratio = match (of.comparison.told_ratio(), of.engine) {
+            (Some(ratio), Engine::Theory) => format!("{:.3}", ratio.value),
+            (Some(ratio), _) => number::ratio(ratio.value, (ratio.low, ratio.high)),
+            (None, _) => {
+                let Between { value, low, high } = of.comparison.difference;
+                format!("B \u{2212} A {}", number::difference(value, (low, high), &of.comparison.unit))
+            }
+        };
         let ratio = if of.is_of_few { format!("{ratio} *") } else { ratio };
         let what = compare::short(&of.comparison.metric).to_owned();
         let by = of.engine.name().to_owned();
-        let cells = [&what, &by, &of.others, &of.values.1, &of.values.0, &ratio, &of.comparison.verdict()];
+        let verdict = of.comparison.marked_verdict(all.len());
+        let cells = [&what, &by, &of.others, &of.values.1, &of.values.0, &ratio, &verdict];
         let cells: Vec<String> = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
         format!("<tr>{}</tr>\n", cells.concat())
     };
@@ -73,12 +80,17 @@ fn table(title: &str, lead: &str, all: &[Within]) -> String {
         }
         false => "",
     };
+    let has_mark = |of: &Within| of.comparison.marked_verdict(all.len()).ends_with(ALONE);
+    let alone = match all.iter().any(has_mark) {
+        true => format!("<p>{}</p>\n", escape(&legend_of_alone(all.len()))),
+        false => String::new(),
+    };
     let head: String = ["of", "by", "at", "B", "A", "B / A", "which says"]
         .map(|name| format!("<th scope=\"col\">{name}</th>"))
         .concat();
     format!(
         "<section id=\"pairs\">\n<h2>{title}</h2>\n<p class=\"lead\">{lead}</p>\n<div class=\"scroll\">\
-         <table class=\"plain\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{few}</section>\n"
+         <table class=\"plain\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{few}{alone}</section>\n"
     )
 }
 
@@ -92,12 +104,40 @@ mod tests {
     fn ratios_of_few_are_marked() {
         let told = |is_of_few: bool| {
             let comparison =
-                Comparison::of_pairs("response_time_mean", "s", &[(1.0, 1.1), (2.0, 2.3), (3.0, 3.2)]).unwrap();
+                Comparison::of_pairs("response_time_mean", "s", &[(1.0, 1.5), (2.0, 2.6), (3.0, 3.4)]).unwrap();
             let values = ("random".to_owned(), "jsq".to_owned());
             let (engine, others, replications) = (Engine::Sim, String::new(), (3, 3));
             table("", "", &[Within { engine, others, values, comparison, is_of_few, replications }])
         };
         assert!(told(true).contains(") *</td>") && told(true).contains("<p>*: more than 1"), "{}", told(true));
         assert!(!told(false).contains('*'), "{}", told(false));
+    }
+
+    /// Of so many rows like this one.
+    fn rows(pairs: &[(f64, f64)], count: usize) -> String {
+        let comparison = Comparison::of_pairs("response_time_mean", "s", pairs).unwrap();
+        let values = ("random".to_owned(), "jsq".to_owned());
+        let (engine, others, replications) = (Engine::Sim, String::new(), (3, 3));
+        let one = Within { engine, others, values, comparison, is_of_few: false, replications };
+        table("", "", &vec![one; count]).replace('\u{a0}', " ")
+    }
+
+    /// Where the ratio's interval alone would see a difference that the difference's does not, the difference is told.
+    #[test]
+    fn no_verdict_stands_beside_an_interval_that_denies_it() {
+        // The ratio is 1.105 (1.006 to 1.214).
+        let told = rows(&[(1.0, 1.1), (2.0, 2.3), (3.0, 3.2)], 1);
+        let interval = "<td>B \u{2212} A 200 (\u{2212}49 to 449) ms</td><td>no difference seen";
+        assert!(told.contains(interval) && !told.contains("1.105"), "{told}");
+    }
+
+    /// What a headline does not see among all pairs has a mark in the table that judges each alone.
+    #[test]
+    fn a_difference_seen_alone_is_marked() {
+        let pairs = [(1.0, 1.1), (1.0, 1.2), (1.0, 1.05), (1.0, 1.15), (1.0, 1.02)];
+        let (one, many) = (rows(&pairs, 1), rows(&pairs, 40));
+        assert!(one.contains("<td>B is slower</td>") && !one.contains(ALONE), "{one}");
+        assert_eq!(many.matches("<td>B is slower \u{2020}</td>").count(), 40, "{many}");
+        assert!(many.contains("<p>\u{2020}: seen by this interval alone; where all 40 are judged together"), "{many}");
     }
 }

@@ -6,7 +6,7 @@
 
 use super::html::{count, escape, page};
 use super::seconds::{Timeline, beside, of_variant};
-use super::{Answers, BEFORE_RUN, RUN, VariantAnswers, Verdict, compare, notes, pairs, plots, sections, when};
+use super::{Answers, BEFORE_RUN, RUN, VariantAnswers, Verdict, headline, notes, pairs, plots, sections, when};
 use crate::answer::ObjectiveAnswer;
 use crate::compare::{briefest, differing, filled, keys_of_runs};
 
@@ -139,7 +139,7 @@ fn masthead(runs: &[(String, &Answers)], merged: &Answers) -> String {
         let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
         format!("<tr><th scope=\"row\">{}</th>{cells}</tr>\n", escape(name))
     };
-    let finding = compare::finding(merged).map_or(String::new(), |text| format!("<p class=\"finding\">{text}</p>\n"));
+    let finding = headline::finding(merged).map_or(String::new(), |text| format!("<p class=\"finding\">{text}</p>\n"));
     let head: String = ["run", "experiment", "when", "seed", "version", "verdict"]
         .map(|name| format!("<th scope=\"col\">{name}</th>"))
         .concat();

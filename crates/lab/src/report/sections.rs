@@ -1,7 +1,7 @@
 //! The parts of the page that are text and tables.
 
 use super::html::{and_list, count, engine, escape};
-use super::{Answers, Engine, VariantAnswers, Verdict, compare, doubts, legend_of_recovery, number, reasons};
+use super::{Answers, Engine, VariantAnswers, Verdict, compare, doubts, headline, legend_of_recovery, number, reasons};
 use super::{reasons_of_objectives, unrecovered, when};
 use crate::answer::{OF_FAULTS, ObjectiveAnswer, Trust};
 use crate::outcome::{NAME, has_names};
@@ -18,7 +18,7 @@ pub(super) fn masthead(report: &Answers) -> String {
     let question: String = paragraphs.map(|p| format!("<p class=\"question\">{}</p>\n", escape(p))).collect();
     let (class, badge, sentence) = verdict(report);
     let badge = if badge.is_empty() { String::new() } else { format!("<strong>{badge}</strong> ") };
-    let finding = match compare::finding(report) {
+    let finding = match headline::finding(report) {
         Some(text) => format!("<p class=\"finding\">{text}</p>\n"),
         None => "<p class=\"finding\">No engine gave a mean response time: the notes say why.</p>\n".to_owned(),
     };
@@ -406,7 +406,7 @@ pub(super) fn outcomes(report: &Answers) -> String {
                 format!("<td>{}</td>", escape(value))
             })
             .collect();
-        let name = variant.name().map_or("\u{2013}".to_owned(), escape);
+        let name = variant.name_alone().map_or("\u{2013}".to_owned(), |name| escape(&name));
         let name = if is_named { format!("<td>{name}</td>") } else { String::new() };
         for answer in &variant.answers {
             for measure in &answer.measures {

@@ -1,6 +1,6 @@
 //! Two run folders beside each other: which variants, which engines, and what each interval is made from.
 
-use sojourn_lab::compare::{How, VariantComparison, runs};
+use sojourn_lab::compare::{How, VariantComparison, notes, runs};
 use sojourn_lab::{Answer, Answers, Engine, VariantAnswers};
 use sojourn_stats::measure::NoInterval;
 use sojourn_stats::{Estimate, Measure};
@@ -100,4 +100,38 @@ fn replications_without_a_pair_are_told() {
     assert_eq!(said(&many, &many), None);
     few.seed = 2;
     assert_eq!(said(&many, &few), None, "of another seed all are used");
+}
+
+/// Of many variants each kind of note stands once, with how many of them it is about.
+#[test]
+fn notes_of_many_variants_stand_once() {
+    let labels = ["random", "round-robin", "jsq"];
+    let made = |replications: usize| {
+        let mut answers = run(1, &labels);
+        let bare = Estimate::WithoutInterval { value: 0.1, samples: 9, why: NoInterval::TooShort };
+        for variant in &mut answers.variants[..2] {
+            variant.answers[1].measures.push(Measure::new("waiting_time_mean", "s", bare.clone()));
+        }
+        let values = (0..replications).map(|k| Some(9.0 + 0.1 * k as f64)).collect();
+        answers.variants[0].answers[1].replications = vec![("throughput".into(), values)];
+        answers
+    };
+    let all = runs(&made(10), &made(4)).unwrap();
+    assert_eq!(all.len(), 6);
+    let told = notes(&all);
+    let starts = [
+        "In 1 of 6 comparisons one run has more replications than the other: the pairs are of the first ones",
+        "Not compared: waiting_time_mean (in 2 of 6): one of the two has no interval of it.",
+        // 20 with an interval of 1 on either side; a tenth of 30 could have been seen, and replications are equal.
+        "No difference of throughput was seen in 1 of 6 comparisons, of which round-robin by sim takes most: to see 10 % takes",
+    ];
+    assert_eq!(told.len(), starts.len(), "{told:#?}");
+    for (told, start) in told.iter().zip(starts) {
+        assert!(told.starts_with(start), "{told}");
+    }
+    let of_one: Vec<VariantComparison> = all.into_iter().filter(|of| of.engine == Engine::Sim).take(1).collect();
+    let told = notes(&of_one);
+    assert!(told[0].starts_with("The pairs are of the first 4 replications, which both have; A has 10."), "{told:#?}");
+    assert_eq!(told[1], "Not compared: waiting_time_mean: one of the two has no interval of it.");
+    assert_eq!(told.len(), 2, "{told:#?}");
 }

@@ -101,14 +101,35 @@ fn a_variants_name_is_in_outcomes_notes_and_pages_of_several_runs() {
     let text = std::fs::read_to_string(path.join("outcomes.csv")).unwrap();
     assert!(text.starts_with("policy,utilization,servers,cores,name,engine,"), "{text}");
     assert!(text.contains("\nrandom,0.5,4,,,theory,"), "{text}");
-    assert!(text.contains("\nrandom,0.5,1,4,\"M/M/4, utilization 0.5\",theory,"), "{text}");
+    for load in ["0.5", "0.6", "0.7"] {
+        assert!(text.contains(&format!("\nrandom,{load},1,4,M/M/4,theory,")), "a name to group by, at {load}: {text}");
+    }
     assert_eq!(Answers::open(&path).unwrap(), with);
     assert!(with.to_json().iter().any(|row| row["name"] == "M/M/4, utilization 0.5"));
     let named: Vec<usize> = (6..9).collect();
     assert_eq!(report::scope(&with, &named), "M/M/4");
     let page = report::runs::render(&[("a".to_owned(), &with), ("b".to_owned(), &with)], "0");
     assert!(section(&page, "pairs").contains("<td>M/M/4, utilization 0.5</td>"), "{page}");
-    assert!(section(&page, "outcomes").contains("M/M/4"), "{page}");
+    assert!(section(&page, "outcomes").contains("<td>M/M/4</td>"), "{page}");
+}
+
+/// Whatever varies besides, told before a name or behind it, is none of it.
+#[test]
+fn a_name_alone_has_no_value_of_what_varies() {
+    let of = |label: &str, settings: &[(&str, &str)]| {
+        let settings = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        VariantAnswers { label: label.to_owned(), settings, answers: Vec::new() }.name_alone()
+    };
+    let settings = [("policy", "random"), ("servers", "2"), ("utilization", "0.5")];
+    for (label, name) in [
+        ("few, random, utilization 0.5", "few"),
+        ("random, few", "few"),
+        ("random, few, utilization 0.5", "few"),
+        ("one queue, for all, random", "one queue, for all"),
+    ] {
+        assert_eq!(of(label, &settings).as_deref(), Some(name), "{label}");
+    }
+    assert_eq!(of("random, utilization 0.5", &[settings[0], settings[2]]), None, "values are no name");
 }
 
 #[test]

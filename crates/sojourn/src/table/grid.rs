@@ -16,6 +16,10 @@ use super::text::{paragraph, width};
 const FRAME: usize = 2;
 /// A space after each column, and another between two.
 const PADDING: usize = 2;
+/// The sides of a row's line.
+const SIDES: [&str; 2] = ["│ ", " │"];
+/// Stands in the place of a heading until the table is drawn; of private use, so that no text has it.
+const HEADING: char = '\u{e000}';
 /// Lines of a name after its first, so that rows can be told apart.
 const HANG: &str = "  ";
 /// A longer name may be broken to make room for a column, a shorter one is not.
@@ -25,6 +29,8 @@ const NAME: usize = 24;
 pub(crate) struct Grid {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
+    /// The texts of the rows that are a text from side to side; what stands in the row is [`HEADING`].
+    headings: Vec<String>,
     /// Which columns are text.
     text: Vec<bool>,
     /// The columns that may be left out, the first of them first.
@@ -40,6 +46,7 @@ impl Grid {
         Grid {
             header: header.iter().map(ToString::to_string).collect(),
             rows: Vec::new(),
+            headings: Vec::new(),
             text: (0..columns).map(|column| column == 0).collect(),
             spare: (1..columns).rev().collect(),
             elsewhere: "--json",
@@ -66,6 +73,12 @@ impl Grid {
 
     pub(crate) fn add_row<T: ToString>(&mut self, cells: impl IntoIterator<Item = T>) {
         self.rows.push(cells.into_iter().map(|cell| cell.to_string()).collect());
+    }
+
+    /// A text above the rows that follow, from side to side of the table.
+    pub(crate) fn add_heading(&mut self, text: &str) {
+        self.rows.push(vec![HEADING.to_string()]);
+        self.headings.push(text.to_owned());
     }
 
     /// Whether all of it can be drawn `width` columns wide.
@@ -121,6 +134,7 @@ impl Grid {
         Grid {
             header: picked(&self.header),
             rows: self.rows.iter().map(picked).collect(),
+            headings: self.headings.clone(),
             text: columns.iter().map(|column| self.text[*column]).collect(),
             spare: Vec::new(),
             elsewhere: self.elsewhere,
@@ -153,7 +167,21 @@ impl Grid {
             }
         }
         let gone = (0..self.header.len()).filter(|column| !kept.contains(column));
-        (table.to_string(), gone.map(|column| self.header[column].as_str()).collect())
+        (self.headed(&table.to_string()), gone.map(|column| self.header[column].as_str()).collect())
+    }
+
+    /// The table with its headings, over the whole line that each has.
+    fn headed(&self, table: &str) -> String {
+        let mut headings = self.headings.iter();
+        let lines = table.lines().flat_map(|line| {
+            let Some(text) = line.contains(HEADING).then(|| headings.next()).flatten() else {
+                return vec![line.to_owned()];
+            };
+            let inside = length(line).saturating_sub(length(SIDES[0]) + length(SIDES[1]));
+            let whole = |part: String| format!("{}{part:<inside$}{}", SIDES[0], SIDES[1]);
+            self.lines(0, text, false, inside).into_iter().map(whole).collect()
+        });
+        lines.collect::<Vec<String>>().join("\n")
     }
 
     /// The columns that there is room for: those that may go are left out until the others fit, and come back if they
@@ -369,6 +397,24 @@ mod tests {
         names.add_row(["round-trip(window = 200 ms), ps", "+1.0 %", "+2.0 %"]);
         let (table, _) = names.drawn(54);
         assert_eq!(table.lines().count(), 3 + 2 + 2, "{table}");
+    }
+
+    /// A heading takes no room from the columns below it, and has lines of its own where it is longer than the table.
+    #[test]
+    fn a_heading_stands_from_side_to_side() {
+        let mut grid = Grid::new(&["of", "A", "verdict"]).text(&[2]).spare(&[]);
+        for heading in ["random, servers 4, utilization 0.95", "least-connections"] {
+            grid.add_heading(heading);
+            grid.add_row(["  mean sim", "198.5 us", "B is slower"]);
+        }
+        let text = grid.drawn(80).0;
+        let inside = |line: &str| line.trim_start_matches("│ ").trim_end_matches(['│', ' ']).to_owned();
+        let lines: Vec<String> = text.lines().skip(3).map(inside).collect();
+        let row = "  mean sim  198.5 us  B is slower";
+        assert_eq!(lines[..5], ["random, servers 4, utilization", "  0.95", row, "least-connections", row], "{text}");
+        let wide = widest(&text);
+        assert!(text.lines().all(|line| length(line) == wide) && wide < 40, "{text}");
+        assert!(!text.contains(HEADING), "{text}");
     }
 
     #[test]

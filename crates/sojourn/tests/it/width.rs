@@ -114,6 +114,7 @@ fn the_demo_and_what_is_made_of_it_fit() {
     assert!(long(&stdout(&run)).is_empty(), "{:#?}\n{}", long(&stdout(&run)), stdout(&run));
     check(&["report", "demo"], folder.path());
     check(&["compare", "demo", "demo"], folder.path());
+    check(&["compare", "demo", "demo", "--all"], folder.path());
     for network in ["web-server-in-series.toml", "browsing.toml"] {
         let path = root().join("experiments").join(network).display().to_string();
         let by = ["--by", "theory,sim", "--out", network, "--set", "run.precision=30% at 95%"];

@@ -1,0 +1,197 @@
+//! The tables of a comparison, and its JSON: a row for each metric, with the interval that its verdict follows from.
+
+use serde_json::{Value, json};
+use sojourn_lab::compare::{Between, Comparison, legend_of_alone};
+use sojourn_lab::outcome::ratio;
+use sojourn_lab::{Engine, FAILURES};
+
+use crate::table;
+
+const HEADER: [&str; 7] = ["metric", "A", "B", "B / A", "effect", "from", "verdict"];
+
+/// A variant's name, and what is told of it: by whom, and the comparison.
+pub(super) type Group<'a> = (&'a str, Vec<(Engine, &'a Comparison)>);
+
+/// Every metric of one variant, where so many comparisons are judged in all.
+pub(super) fn table_of(comparisons: &[Comparison], among: usize) -> String {
+    table_in(comparisons, among, table::width())
+}
+
+/// The rows of a table so wide at most. Where it has no room for the own numbers of A and B beside what tells of both, they stand
+/// above it in one of their own.
+fn table_in(comparisons: &[Comparison], among: usize, width: usize) -> String {
+    let cells: Vec<[String; 7]> = comparisons.iter().map(|of| cells(of, among)).collect();
+    let of = |columns: &[usize], spare: &[usize]| {
+        let header: Vec<&str> = columns.iter().map(|column| HEADER[*column]).collect();
+        let place = |column: &usize| columns.iter().position(|of| of == column);
+        let spare: Vec<usize> = spare.iter().filter_map(place).collect();
+        let text: Vec<usize> = place(&6).into_iter().collect();
+        let mut grid = table::Grid::new(&header).text(&text).spare(&spare);
+        cells.iter().for_each(|row| grid.add_row(columns.iter().map(|column| row[*column].as_str())));
+        grid
+    };
+    let drawn = match of(&[0, 1, 2, 3, 6], &[]).fits(width) {
+        true => of(&[0, 1, 2, 3, 4, 5, 6], &[4, 5]).at_most(width),
+        false => [of(&[0, 1, 2], &[1]).at_most(width), of(&[0, 3, 4, 5, 6], &[4, 5]).at_most(width)].join("\n"),
+    };
+    drawn.replace(TOGETHER, " ")
+}
+
+/// A space at which no line breaks, as long as a table is drawn.
+const TOGETHER: char = '\u{a0}';
+/// A verdict of up to so many letters, such as "B is slower" with its mark, stays on its line.
+const SHORT_VERDICT: usize = 13;
+
+/// The cells of a row.
+fn cells(c: &Comparison, among: usize) -> [String; 7] {
+    let verdict = match c.marked_verdict(among) {
+        short if short.chars().count() <= SHORT_VERDICT => short.replace(' ', &TOGETHER.to_string()),
+        long => long,
+    };
+    [
+        c.metric.clone(),
+        table::quantity(c.a, &c.unit),
+        table::quantity(c.b, &c.unit),
+        interval(c),
+        c.effect_size.map_or(String::new(), |size| format!("{size:.1}")),
+        c.how.to_string(),
+        verdict,
+    ]
+}
+
+/// The interval that decides, with its number: the ratio, or the difference, which says that it is one.
+fn interval(c: &Comparison) -> String {
+    let difference = || {
+        let Between { value, low, high } = c.difference;
+        format!("B - A {}", table::between((value, low, high), &c.unit))
+    };
+    c.told_ratio().map_or_else(difference, |of| ratio(of.value, (of.low, of.high)))
+}
+
+/// What is told of many variants, in one table, where so many comparisons are judged in all.
+pub(super) fn brief(groups: &[Group<'_>], among: usize) -> String {
+    brief_in(groups, among, table::width())
+}
+
+fn brief_in(groups: &[Group<'_>], among: usize, width: usize) -> String {
+    let mut grid = table::Grid::new(&["of", "A", "B", "B / A", SEEN]).text(&[4]).spare(&[1, 2]);
+    for (label, lines) in groups {
+        grid.add_heading(label);
+        for (engine, of) in lines {
+            let [a, b] = [of.a, of.b].map(|value| table::quantity(value, &of.unit));
+            let seen = of.short_verdict(among).replace(&format!(" {SEEN}"), "");
+            grid.add_row([format!("  {} {engine}", words(&of.metric)), a, b, interval(of), seen]);
+        }
+    }
+    grid.at_most(width).replace(TOGETHER, " ")
+}
+
+/// The heading of what is seen, which the cells below it need not say again.
+const SEEN: &str = "seen";
+
+/// What a metric is called in a narrow column.
+fn words(metric: &str) -> &str {
+    let failure = FAILURES.iter().find(|(of, _)| *of == metric).map(|(_, words)| *words);
+    failure.unwrap_or_else(|| metric.strip_prefix("response_time_").unwrap_or(metric))
+}
+
+/// What the marks of these comparisons mean; none where none has one.
+pub(super) fn legend<'a>(told: impl IntoIterator<Item = &'a Comparison>, among: usize) -> Option<String> {
+    let is_marked = told.into_iter().any(|of| of.differs() && of.is_only_alone(among));
+    is_marked.then(|| legend_of_alone(among))
+}
+
+/// A comparison, of so many that are judged in all.
+pub(super) fn to_json(c: &Comparison, among: usize) -> Value {
+    let ends = |between: &Between| json!({"estimate": between.value, "ci_low": between.low, "ci_high": between.high});
+    json!({
+        "metric": c.metric,
+        "unit": c.unit,
+        "a": c.a,
+        "b": c.b,
+        "difference": ends(&c.difference),
+        "ratio": c.ratio.as_ref().map(ends),
+        "effect_size": c.effect_size,
+        "could_have_seen": c.could_have_seen,
+        "more": c.more,
+        "step": c.step,
+        "differs": c.differs(),
+        "differs_among_all": c.differs_among(among),
+        "from": c.how.to_string(),
+        "verdict": c.verdict(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// On a usual terminal each side has its own number, and each verdict its interval.
+    #[test]
+    fn both_sides_are_told_at_any_usual_width() {
+        let of = |metric: &str, a: f64, b: f64| {
+            let pairs: Vec<(f64, f64)> = (0..5).map(|at| (a, b * (1.0 + 0.3 * f64::from(at)))).collect();
+            Comparison::of_pairs(metric, "s", &pairs).unwrap()
+        };
+        let compared = [of("response_time_mean", 198.5e-6, 0.8), of("response_time_from_sent_mean", 0.0831, 0.5)];
+        for width in [72, 80, 100, 200] {
+            let told = table_in(&compared, 2, width);
+            assert!(told.lines().all(|line| line.chars().count() <= width), "{width}:\n{told}");
+            // 1.28 s is the mean of B.
+            for part in ["198.5 us", "1.28 s", "83.10 ms", "B / A", "B is slower"] {
+                assert!(told.contains(part), "{width}: {part}:\n{told}");
+            }
+        }
+        let narrow = table_in(&compared, 2, 72);
+        assert_eq!(narrow.matches("response_time_from_sent_mean").count(), 2, "two tables:\n{narrow}");
+    }
+
+    /// Where the ratio's interval alone would see a difference, the row has the difference, which does not.
+    #[test]
+    fn a_row_has_the_interval_that_decides() {
+        let of = |pairs: &[(f64, f64)]| Comparison::of_pairs("response_time_mean", "s", pairs).unwrap();
+        let told = table_in(&[of(&[(10.0, 11.0), (20.0, 23.0), (30.0, 32.0)])], 1, 200);
+        assert!(told.contains("B - A 2.00 s (-0.485 to 4.49 s)") && !told.contains("1.105"), "{told}");
+        assert!(told.contains("no difference seen"), "{told}");
+        let told = table_in(&[of(&[(10.0, 12.0), (20.0, 24.0), (30.0, 36.1), (10.0, 12.1)])], 1, 200);
+        assert!(told.contains("B is slower") && !told.contains("B - A"), "{told}");
+    }
+
+    /// Of many variants each has its name once and a line for each number, and no line is broken on a usual terminal.
+    #[test]
+    fn many_variants_are_one_table() {
+        let pairs = [(0.1, 0.11), (0.1, 0.12), (0.1, 0.105), (0.1, 0.115), (0.1, 0.102)];
+        let of = |metric: &str| Comparison::of_pairs(metric, "s", &pairs).unwrap();
+        let (mean, p99) = (of("response_time_mean"), of("response_time_p99"));
+        let unseen = Comparison::of_pairs("abandoned_ratio", "1", &[(0.1, 0.11), (0.1, 0.09), (0.1, 0.105)]).unwrap();
+        let labels: Vec<String> = (0..40).map(|n| format!("round-trip(window = 100 ms), servers {n}")).collect();
+        let lines = vec![(Engine::Sim, &mean), (Engine::Live, &p99), (Engine::Sim, &unseen)];
+        let groups: Vec<Group<'_>> = labels.iter().map(|label| (label.as_str(), lines.clone())).collect();
+        let told = brief_in(&groups, 600, 80);
+        assert_eq!(told.lines().count(), 3 + 4 * 40 + 1, "{told}");
+        assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
+        for part in [
+            "round-trip(window = 100 ms), servers 39 ",
+            "  mean sim ",
+            "  p99 sim ",
+            "100.0 ms",
+            "B is slower \u{2020}",
+        ] {
+            assert!(told.contains(part), "{part}:\n{told}");
+        }
+        let meaning = legend([&mean], 600).unwrap();
+        assert!(meaning.starts_with("\u{2020}: seen by this interval alone; where all 600 are judged"), "{meaning}");
+        assert_eq!(legend([&mean], 1), None);
+    }
+
+    /// The numbers and names of the JSON are those that scripts know, and what holds among all is told beside.
+    #[test]
+    fn json_tells_what_holds_among_all() {
+        let pairs = [(1.0, 1.1), (1.0, 1.2), (1.0, 1.05), (1.0, 1.15), (1.0, 1.02)];
+        let of = Comparison::of_pairs("response_time_mean", "s", &pairs).unwrap();
+        let (alone, among) = (to_json(&of, 1), to_json(&of, 40));
+        assert_eq!((&alone["differs"], &alone["differs_among_all"]), (&true.into(), &true.into()));
+        assert_eq!((&among["differs"], &among["differs_among_all"]), (&true.into(), &false.into()));
+        assert_eq!((&alone["verdict"], &among["verdict"]), (&"B is slower".into(), &"B is slower".into()));
+    }
+}
