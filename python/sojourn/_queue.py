@@ -135,7 +135,9 @@ def queue(
         raise InputError("formulas know laws, not arrays: ask by=\"sim\", or take the law that fits, by sojourn.fit")
     for engine in engines:
         if engine not in ("theory", "sim"):
-            raise InputError(f"`{engine}` answers no queue: theory and sim do")
+            meant = [known for known in ("theory", "sim") if str(engine).lower().startswith(known[:3])]
+            right = f"did you mean `{meant[0]}`?" if meant else "theory and sim do"
+            raise InputError(f"`{engine}` answers no queue: {right}")
     ask = functools.partial(
         _ask,
         notation,
