@@ -163,7 +163,13 @@ impl Measured {
                 open(doubt(&|effect| matches!(effect, Effect::OtherLoad | Effect::Slower)).or(own), Finding::Fails)
             }
             Judgement::Undecided => Finding::Open("the limit lies inside the interval".into()),
-            Judgement::NoInterval => Finding::Open("the estimate has no interval".into()),
+            Judgement::NoInterval => {
+                let why = match &self.estimate {
+                    Some(Estimate::WithoutInterval { why, .. }) => format!(" ({})", why.words()),
+                    _ => String::new(),
+                };
+                Finding::Open(format!("the estimate has no interval{why}"))
+            }
             Judgement::TooFew => Finding::Open("too few samples".into()),
             Judgement::NoSample => Finding::Open("no request got a good reply".into()),
             Judgement::NotRecovered => Finding::Open("it had not recovered when the run ended".into()),
@@ -500,6 +506,13 @@ mod tests {
         let measured = Measured { doubts: vec![doubt(Cause::Errors, "why")], ..measured(never, 0.0) };
         let judged = measured.judge(&Objective::parse("abandoned_ratio < 1%").unwrap());
         assert_eq!(judged, (Judgement::Holds, Finding::Holds), "without patience no client leaves");
+    }
+
+    #[test]
+    fn a_number_without_an_interval_says_why_it_has_none() {
+        let bare = Estimate::WithoutInterval { value: 0.1, samples: 9, why: sojourn_stats::measure::NoInterval::TooShort };
+        let (_, finding) = measured(bare, 0.0).judge(&p99());
+        assert_eq!(finding, Finding::Open("the estimate has no interval (too short a run)".into()));
     }
 
     /// A generator short of processor time may let requests time out; it makes no server refuse them.
