@@ -491,7 +491,9 @@ mod tests {
     /// The same in an experiment.
     #[test]
     fn a_name_that_is_no_metrics_is_answered_with_the_one_that_was_meant() {
-        for (name, meant) in [("p999", "p99.9"), ("latency", "mean"), ("error_rate", "error_ratio"), ("qps", "throughput")] {
+        for (name, meant) in
+            [("p999", "p99.9"), ("latency", "mean"), ("error_rate", "error_ratio"), ("qps", "throughput")]
+        {
             assert_eq!(unknown(name, &known()), format!("unknown metric `{name}`; did you mean `{meant}`?"));
         }
         assert!(unknown("p75", &known()).starts_with("unknown metric `p75`; known are mean, p50, p90,"));

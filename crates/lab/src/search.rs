@@ -510,7 +510,8 @@ mod tests {
 
     #[test]
     fn a_number_without_an_interval_says_why_it_has_none() {
-        let bare = Estimate::WithoutInterval { value: 0.1, samples: 9, why: sojourn_stats::measure::NoInterval::TooShort };
+        let bare =
+            Estimate::WithoutInterval { value: 0.1, samples: 9, why: sojourn_stats::measure::NoInterval::TooShort };
         let (_, finding) = measured(bare, 0.0).judge(&p99());
         assert_eq!(finding, Finding::Open("the estimate has no interval (too short a run)".into()));
     }
