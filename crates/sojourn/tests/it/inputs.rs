@@ -136,10 +136,11 @@ fn several_files_and_standard_input_are_read() {
 fn whatever_reads_logs_reads_several_and_standard_input() {
     let folder = tempfile::tempdir().unwrap();
     let line = |n: u32| {
-        let (minute, second, time) = (n / 60, n % 60, 2.0 + f64::from(n % 7) / 8.0);
+        let (client, minute, second, bytes) = (n % 9, n / 60, n % 60, 100 + n * 17 % 900);
+        let time_s = 2.0 + f64::from(n % 7) / 8.0;
         format!(
-            "10.0.0.{} - - [10/Oct/2024:13:{minute:02}:{second:02} +0000] \"GET /p HTTP/1.1\" 200 5 \"-\" \"curl/8\" {time:.3}\n",
-            n % 9
+            "10.0.0.{client} - - [10/Oct/2024:13:{minute:02}:{second:02} +0000] \"GET /p HTTP/1.1\" 200 {bytes} \"-\" \
+             \"curl/8\" {time_s:.3}\n"
         )
     };
     let log = |name: &str, from: u32| file(folder.path(), name, (from..from + 300).map(line).collect::<String>());
