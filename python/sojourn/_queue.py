@@ -107,7 +107,8 @@ def queue(
         every: also the mean wait by every approximation that is known.
         by: ``"theory"``, ``"sim"`` or both; none: theory of laws, the simulation of what is replayed.
         jobs: how many jobs the simulation draws.
-        warm_up: jobs at the start that are not counted; none: a tenth of what is drawn, none of what is replayed.
+        warm_up: jobs at the start that are not counted, with JSQ at the start of each of its 20 replications; none: a tenth of
+            what is drawn, none of what is replayed, and with JSQ as many as MSER-5 says.
         seed: of the jobs drawn.
         predict: ``"number"`` or ``"demands"``: also how wrong predictions of response times are that know these.
         unit: what the numbers of arrays are in, such as ``"ms"``; none: seconds, or what they know themselves.
@@ -134,7 +135,9 @@ def queue(
         raise InputError("formulas know laws, not arrays: ask by=\"sim\", or take the law that fits, by sojourn.fit")
     for engine in engines:
         if engine not in ("theory", "sim"):
-            raise InputError(f"`{engine}` answers no queue: theory and sim do")
+            meant = [known for known in ("theory", "sim") if str(engine).lower().startswith(known[:3])]
+            right = f"did you mean `{meant[0]}`?" if meant else "theory and sim do"
+            raise InputError(f"`{engine}` answers no queue: {right}")
     ask = functools.partial(
         _ask,
         notation,

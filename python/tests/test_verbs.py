@@ -78,6 +78,8 @@ def test_queues_that_make_no_sense() -> None:
         sojourn.queue("M/M/1", arrivals="exponential(rate = 0.5 /s)", service="exponential(mean = 1 s)")["waiting"]
     with pytest.raises(sojourn.InputError, match="jobs = 0.5"):
         sojourn.queue("M/M/1", arrivals="exponential(rate = 0.5 /s)", service="1 s", by="sim", jobs=0.5)
+    with pytest.raises(sojourn.InputError, match="`simulation` answers no queue: did you mean `sim`"):
+        sojourn.queue("M/M/1", arrivals="exponential(rate = 0.5 /s)", service="1 s", by="simulation")
 
 
 def test_gaps_and_services_of_arrays_are_replayed(tmp_path: Path) -> None:

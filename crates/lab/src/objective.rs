@@ -114,6 +114,21 @@ pub(crate) fn known() -> Vec<&'static str> {
     [&SHORT[..], &OF_A_LOAD, &OF_AN_EXPERIMENT].concat()
 }
 
+/// The one of `known` that a name which is no metric's was probably meant to be. Another percentile is no spelling mistake.
+fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let is_percentile = name.strip_prefix('p').is_some_and(|digits| digits.parse::<f64>().is_ok());
+    nearest(name, known).filter(|_| !is_percentile || name == "p999")
+}
+
+/// What is said of such a name.
+pub(crate) fn unknown(name: &str, known: &[&str]) -> String {
+    let right = match meant(name, known.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("known are {}", known.join(", ")),
+    };
+    format!("unknown metric `{name}`; {right}")
+}
+
 impl Objective {
     /// Reads `p99 < 50 ms`, `error_ratio < 1%` or `throughput > 900 /s`: a metric by its short or full name, `<` or `>`,
     /// and a limit with its unit.
@@ -136,9 +151,7 @@ impl Objective {
         let metric = full_name(name);
         let dimension = dimension(&metric).ok_or_else(|| {
             let known = || SHORT.into_iter().chain(OF_A_LOAD);
-            // Another percentile is no spelling mistake.
-            let is_percentile = name.strip_prefix('p').is_some_and(|digits| digits.parse::<f64>().is_ok());
-            match nearest(name, known()).filter(|_| !is_percentile || name == "p999") {
+            match meant(name, known()) {
                 Some(meant) => SpecError(format!("`{text}`: `{name}` is no metric; did you mean `{meant}`?")),
                 None => fail(format!("`{name}` is no metric; there are {}", known().collect::<Vec<_>>().join(", "))),
             }
@@ -445,6 +458,17 @@ mod tests {
     use sojourn_stats::measure::NoInterval;
 
     use super::*;
+
+    /// The same in an experiment.
+    #[test]
+    fn a_name_that_is_no_metrics_is_answered_with_the_one_that_was_meant() {
+        for (name, meant) in
+            [("p999", "p99.9"), ("latency", "mean"), ("error_rate", "error_ratio"), ("qps", "throughput")]
+        {
+            assert_eq!(unknown(name, &known()), format!("unknown metric `{name}`; did you mean `{meant}`?"));
+        }
+        assert!(unknown("p75", &known()).starts_with("unknown metric `p75`; known are mean, p50, p90,"));
+    }
 
     #[test]
     fn short_names_units_and_mistakes() {

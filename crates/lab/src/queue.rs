@@ -46,7 +46,8 @@ pub struct QueueSettings {
     pub columns: Option<Columns>,
     /// How many times faster the requests of the trace come.
     pub speed: f64,
-    /// Jobs at the start that are not counted; none: a tenth of those drawn, none of a trace.
+    /// Jobs at the start that are not counted, of queues side by side at the start of each replication; none: a tenth of those
+    /// drawn, none of a trace, and of queues side by side as many as MSER-5 says.
     pub warm_up: Option<u64>,
     /// Seed of the jobs drawn.
     pub seed: u64,

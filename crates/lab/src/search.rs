@@ -182,7 +182,13 @@ impl Measured {
                 open(doubt(&|effect| matches!(effect, Effect::OtherLoad | Effect::Slower)).or(own), Finding::Fails)
             }
             Judgement::Undecided => Finding::Open("the limit lies inside the interval".into()),
-            Judgement::NoInterval => Finding::Open("the estimate has no interval".into()),
+            Judgement::NoInterval => {
+                let why = match &self.estimate {
+                    Some(Estimate::WithoutInterval { why, .. }) => format!(" ({})", why.words()),
+                    _ => String::new(),
+                };
+                Finding::Open(format!("the estimate has no interval{why}"))
+            }
             Judgement::TooFew => Finding::Open("too few samples".into()),
             Judgement::NoSample => Finding::Open("no request got a good reply".into()),
             Judgement::NotRecovered => Finding::Open("it had not recovered when the run ended".into()),
@@ -548,6 +554,14 @@ mod tests {
         assert_eq!((hindrance, may_be_longer), (None, true));
         let (_, hindrance, may_be_longer) = found("p99 < 10 ms", None, around(0.01));
         assert_eq!((hindrance.as_deref(), may_be_longer), (Some("8 of 200 requests failed"), false));
+    }
+
+    #[test]
+    fn a_number_without_an_interval_says_why_it_has_none() {
+        let bare =
+            Estimate::WithoutInterval { value: 0.1, samples: 9, why: sojourn_stats::measure::NoInterval::TooShort };
+        let (_, finding) = measured(bare, 0.0).judge(&p99());
+        assert_eq!(finding, Finding::Open("the estimate has no interval (too short a run)".into()));
     }
 
     /// A generator short of processor time may let requests time out; it makes no server refuse them.

@@ -32,7 +32,7 @@ use sojourn_model::system::Trouble;
 use sojourn_model::{Knowledge, Server, System};
 use sojourn_products::Decider;
 use sojourn_sim::{Load, Precision};
-use sojourn_stats::config::wrong_and_right;
+use sojourn_stats::config::{unknown_name, wrong_and_right};
 use sojourn_stats::{Dimension, Law, Span, quantity};
 use sojourn_traffic::log::PathClasses;
 use sojourn_traffic::{Demand, Workload};
@@ -584,7 +584,7 @@ impl Reader<'_> {
                     let is_known = objective::dimension(&metric).is_some();
                     is_known
                         .then_some(metric)
-                        .ok_or_else(|| self.at(text, "precision", &unknown("metric", name.trim(), &known)))
+                        .ok_or_else(|| self.at(text, "precision", &objective::unknown(name.trim(), &known)))
                 };
                 let precise = of.map(|of| of.split(',').map(metric).collect::<Result<Vec<_>, _>>()).transpose()?;
                 (Some(precision), precise)
@@ -703,7 +703,7 @@ impl Reader<'_> {
                 }
                 let metric = objective::full_name(&metric);
                 let Some(dimension) = objective::dimension(&metric) else {
-                    return Err(fail(&unknown("metric", &metric, &objective::known())));
+                    return Err(fail(&objective::unknown(&metric, &objective::known())));
                 };
                 if let Some(right) = why_unmeasured(&metric, question, run) {
                     return Err(fail(right));
@@ -831,7 +831,7 @@ pub(crate) fn located(error: &toml::de::Error, text: &str, file: &Path) -> SpecE
     let mut ticked = message.split('`').skip(1).step_by(2);
     let message = match (message.starts_with("unknown field"), ticked.next()) {
         (true, Some(word)) => of_tiers("key", word, unknown("key", word, &ticked.collect::<Vec<_>>())),
-        _ => message,
+        _ => unknown_name(&message).unwrap_or(message),
     };
     let written = text.lines().nth(line - 1).unwrap_or_default().trim();
     if let Some(remedy) = unquoted(written).filter(|_| message.starts_with("invalid type: map")) {

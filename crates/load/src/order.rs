@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sojourn_model::system::{Backoff, Budget, Hedge, Retries, Rules};
-use sojourn_stats::{Dimension, Law, Measure, Span, Stream, input, quantity};
+use sojourn_stats::{Dimension, Law, Measure, Span, Stream, input, meant_aside, quantity};
 use sojourn_traffic::{
     Arrivals, Closed, Demand, Http, Open, Plan, Profile, Script, SessionList, Sessions, Site, Sizes, Trace, Traced,
     Visitor, Workload, Wsess,
@@ -362,7 +362,8 @@ impl Order {
         match &flags.method {
             None => Ok(if bodied { Method::Post } else { Method::Get }),
             Some(name) => Method::named(name).ok_or_else(|| {
-                invalid(format!("--method {name}: expected {}", Method::ALL.map(Method::name).join(", ")))
+                let known = Method::ALL.map(Method::name);
+                invalid(format!("--method {name}: expected {}{}", known.join(", "), meant_aside(name, known)))
             }),
         }
     }

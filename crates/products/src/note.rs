@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use sojourn_stats::config::{one_line, shown};
-use sojourn_stats::nearest;
+use sojourn_stats::meant_aside;
 use thiserror::Error;
 
 /// A line of a file, counted from 1. It is shown as `haproxy.cfg:12`.
@@ -95,8 +95,7 @@ impl Notes {
     pub fn not_known<'a>(&mut self, at: &FileLine, word: &str, known: impl IntoIterator<Item = &'a str>) {
         // To look for it takes a while: of very many lines no more are told, and what is longer than any is none of them.
         let is_worth_it = self.kept.len() < Notes::MAX && word.len() <= CUT_AT;
-        let meant = if is_worth_it { nearest(word, known) } else { None };
-        let meant = meant.map_or(String::new(), |meant| format!(" (did you mean `{meant}`?)"));
+        let meant = if is_worth_it { meant_aside(word, known) } else { String::new() };
         self.add(at, Reading::NotUnderstood, format!("\"{}\" is not understood{meant}", cut(word)));
     }
 

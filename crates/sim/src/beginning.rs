@@ -52,15 +52,27 @@ pub(crate) fn begins_empty(control: &Control, rate: f64) -> Option<String> {
 /// A warm-up of a given length that is shorter than the one that would have been taken, before a run in which that tells: each
 /// replication measured for `measured_s`.
 pub(crate) fn short_warm_up(control: &Control, rate: f64, measured_s: f64) -> Option<String> {
-    let WarmUp::Fixed(warm_up) = control.warm_up else { return None };
-    let forgets_s = forgets_s(control, rate)?;
-    let enough_s = RELAXATIONS as f64 * forgets_s;
-    (warm_up.as_secs_f64() < enough_s && measured_s < SHORT * forgets_s).then(|| {
+    let (relaxation, forgets_s) = (control.relaxation?, forgets_s(control, rate)?);
+    let (enough, enough_s) = (RELAXATIONS.saturating_mul(relaxation), RELAXATIONS as f64 * forgets_s);
+    let (is_short, warm_up, forgets, would_do) = match control.warm_up {
+        WarmUp::Auto => return None,
+        WarmUp::Fixed(warm_up) => (
+            warm_up.as_secs_f64() < enough_s,
+            warm_up.to_string(),
+            seconds(forgets_s).to_string(),
+            format!("run.warm_up = \"{}\"", seconds(enough_s)),
+        ),
+        WarmUp::Requests(requests) => (
+            requests < enough,
+            format!("{requests} requests"),
+            format!("{relaxation} requests"),
+            format!("warm_up = {enough}"),
+        ),
+    };
+    (is_short && measured_s < SHORT * forgets_s).then(|| {
         format!(
-            "the warm-up of {warm_up} is short: the system begins empty and takes some {} to forget that, so that what \
-             is shown is lower than in the long run; `run.warm_up = \"{}\"` leaves the beginning out",
-            seconds(forgets_s),
-            seconds(enough_s)
+            "the warm-up of {warm_up} is short: the system begins empty and takes some {forgets} to forget that, so that what \
+             is shown is lower than in the long run; `{would_do}` leaves the beginning out"
         )
     })
 }

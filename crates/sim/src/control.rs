@@ -93,7 +93,7 @@ impl Control {
     /// What is left out at the start of a run of this length.
     ///
     /// # Errors
-    /// When nothing would be left.
+    /// When nothing would be left, or it is not a time.
     pub(crate) fn warm_up_of(&self, horizon: Span) -> Result<Span, SimError> {
         match self.warm_up {
             WarmUp::Auto => Ok(Span::ZERO),
@@ -101,6 +101,7 @@ impl Control {
             WarmUp::Fixed(warm_up) => {
                 Err(SimError::Invalid(format!("the warm-up of {warm_up} is not shorter than the run of {horizon}")))
             }
+            WarmUp::Requests(_) => Err(WarmUp::not_a_time()),
         }
     }
 }
@@ -114,6 +115,15 @@ pub enum WarmUp {
     Auto,
     /// This long.
     Fixed(Span),
+    /// Until so many requests of a replication have ended; of runs without an end alone.
+    Requests(u64),
+}
+
+impl WarmUp {
+    /// Why a run with an end, whose instants are asked for, takes no number of requests.
+    pub(crate) fn not_a_time() -> SimError {
+        SimError::Invalid("a run with an end has a warm-up that is a time, not a number of requests".into())
+    }
 }
 
 /// How sharp a metric must be.
@@ -237,6 +247,23 @@ pub enum SimError {
     TooSlow {
         /// Requests that come in one relaxation time.
         relaxation: u64,
+        /// Replications.
+        replications: u64,
+        /// Requests that it takes.
+        needed: u64,
+        /// Requests that are allowed.
+        max_jobs: u64,
+    },
+    /// All that is allowed would be left out.
+    #[error(
+        "a warm-up of {warm_up} requests leaves nothing to measure: each of {replications} replications has {each}; set \
+         max_jobs = {needed} (now {max_jobs}), or a shorter warm-up"
+    )]
+    AllWarmUp {
+        /// Requests that each replication leaves out.
+        warm_up: u64,
+        /// Requests that each has in all.
+        each: u64,
         /// Replications.
         replications: u64,
         /// Requests that it takes.

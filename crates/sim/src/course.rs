@@ -9,8 +9,10 @@ use crate::pilot::Pilot;
 /// How one replication is played.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Course {
-    /// Measuring starts here; none: where MSER-5 says, on a pilot.
+    /// Measuring starts here; none: after so many requests, or else where MSER-5 says, on a pilot.
     pub(crate) warm_up: Option<Span>,
+    /// Requests of the pilot, where they were asked for.
+    pub(crate) given_pilot: Option<u64>,
     /// No request is accepted from here on.
     pub(crate) horizon: Option<Span>,
     /// The run has an end: a horizon, or a log's.
@@ -35,6 +37,7 @@ impl Course {
         let (warm_up, horizon, most_inside) = (Some(warm_up), Some(horizon), most_inside(memory));
         Course {
             warm_up,
+            given_pilot: None,
             horizon,
             finite: true,
             shortest_pilot: 0,
@@ -53,7 +56,7 @@ pub(crate) struct Phases {
     /// When the clock ends this phase.
     milestone: Time,
     accepts_until: Time,
-    /// Looks for the end of the warm-up, where no length is given.
+    /// Looks for the end of the warm-up, where it is no given time.
     pilot: Option<Pilot>,
     never_settled: bool,
 }
@@ -78,12 +81,17 @@ pub(crate) enum Milestone {
 impl Phases {
     /// The beginning of `course`, in a system of so many servers.
     pub(crate) fn new(course: &Course, servers: usize) -> Phases {
-        let warm_up = course.warm_up.or(course.finite.then_some(Span::ZERO));
+        let is_none = course.finite || course.given_pilot == Some(0);
+        let warm_up = course.warm_up.or(is_none.then_some(Span::ZERO));
+        let pilot = || match course.given_pilot {
+            Some(requests) => Pilot::given(requests),
+            None => Pilot::new(servers, course.shortest_pilot, course.longest_pilot),
+        };
         Phases {
             phase: Phase::WarmUp,
             milestone: warm_up.map_or(Time::NEVER, |span| Time::ZERO + span),
             accepts_until: course.horizon.map_or(Time::NEVER, |horizon| Time::ZERO + horizon),
-            pilot: warm_up.is_none().then(|| Pilot::new(servers, course.shortest_pilot, course.longest_pilot)),
+            pilot: warm_up.is_none().then(pilot),
             never_settled: false,
         }
     }

@@ -1,4 +1,4 @@
-//! The part of a replication that is looked at for the end of its warm-up.
+//! The part of a replication that is looked at for the end of its warm-up, or is its warm-up as it was asked for.
 
 use sojourn_stats::{Batches, warm_up};
 
@@ -8,6 +8,8 @@ pub(crate) struct Pilot {
     /// Requests ended when it is next judged.
     judged_at: u64,
     longest: u64,
+    /// Its length was asked for, and it ends there whatever it looks like.
+    is_given: bool,
 }
 
 /// Requests in the first pilot, in all and per server. Of a lone server they are tens or hundreds of its relaxation times, unless
@@ -24,7 +26,13 @@ impl Pilot {
             response_times: Batches::new(BATCHES, 5),
             judged_at: FIRST.0.max(FIRST.1 * servers as u64).max(shortest).min(longest),
             longest,
+            is_given: false,
         }
+    }
+
+    /// Of this many requests, as was asked for.
+    pub(crate) fn given(requests: u64) -> Pilot {
+        Pilot { response_times: Batches::new(BATCHES, 5), judged_at: requests, longest: requests, is_given: true }
     }
 
     /// Adds a response time, the last of `ended` requests. At the end of the pilot: whether it has settled.
@@ -34,7 +42,7 @@ impl Pilot {
         if ended < self.judged_at {
             return None;
         }
-        let settled = warm_up::mser(self.response_times.means()).is_some();
+        let settled = self.is_given || warm_up::mser(self.response_times.means()).is_some();
         if !settled && 2 * self.judged_at <= self.longest {
             self.judged_at *= 2;
             return None;

@@ -202,10 +202,17 @@ impl<'a, E: Replication> Study<'a, E> {
         let left_out = match control.warm_up {
             WarmUp::Auto => FLOOR.0.max(shortest_pilot),
             WarmUp::Fixed(_) => FLOOR.0,
+            WarmUp::Requests(_) if finite => return Err(WarmUp::not_a_time()),
+            WarmUp::Requests(requests) => FLOOR.0.saturating_add(requests),
         };
         let needed = RELAXATIONS.saturating_mul(relaxation).saturating_add(left_out).saturating_mul(replications);
-        if relaxation > 0 && needed > control.max_jobs && long_enough > Some(FLOOR.0) {
-            let max_jobs = control.max_jobs;
+        let (max_jobs, each) = (control.max_jobs, control.max_jobs / replications);
+        if let WarmUp::Requests(warm_up) = control.warm_up
+            && warm_up >= each
+        {
+            return Err(SimError::AllWarmUp { warm_up, each, replications, needed, max_jobs });
+        }
+        if relaxation > 0 && needed > max_jobs && long_enough > Some(FLOOR.0) {
             // How long it was is judged by what is measured. Where it began is not seen there.
             shortest_pilot = match subject.forgets {
                 Forgets::AsOnePart => return Err(SimError::TooSlow { relaxation, replications, needed, max_jobs }),
@@ -224,8 +231,12 @@ impl<'a, E: Replication> Study<'a, E> {
         let left = control.memory - replications * each;
         let course = Course {
             warm_up: match control.warm_up {
-                WarmUp::Auto => None,
                 WarmUp::Fixed(span) => Some(span),
+                WarmUp::Auto | WarmUp::Requests(_) => None,
+            },
+            given_pilot: match control.warm_up {
+                WarmUp::Requests(requests) => Some(requests),
+                WarmUp::Auto | WarmUp::Fixed(_) => None,
             },
             horizon: control.horizon,
             finite,
@@ -407,6 +418,21 @@ impl<'a, E: Replication> Study<'a, E> {
         }
     }
 
+    /// Requests in all from which on every replication is long, whatever its response times are.
+    fn enough(&self) -> u64 {
+        let long = RELAXATIONS.saturating_mul(self.control.relaxation.unwrap_or(0));
+        let each = match self.control.warm_up {
+            // Its end is sought in the first half.
+            WarmUp::Auto => long.saturating_mul(2).saturating_add(FLOOR.0),
+            // As many are left out again, for a longer run has the same beginning; and no fewer than `new` takes to be enough.
+            WarmUp::Fixed(_) | WarmUp::Requests(_) => {
+                let left_out = self.replications.iter().map(|engine| engine.ended().saturating_sub(engine.measured()));
+                long.saturating_add(FLOOR.0).saturating_add(left_out.max().unwrap_or(0))
+            }
+        };
+        each.saturating_mul(self.replications.len() as u64)
+    }
+
     /// How many requests tell as much as one; the first of `rows` is the mean response time.
     fn alike(&self, rows: &[Row], measured: &[&E]) -> f64 {
         let whole = E::responses(measured);
@@ -456,18 +482,23 @@ impl<'a, E: Replication> Study<'a, E> {
         self.notes.extend(more_notes);
         let mut measures = summary::answers(&rows, self.control.confidence(), alike);
         if !is_long {
-            self.notes.push(match self.long_enough {
+            let why = match self.long_enough {
                 Some(long_enough) => format!(
-                    "too short for intervals: the system takes {} requests to forget its state, and each of {replications} \
-                     replications has to measure {RELAXATIONS} times as many",
+                    "the system takes {} requests to forget its state, and each of {replications} replications has to \
+                     measure {RELAXATIONS} times as many",
                     long_enough / RELAXATIONS
                 ),
                 None => format!(
-                    "too short for intervals: response times had not settled, or were still alike over a tenth of each of \
-                     {replications} replications: raise max_jobs (now {}) or lower the load",
-                    self.control.max_jobs
+                    "response times had not settled, or were still alike over a tenth of each of {replications} replications"
                 ),
-            });
+            };
+            let (enough, now) = (self.enough(), self.control.max_jobs);
+            // Who stops a run early has allowed for more already.
+            let would_do = match enough > now {
+                true => format!(": `max_jobs = {enough}` would do (now {now})"),
+                false => String::new(),
+            };
+            self.notes.push(format!("too short for intervals: {why}{would_do}"));
             for measure in &mut measures {
                 measure.estimate = measure.estimate.clone().withheld(NoInterval::TooShort);
             }

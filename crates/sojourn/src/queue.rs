@@ -57,7 +57,8 @@ struct Simulation {
     /// How many times faster the requests of the trace come
     #[arg(long, value_name = "X", default_value_t = 1.0, requires = "trace")]
     speed: f64,
-    /// Jobs at the start that are not counted [default: a tenth of those drawn, none of a trace, by MSER-5 with JSQ]
+    /// Jobs at the start that are not counted, with JSQ at the start of each of its 20 replications [default: a tenth of
+    /// those drawn, none of a trace, as many as MSER-5 says with JSQ]
     #[arg(long, value_name = "N", value_parser = count)]
     warm_up: Option<u64>,
     /// Seed of the jobs drawn

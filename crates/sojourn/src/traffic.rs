@@ -14,6 +14,7 @@ use sojourn_stats::{Dimension, Law, Measure, Span, Stream, Time, quantity};
 use sojourn_traffic::generate::{GenerateError, Until};
 use sojourn_traffic::{Arrivals, Open, Site, SiteLaw, Sizes, Workload, generate};
 
+pub(crate) use self::describe::name;
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::table::{self, outln};
 use crate::value::count;

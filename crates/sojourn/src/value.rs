@@ -61,7 +61,7 @@ const VERBS: [(&str, &str); 30] = [
     ("proxy", "gateway"),
 ];
 /// Options by what other programs call them.
-const OPTIONS: [(&str, &str); 13] = [
+const OPTIONS: [(&str, &str); 19] = [
     ("--qps", "--rate"),
     ("--rps", "--rate"),
     ("--throughput", "--rate"),
@@ -75,6 +75,12 @@ const OPTIONS: [(&str, &str); 13] = [
     ("--interval", "--arrivals"),
     ("--slo", "--objective"),
     ("--output", "--out"),
+    ("--data", "--body"),
+    ("--cacert", "--ca"),
+    ("--policy", "--set policy=NAME"),
+    ("--discipline", "--set discipline=NAME"),
+    ("--servers", "--set servers=N"),
+    ("--utilization", "--set utilization=0.7"),
 ];
 
 /// The same error of the command line; a value that cannot be read is told in one line, with what would be right, and so is a
@@ -104,7 +110,11 @@ fn called_otherwise(error: &clap::Error, command: &Command) -> Option<String> {
     let is_known = |meant: &str| match (what, verb) {
         // Within a verb that has verbs of its own it is none of those.
         ("subcommand", verb) => verb.is_none(),
-        (_, Some(verb)) => verb.get_arguments().any(|arg| arg.get_long().is_some_and(|long| meant[2..] == *long)),
+        (_, Some(verb)) => {
+            // What follows is a value.
+            let option = meant[2..].split(' ').next().unwrap_or_default();
+            verb.get_arguments().any(|arg| arg.get_long() == Some(option))
+        }
         (_, None) => false,
     };
     let (_, meant) = all.iter().find(|(other, meant)| *other == name && is_known(meant))?;

@@ -131,12 +131,10 @@ impl ConfigFile {
         let at = error.span().unwrap_or(0..0);
         let key = DeTable::parse(&self.text).ok().and_then(|document| key_around(document.get_ref(), &at));
         let message = error.message().lines().next().unwrap_or("it is not TOML");
-        let mut ticked = message.split('`').skip(1).step_by(2);
-        let name = if message.starts_with("unknown field") { ticked.next() } else { None };
-        let message = match (name, key) {
-            (Some(word), _) => unknown("key", word, ticked),
-            (None, Some(key)) => format!("{key}: {}", with_remedy(message)),
-            (None, None) => with_remedy(message),
+        let is_key = message.starts_with("unknown field");
+        let message = match key.filter(|_| !is_key) {
+            Some(key) => format!("{key}: {}", with_remedy(message)),
+            None => with_remedy(message),
         };
         ConfigError(one_line(&format!("{}:{}: {message}", self.file.display(), self.line_at(at.start))))
     }
@@ -197,12 +195,23 @@ fn with_remedy(message: &str) -> String {
         "invalid IP address syntax" => return format!("{message}: it is an address, e.g. 127.0.0.1"),
         _ => {}
     }
-    if message.starts_with("unknown variant") {
-        let mut ticked = message.split('`').skip(1).step_by(2);
-        return unknown("value", ticked.next().unwrap_or_default(), ticked);
+    if let Some(unknown) = unknown_name(message) {
+        return unknown;
     }
     let Some((wrong, right)) = wrong_and_right(message) else { return message.into() };
     format!("{wrong}: {right}")
+}
+
+/// What serde says of a name that it does not know, a key or a word for a value, with the one that was probably meant. None of
+/// anything else that it says.
+pub fn unknown_name(message: &str) -> Option<String> {
+    let what = match message {
+        field if field.starts_with("unknown field") => "key",
+        variant if variant.starts_with("unknown variant") => "value",
+        _ => return None,
+    };
+    let mut ticked = message.split('`').skip(1).step_by(2);
+    Some(unknown(what, ticked.next()?, ticked))
 }
 
 /// What is wrong with a value of the wrong type, and what would be right, of what serde says of it: `invalid type: map,

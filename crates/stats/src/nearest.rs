@@ -2,7 +2,7 @@
 
 /// What other programs and textbooks call a thing, letters and digits only, and its name here: nginx's `least_conn`,
 /// HAProxy's `leastconn`, Envoy's `LEAST_REQUEST`, which draws two, and so on.
-const ELSEWHERE: [(&str, &str); 129] = [
+const ELSEWHERE: [(&str, &str); 142] = [
     ("poisson", "exponential"),
     ("markovian", "exponential"),
     ("markov", "exponential"),
@@ -132,6 +132,19 @@ const ELSEWHERE: [(&str, &str); 129] = [
     ("latency", "mean"),
     ("latencymean", "mean"),
     ("responsetime", "mean"),
+    ("hurst", "h"),
+    ("monday", "mon"),
+    ("tuesday", "tue"),
+    ("wednesday", "wed"),
+    ("thursday", "thu"),
+    ("friday", "fri"),
+    ("saturday", "sat"),
+    ("sunday", "sun"),
+    ("body", "contents"),
+    ("data", "contents"),
+    ("wait", "think"),
+    ("pause", "think"),
+    ("sleep", "think"),
 ];
 
 /// So many letters of a name from elsewhere may have one edit: it is offered under another name, and has to be meant.
@@ -205,6 +218,12 @@ pub fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> S
         None if known.is_empty() => "none is known".into(),
         None => format!("known are {}", known.join(", ")),
     }
+}
+
+/// The same for a sentence that goes on or has the known words already: " (did you mean `random`?)", and nothing where none is
+/// near.
+pub fn meant_aside<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(word, known).map_or(String::new(), |meant| format!(" (did you mean `{meant}`?)"))
 }
 
 /// Optimal string alignment distance: Levenshtein's, with neighbours swapped as one edit.

@@ -385,7 +385,7 @@ fn batches(text: &str, arguments: &[Argument<'_>]) -> Result<Arrivals, WorkloadE
                 let share = quantity::parse(argument.value, Dimension::Number).map_err(|e| fault(&e.to_string()))?;
                 utilization = Some(share).filter(|share| *share > 0.0 && share.is_finite());
             }
-            _ => return Err(fault(&format!("`{}` is none of n, every and utilization", argument.value))),
+            _ => return Err(fault(&argument.foreign(&["n", "every", "utilization"]))),
         }
     }
     let batch = n.ok_or_else(|| fault("n is a whole number of at least 1"))?;

@@ -143,7 +143,7 @@ fn webstone(text: &str, arguments: &[Argument<'_>], dir: &Path) -> Result<FileLi
                     weight.parse().map_err(|_| fault(&format!("the weight `{weight}` is not a whole number")))?;
                 mix.push(((bytes(argument.value)? + 0.5) as u64, weight));
             }
-            _ => return Err(fault(&format!("`{}` is not one of its arguments", argument.value))),
+            _ => return Err(fault(&argument.foreign(&["file", "mean"]))),
         }
     }
     let list = match (file, &mix[..]) {

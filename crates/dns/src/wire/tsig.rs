@@ -9,7 +9,7 @@ use std::path::Path;
 use data_encoding::BASE64;
 use ring::hmac;
 use sojourn_part::settings::dns::ALGORITHMS as ALGORITHM_NAMES;
-use sojourn_stats::input;
+use sojourn_stats::{input, meant_aside};
 
 use super::name::{self, Name};
 use super::{kind, u16_at};
@@ -89,8 +89,10 @@ impl TransferKey {
     pub fn new(name: &str, algorithm: &str, secret: &[u8]) -> Result<TransferKey, String> {
         let name = Name::parse(&format!("{}.", name.trim_end_matches('.')), None)?;
         let known = ALGORITHMS.iter().find(|of| of.name.eq_ignore_ascii_case(algorithm));
-        let algorithm =
-            known.ok_or_else(|| format!("`{algorithm}` is not known; known are {}", ALGORITHM_NAMES.join(", ")))?;
+        let algorithm = known.ok_or_else(|| {
+            let meant = meant_aside(algorithm, ALGORITHM_NAMES);
+            format!("`{algorithm}` is not known{meant}; known are {}", ALGORITHM_NAMES.join(", "))
+        })?;
         if secret.len() < SECRET_MIN {
             return Err(format!("a secret of {} bytes is too short; at least {SECRET_MIN} are needed", secret.len()));
         }

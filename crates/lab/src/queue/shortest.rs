@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use sojourn_model::system::{Face, Tier};
 use sojourn_model::{Demand, Discipline, Server, System};
-use sojourn_sim::{Control, Progress, Report};
+use sojourn_sim::{Control, Progress, Report, WarmUp};
 use sojourn_stats::{Law, Measure};
 use sojourn_theory::Answer;
 use sojourn_theory::formula::general::relaxation::relaxation_time_s;
@@ -81,7 +81,6 @@ impl Shortest {
             ("--all", settings.all),
             ("--predict", settings.predict.is_some()),
             ("--trace", settings.trace.is_some() || settings.columns.is_some()),
-            ("--warm-up (its end is found in the run itself)", settings.warm_up.is_some()),
         ];
         if let Some((option, _)) = more.iter().find(|(_, is_given)| *is_given) {
             let queue = &settings.queue;
@@ -129,12 +128,14 @@ impl Shortest {
     /// What formulas and the simulator say, in the words of who asks about a queue: they know it as a dispatcher's policy, and
     /// of its length as a setting of an experiment.
     fn in_own_words(&self, message: &str) -> String {
+        let message = message.replace("max_jobs = ", "--jobs ").replace("max_jobs", "--jobs");
+        let message = message.replace("`warm_up = ", "`--warm-up ");
         let policy = self.policy.split('(').next().unwrap_or_default();
         if policy == "random" {
-            return message.replace("max_jobs", "--jobs");
+            return message;
         }
         let order = if self.policy == policy { "JSQ" } else { "JSQ(d)" };
-        message.replace(policy, order).replace("max_jobs", "--jobs")
+        message.replace(policy, order)
     }
 
     pub(super) fn sim(
@@ -160,6 +161,7 @@ impl Shortest {
         let workload = Workload::Open(Open { arrivals, clients: 1, sizes, patience: None });
         let control = Control {
             seed: settings.seed,
+            warm_up: settings.warm_up.map_or(WarmUp::Auto, WarmUp::Requests),
             precision: None,
             max_jobs: settings.jobs,
             threads: settings.threads(),

@@ -155,10 +155,15 @@ pub(super) fn simulate(
     if let Jobs::Drawn { classes, .. } = &simulation.jobs {
         work(&simulation.queue, classes).withhold(&mut report);
     }
-    if let (false, Some(relaxation), None) = (report.converged, control.relaxation, simulation.warm_up) {
-        // Of which the warm-up takes a tenth.
-        let jobs = single::jobs_needed(relaxation).saturating_mul(WARM_UP).div_ceil(WARM_UP - 1);
-        report.notes.push(format!("--jobs {jobs} is long enough"));
+    if let (false, Some(relaxation), Some(drawn)) = (report.converged, control.relaxation, length) {
+        let measured = single::jobs_needed(relaxation);
+        let jobs = match simulation.warm_up {
+            // A tenth of all.
+            None => measured.saturating_mul(WARM_UP).div_ceil(WARM_UP - 1),
+            Some(warm_up) => measured.saturating_add(warm_up),
+        };
+        // Who stops a run early has asked for more already.
+        report.notes.extend((jobs > drawn).then(|| format!("`--jobs {jobs}` would do")));
     }
     if simulation.queue.cores == CORES_FOR_ALL {
         report.measures.retain(|measure| measure.metric != "utilization");

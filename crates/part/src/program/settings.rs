@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use sojourn_stats::{Dimension, Span, quantity};
+use sojourn_stats::{Dimension, Span, meant_aside, quantity};
 
 use super::{Kind, Program, Workers};
 use crate::ServeError;
@@ -114,7 +114,8 @@ impl Settings<'_> {
             }
             other => {
                 let names = Kind::NAMES.map(|name| format!("`{name}`")).join(", ");
-                return Err(ServeError::Config(format!("unknown program `{other}`; known: {names}")));
+                let meant = meant_aside(other, Kind::NAMES);
+                return Err(ServeError::Config(format!("unknown program `{other}`{meant}; known: {names}")));
             }
         })
     }
@@ -163,7 +164,7 @@ impl Settings<'_> {
         if self.known.contains(&key.as_str()) {
             return Err(self.wrong(key, value, "it is given twice"));
         }
-        let known = self.known.join(", ");
-        Err(self.wrong(key, "", &format!("no such setting; there are {known}")))
+        let (known, meant) = (self.known.join(", "), meant_aside(key, self.known.iter().copied()));
+        Err(self.wrong(key, "", &format!("no such setting{meant}; there are {known}")))
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use sojourn_dispatch::capacity;
-use sojourn_stats::Span;
+use sojourn_stats::{Span, meant_aside};
 
 use super::{CapacityShare, Settings, Wrong, seed};
 use crate::network::Allow;
@@ -308,7 +308,8 @@ impl SecondaryKey {
         match ALGORITHMS.contains(&self.algorithm.as_str()) {
             true => Ok(()),
             false => {
-                let what = format!("`{}` is not known; known are {}", self.algorithm, ALGORITHMS.join(", "));
+                let (given, meant) = (&self.algorithm, meant_aside(&self.algorithm, ALGORITHMS));
+                let what = format!("`{given}` is not known{meant}; known are {}", ALGORITHMS.join(", "));
                 Err(Wrong::new("algorithm", what))
             }
         }

@@ -280,6 +280,8 @@ fn what_is_wrong_is_one_line() {
     let site = site();
     let cases = [
         ("lighttpd", "unknown program `lighttpd`; known: `nginx`, `apache-prefork`"),
+        ("ngins", "unknown program `ngins` (did you mean `nginx`?); known: `nginx`"),
+        ("nginx(worker = 2)", "worker: no such setting (did you mean `workers`?); there are workers"),
         ("nginx(workers = 2", "it ends with `)`"),
         ("nginx(2)", "write `key = value`"),
         ("nginx(workers = two)", "workers = two: it is a whole number"),

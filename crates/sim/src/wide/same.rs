@@ -101,6 +101,11 @@ fn drawn(number: u64) -> Drawn {
     let span = |means: f64| Span::from_secs_f64(means * unit);
     let warm_up = [WarmUp::Auto, WarmUp::Fixed(span(200.0)), WarmUp::Fixed(Span(0))][draw.below(3)];
     let horizon = (draw.below(3) == 0).then(|| span(2000.0));
+    // Without an end it may be a number of requests, one of them 0.
+    let warm_up = match (warm_up, horizon) {
+        (WarmUp::Fixed(_), None) if number % 4 == 0 => WarmUp::Requests(number % 8 * 150),
+        _ => warm_up,
+    };
     let control = Control { seed: number, warm_up, horizon, ..Control::default() };
     let text = format!(
         "{number}: {servers} x {discipline}, {demand}{per_byte}, {gaps} at {utilization:.2}, {policy} {weights:?}, {warm_up:?}, \
@@ -113,6 +118,7 @@ fn course(control: &Control, longest_pilot: u64, most_inside: u32) -> Course {
     let warm_up = if let WarmUp::Fixed(span) = control.warm_up { Some(span) } else { None };
     Course {
         warm_up,
+        given_pilot: if let WarmUp::Requests(requests) = control.warm_up { Some(requests) } else { None },
         horizon: control.horizon,
         finite: control.horizon.is_some(),
         shortest_pilot: 0,

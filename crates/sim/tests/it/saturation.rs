@@ -56,6 +56,33 @@ fn a_run_that_was_cut_short_has_numbers_without_intervals() {
     assert!(report.notes.iter().any(|note| note.contains("too short for intervals")), "{:?}", report.notes);
 }
 
+/// The number that a short run names, given back to it, is enough: whatever was left out, and whether how long it was is known or
+/// seen in what was measured.
+#[test]
+fn a_short_run_names_a_number_of_requests_that_is_enough() {
+    let hundred = seconds(100);
+    let shared = cluster("exponential(rate = 3.8 /s)", "least-connections", 4, FCFS);
+    let one = queue("exponential(rate = 0.9 /s)", FCFS);
+    for (scenario, relaxation, warm_up) in [
+        (&one, relaxation(0.9), WarmUp::Auto),
+        (&one, relaxation(0.9), hundred),
+        (&one, relaxation(0.9), WarmUp::Requests(1000)),
+        (&shared, relaxation(0.95), WarmUp::Auto),
+        (&shared, relaxation(0.95), hundred),
+        (&shared, relaxation(0.95), WarmUp::Requests(300)),
+    ] {
+        let base = Control { precision: None, relaxation: Some(relaxation), warm_up, ..Control::default() };
+        let short = |max_jobs: u64| {
+            let report = simulate(scenario, &Control { max_jobs, ..base.clone() }).unwrap();
+            report.notes.into_iter().find(|note| note.contains("too short for intervals"))
+        };
+        let told = short(24_000).unwrap_or_else(|| panic!("{warm_up:?} is not short"));
+        let enough = told.split_once("`max_jobs = ").and_then(|(_, rest)| rest.split_once("` would do (now 24000)"));
+        let enough: u64 = enough.unwrap_or_else(|| panic!("{told}")).0.parse().unwrap();
+        assert_eq!(short(enough), None, "{warm_up:?}: {enough} requests");
+    }
+}
+
 /// One queue at memory speed: the same by its sections.
 #[test]
 fn a_single_run_says_how_many_jobs_an_interval_takes() {
@@ -170,15 +197,54 @@ fn a_beginning_of_unknown_length_is_left_out() {
 /// its beginning is nothing in it.
 #[test]
 fn a_warm_up_that_is_too_short_says_so() {
-    let notes = |warm_up: u64, each: u64| {
-        let warm_up = WarmUp::Fixed(Span(warm_up * 1_000_000_000));
+    let notes = |warm_up: WarmUp, each: u64| {
         let control = Control { precision: None, max_jobs: 20 * each, warm_up, ..Control::default() };
         busy(0.9, control).unwrap().notes.join("\n")
     };
     // Of 400 s each.
-    let said = notes(100, 20_000);
+    let said = notes(seconds(100), 20_000);
     assert!(said.contains("the warm-up of 100 s is short") && said.contains("`run.warm_up = \"120"), "{said}");
-    for none in [notes(1210, 20_000), notes(100, 60_000)] {
+    let (least, said) = (3 * relaxation(0.9), notes(WarmUp::Requests(100), 20_000));
+    assert!(said.contains("the warm-up of 100 requests is short"), "{said}");
+    assert!(said.contains(&format!("`warm_up = {least}` leaves the beginning out")), "{said}");
+    let long = [notes(seconds(1210), 20_000), notes(WarmUp::Requests(least), 20_000)];
+    for none in long.into_iter().chain([notes(seconds(100), 60_000), notes(WarmUp::Requests(100), 60_000)]) {
         assert!(!none.contains("is short"), "{none}");
     }
+}
+
+/// So many requests of each replication are left out as were asked for, and those inside then; what leaves nothing, or is asked
+/// of a run with an end, is refused.
+#[test]
+fn a_warm_up_may_be_a_number_of_requests() {
+    let run = |requests: u64, max_jobs: u64| {
+        let warm_up = WarmUp::Requests(requests);
+        simulate(
+            &queue("exponential(rate = 0.5 /s)", FCFS),
+            &Control { precision: None, max_jobs, warm_up, ..Control::default() },
+        )
+    };
+    for (requests, left) in [(0, 10_000), (1000, 9000), (9900, 100)] {
+        let jobs = run(requests, 200_000).unwrap().jobs;
+        // More than 40 are inside once in 2^41 times.
+        assert!((20 * (left - 40)..=20 * left).contains(&jobs), "{jobs} after {requests}");
+    }
+    assert_eq!(run(0, 200_000).unwrap().jobs, 200_000, "nothing is left out");
+    let refused = run(10_000, 200_000).unwrap_err();
+    let SimError::AllWarmUp { needed, .. } = refused else { panic!("{refused}") };
+    assert_eq!(
+        refused.to_string(),
+        "a warm-up of 10000 requests leaves nothing to measure: each of 20 replications has 10000; set max_jobs = 400000 (now \
+         200000), or a shorter warm-up"
+    );
+    assert!(run(10_000, needed).unwrap().jobs > 190_000);
+    let end = Some(Span(100_000_000_000));
+    let control = Control { horizon: end, warm_up: WarmUp::Requests(10), ..Control::default() };
+    let refused = simulate(&queue("exponential(rate = 0.5 /s)", FCFS), &control).unwrap_err().to_string();
+    assert!(refused.contains("a time, not a number of requests"), "{refused}");
+}
+
+/// A warm-up of this length.
+fn seconds(seconds: u64) -> WarmUp {
+    WarmUp::Fixed(Span(seconds * 1_000_000_000))
 }

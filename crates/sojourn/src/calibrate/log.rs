@@ -10,11 +10,13 @@ use sojourn_traffic::log::LogFormat;
 use super::{Arguments as Calibrate, exit, failure, tell, verdict};
 use crate::exit::{Exit, Failure, bad_input};
 use crate::table::{self, errln};
+use crate::traffic::name;
 
 #[derive(clap::Args)]
 #[group(skip)]
 pub(super) struct Arguments {
-    /// Fit the model to these access logs, which are read as one: to the first half of the requests, and judge it by the others
+    /// Fit the model to these access logs, which are read as one, `-` is standard input: to the first half of the requests, and
+    /// judge it by the others
     #[arg(long, value_name = "FILE", num_args = 1.., value_hint = clap::ValueHint::FilePath,
         conflicts_with_all = ["url", "proxy", "path", "curve", "hardware"])]
     pub(super) log: Vec<PathBuf>,
@@ -24,10 +26,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn calibrate(files: &[PathBuf], arguments: &Calibrate) -> Result<Exit, Failure> {
-    let name = match files {
-        [file] => file.display().to_string(),
-        files => format!("{} and {} more", files[0].display(), files.len() - 1),
-    };
+    let name = name(files);
     let read = Input::read_all(files, None, arguments.log.format.as_ref()).map_err(bad_input)?;
     let Input::Log(log) = read else { return Err(bad_input(format!("--log: {name} is no access log"))) };
     for warning in log.warnings() {

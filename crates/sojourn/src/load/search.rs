@@ -78,12 +78,24 @@ fn too_short(order: &Order, objective: &Objective, rate: f64) -> Result<Option<S
     )))
 }
 
-fn text(objective: &Objective, found: &Found, length_asked: &str) -> String {
-    let mut rows = table::Grid::new(&["rate", objective.metric.as_str(), "length", "judged"]).text(&[3]).spare(&[2]);
+/// The trials, each on one line of 80 columns.
+fn trials(objective: &Objective, found: &Found, length_asked: &str) -> table::Grid {
+    // A number of requests is long enough without the word.
+    let (length, asked) = match length_asked.strip_suffix(" requests") {
+        Some(requests) => ("requests", requests),
+        None => ("length", length_asked),
+    };
+    let mut rows = table::Grid::new(&["rate", objective.metric.as_str(), length, "judged"]).text(&[3]).spare(&[2]);
     for trial in &found.trials {
-        let measured = trial.measured.estimate.as_ref().map_or("-".into(), |e| objective.measured(e));
-        let length =
-            if trial.stretch > 1 { format!("{length_asked} x {}", trial.stretch) } else { length_asked.into() };
+        let measured = match &trial.measured.estimate {
+            // Why, is said below the table.
+            Some(estimate @ Estimate::WithoutInterval { why, .. }) => {
+                objective.measured(estimate).replace(&format!("(no interval: {})", why.words()), "(no interval)")
+            }
+            Some(estimate) => objective.measured(estimate),
+            None => "-".into(),
+        };
+        let length = if trial.stretch > 1 { format!("{asked} x {}", trial.stretch) } else { asked.into() };
         // Why something is open takes more room than a row has.
         let judged = match &trial.finding {
             Finding::Open(_) => "undecided".to_owned(),
@@ -91,6 +103,11 @@ fn text(objective: &Objective, found: &Found, length_asked: &str) -> String {
         };
         rows.add_row([format!("{} /s", number(trial.rate)), measured, length, judged]);
     }
+    rows
+}
+
+fn text(objective: &Objective, found: &Found, length_asked: &str) -> String {
+    let rows = trials(objective, found, length_asked);
     let stopped = if found.complete { "" } else { "interrupted; until then: " };
     let conclusion = match (found.holds, found.fails) {
         (Some(low), Some(high)) => {
@@ -171,9 +188,48 @@ fn to_json(objective: &Objective, found: &Found) -> serde_json::Value {
 #[cfg(test)]
 mod tests {
     use clap::{Args, Command, FromArgMatches};
+    use sojourn_lab::objective::Judgement;
     use sojourn_load::order::LoadSettings;
+    use sojourn_stats::measure::NoInterval;
 
     use super::*;
+
+    /// Numbers as long as they may become: rates of six digits, a percentile of five near its limit, a hundred million requests.
+    #[test]
+    fn a_trial_is_a_line_of_80_columns() {
+        let objective = Objective::parse("p99.9 < 12300 ms").unwrap();
+        let trial = |estimate: Option<Estimate>, stretch, finding| {
+            let measured = Measured { estimate, lateness_s: 0.0, failed_by_server: 0.0, doubts: Vec::new() };
+            Trial { rate: 123_456.7, stretch, measured, judgement: Judgement::Undecided, finding }
+        };
+        let sampled = |value, ci_low, ci_high| Some(Estimate::Sampled { value, ci_low, ci_high, samples: 1_000_000 });
+        let open = || Finding::Open("the limit lies inside the interval".into());
+        let bare = |why| Some(Estimate::WithoutInterval { value: 12.3456, samples: 1000, why });
+        let trials = vec![
+            trial(sampled(12.30031, 12.2511, 12.3502), 4, open()),
+            trial(sampled(98.7654, 12.3456, 99.9876), 2, Finding::Fails),
+            trial(sampled(0.0123, 0.0121, 0.0126), 1, Finding::Holds),
+            trial(bare(NoInterval::TooShort), 4, open()),
+            trial(bare(NoInterval::TooFew), 4, open()),
+            trial(Some(Estimate::TooFew { samples: 7 }), 4, open()),
+            trial(None, 4, open()),
+        ];
+        let found = Found { trials, ..Found::default() };
+        for length in ["10 s", "1 h 30 min", "10000000 requests"] {
+            let rows = super::trials(&objective, &found, length);
+            let drawn = rows.at_most(80);
+            assert!(drawn.lines().all(|line| line.chars().count() <= 80), "{drawn}");
+            // Below the names and their line, above the frame.
+            let body = drawn.lines().skip_while(|line| !line.contains('\u{2550}')).skip(1);
+            let lines: Vec<&str> = body.take_while(|line| !line.contains('\u{2518}')).collect();
+            assert_eq!(lines.len(), found.trials.len(), "{drawn}");
+            assert!(lines.iter().all(|line| line.contains("123457 /s")), "{drawn}");
+            let numbers = ["12300.3 ms (12251 to 12351 ms)", "98765 ms (12345 to 99988 ms)", "12346 ms (no interval)"];
+            for part in numbers.into_iter().chain(["x 4", "does not hold", "undecided", "too few samples"]) {
+                assert!(drawn.contains(part), "{part}: {drawn}");
+            }
+        }
+    }
 
     /// What is said before a search with these flags.
     fn told(objective: &str, flags: &[&str]) -> Option<String> {

@@ -29,7 +29,8 @@ fn columns((Width(columns), _): (Width, terminal_size::Height)) -> usize {
     usize::from(columns)
 }
 
-/// A sentence on lines that fit standard output, each after `indent`.
+/// A sentence on lines that fit standard output, each after `indent`. What stands in backquotes can be copied from one line,
+/// where it is not long.
 pub(crate) fn paragraph(indent: &str, text: &str) -> String {
     hanging(indent, indent, text)
 }
@@ -40,18 +41,41 @@ pub(crate) fn hanging(first: &str, indent: &str, text: &str) -> String {
 }
 
 fn filled(first: &str, indent: &str, text: &str, width: usize) -> String {
-    let mut words = text.split_whitespace();
-    let mut lines = vec![format!("{first}{}", words.next().unwrap_or_default())];
-    for word in words {
+    let mut pieces = pieces(text, width / 2).into_iter();
+    let mut lines = vec![format!("{first}{}", pieces.next().unwrap_or_default())];
+    for piece in pieces {
         let line = lines.last_mut().expect("there is a first one");
-        if line.chars().count() + 1 + word.chars().count() <= width {
+        if line.chars().count() + 1 + piece.chars().count() <= width {
             line.push(' ');
-            line.push_str(word);
+            line.push_str(&piece);
         } else {
-            lines.push(format!("{indent}{word}"));
+            lines.push(format!("{indent}{piece}"));
         }
     }
     lines.join("\n")
+}
+
+/// The words of a text; those in one pair of backquotes are one, where they take no more than `most` columns together.
+fn pieces(text: &str, most: usize) -> Vec<String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let (mut pieces, mut rest) = (Vec::new(), &words[..]);
+    while let Some((word, after)) = rest.split_first() {
+        let close = after.iter().position(|word| is_half_quoted(word)).filter(|_| is_half_quoted(word));
+        let end = close.map_or(1, |close| close + 2);
+        let (together, left) = rest.split_at(end);
+        let joined = together.join(" ");
+        match joined.chars().count() <= most {
+            true => pieces.push(joined),
+            false => pieces.extend(together.iter().map(ToString::to_string)),
+        }
+        rest = left;
+    }
+    pieces
+}
+
+/// Whether one of a pair of backquotes is in it without the other.
+fn is_half_quoted(word: &str) -> bool {
+    word.matches('`').count() % 2 == 1
 }
 
 /// A line on stdout, without what would act on a terminal. A closed pipe is no failure of ours; a full disk ends the program,
@@ -96,5 +120,16 @@ mod tests {
         assert_eq!(filled("- ", "  ", "one two  three", 9), "- one two\n  three");
         assert_eq!(filled("", "", "unbreakable word", 4), "unbreakable\nword", "a word is never broken");
         assert_eq!(filled("x", "", "", 4), "x");
+    }
+
+    #[test]
+    fn what_may_be_copied_stays_on_a_line() {
+        let told = filled("", "  ", "intervals are short: `--jobs 808000` would do", 30);
+        assert_eq!(told, "intervals are short:\n  `--jobs 808000` would do");
+        let told = filled("", "", "right now it is (`--jobs 9`), later", 26);
+        assert_eq!(told, "right now it is\n(`--jobs 9`), later");
+        // Of more than half a line the words are told apart, and so are those after a backquote that is not closed.
+        assert_eq!(filled("", "", "a `b c d e f g` h i", 10), "a `b c d e\nf g` h i");
+        assert_eq!(filled("", "", "a `b c d e f g h i", 10), "a `b c d e\nf g h i");
     }
 }

@@ -116,7 +116,7 @@ impl Column {
 }
 
 /// What messages call these files.
-pub(super) fn name(files: &[PathBuf]) -> String {
+pub(crate) fn name(files: &[PathBuf]) -> String {
     match files {
         [file] if file == Path::new("-") => "standard input".into(),
         [file, more @ ..] if !more.is_empty() => format!("{} and {} more", file.display(), more.len()),

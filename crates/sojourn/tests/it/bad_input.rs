@@ -288,7 +288,7 @@ fn loads_that_cannot_be() {
     let folder = tempfile::tempdir().unwrap();
     let posts = file(folder.path(), "posts.txt", "/a method=POST contents='x'\n");
     let list = file(folder.path(), "list.txt", "/a\nheavy /b\n");
-    let cases: [(&[&str], &str); 44] = [
+    let cases: [(&[&str], &str); 45] = [
         (
             &[url, "--arrivals", "500/s"],
             "`500/s` is a rate where a law of gaps is expected: write `exponential(rate = 500/s)`",
@@ -306,6 +306,7 @@ fn loads_that_cannot_be() {
         (&[url, "--streams", "4"], "--http 2"),
         (&[url, "--http", "3"], "1.0, 1.1 or 2"),
         (&[url, "--method", "FETCH"], "DELETE"),
+        (&[url, "--method", "post"], "(did you mean `POST`?)"),
         (&[url, "--body-file", "/nowhere/at/all"], "--body-file"),
         (&[url, url, "--address", "127.0.0.1:9"], "one URL"),
         (&[url, "--rotate", "server"], "client or request"),

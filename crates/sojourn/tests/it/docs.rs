@@ -255,6 +255,8 @@ fn the_guide_to_serving_a_site_works() {
         "node.toml: ok; http on",
         "2 200\n",
         "exit code 2\n",
+        "handshakes of TLS, whole: ",
+        "requests: 50\n",
         "413\n",
         "It is new.",
         "\"event\":\"reloaded\"",

@@ -121,6 +121,79 @@ fn a_setting_that_is_called_otherwise_is_named() {
     assert!(told.contains("it is a number, without quotes, such as 0.5"), "{told}");
 }
 
+/// Names of policies, laws, disciplines and metrics, wherever they may stand.
+#[test]
+fn a_name_that_is_called_otherwise_is_named_wherever_it_stands() {
+    let folder = tempfile::tempdir().unwrap();
+    let four = std::fs::read_to_string(experiment("four-servers.toml")).unwrap();
+    let told = |text: String| refused(&["run", &file(folder.path(), "x.toml", text), "--by", "theory"]);
+    let without = |part: &str, with: &str| {
+        assert!(four.contains(part), "{part}");
+        four.replace(part, with)
+    };
+    let policies = [
+        ("round_robin", "did you mean `round-robin`?"),
+        ("least_conn", "did you mean `nginx(least_conn)` or `least-connections`?"),
+        ("leastconn", "did you mean `haproxy(2.6, leastconn)` or `least-connections`?"),
+        ("JSQ", "did you mean `least-connections`?"),
+    ];
+    let disciplines = [("fifo", "did you mean `fcfs`?"), ("processor_sharing", "did you mean `ps`?")];
+    let laws = [
+        ("exp(rate = 8 /s)", "did you mean `exponential`?"),
+        ("poisson(rate = 8 /s)", "did you mean `exponential`?"),
+        ("lognorm(mean = 1 s, cv = 2)", "did you mean `lognormal`?"),
+        ("weibul(shape = 2, mean = 1 s)", "did you mean `weibull`?"),
+        ("fng(h = 0.8, rate = 8 /s)", "did you mean `fgn`?"),
+        ("batches(n = 5, evry = 1 s)", "(did you mean `every`?)"),
+    ];
+    let metrics = [
+        ("p999", "< 5 ms", "did you mean `p99.9`?"),
+        ("latency", "< 5 ms", "did you mean `mean`?"),
+        ("error_rate", "< 1%", "did you mean `error_ratio`?"),
+        ("p75", "< 5 ms", "unknown metric `p75`; known are mean, p50"),
+    ];
+    let mut cases = Vec::new();
+    for (policy, meant) in policies {
+        let single = "policy = \"random\"\ndiscipline";
+        cases.push((without("policy = \"least-connections\"", &format!("policy = \"{policy}\"")), meant));
+        cases.push((without("  \"round-robin\",", &format!("  \"{policy}\",")), meant));
+        cases.push((without(single, &format!("policy = \"{policy}\"\ndiscipline")), meant));
+    }
+    for (discipline, meant) in disciplines {
+        cases.push((without("discipline = \"limited-ps\"", &format!("discipline = \"{discipline}\"")), meant));
+        cases.push((without("discipline = \"ps\"", &format!("discipline = \"{discipline}\"")), meant));
+    }
+    for (law, meant) in laws {
+        let given = "arrivals = \"exponential(utilization = 0.7)\"";
+        cases.push((without(given, &format!("arrivals = \"{law}\"")), meant));
+    }
+    for (metric, limit, meant) in metrics {
+        cases.push((format!("{four}\n[objective]\n{metric} = \"{limit}\"\n"), meant));
+    }
+    for (text, meant) in cases {
+        let said = told(text);
+        assert!(said.contains(meant), "{meant}: {said}");
+    }
+    let four = experiment("four-servers.toml").display().to_string();
+    for (setting, meant) in [
+        ("policy=round_robin", "did you mean `round-robin`?"),
+        ("discipline=fifo", "did you mean `fcfs`?"),
+        ("size=lognorm(mean = 6 kB, cv = 2)", "did you mean `lognormal`?"),
+        ("objective.error_rate=< 1%", "did you mean `error_ratio`?"),
+    ] {
+        let said = refused(&["run", &four, "--by", "theory", "--set", setting]);
+        assert!(said.contains(meant), "{setting}: {said}");
+    }
+    for (option, meant) in [("--policy", "--set policy=NAME"), ("--servers", "--set servers=N")] {
+        for verb in ["run", "plan"] {
+            let said = refused(&[verb, &four, option, "random"]);
+            assert!(said.contains(&format!("unknown option '{option}'; did you mean '{meant}'?")), "{verb}: {said}");
+        }
+    }
+    let said = refused(&["load", "http://127.0.0.1:1/", "--data", "x"]);
+    assert!(said.contains("unknown option '--data'; did you mean '--body'?"), "{said}");
+}
+
 /// `retries = 3` is short for a table, which has room for its other keys.
 #[test]
 fn a_key_of_retries_that_are_a_number_is_named() {

@@ -130,3 +130,44 @@ fn several_files_and_standard_input_are_read() {
     let output = piped.stdin(fs::File::open(&new).unwrap()).output().unwrap();
     assert!(stdout(&output).contains("2024-10-10 13:20:00"), "{}{}", stdout(&output), stderr(&output));
 }
+
+/// All that reads logs reads several, of which one may be standard input: nginx's, with `$request_time` at the end of each line.
+#[test]
+fn whatever_reads_logs_reads_several_and_standard_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = |n: u32| {
+        let (client, minute, second, bytes) = (n % 9, n / 60, n % 60, 100 + n * 17 % 900);
+        let time_s = 2.0 + f64::from(n % 7) / 8.0;
+        format!(
+            "10.0.0.{client} - - [10/Oct/2024:13:{minute:02}:{second:02} +0000] \"GET /p HTTP/1.1\" 200 {bytes} \"-\" \
+             \"curl/8\" {time_s:.3}\n"
+        )
+    };
+    let log = |name: &str, from: u32| file(folder.path(), name, (from..from + 300).map(line).collect::<String>());
+    let (first, second, third) = (log("log.2", 0), log("log.1", 300), log("log", 600));
+    let piped = |arguments: &[&str]| {
+        let mut command = crate::sojourn::command(arguments);
+        command.stdin(fs::File::open(&third).unwrap()).output().unwrap()
+    };
+    let described = piped(&["traffic", "describe", &first, "-", &second, "--json"]);
+    assert!(described.status.success(), "{}", stderr(&described));
+    let told: serde_json::Value = serde_json::from_str(&stdout(&described)).unwrap();
+    let fact = |name: &str| told["facts"].as_array().unwrap().iter().find(|fact| fact["name"] == name).unwrap();
+    assert_eq!((&fact("requests")["value"], &fact("response_times")["value"]), (&900.into(), &900.into()), "{told}");
+    let fitted = piped(&["traffic", "fit", &first, "-", &second]);
+    let text = stdout(&fitted).replace("\n# ", " ");
+    assert!(fitted.status.success() && text.contains("log.2 and 2 more"), "{text}{}", stderr(&fitted));
+    // As few as these are too few for a model, and counted.
+    let refused = stderr(&piped(&["calibrate", "--log", &first, "-", &second]));
+    assert!(refused.contains("900 requests with a time at a server"), "{refused}");
+    for order in [
+        &["traffic", "describe", "-", &first, "-"][..],
+        &["traffic", "fit", "-", "-"],
+        &["calibrate", "--log", "-", "-"],
+    ] {
+        let output = piped(order);
+        let told = "standard input is read once: name `-` once among the files\n";
+        assert_eq!(output.status.code(), Some(2), "{order:?}: {}", stderr(&output));
+        assert!(stderr(&output).ends_with(told), "{order:?}: {}", stderr(&output));
+    }
+}

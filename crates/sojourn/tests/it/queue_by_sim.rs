@@ -127,6 +127,56 @@ fn what_cannot_be_simulated_is_refused_in_a_line() {
     }
 }
 
+/// Queues side by side leave out as many jobs as are asked for, in each replication; without `--warm-up` the end is sought.
+#[test]
+fn queues_side_by_side_take_a_warm_up() {
+    let laws = ["--arrivals", "exponential(rate = 1 /s)", "--service", "exponential(mean = 1 s)", "--by", "sim"];
+    let ask = |more: &[&str]| sojourn(&[&["queue", "M/M/2-JSQ"], &laws[..], more].concat());
+    let jobs = |more: &[&str]| {
+        let output = ask(more);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{more:?}: {}", stderr(&output));
+        let told = said.split_whitespace().zip(said.split_whitespace().skip(1)).find(|pair| pair.1 == "jobs");
+        told.and_then(|(jobs, _)| jobs.parse::<u64>().ok()).unwrap_or_else(|| panic!("{more:?}: {said}"))
+    };
+    // Of 10,000 jobs in each of 20 replications, and those that were inside then: more than 100 once in 2^50 times.
+    let left = jobs(&["--jobs", "2e5", "--warm-up", "1000"]);
+    assert!((20 * 8900..=20 * 9000).contains(&left), "{left}");
+    assert!(jobs(&["--jobs", "2e5"]) <= 20 * 5000, "5,000 are looked at for the end of the warm-up");
+    let refused = stderr(&ask(&["--jobs", "2e5", "--warm-up", "1e5"]));
+    let told = "a warm-up of 100000 requests leaves nothing to measure: each of 20 replications has 10000; set --jobs ";
+    assert!(refused.contains(told) && refused.trim_end().lines().count() == 1, "{refused}");
+    // Formulas begin nowhere.
+    let output = sojourn(&[&["queue", "M/M/2-JSQ"], &laws[..4], &["--warm-up", "1000"]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+/// Too few jobs are told with a number that is enough, on one line.
+#[test]
+fn too_few_jobs_are_told_with_how_many_would_do() {
+    let laws = ["--arrivals", "exponential(utilization = 0.95)", "--service", "exponential(mean = 1 s)", "--by", "sim"];
+    let (found, given): (&[&str], &[&str]) = (&[], &["--warm-up", "700"]);
+    for (queue, more) in [
+        ("M/M/4-JSQ", found),
+        ("M/M/4-JSQ", given),
+        ("M/M/4-JSQ(2)", found),
+        ("M/M/4-JSQ(1)", found),
+        ("M/M/1", found),
+        ("M/M/1", given),
+    ] {
+        let said = |jobs: &str| {
+            let output = sojourn(&[&["queue", queue], &laws[..], more, &["--jobs", jobs][..]].concat());
+            assert!(output.status.success(), "{queue}: {}", stderr(&output));
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        let short = said("20000");
+        let line = short.lines().find(|line| line.contains("`--jobs ")).unwrap_or_else(|| panic!("{queue}: {short}"));
+        let enough = line.split_once("`--jobs ").and_then(|(_, rest)| rest.split_once('`')).map(|(jobs, _)| jobs);
+        let enough = said(enough.unwrap_or_else(|| panic!("{queue}: {line}")));
+        assert!(!enough.contains("too short for intervals") && !enough.contains("would do"), "{queue}: {enough}");
+    }
+}
+
 /// Little's law holds within a run, whatever the discipline: who shares a core is inside as long as who waits for it. And what is
 /// inside is what formulas say, within 6 standard errors of as long a run.
 #[test]

@@ -1,6 +1,7 @@
 //! The call syntax that laws are written in: `name(key = value, weight: value, value)`, with source columns.
 
 use super::LawError;
+use crate::nearest::meant_aside;
 
 /// A call as written: its name and its arguments, values still text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,19 @@ pub struct Argument<'t> {
     pub column: usize,
     /// Where its value begins, 1-based.
     pub value_column: usize,
+}
+
+impl Argument<'_> {
+    /// What is wrong with an argument that a call does not take, of which `known` are the keys: "`each` is none of n and every
+    /// (did you mean `every`?)".
+    pub fn foreign(&self, known: &[&str]) -> String {
+        let Some(key) = self.key else { return format!("`{}` has no name", self.value) };
+        let listed = match known {
+            [most @ .., last] if !most.is_empty() => format!("{} and {last}", most.join(", ")),
+            _ => known.concat(),
+        };
+        format!("`{key}` is none of {listed}{}", meant_aside(key, known.iter().copied()))
+    }
 }
 
 impl<'t> Expression<'t> {

@@ -62,3 +62,15 @@ fn the_call_syntax_is_open_to_others() {
     assert_eq!(arguments, [(None, Some("0.5"), "a(b = 'c, (d')", 5, 10), (Some("e"), None, "1 s", 26, 30)]);
     assert_eq!(Expression::parse("10 ms"), Ok(None));
 }
+
+/// Whoever reads calls of other names says in one way what is no argument of them.
+#[test]
+fn an_argument_that_a_call_does_not_take_is_told_with_those_that_it_takes() {
+    let call = Expression::parse("batches(evry = 1 s, 5, xyz = 3)").unwrap().unwrap();
+    let told: Vec<String> = call.arguments.iter().map(|argument| argument.foreign(&["n", "every"])).collect();
+    assert_eq!(
+        told,
+        ["`evry` is none of n and every (did you mean `every`?)", "`5` has no name", "`xyz` is none of n and every"]
+    );
+    assert_eq!(call.arguments[2].foreign(&["mean"]), "`xyz` is none of mean");
+}

@@ -1,6 +1,6 @@
 //! The name a misspelt word was meant to be.
 
-use sojourn_stats::{nearest, suggestion, unknown};
+use sojourn_stats::{meant_aside, nearest, suggestion, unknown};
 
 #[test]
 fn misspellings_find_their_name() {
@@ -29,6 +29,8 @@ fn a_line_offers_the_nearest_name_or_all_of_them() {
     assert_eq!(unknown("policy", "randm", known), "unknown policy `randm`; did you mean `random`?");
     assert_eq!(unknown("policy", "fastest", known), "unknown policy `fastest`; known are random, round-robin");
     assert_eq!(suggestion("x", []), "none is known");
+    assert_eq!(meant_aside("randm", known), " (did you mean `random`?)");
+    assert_eq!(meant_aside("fastest", known), "");
 }
 
 /// What other programs call it is no misspelling, and far from the name that it has here.

@@ -66,10 +66,10 @@ impl Sources {
                 Some("on") => on = Some(time("on")?),
                 Some("off") => off = Some(time("off")?),
                 Some("gap") => gap = Some(value),
-                Some(key) => {
-                    return Err(fault(format!("`{key}` is none of sources, on, off, gap, rate, mean and utilization")));
+                _ => {
+                    let known = ["sources", "on", "off", "gap", "rate", "mean", "utilization"];
+                    return Err(fault(argument.foreign(&known)));
                 }
-                None => return Err(fault(format!("`{value}` has no name"))),
             }
         }
         let (Some(count), Some(on), Some(off)) = (count, on, off) else {

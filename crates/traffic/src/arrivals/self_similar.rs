@@ -70,12 +70,10 @@ impl Correlated {
                         return Err(fault(format!("length = {value} is not a number of gaps from 2 to {LENGTH_MOST}")));
                     }
                 },
-                Some(key) => {
-                    return Err(fault(format!(
-                        "`{key}` is none of h, mean, rate, utilization, cv, marginal and length"
-                    )));
+                _ => {
+                    let known = ["h", "mean", "rate", "utilization", "cv", "marginal", "length"];
+                    return Err(fault(argument.foreign(&known)));
                 }
-                None => return Err(fault(format!("`{value}` has no name"))),
             }
         }
         let h = h.ok_or_else(|| fault("h, the Hurst parameter, is missing".into()))?;

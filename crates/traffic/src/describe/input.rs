@@ -56,6 +56,9 @@ pub enum InputError {
     /// As sessions of browsers.
     #[error(transparent)]
     Har(#[from] TextError),
+    /// What is read to its end is empty the second time.
+    #[error("standard input is read once: name `-` once among the files")]
+    Twice,
     /// They cannot be read as one.
     #[error("{0}: several files are read as one if all are logs, all are HTTP archives, or all are columns of numbers")]
     Several(String),
@@ -77,15 +80,19 @@ impl Input {
     /// Reads several files, of which `-` is standard input: logs as one log in the order of time, columns as one column.
     ///
     /// # Errors
-    /// As [`Input::read`]; for several of different kinds, or several captures.
+    /// As [`Input::read`]; for several of different kinds, several captures, or standard input twice.
     pub fn read_all(
         paths: &[impl AsRef<Path>],
         column: Option<Option<&str>>,
         format: Option<&LogFormat>,
     ) -> Result<Input, InputError> {
+        let is_standard = |path: &&Path| *path == Path::new("-");
+        if paths.iter().map(AsRef::as_ref).filter(is_standard).count() > 1 {
+            return Err(InputError::Twice);
+        }
         let mut inputs = Vec::new();
         for path in paths.iter().map(AsRef::as_ref) {
-            inputs.push(match path == Path::new("-") {
+            inputs.push(match is_standard(&path) {
                 true => Input::read_from(io::stdin(), "standard input", column, format)?,
                 false => Input::read(path, column, format)?,
             });

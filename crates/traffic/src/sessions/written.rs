@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sojourn_stats::{Dimension, Law, Span, Stream, Time, input, quantity};
+use sojourn_stats::{Dimension, Law, Span, Stream, Time, input, meant_aside, quantity};
 
 use super::Sessions;
 use crate::arrivals::Arrivals;
@@ -331,7 +331,10 @@ fn read_call(line: &str) -> Result<(Call, Option<Span>), String> {
             "method" if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_uppercase()) => call.method = value,
             "method" => return Err(format!("`method={value}` is no method, such as method=POST")),
             "contents" => call.contents = value,
-            other => return Err(format!("`{other}=` is not one of think=, method= and contents=")),
+            other => {
+                let meant = meant_aside(other, ["think", "method", "contents"]);
+                return Err(format!("`{other}=` is not one of think=, method= and contents={meant}"));
+            }
         }
         rest = after;
     }

@@ -61,8 +61,9 @@ impl Documents {
             ))
         };
         let (mut n, mut zipf, mut size, mut mean, mut seed) = (None, None, None, None, 1);
-        for Argument { key, value, .. } in arguments {
-            match key {
+        for argument in arguments {
+            let value = argument.value;
+            match argument.key {
                 Some("n") => n = value.parse().ok().filter(|n| (1..=Documents::MOST).contains(n)),
                 Some("zipf") => zipf = value.parse::<f64>().ok().filter(|s| (0.0..=20.0).contains(s)),
                 Some("size") => size = Some(Law::parse(value, Dimension::Size)?),
@@ -72,7 +73,7 @@ impl Documents {
                     mean.ok_or_else(|| fault("the mean is at least 1 B"))?;
                 }
                 Some("seed") => seed = value.parse().map_err(|_| fault("the seed is a whole number"))?,
-                _ => return Err(fault(&format!("`{value}` is not one of its arguments"))),
+                _ => return Err(fault(&argument.foreign(&["n", "zipf", "size", "mean", "seed"]))),
             }
         }
         let n = n.ok_or_else(|| fault(&format!("n is a whole number from 1 to {}", Documents::MOST)))?;

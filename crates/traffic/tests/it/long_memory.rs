@@ -125,7 +125,11 @@ fn what_cannot_be_is_refused_in_words() {
         ("fgn(h = 0.8, mean = 10 ms, marginal = exponential(max = 5 ms))", "moves the mean"),
         ("fgn(h = 0.8, mean = 10 ms, marginal = exponentiel)", "did you mean `exponential`"),
         ("fgn(h = 0.8, mean = 10 ms, length = 1)", "from 2 to"),
-        ("fgn(h = 0.8, mean = 10 ms, hurst = 1)", "`hurst` is none of"),
+        (
+            "fgn(h = 0.8, mean = 10 ms, hurst = 1)",
+            "`hurst` is none of h, mean, rate, utilization, cv, marginal and length",
+        ),
+        ("fgn(h = 0.8, mean = 10 ms, hurst = 1)", "(did you mean `h`?)"),
         ("fgn(0.8, mean = 10 ms)", "has no name"),
         ("fgm(h = 0.8, mean = 10 ms)", "did you mean `fgn`"),
     ] {

@@ -115,6 +115,7 @@ fn what_cannot_be_is_refused_in_words() {
         ("on-off(sources = 9, on = 1 us, off = 1 us, rate = 1 /h)", "almost never"),
         ("on-off(sources = 9, on = 1 s, off = 1 s, every = 5 s)", "`every` is none of"),
         ("on-off(9, on = 1 s, off = 1 s, rate = 5 /s)", "has no name"),
+        ("on-off(source = 9, on = 1 s, off = 1 s, rate = 5 /s)", "(did you mean `sources`?)"),
         ("onoff(sources = 9, on = 1 s, off = 1 s, rate = 5 /s)", "did you mean `on-off`"),
     ] {
         if told.is_empty() {

@@ -266,7 +266,8 @@ fn impossible_shapes_are_refused() {
         ("daily(25 h: 1)", "below 24 h"),
         ("daily(over = 1 s)", "missing"),
         ("daily(0 h: 0)", "no request ever comes"),
-        ("weekly(monday: 1)", "mon, tue"),
+        ("weekly(monday: 1)", "`monday` is none of mon, tue, wed, thu, fri, sat, sun (did you mean `mon`?)"),
+        ("ramp(form = 1, to = 2, over = 1 s)", "`form` is none of from, to and over (did you mean `from`?)"),
         ("weekly(mon: 1, mon: 2)", "twice"),
         ("weekly(day = steps(1, every = 1 h))", "daily("),
         ("log(from = \"x\")", "both needed"),
@@ -280,6 +281,7 @@ fn impossible_shapes_are_refused() {
         ("batches(n = 50, every = 1 s, utilization = 0.5)", "either"),
         ("batches(n = 50, every = 0 s)", "above 0"),
         ("batches(n = 50, each = 1 s)", "every"),
+        ("batches(n = 50, evry = 1 s)", "`evry` is none of n, every and utilization (did you mean `every`?)"),
         ("batch(n = 50, every = 1 s)", "did you mean `batches`"),
     ] {
         let error = Arrivals::parse(text).unwrap_err().to_string();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use regex::bytes::Regex;
 use serde::Deserialize;
-use sojourn_stats::{Dimension, Law, input, nearest, quantity};
+use sojourn_stats::{Dimension, Law, config, input, meant_aside, nearest, quantity};
 use toml::{Spanned, Value};
 
 use super::check::Check;
@@ -172,11 +172,9 @@ impl Source<'_> {
             None if body.is_some() => Method::Post,
             None => Method::Get,
             Some(name) => Method::named(name.get_ref()).ok_or_else(|| {
-                self.at(
-                    name,
-                    "method",
-                    &format!("`{}` is none of {}", name.get_ref(), Method::ALL.map(Method::name).join(", ")),
-                )
+                let (word, known) = (name.get_ref(), Method::ALL.map(Method::name));
+                let why = format!("`{word}` is none of {}{}", known.join(", "), meant_aside(word, known));
+                self.at(name, "method", &why)
             })?,
         };
         let checks = self.checks(&step.check)?;
@@ -319,7 +317,7 @@ impl Source<'_> {
                 let guess = guess.map_or(String::new(), |near| format!("did you mean `{near}`? "));
                 format!("unknown key `{word}`; {guess}known: {}", known.join(", "))
             }
-            _ => message,
+            _ => config::unknown_name(&message).unwrap_or(message),
         };
         let line = self.line(error.span().map_or(0, |span| span.start));
         ScenarioError(format!("{}:{line}: {why}", self.path.display()))

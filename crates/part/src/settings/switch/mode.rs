@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use sojourn_stats::meant_aside;
 
 /// How packets reach a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,8 +63,8 @@ impl FromStr for Mode {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Mode, String> {
-        let known = || Mode::ALL.map(|(name, _)| name).join(", ");
+        let known = Mode::ALL.map(|(name, _)| name);
         let mode = Mode::ALL.iter().find(|(name, _)| *name == text).map(|(_, mode)| *mode);
-        mode.ok_or_else(|| format!("mode {text}: the modes are {}", known()))
+        mode.ok_or_else(|| format!("mode {text}{}: the modes are {}", meant_aside(text, known), known.join(", ")))
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sojourn_stats::law::{Argument, Expression};
-use sojourn_stats::{Dimension, nearest, quantity};
+use sojourn_stats::{Dimension, meant_aside, nearest, quantity};
 
 use super::{Corner, Profile};
 use crate::error::WorkloadError;
@@ -58,7 +58,7 @@ fn ramp(arguments: &[Argument<'_>]) -> Result<Shape, String> {
             Some("from") => from = Some(level(argument.value)?),
             Some("to") => to = Some(level(argument.value)?),
             Some("over") => over = Some(time(argument.value)?),
-            _ => return Err(foreign(argument)),
+            _ => return Err(argument.foreign(&["from", "to", "over"])),
         }
     }
     let over_s = over.ok_or("how long is not said")?;
@@ -121,7 +121,7 @@ fn weekly(arguments: &[Argument<'_>]) -> Result<Shape, String> {
             }
             (None, Some(name)) => {
                 let Some(number) = DAYS.iter().position(|day| *day == name) else {
-                    return Err(format!("`{name}` is none of {}", DAYS.join(", ")));
+                    return Err(format!("`{name}` is none of {}{}", DAYS.join(", "), meant_aside(name, DAYS)));
                 };
                 if std::mem::replace(&mut given[number], true) {
                     return Err(format!("{name} is given twice"));
@@ -152,7 +152,7 @@ fn of_log(
             Some("from") => from = Some(argument.value.trim_matches(['"', '\''])),
             Some("every") => every = Some(time(argument.value).map_err(&fault)?),
             Some("over") => over = Some(time(argument.value).map_err(&fault)?),
-            _ => return Err(fault(foreign(argument))),
+            _ => return Err(fault(argument.foreign(&["from", "every", "over"]))),
         }
     }
     let (Some(from), Some(every_s)) = (from, every) else {
