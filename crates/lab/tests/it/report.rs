@@ -291,6 +291,69 @@ fn swept(policies: usize) -> Answers {
     report
 }
 
+/// Five policies at three numbers of servers: more curves than one panel has colours for.
+fn in_panels() -> Answers {
+    let mut report = swept(5);
+    report.settings.push("servers".into());
+    let of_policies = std::mem::take(&mut report.variants);
+    let with = |servers: &str, variant: &VariantAnswers| {
+        let mut variant = variant.clone();
+        variant.label = format!("{}, servers {servers}", variant.label);
+        variant.settings.push(("servers".into(), servers.into()));
+        variant
+    };
+    let all =
+        ["4", "16", "64"].map(|servers| of_policies.iter().map(|variant| with(servers, variant)).collect::<Vec<_>>());
+    report.variants = all.concat();
+    report
+}
+
+/// The same with one mean response time by every engine.
+fn agreeing(mut report: Answers) -> Answers {
+    for answer in report.variants.iter_mut().flat_map(|variant| &mut variant.answers) {
+        let estimate = match answer.engine {
+            Engine::Theory => Estimate::Exact { value: 0.05 },
+            _ => Estimate::Sampled { value: 0.05, ci_low: 0.049, ci_high: 0.051, samples: 999 },
+        };
+        answer.measures.retain(|measure| measure.metric != "response_time_mean");
+        answer.measures.push(Measure::new("response_time_mean", "s", estimate));
+    }
+    report
+}
+
+/// Where theory, sim and live agree, each of them is seen: the mark of a formula is pale, lies below lines and intervals, and is
+/// larger than what lies on it. Legends have every engine.
+#[test]
+fn engines_that_agree_are_all_seen() {
+    const PALE: &str = "opacity=\"0.3\" class=\"f-series-";
+    let holds = |drawing: &str, points: usize| {
+        let (below, above) = drawing.split_once("<polyline").expect("lines");
+        assert_eq!((below.matches(PALE).count(), above.matches(PALE).count()), (points, 0), "{drawing}");
+        let diamond = below.split_once(PALE).expect("a diamond").1.split("points=\"").nth(1).expect("its corners");
+        let corners = diamond.split(['"', ' ']).map_while(|corner| corner.split_once(',')?.0.parse::<f64>().ok());
+        let (left, right) = corners.fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
+        let circle = above.split("<circle ").nth(1).and_then(|of| of.split(" r=\"").nth(1)).expect("a circle of sim");
+        let radius: f64 = circle.split('"').next().and_then(|of| of.parse().ok()).expect("a number");
+        assert!(right - left > 4.0 * radius, "{left} to {right} below a circle of {radius}");
+        let circles = above.matches("<circle").count();
+        assert!(circles >= 2 * points, "{circles} circles, with their halos, above the lines of {points} points");
+    };
+    let html = render(&agreeing(swept(2)));
+    let one = figure(&html, "plot-sweep").split("<svg").nth(1).expect("a drawing");
+    holds(one, 2 * 6);
+    let html = render(&agreeing(in_panels()));
+    let several = figure(&html, "plot-sweep");
+    let panels: Vec<&str> = several.split("<div class=\"panel\">").skip(1).collect();
+    assert_eq!(panels.len(), 3);
+    panels.iter().for_each(|panel| holds(panel, 5 * 6));
+    let legend =
+        several.split("aria-label=\"Engines\"").nth(1).expect("a legend").split("</ul>").next().expect("its begin");
+    for engine in ["theory", "sim", "live", "twin"] {
+        assert!(one.contains(&format!(">\n{engine}\n</text>")), "{engine}: {one}");
+        assert!(legend.contains(&format!("{engine}</span>")), "{engine}: {legend}");
+    }
+}
+
 /// The colours of the curves of a drawing, with their dashes.
 fn colors(drawing: &str) -> BTreeSet<String> {
     let all = drawing.match_indices("\"s-series-");
