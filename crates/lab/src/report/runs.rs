@@ -5,10 +5,12 @@
 //! report would conclude of so many variants; `sojourn compare` says of two runs what differs.
 
 use super::html::{count, escape, page};
+use super::plots::file::{self, Plot};
 use super::seconds::{Timeline, beside, of_variant};
 use super::{Answers, BEFORE_RUN, RUN, VariantAnswers, Verdict, compare, notes, pairs, plots, sections, when};
 use crate::answer::ObjectiveAnswer;
 use crate::compare::{briefest, differing, filled, keys_of_runs};
+use crate::error::SpecError;
 
 /// The whole page; each run has a name, and no two the same. The same reports give the same bytes.
 pub fn render(runs: &[(String, &Answers)], version: &str) -> String {
@@ -33,6 +35,14 @@ pub fn render(runs: &[(String, &Answers)], version: &str) -> String {
     ]
     .concat();
     page(&title(runs), &body)
+}
+
+/// The same runs as one plot of a metric, by its full name, in a file of its own.
+///
+/// # Errors
+/// When no engine has a number of it that can be drawn.
+pub fn plot(runs: &[(String, &Answers)], version: &str, metric: &str) -> Result<Plot, SpecError> {
+    file::plot(&merged(runs, version), metric)
 }
 
 fn title(runs: &[(String, &Answers)]) -> String {

@@ -238,7 +238,7 @@ fn id(metric: &str) -> &'static str {
 }
 
 /// With a capital letter, as a heading begins.
-fn capital(name: &str) -> String {
+pub(super) fn capital(name: &str) -> String {
     let mut letters = name.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
