@@ -9,7 +9,7 @@ use super::plots::file::{self, Plot};
 use super::seconds::{Timeline, beside, of_variant};
 use super::{Answers, BEFORE_RUN, RUN, VariantAnswers, Verdict, compare, notes, pairs, plots, sections, when};
 use crate::answer::ObjectiveAnswer;
-use crate::compare::{briefest, differing, filled, keys_of_runs};
+use crate::compare::{briefest, differing, filled, in_common_of, keys_of_runs};
 use crate::error::SpecError;
 
 /// The whole page; each run has a name, and no two the same. The same reports give the same bytes.
@@ -109,7 +109,7 @@ fn reports<'a>(runs: &[(String, &'a Answers)]) -> Vec<&'a Answers> {
 /// A variant of several runs: the place of its run, its own place there, and its settings at the keys that vary in any run.
 type OfRun = (usize, usize, Vec<(String, String)>);
 
-/// Variants of several runs that have the same settings, or the same label.
+/// Variants that several runs have in common.
 struct Alike<'a> {
     label: &'a str,
     variants: Vec<OfRun>,
@@ -117,27 +117,15 @@ struct Alike<'a> {
 
 /// The variants of all runs in the order in which they come, those that are alike together, run by run.
 fn alike<'a>(runs: &[(String, &'a Answers)]) -> Vec<Alike<'a>> {
-    let keys = keys_of_runs(&reports(runs));
-    let label = |run: usize, number: usize| runs[run].1.variants[number].label.as_str();
-    let mut all: Vec<Alike> = Vec::new();
-    for (run, (_, report)) in runs.iter().enumerate() {
-        for (number, settings) in filled(report, &keys).into_iter().enumerate() {
-            // Keys of nothing tell nothing apart.
-            let is_alike = |(of, other, settings_of): &OfRun| {
-                label(*of, *other) == label(run, number) || !keys.is_empty() && *settings_of == settings
-            };
-            let one = (run, number, settings.clone());
-            match all.iter_mut().find(|group| group.variants.iter().any(is_alike)) {
-                Some(group) => group.variants.push(one),
-                None => all.push(Alike { label: "", variants: vec![one] }),
-            }
-        }
-    }
-    for group in &mut all {
-        let of: Vec<_> = group.variants.iter().map(|(run, number, _)| &runs[*run].1.variants[*number]).collect();
-        group.label = briefest(&of);
-    }
-    all
+    let reports: Vec<&'a Answers> = reports(runs);
+    let keys = keys_of_runs(&reports);
+    let settings: Vec<_> = reports.iter().map(|report| filled(report, &keys)).collect();
+    let of_group = |group: Vec<(usize, usize)>| {
+        let of: Vec<&'a VariantAnswers> = group.iter().map(|(run, number)| &reports[*run].variants[*number]).collect();
+        let variants = group.iter().map(|(run, number)| (*run, *number, settings[*run][*number].clone())).collect();
+        Alike { label: briefest(&of), variants }
+    };
+    in_common_of(&reports).into_iter().map(of_group).collect()
 }
 
 fn masthead(runs: &[(String, &Answers)], merged: &Answers) -> String {
