@@ -1,7 +1,11 @@
 //! Points, curves and bands over two axes: what the plots of a description share.
 
+mod cover;
+
 use std::cmp::Reverse;
 
+use self::cover::Cover;
+pub(super) use self::cover::covers;
 use super::canvas::{Align, Axis, Canvas, Ink, LAYERS, alone, size, svg};
 use super::dots;
 use super::legend::{self, Entry};
@@ -273,49 +277,8 @@ fn axis(side: &Side, from: f64, to: f64) -> Axis {
     if side.log { Axis::log(low, high, from, to) } else { Axis::linear(low, high, from, to) }
 }
 
-/// Lines whose points are nearer than this hide each other (pixels).
-const HIDDEN: f64 = 1.2;
-/// How much wider a line is for each that lies on it (pixels), so that both colours are seen.
-const WIDER: f64 = 2.6;
-/// The most that count, so that it stays a line.
-const WIDER_MOST: usize = 3;
-/// How much of what is below a wide line, and a band, hides.
-const WIDE: f64 = 0.5;
+/// How much of what is below it a band hides.
 const BAND: f64 = 0.15;
-
-/// Where a line stands among those that lie on each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Cover {
-    /// The first of those that it lies on.
-    lowest: Option<usize>,
-    /// How many later ones lie on it.
-    above: usize,
-}
-
-impl Cover {
-    /// How wide a line of `width` pixels is drawn, and how much it hides.
-    pub(super) fn widened(self, width: f64) -> (f64, f64) {
-        (widened(width, self.above), if self.above > 0 { WIDE } else { 1.0 })
-    }
-}
-
-fn widened(width: f64, above: usize) -> f64 {
-    width + WIDER * above.min(WIDER_MOST) as f64
-}
-
-/// Which lines lie on each other, by their points on the canvas (pixels), in the order in which they are drawn.
-pub(super) fn covers(lines: &[Vec<(f64, f64)>]) -> Vec<Cover> {
-    let near =
-        |one: &(f64, f64), other: &(f64, f64)| (one.0 - other.0).abs() < HIDDEN && (one.1 - other.1).abs() < HIDDEN;
-    let is_on = |one: &[(f64, f64)], other: &[(f64, f64)]| {
-        one.len() > 1 && one.len() == other.len() && one.iter().zip(other).all(|(one, other)| near(one, other))
-    };
-    let cover = |index: usize| Cover {
-        lowest: (0..index).find(|below| is_on(&lines[index], &lines[*below])),
-        above: (index + 1..lines.len()).filter(|above| is_on(&lines[index], &lines[*above])).count(),
-    };
-    (0..lines.len()).map(cover).collect()
-}
 
 /// The points of a series that the axes show, on the canvas.
 fn shown<'a>(series: &'a Series, x: &'a Axis, y: &'a Axis) -> impl Iterator<Item = (f64, f64)> + 'a {
@@ -344,6 +307,7 @@ fn draw(canvas: &Canvas, series: &Series, (ink, cover): (Ink, Cover), x: &Axis, 
 
 #[cfg(test)]
 mod tests {
+    use super::cover::widened;
     use super::*;
 
     #[test]
