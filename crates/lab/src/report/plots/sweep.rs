@@ -1,8 +1,9 @@
 //! Metrics over a setting that is a number (a load, users, servers, a time): a curve for each combination of the other settings,
-//! all in one panel, with marks of every engine and their intervals. Drawn where a number takes enough values to make a curve, in a
-//! page and, of one metric, in a file of its own. Where several settings make more combinations than there are colours, one of them has the
-//! colours, the policy for one, and each combination of the others has a panel, on the same scale. A value has one colour, and
-//! beyond as many as there are one kind of dashes, in all panels of a page. Of very many values each panel has a part, evenly.
+//! all in one panel, with marks of every engine and their intervals. Drawn where a number takes enough values to make a curve, in
+//! a page and, of one metric, in a file of its own. Where several settings make more combinations than there are colours, one of
+//! them has the colours, the policy for one, and each combination of the others has a panel, on the same scale. A value has one
+//! colour, and beyond as many as there are one kind of dashes, in all panels of a page. Of very many values each panel has a
+//! part, evenly.
 
 mod panels;
 mod runs;
@@ -61,8 +62,8 @@ impl<'a> Curves<'a> {
         Some(Curves { report, key, title, sweeps, inks })
     }
 
-    /// Whether each curve has a look of its own in one panel: values of one setting have a colour or dashes each; several settings
-    /// share the colours of one.
+    /// Whether each curve has a look of its own in one panel: values of one setting have a colour or dashes each; several
+    /// settings share the colours of one.
     fn fit_one_panel(&self) -> bool {
         let is_varied = |key: &&String| {
             let mut values = self.sweeps.iter().map(|sweep| sweep.others.setting(key));
