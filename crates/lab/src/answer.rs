@@ -474,7 +474,7 @@ impl VariantAnswers {
     }
 
     /// Its label without its run, which stands behind it in a page of several.
-    fn own_label(&self) -> &str {
+    pub(crate) fn own_label(&self) -> &str {
         let of_run = self.setting(RUN).and_then(|run| self.label.strip_suffix(run)?.strip_suffix(BEFORE_RUN));
         of_run.unwrap_or(&self.label)
     }

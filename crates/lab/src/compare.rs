@@ -28,7 +28,7 @@ use crate::spec::Engine;
 pub use self::between::{VariantComparison, about_pairs, notes, runs};
 pub use self::effort::{Spent, advice};
 pub use self::same::in_common;
-pub(crate) use self::same::{briefest, filled, keys_of_runs};
+pub(crate) use self::same::{briefest, filled, in_common_of, keys_of_runs};
 pub use self::settings::differing;
 pub use self::verdict::{ALONE, legend_of_alone};
 pub use self::within::{Within, compared_setting, equal_but_for, within};

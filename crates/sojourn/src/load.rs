@@ -13,7 +13,7 @@ use sojourn_part::network::Allow;
 use sojourn_stats::{Dimension, quantity};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
-use crate::value::file_to_write;
+use crate::value::{file_to_write, svg_to_write};
 
 pub(crate) mod agents;
 mod metrics;
@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "scan", help_heading = "Measurement")]
     keep_going: bool,
     /// Draw the scan's curve
-    #[arg(long, value_name = "FILE.svg", value_parser = file_to_write(), requires = "scan", help_heading = "Output")]
+    #[arg(long, value_name = "FILE.svg", value_parser = svg_to_write(), requires = "scan", help_heading = "Output")]
     plot: Option<PathBuf>,
     /// Write the run's histograms as an HDR interval log
     #[arg(long, value_name = "FILE", value_parser = file_to_write(), conflicts_with_all = ["search", "scan"],

@@ -30,6 +30,7 @@ mod load;
 mod loadd;
 mod node;
 mod plan;
+mod plot;
 mod policies;
 mod queue;
 mod replay;

@@ -5,14 +5,17 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use sojourn_lab::folder::write_whole;
-use sojourn_lab::report::{render, runs};
+use sojourn_lab::report::{plots, render, runs};
 use sojourn_lab::{Answers, folder};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
+use crate::plot::Drawing;
 use crate::table;
 use crate::value::file_to_write;
 
 /// Write the report of a run folder anew, or of several runs beside each other
+///
+/// With --plot and without --out a plot is all that is written.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The run folder; of several, each is a series of every figure
@@ -21,6 +24,8 @@ pub(crate) struct Arguments {
     /// The page to write; needed for several runs [default: report.html in the run folder]
     #[arg(long, value_name = "FILE.html", value_parser = file_to_write(), value_hint = clap::ValueHint::FilePath)]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    drawing: Drawing,
     /// Print the outcome rows as JSON
     #[arg(long)]
     json: bool,
@@ -29,10 +34,18 @@ pub(crate) struct Arguments {
 pub(crate) fn report(arguments: &Arguments) -> Result<Exit, Failure> {
     let all = arguments.dirs.iter().map(|dir| Ok((dir.as_path(), Answers::open(dir).map_err(bad_input)?)));
     let all: Vec<(&Path, Answers)> = all.collect::<Result<_, Failure>>()?;
+    let series = named(&all)?;
+    let version = env!("CARGO_PKG_VERSION");
+    // First what may be refused.
+    match &all[..] {
+        [(_, answers)] => arguments.drawing.write(|metric| plots::file::plot(answers, metric))?,
+        _ => arguments.drawing.write(|metric| runs::plot(&series, version, metric))?,
+    }
     match (&all[..], &arguments.out) {
+        (_, None) if arguments.drawing.is_asked() => {}
         ([(dir, answers)], None) => folder::write_report(dir, answers).map_err(failed)?,
         ([(_, answers)], Some(out)) => write(out, &render(answers))?,
-        (_, Some(out)) => write(out, &beside(&all)?)?,
+        (_, Some(out)) => write(out, &runs::render(&series, version))?,
         (_, None) => {
             return Err(bad_input("report: several runs make one page; name it, e.g. --out runs.html"));
         }
@@ -60,8 +73,8 @@ fn write(out: &Path, page: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The page of several runs, each named by its folder.
-fn beside(all: &[(&Path, Answers)]) -> Result<String, Failure> {
+/// The runs, each named by its folder.
+fn named<'a>(all: &'a [(&Path, Answers)]) -> Result<Vec<(String, &'a Answers)>, Failure> {
     let mut names = HashSet::new();
     for (dir, _) in all {
         if !names.insert(dir) {
@@ -69,9 +82,7 @@ fn beside(all: &[(&Path, Answers)]) -> Result<String, Failure> {
         }
     }
     let dirs: Vec<&Path> = all.iter().map(|(dir, _)| *dir).collect();
-    let named: Vec<(String, &Answers)> =
-        names_of(&dirs).into_iter().zip(all).map(|(name, (_, answers))| (name, answers)).collect();
-    Ok(runs::render(&named, env!("CARGO_PKG_VERSION")))
+    Ok(names_of(&dirs).into_iter().zip(all).map(|(name, (_, answers))| (name, answers)).collect())
 }
 
 /// What each folder is called: its own name, which says enough, unless others have the same: then also as many folders before it

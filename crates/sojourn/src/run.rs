@@ -7,10 +7,12 @@ use std::sync::{Arc, Mutex};
 use indicatif::ProgressBar;
 use serde_json::json;
 use sojourn_lab::folder::Unwritten;
+use sojourn_lab::report::plots::file;
 use sojourn_lab::{Answers, Engine, Progress, RunError, Step};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::experiment::{self, Flags, failure};
+use crate::plot::Drawing;
 use crate::{bed, interrupt, table};
 
 /// Answer an experiment, or every experiment of a folder
@@ -26,6 +28,8 @@ pub(crate) struct Arguments {
     /// Folder to write [default: runs/NAME-N]; of a folder of experiments, one folder for each in it
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    drawing: Drawing,
     /// Print the outcome rows as JSON
     #[arg(long)]
     json: bool,
@@ -50,6 +54,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.show_config {
         return show_config(arguments);
     }
+    if arguments.drawing.is_asked() && arguments.file.is_dir() {
+        return Err(bad_input(
+            "--plot draws one run, and this is a folder of experiments: `sojourn report DIR --plot FILE.svg` draws the run \
+             folder of each",
+        ));
+    }
     // Before there is a second thread: who waits for Ctrl-C is one.
     if !arguments.in_bed && needs_bed(arguments)? {
         return bed::again_inside("--in-bed");
@@ -60,7 +70,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let Ran { path, answers, unwritten } = run_one(arguments, &arguments.file, arguments.out.clone(), &cancel)?;
     let printed = table::print(&answers, &path, arguments.json);
-    unwritten.map_or(printed, |unwritten| Err(failed(unwritten)))
+    // After the table, which a plot that cannot be drawn does not lose; of what answered nothing the table says why.
+    let drawn = match answers.is_empty() {
+        true => Ok(()),
+        false => arguments.drawing.write(|metric| file::plot(&answers, metric)),
+    };
+    match unwritten {
+        Some(unwritten) => Err(failed(unwritten)),
+        None => printed.and_then(|exit| drawn.map(|()| exit)),
+    }
 }
 
 /// A run that is over.

@@ -6,12 +6,14 @@ use std::sync::atomic::Ordering;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use sojourn_lab::folder::write_whole;
+use sojourn_lab::report::plots::file;
 use sojourn_lab::sweep::{Store, Sweep};
 use sojourn_lab::{Answers, Engine, Progress, RunError};
 
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::experiment::Flags;
 use crate::interrupt;
+use crate::plot::Drawing;
 use crate::queue::count;
 use crate::table::{self, errln, outln, wrote};
 use crate::value::file_to_write;
@@ -42,6 +44,8 @@ pub(crate) struct Arguments {
     /// Write the rows to this file [default: standard output]
     #[arg(long, value_name = "FILE.csv", value_parser = file_to_write())]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    drawing: Drawing,
 }
 
 pub(crate) fn sweep(arguments: &Arguments) -> Result<Exit, Failure> {
@@ -91,6 +95,9 @@ pub(crate) fn sweep(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let answers = sweep.answers(store.records());
     tell_objectives(&answers);
+    if !answers.is_empty() {
+        arguments.drawing.write(|metric| file::plot(&answers, metric))?;
+    }
     if cancel.load(Ordering::Relaxed) {
         errln(&format!("interrupted: {}", answers.reasons.join("; ")));
         return Ok(Exit::Interrupted);

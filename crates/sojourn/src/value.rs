@@ -27,6 +27,14 @@ pub(crate) fn file_to_write() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
+/// The same of a plot: what is written is SVG, and what opens a file goes by its name.
+pub(crate) fn svg_to_write() -> impl TypedValueParser<Value = PathBuf> {
+    file_to_write().try_map(|path: PathBuf| {
+        let is_svg = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg"));
+        if is_svg { Ok(path) } else { Err("a plot is an SVG file; name it FILE.svg") }
+    })
+}
+
 /// Verbs by what others call them.
 const VERBS: [(&str, &str); 30] = [
     ("describe", "traffic describe"),

@@ -41,18 +41,57 @@ pub fn in_common(a: &Answers, b: &Answers) -> Vec<(usize, usize)> {
     if a.variants.len() == 1 && b.variants.len() == 1 {
         return vec![(0, 0)];
     }
+    matched(a, b).into_iter().enumerate().filter_map(|(place, other)| Some((place, other?))).collect()
+}
+
+/// For each variant of A the place of that of B which has the same settings, or else the same label.
+fn matched(a: &Answers, b: &Answers) -> Vec<Option<usize>> {
     let keys = keys_of_runs(&[a, b]);
     let (of_a, of_b) = (filled(a, &keys), filled(b, &keys));
     let other = |(place, variant): (usize, &VariantAnswers)| {
         let is_called_so = |number: &usize| b.variants[*number].label == variant.label;
-        let is_same = |number: &usize| of_a[place] == of_b[*number];
+        // Keys of nothing tell nothing apart.
+        let is_same = |number: &usize| !keys.is_empty() && of_a[place] == of_b[*number];
         let find = |is_it: &dyn Fn(&usize) -> bool| (0..of_b.len()).find(is_it);
-        let found = find(&|number| is_same(number) && is_called_so(number))
+        find(&|number| is_same(number) && is_called_so(number))
             .or_else(|| find(&|number| is_same(number) && are_alike(variant, &b.variants[*number])))
-            .or_else(|| find(&is_called_so));
-        Some((place, found?))
+            .or_else(|| find(&is_called_so))
     };
-    a.variants.iter().enumerate().filter_map(other).collect()
+    a.variants.iter().enumerate().map(other).collect()
+}
+
+/// A variant of several runs: the place of its run, and its own there.
+pub(crate) type OfRuns = (usize, usize);
+
+/// The variants of several runs in the order in which they come, those together that two runs have in common, and what else has
+/// the same settings; of each run one at most.
+pub(crate) fn in_common_of(runs: &[&Answers]) -> Vec<Vec<OfRuns>> {
+    let keys = keys_of_runs(runs);
+    let settings: Vec<_> = runs.iter().map(|run| filled(run, &keys)).collect();
+    let mut groups: Vec<Vec<OfRuns>> = Vec::new();
+    for (run, report) in runs.iter().enumerate() {
+        let matched: Vec<_> = runs[..run].iter().map(|earlier| matched(earlier, report)).collect();
+        let mut rest: Vec<usize> = (0..report.variants.len()).collect();
+        rest.retain(|place| {
+            let is_matched = |(of, other): &OfRuns| *of < run && matched[*of][*other] == Some(*place);
+            !joins(&mut groups, (run, *place), is_matched)
+        });
+        for place in rest {
+            let is_same = |(of, other): &OfRuns| !keys.is_empty() && settings[*of][*other] == settings[run][place];
+            if !joins(&mut groups, (run, place), is_same) {
+                groups.push(vec![(run, place)]);
+            }
+        }
+    }
+    groups
+}
+
+/// Puts a variant into the first group with one that it is like and none of its own run; whether there is such a group.
+fn joins(groups: &mut [Vec<OfRuns>], one: OfRuns, is_like: impl Fn(&OfRuns) -> bool) -> bool {
+    let may_join = |group: &&mut Vec<OfRuns>| group.iter().all(|(run, _)| *run != one.0) && group.iter().any(&is_like);
+    let Some(group) = groups.iter_mut().find(may_join) else { return false };
+    group.push(one);
+    true
 }
 
 /// Whether two labels may be of the same settings: one has a name of its own, or what both say differs only in what one of them

@@ -1,5 +1,7 @@
 //! The variants of one run beside each other: those that are equal but for one setting.
 
+use std::collections::BTreeSet;
+
 use sojourn_stats::Estimate;
 
 use super::{Comparison, How, Stated, variants_by};
@@ -78,16 +80,22 @@ impl<'a> Group<'a> {
     }
 }
 
-/// The variants of a run that are equal but for `key`, in the order of the run, with what they have in common.
+/// The variants of a run that are equal but for `key`, in the order of the run, with what they have in common. Of runs beside
+/// each other (`key` is the run) those are equal that two runs have in common ([`super::in_common`]), of each run one.
 pub fn equal_but_for<'a>(run: &'a Answers, key: &str) -> Vec<(String, Vec<&'a VariantAnswers>)> {
     let mut groups: Vec<Group<'a>> = Vec::new();
+    let are_only_ones = key == RUN && are_of_different_runs(&run.variants);
     for variant in &run.variants {
-        let name = variant.name().filter(|_| key == RUN);
+        let of_run = variant.setting(RUN).filter(|_| key == RUN);
+        let name = of_run.map(|_| variant.own_label()).filter(|name| !name.is_empty());
         let others: Vec<&(String, String)> =
             variant.settings.iter().filter(|(of, value)| of != key && !value.is_empty()).collect();
-        // The files of two runs may call otherwise what has the same settings.
+        // The files of two runs may call otherwise what has the same settings, and may differ in what labels leave out.
         let is_alike = |group: &Group<'a>| {
-            group.kinds.iter().any(|(of, settings)| *settings == others || name.is_some() && *of == name)
+            let mut kinds = group.kinds.iter();
+            let has_its_run = of_run.is_some() && group.variants.iter().any(|of| of.setting(RUN) == of_run);
+            let is_it = |(of, settings): &Kind<'a>| *settings == others || name.is_some() && *of == name;
+            !has_its_run && (are_only_ones || kinds.any(is_it))
         };
         let place = groups.iter().position(is_alike).unwrap_or(groups.len());
         if place == groups.len() {
@@ -96,6 +104,12 @@ pub fn equal_but_for<'a>(run: &'a Answers, key: &str) -> Vec<(String, Vec<&'a Va
         groups[place].add(variant, (name, others), key);
     }
     groups.into_iter().map(|group| (group.names.join(" / "), group.variants)).collect()
+}
+
+/// Whether no two of these variants are of one run.
+fn are_of_different_runs(variants: &[VariantAnswers]) -> bool {
+    let runs: BTreeSet<Option<&str>> = variants.iter().map(|variant| variant.setting(RUN)).collect();
+    runs.len() == variants.len()
 }
 
 /// Every variant against those that are equal to it but for one setting, in `metric`, replication by replication.

@@ -33,7 +33,7 @@ pub(super) fn of_runs(merged: &Answers, runs: &[&Answers]) -> String {
     let of_metric = |metric: &'static str| within_setting(merged, RUN, metric, &engines);
     let all: Vec<Within> = PAIRED.into_iter().flat_map(of_metric).collect();
     if all.is_empty() {
-        let why = "No two of them have a variant of the same settings whose response time has an interval in both.";
+        let why = "No two of them have a variant in common whose response time has an interval in both.";
         return format!("<section id=\"pairs\">\n<h2>{title}</h2>\n<p class=\"left-out\">{why}</p>\n</section>\n");
     }
     let paired: Vec<Within> = all.iter().filter(|of| matches!(of.comparison.how, How::Pairs(_))).cloned().collect();

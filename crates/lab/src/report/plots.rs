@@ -8,6 +8,7 @@ pub(super) mod chart;
 pub(crate) mod costs;
 mod curves;
 mod dots;
+pub mod file;
 pub mod hurst;
 pub(super) mod ink;
 mod legend;

@@ -5,10 +5,12 @@
 //! report would conclude of so many variants; `sojourn compare` says of two runs what differs.
 
 use super::html::{count, escape, page};
+use super::plots::file::{self, Plot};
 use super::seconds::{Timeline, beside, of_variant};
 use super::{Answers, BEFORE_RUN, RUN, VariantAnswers, Verdict, headline, notes, pairs, plots, sections, when};
 use crate::answer::ObjectiveAnswer;
-use crate::compare::{briefest, differing, filled, keys_of_runs};
+use crate::compare::{briefest, differing, filled, in_common_of, keys_of_runs};
+use crate::error::SpecError;
 
 /// The whole page; each run has a name, and no two the same. The same reports give the same bytes.
 pub fn render(runs: &[(String, &Answers)], version: &str) -> String {
@@ -33,6 +35,14 @@ pub fn render(runs: &[(String, &Answers)], version: &str) -> String {
     ]
     .concat();
     page(&title(runs), &body)
+}
+
+/// The same runs as one plot of a metric, by its full name, in a file of its own.
+///
+/// # Errors
+/// When no engine has a number of it that can be drawn.
+pub fn plot(runs: &[(String, &Answers)], version: &str, metric: &str) -> Result<Plot, SpecError> {
+    file::plot(&merged(runs, version), metric)
 }
 
 fn title(runs: &[(String, &Answers)]) -> String {
@@ -99,7 +109,7 @@ fn reports<'a>(runs: &[(String, &'a Answers)]) -> Vec<&'a Answers> {
 /// A variant of several runs: the place of its run, its own place there, and its settings at the keys that vary in any run.
 type OfRun = (usize, usize, Vec<(String, String)>);
 
-/// Variants of several runs that have the same settings, or the same label.
+/// Variants that several runs have in common.
 struct Alike<'a> {
     label: &'a str,
     variants: Vec<OfRun>,
@@ -107,27 +117,15 @@ struct Alike<'a> {
 
 /// The variants of all runs in the order in which they come, those that are alike together, run by run.
 fn alike<'a>(runs: &[(String, &'a Answers)]) -> Vec<Alike<'a>> {
-    let keys = keys_of_runs(&reports(runs));
-    let label = |run: usize, number: usize| runs[run].1.variants[number].label.as_str();
-    let mut all: Vec<Alike> = Vec::new();
-    for (run, (_, report)) in runs.iter().enumerate() {
-        for (number, settings) in filled(report, &keys).into_iter().enumerate() {
-            // Keys of nothing tell nothing apart.
-            let is_alike = |(of, other, settings_of): &OfRun| {
-                label(*of, *other) == label(run, number) || !keys.is_empty() && *settings_of == settings
-            };
-            let one = (run, number, settings.clone());
-            match all.iter_mut().find(|group| group.variants.iter().any(is_alike)) {
-                Some(group) => group.variants.push(one),
-                None => all.push(Alike { label: "", variants: vec![one] }),
-            }
-        }
-    }
-    for group in &mut all {
-        let of: Vec<_> = group.variants.iter().map(|(run, number, _)| &runs[*run].1.variants[*number]).collect();
-        group.label = briefest(&of);
-    }
-    all
+    let reports: Vec<&'a Answers> = reports(runs);
+    let keys = keys_of_runs(&reports);
+    let settings: Vec<_> = reports.iter().map(|report| filled(report, &keys)).collect();
+    let of_group = |group: Vec<(usize, usize)>| {
+        let of: Vec<&'a VariantAnswers> = group.iter().map(|(run, number)| &reports[*run].variants[*number]).collect();
+        let variants = group.iter().map(|(run, number)| (*run, *number, settings[*run][*number].clone())).collect();
+        Alike { label: briefest(&of), variants }
+    };
+    in_common_of(&reports).into_iter().map(of_group).collect()
 }
 
 fn masthead(runs: &[(String, &Answers)], merged: &Answers) -> String {

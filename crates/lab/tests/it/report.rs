@@ -1,6 +1,7 @@
 //! The report in a real browser: it loads without a complaint, every figure is there and has a size, and nothing
 //! sticks out of a phone's screen.
 
+use sojourn_lab::report::plots::file::plot;
 use sojourn_lab::report::render;
 use sojourn_lab::{
     Answer, Answers, Engine, FAILED, Flow, MetricOverTime, ObjectiveAnswer, Trust, VariantAnswers, Verdict,
@@ -291,6 +292,69 @@ fn swept(policies: usize) -> Answers {
     report
 }
 
+/// Five policies at three numbers of servers: more curves than one panel has colours for.
+fn in_panels() -> Answers {
+    let mut report = swept(5);
+    report.settings.push("servers".into());
+    let of_policies = std::mem::take(&mut report.variants);
+    let with = |servers: &str, variant: &VariantAnswers| {
+        let mut variant = variant.clone();
+        variant.label = format!("{}, servers {servers}", variant.label);
+        variant.settings.push(("servers".into(), servers.into()));
+        variant
+    };
+    let all =
+        ["4", "16", "64"].map(|servers| of_policies.iter().map(|variant| with(servers, variant)).collect::<Vec<_>>());
+    report.variants = all.concat();
+    report
+}
+
+/// The same with one mean response time by every engine.
+fn agreeing(mut report: Answers) -> Answers {
+    for answer in report.variants.iter_mut().flat_map(|variant| &mut variant.answers) {
+        let estimate = match answer.engine {
+            Engine::Theory => Estimate::Exact { value: 0.05 },
+            _ => Estimate::Sampled { value: 0.05, ci_low: 0.049, ci_high: 0.051, samples: 999 },
+        };
+        answer.measures.retain(|measure| measure.metric != "response_time_mean");
+        answer.measures.push(Measure::new("response_time_mean", "s", estimate));
+    }
+    report
+}
+
+/// Where theory, sim and live agree, each of them is seen: the mark of a formula is pale, lies below lines and intervals, and is
+/// larger than what lies on it. Legends have every engine.
+#[test]
+fn engines_that_agree_are_all_seen() {
+    const PALE: &str = "opacity=\"0.3\" class=\"f-series-";
+    let holds = |drawing: &str, points: usize| {
+        let (below, above) = drawing.split_once("<polyline").expect("lines");
+        assert_eq!((below.matches(PALE).count(), above.matches(PALE).count()), (points, 0), "{drawing}");
+        let diamond = below.split_once(PALE).expect("a diamond").1.split("points=\"").nth(1).expect("its corners");
+        let corners = diamond.split(['"', ' ']).map_while(|corner| corner.split_once(',')?.0.parse::<f64>().ok());
+        let (left, right) = corners.fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
+        let circle = above.split("<circle ").nth(1).and_then(|of| of.split(" r=\"").nth(1)).expect("a circle of sim");
+        let radius: f64 = circle.split('"').next().and_then(|of| of.parse().ok()).expect("a number");
+        assert!(right - left > 4.0 * radius, "{left} to {right} below a circle of {radius}");
+        let circles = above.matches("<circle").count();
+        assert!(circles >= 2 * points, "{circles} circles, with their halos, above the lines of {points} points");
+    };
+    let html = render(&agreeing(swept(2)));
+    let one = figure(&html, "plot-sweep").split("<svg").nth(1).expect("a drawing");
+    holds(one, 2 * 6);
+    let html = render(&agreeing(in_panels()));
+    let several = figure(&html, "plot-sweep");
+    let panels: Vec<&str> = several.split("<div class=\"panel\">").skip(1).collect();
+    assert_eq!(panels.len(), 3);
+    panels.iter().for_each(|panel| holds(panel, 5 * 6));
+    let legend =
+        several.split("aria-label=\"Engines\"").nth(1).expect("a legend").split("</ul>").next().expect("its begin");
+    for engine in ["theory", "sim", "live", "twin"] {
+        assert!(one.contains(&format!(">\n{engine}\n</text>")), "{engine}: {one}");
+        assert!(legend.contains(&format!("{engine}</span>")), "{engine}: {legend}");
+    }
+}
+
 /// The colours of the curves of a drawing, with their dashes.
 fn colors(drawing: &str) -> BTreeSet<String> {
     let all = drawing.match_indices("\"s-series-");
@@ -334,6 +398,82 @@ fn no_color_of_a_page_stands_for_two_things() {
     assert_eq!(names.len(), 3 + 3 + 5, "three policies, three servers, five of requests: {names:?}");
     assert!(names.values().all(|names| names.len() == 1), "{names:?}");
     assert!(names["failed"].contains("failed"), "{names:?}");
+}
+
+/// A file of its own has what the page draws first: its curves in the same colours and on the same axes, or its dots.
+#[test]
+fn a_file_has_what_the_page_draws_first() {
+    let of = |report: &Answers, metric: &str| plot(report, metric).unwrap_or_else(|error| panic!("{error}"));
+    let stands_alone = |svg: &str| {
+        assert!(svg.starts_with("<svg xmlns=") && svg.trim_end().ends_with("</svg>"), "{svg}");
+        for class in svg.split("class=\"").skip(1).filter_map(|of| of.split('"').next()).filter(|of| *of != "plot") {
+            for word in class.split(' ') {
+                assert!(svg.contains(&format!(".{word}{{")), "{word} has a style");
+            }
+        }
+    };
+    for (report, policies, panels) in [(swept(3), 3, 1), (in_panels(), 5, 3)] {
+        let html = render(&report);
+        let (page, mean) = (figure(&html, "plot-sweep"), of(&report, "response_time_mean"));
+        stands_alone(&mean.svg);
+        assert_eq!((mean.left_out.as_str(), colors(&mean.svg)), ("", colors(page)));
+        let names = legends(&mean.svg);
+        assert_eq!(names.len(), policies, "{names:?}");
+        for (class, name) in &names {
+            let swatch = format!("swatch b-{class}\"></span>{name}</li>");
+            assert!(
+                legends(page).contains(&(class.clone(), name.clone())) || page.contains(&swatch),
+                "{class}: {name}"
+            );
+        }
+        let axes = mean.svg.matches(">\nworkload.users\n</text>").count();
+        assert_eq!(axes, panels, "{}", mean.svg);
+        assert!(mean.svg.contains(">\nmean response time\n</text>"), "{}", mean.svg);
+        let p90 = of(&report, "response_time_p90").svg;
+        assert_eq!(legends(&p90), names, "another time in the same colours");
+        assert!(p90.contains(">\n90th percentile of the response time\n</text>"), "{p90}");
+    }
+    let dots = of(&sample(), "response_time_mean").svg;
+    stands_alone(&dots);
+    assert!(dots.contains(">\nleast-connections\n</text>") && dots.contains("class=\"f-live\""), "{dots}");
+}
+
+/// Where values span decades their axis is logarithmic, in a page and in a file.
+#[test]
+fn decades_are_evenly_spaced() {
+    let mut report = swept(2);
+    for variant in &mut report.variants {
+        let users: u32 = variant.settings[1].1.parse().expect("a number of users");
+        variant.settings[1].1 = 10_u64.pow(users / 10 - 2).to_string();
+    }
+    let html = render(&report);
+    let page = figure(&html, "plot-sweep").split("<svg").nth(1).expect("a drawing");
+    for drawing in [page, &plot(&report, "response_time_mean").expect("curves").svg] {
+        let at = |tick: &str| -> f64 {
+            let before = drawing.split(&format!(">\n{tick}\n</text>")).next().expect("split gives one");
+            let x = before.rsplit("<text x=\"").next().and_then(|of| of.split('"').next());
+            x.and_then(|x| x.parse().ok()).unwrap_or_else(|| panic!("no {tick}: {drawing}"))
+        };
+        let (first, second) = (at("100") - at("10"), at("1000") - at("100"));
+        assert!(first > 100.0 && (first - second).abs() <= 1.0, "{first} and {second}: {drawing}");
+    }
+}
+
+/// What a file leaves out is said, and what it would have nothing of is refused.
+#[test]
+fn a_file_says_what_is_not_in_it() {
+    let mut report = sample();
+    report.variants = report.variants.iter().cycle().take(45).cloned().collect();
+    let many = plot(&report, "response_time_mean").expect("dots");
+    assert_eq!(many.left_out, "5 more variants are not drawn; their numbers are in the tables.");
+    let mut report = swept(2);
+    report.variants[0].settings.pop();
+    let curves = plot(&report, "response_time_mean").expect("curves");
+    assert_eq!(curves.left_out, "One variant does not say where on this axis it is: its numbers are in the tables.");
+    let refused = plot(&sample(), "waiting_time_mean").expect_err("there is none").to_string();
+    let expected = "no plot: no engine has a number of `waiting_time_mean` that can be drawn; there are mean, p90, p99";
+    assert_eq!(refused, expected);
+    assert!(plot(&Answers::default(), "response_time_mean").is_err());
 }
 
 /// All policies are in one panel as far as there are colours, and as many again with dashes; more are spread over panels, evenly,

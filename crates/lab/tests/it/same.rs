@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use sojourn_lab::compare::{in_common, runs};
+use sojourn_lab::compare::{VariantComparison, in_common, runs};
 use sojourn_lab::prelude::*;
 use sojourn_lab::{SpecError, VariantAnswers, report};
+use sojourn_stats::{Estimate, Measure};
 
 const FILE: &str = r#"
 name = "to one queue for all"
@@ -74,6 +75,52 @@ fn what_varies_in_one_run_is_as_the_other_ones_file_has_it() {
     let with = answered(&format!("{FILE}{VARIANT}"), Engine::Theory);
     assert_eq!(in_common(&with, &eight("")), all);
     assert_eq!(in_common(&with, &eight(&VARIANT.replace("M/M/4", "M/M/8").replace("cores = 4", "cores = 8"))), all);
+}
+
+/// What `compare` sets beside each other has a row in the page of both runs: four servers against eight in the files, where
+/// labels leave out the servers, and the only variants.
+#[test]
+fn a_page_of_two_runs_pairs_what_compare_does() {
+    let theory = |text: &str| answered(text, Engine::Theory);
+    let eight = format!("{FILE}{VARIANT}").replace("servers = 4", "servers = 8").replace("M/M/4", "M/M/8");
+    let eight = eight.replace("cores = 4", "cores = 8");
+    let one = |servers: &str| {
+        let text =
+            FILE.replace("[\"random\", \"least-connections\"]", "[\"random\"]").replace("[0.5, 0.6, 0.7]", "[0.5]");
+        text.replace("[vary]", &format!("[vary]\nservers = [{servers}]"))
+    };
+    for (a, b, least) in [(format!("{FILE}{VARIANT}"), eight, 3), (one("4"), one("8"), 1)] {
+        let (a, b) = (theory(&a), theory(&b));
+        let page = report::runs::render(&[("a".to_owned(), &a), ("b".to_owned(), &b)], "0");
+        let pairs = section(&page, "pairs");
+        let compared = runs(&a, &b).unwrap();
+        let has_mean = |of: &&VariantComparison| of.metrics.iter().any(|of| of.metric == "response_time_mean");
+        let expected = compared.iter().filter(has_mean).count();
+        assert!(expected >= least, "{expected}");
+        let rows = pairs.split("<tr>").filter(|row| row.starts_with("<td>mean</td>"));
+        assert_eq!(rows.filter(|row| row.contains("<td>b</td><td>a</td>")).count(), expected, "{pairs}");
+        assert!(least == 1 || pairs.contains("<td>random, utilization 0.5</td><td>b</td><td>a</td>"), "{pairs}");
+    }
+}
+
+/// Of what one run has twice, by its settings and by its name, the settings tell which is meant; no run is set against itself.
+#[test]
+fn a_variant_has_one_partner_in_each_other_run() {
+    let run = |variants: [(&str, &str); 2]| {
+        let variant = |(label, value): (&str, &str)| {
+            let mean = Measure::new("response_time_mean", "s", Estimate::Exact { value: 1.0 });
+            let answers = vec![Answer { measures: vec![mean], ..Answer::new(Engine::Theory) }];
+            VariantAnswers { label: label.into(), settings: vec![("load".into(), value.into())], answers }
+        };
+        Answers { settings: vec!["load".into()], variants: variants.map(variant).to_vec(), ..Answers::default() }
+    };
+    let (a, b) = (run([("one", "1"), ("three", "3")]), run([("one", "2"), ("first", "1")]));
+    assert_eq!(in_common(&a, &b), [(0, 1)]);
+    let page = report::runs::render(&[("a".to_owned(), &a), ("b".to_owned(), &b)], "0");
+    let pairs = section(&page, "pairs");
+    assert_eq!(pairs.matches("<td>b</td><td>a</td>").count(), 1, "{pairs}");
+    assert!(pairs.contains("<td>one / first</td><td>b</td><td>a</td>"), "{pairs}");
+    assert!(!pairs.contains("<td>b</td><td>b</td>"), "{pairs}");
 }
 
 #[test]

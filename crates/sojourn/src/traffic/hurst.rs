@@ -12,7 +12,7 @@ use sojourn_traffic::describe::read_column;
 
 use crate::exit::{Exit, Failure, bad_input, failed};
 use crate::table::{Grid, outln, paragraph, wrote};
-use crate::value::file_to_write;
+use crate::value::svg_to_write;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
     /// Draw what every estimator looked at, and the local averages, into this file
-    #[arg(long, value_name = "FILE.svg", value_parser = file_to_write())]
+    #[arg(long, value_name = "FILE.svg", value_parser = svg_to_write())]
     plot: Option<PathBuf>,
 }
 

@@ -172,6 +172,18 @@ fn values_of_flags() {
         (&["traffic", "describe", &numbers, "--connections", nowhere], "there is no folder"),
         (&["traffic", "describe", &numbers, "--counts", nowhere], "there is no folder"),
         (&["traffic", "hurst", &numbers, "--plot", nowhere], "there is no folder"),
+        (&["run", "x.toml", "--plot", nowhere], "there is no folder"),
+        (
+            &["run", "x.toml", "--plot", "x.png"],
+            "'x.png' for '--plot <FILE.svg>': a plot is an SVG file; name it FILE.svg",
+        ),
+        (&["sweep", "x.toml", "--plot", "x"], "a plot is an SVG file"),
+        (&["load", url, "--rate", "5 /s", "--scan", "rate=1..2", "--plot", "x.pdf"], "a plot is an SVG file"),
+        (&["traffic", "hurst", &numbers, "--plot", "x.svg.gz"], "a plot is an SVG file"),
+        (
+            &["report", "runs", "--plot", "x.svg", "--metric", "throughput"],
+            "'throughput' for '--metric <TIME>': a plot is of a time: mean, p50, p90",
+        ),
     ] {
         let output = sojourn(arguments);
         let complaint = stderr(&output);

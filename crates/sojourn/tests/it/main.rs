@@ -44,6 +44,7 @@ mod node;
 mod nodes;
 mod nodes_central;
 mod nodes_soak;
+mod plot;
 mod policies;
 mod programs;
 mod queue;

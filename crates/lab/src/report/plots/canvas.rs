@@ -14,6 +14,27 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 /// plotters places everything on whole units, so a drawing has this many units per pixel; the page scales it.
 const UNITS: f64 = 10.0;
 
+/// The engines in the order in which their marks lie above each other, where several have a number at one place
+/// ([`Canvas::layered`]).
+pub(super) const LAYERS: [Engine; 5] = [Engine::Theory, Engine::Log, Engine::Twin, Engine::Live, Engine::Sim];
+
+/// How large an engine's mark is among those of others (pixels): the lower it lies, the larger, so that all are seen where the
+/// engines agree.
+pub(super) fn size(engine: Engine) -> f64 {
+    match engine {
+        Engine::Theory => 6.0,
+        Engine::Log => 5.6,
+        Engine::Twin => 5.0,
+        Engine::Live => 3.8,
+        Engine::Sim => 2.0,
+    }
+}
+
+/// How wide the edge of a mark is of which the inside shows something (pixels).
+const EDGE: f64 = 0.9;
+/// How much of what is below the inside of a formula's mark hides.
+const PALE: f64 = 0.3;
+
 /// Where text hangs on its point.
 #[derive(Clone, Copy)]
 pub(super) enum Align {
@@ -129,36 +150,49 @@ impl Canvas<'_> {
         self.area.draw(&Circle::new(units(at), length(radius), ink.color(1.0).filled())).expect(IN_MEMORY);
     }
 
-    /// The engine's marker at `at` in its colour.
+    /// The engine's marker at `at` in its colour, with a halo so that it stands off what lies under it.
     pub(super) fn marker(&self, engine: Engine, at: (f64, f64), radius: f64, hollow: bool) {
-        self.mark(engine, Ink::Engine(engine), at, radius, hollow);
+        self.shape(engine, at, radius + 1.2, Ink::Paper.color(1.0).filled());
+        self.shape(engine, at, radius, Ink::Engine(engine).color(1.0).filled());
+        if hollow {
+            self.shape(engine, at, radius - 1.6, Ink::Paper.color(1.0).filled());
+        }
     }
 
-    /// The engine's marker in any colour, with a halo so that it stands off what lies under it.
-    pub(super) fn mark(&self, engine: Engine, ink: Ink, at: (f64, f64), radius: f64, hollow: bool) {
-        let shape = |radius: f64, style: ShapeStyle| {
-            let (x, y) = at;
-            let corner = |dx: f64, dy: f64| units((x + dx * radius, y + dy * radius));
-            let drawn = match engine {
-                Engine::Theory => {
-                    let corners = vec![corner(0.0, -1.25), corner(1.25, 0.0), corner(0.0, 1.25), corner(-1.25, 0.0)];
-                    self.area.draw(&Polygon::new(corners, style))
-                }
-                Engine::Sim => self.area.draw(&Circle::new(units(at), length(radius), style)),
-                Engine::Live => self.area.draw(&Rectangle::new([corner(-0.9, -0.9), corner(0.9, 0.9)], style)),
-                Engine::Log => self.area.draw(&Rectangle::new([corner(-1.15, -0.6), corner(1.15, 0.6)], style)),
-                Engine::Twin => {
-                    let corners = vec![corner(0.0, -1.2), corner(1.15, 0.85), corner(-1.15, 0.85)];
-                    self.area.draw(&Polygon::new(corners, style))
-                }
-            };
-            drawn.expect(IN_MEMORY);
-        };
-        shape(radius + 1.2, Ink::Paper.color(1.0).filled());
-        shape(radius, ink.color(1.0).filled());
-        if hollow {
-            shape(radius - 1.6, Ink::Paper.color(1.0).filled());
+    /// The engine's mark where those of others may stand at the same place, drawn in the order of [`LAYERS`], each of its own
+    /// [`size`]. That of a formula, which others and their intervals lie on, is pale inside.
+    pub(super) fn layered(&self, engine: Engine, ink: Ink, at: (f64, f64), hollow: bool) {
+        let radius = size(engine);
+        let is_pale = engine == Engine::Theory;
+        if !is_pale {
+            self.shape(engine, at, radius + EDGE, Ink::Paper.color(1.0).filled());
         }
+        self.shape(engine, at, radius, ink.color(1.0).filled());
+        if hollow || is_pale {
+            self.shape(engine, at, radius - EDGE, Ink::Paper.color(1.0).filled());
+        }
+        if is_pale && !hollow {
+            self.shape(engine, at, radius - EDGE, ink.color(PALE).filled());
+        }
+    }
+
+    /// The form that stands for an engine.
+    fn shape(&self, engine: Engine, at: (f64, f64), radius: f64, style: ShapeStyle) {
+        let corner = |dx: f64, dy: f64| units((at.0 + dx * radius, at.1 + dy * radius));
+        let drawn = match engine {
+            Engine::Theory => {
+                let corners = vec![corner(0.0, -1.25), corner(1.25, 0.0), corner(0.0, 1.25), corner(-1.25, 0.0)];
+                self.area.draw(&Polygon::new(corners, style))
+            }
+            Engine::Sim => self.area.draw(&Circle::new(units(at), length(radius), style)),
+            Engine::Live => self.area.draw(&Rectangle::new([corner(-0.9, -0.9), corner(0.9, 0.9)], style)),
+            Engine::Log => self.area.draw(&Rectangle::new([corner(-1.15, -0.6), corner(1.15, 0.6)], style)),
+            Engine::Twin => {
+                let corners = vec![corner(0.0, -1.2), corner(1.15, 0.85), corner(-1.15, 0.85)];
+                self.area.draw(&Polygon::new(corners, style))
+            }
+        };
+        drawn.expect(IN_MEMORY);
     }
 
     /// An interval as a line with end caps, unless a marker would hide most of it.
@@ -273,6 +307,8 @@ fn log_ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -294,6 +330,39 @@ mod tests {
         assert_eq!(axis.at(0.0), 0.0);
         assert_eq!(axis.at(7.0), 300.0);
         assert!(Axis::log(1e-9, 1e9, 0.0, 1.0).ticks(4).len() <= 4);
+    }
+
+    /// Where all engines have one number, of each mark a part is seen that no mark above it hides.
+    #[test]
+    fn all_marks_of_one_place_are_seen() {
+        /// The least of a mark that an eye finds, in hundredths of a square pixel.
+        const SEEN: usize = 400;
+        let is_within = |engine: Engine, size: f64, (x, y): (f64, f64)| match engine {
+            Engine::Theory => x.abs() + y.abs() <= 1.25 * size,
+            Engine::Log => x.abs() <= 1.15 * size && y.abs() <= 0.6 * size,
+            Engine::Twin => y <= 0.85 * size && x.abs() <= 1.15 * (y + 1.2 * size) / 2.05,
+            Engine::Live => x.abs().max(y.abs()) <= 0.9 * size,
+            Engine::Sim => x.hypot(y) <= size,
+        };
+        assert_eq!(BTreeSet::from(LAYERS).len(), Engine::ALL.len(), "each has a layer");
+        for (place, engine) in LAYERS.into_iter().enumerate() {
+            let is_seen = |at: &(f64, f64)| {
+                let hides = |above: &Engine| is_within(*above, size(*above) + EDGE, *at);
+                is_within(engine, size(engine), *at) && !LAYERS[place + 1..].iter().any(hides)
+            };
+            let tenths = || (-80..=80).map(|tenth| f64::from(tenth) / 10.0);
+            let seen = tenths().flat_map(|x| tenths().map(move |y| (x, y))).filter(is_seen).count();
+            assert!(seen > SEEN, "{engine}: {seen}");
+        }
+        let all = svg(100.0, 50.0, "all", |canvas| {
+            LAYERS.into_iter().for_each(|engine| canvas.layered(engine, Ink::Series(0), (50.0, 25.0), false));
+        });
+        let pale = format!("opacity=\"{PALE}\" class=\"f-series-0\"");
+        assert!(all.find(&pale).unwrap() < all.find("<rect").unwrap(), "the formula lies below, and is pale: {all}");
+        let approximate = svg(100.0, 50.0, "one", |canvas| {
+            canvas.layered(Engine::Theory, Ink::Series(0), (50.0, 25.0), true);
+        });
+        assert!(!approximate.contains(&pale) && approximate.contains("f-paper"), "hollow: {approximate}");
     }
 
     #[test]

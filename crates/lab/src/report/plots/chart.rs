@@ -1,8 +1,12 @@
 //! Points, curves and bands over two axes: what the plots of a description share.
 
+mod cover;
+
 use std::cmp::Reverse;
 
-use super::canvas::{Align, Axis, Canvas, Ink, alone, svg};
+use self::cover::Cover;
+pub(super) use self::cover::covers;
+use super::canvas::{Align, Axis, Canvas, Ink, LAYERS, alone, size, svg};
 use super::dots;
 use super::legend::{self, Entry};
 use crate::report::Engine;
@@ -45,8 +49,8 @@ pub(in crate::report) struct Chart {
 
 /// A mark beside a series.
 pub(in crate::report) enum Beside {
-    /// An interval at a place along the axis.
-    Interval { series: usize, at: f64, low: f64, high: f64 },
+    /// The interval of an engine's number.
+    Interval { series: usize, engine: Engine, at: f64, low: f64, high: f64 },
     /// An engine's number, hollow where it is not sure.
     Marker { series: usize, engine: Engine, at: f64, value: f64, hollow: bool },
 }
@@ -138,6 +142,8 @@ impl Chart {
         }
         canvas.text(&self.y.title, (4.0, 10.0), Align::Left, TEXT - 1.0, Ink::Text);
         dots::x_axis(canvas, &x, TOP, bottom, if width < 400.0 { 4 } else { 7 }, self.x.label, &self.x.title);
+        // Below the lines what is the widest, above them one engine's marks on the other's.
+        self.of_engine(LAYERS[0], canvas, (&x, &y));
         let covers = self.covers(&x, &y);
         // What is wide lies below what it would hide: bands, then lines that others lie on, the widest first.
         let mut order: Vec<usize> = (0..self.series.len()).collect();
@@ -145,10 +151,7 @@ impl Chart {
         for index in order {
             draw(canvas, &self.series[index], (self.ink(index), covers[index]), &x, &y);
         }
-        // Intervals below all marks.
-        let (intervals, marks): (Vec<&Beside>, Vec<&Beside>) =
-            self.beside.iter().partition(|it| matches!(it, Beside::Interval { .. }));
-        intervals.into_iter().chain(marks).for_each(|it| it.draw(canvas, |series| self.ink(series), (&x, &y)));
+        LAYERS[1..].iter().for_each(|engine| self.of_engine(*engine, canvas, (&x, &y)));
         self.tell(canvas, (&x, bottom));
         let mut at = bottom + BELOW;
         for (index, Entry { rows, whole }) in self.legend(&covers, width).into_iter().enumerate() {
@@ -171,9 +174,17 @@ impl Chart {
         let in_a_row = engines_in_a_row(width);
         for (index, engine) in self.engines().into_iter().enumerate() {
             let at = (LEFT + 11.0 + ENGINE * (index % in_a_row) as f64, at + ROW * (index / in_a_row) as f64);
-            canvas.mark(engine, Ink::Muted, at, 4.0, false);
+            canvas.layered(engine, Ink::Muted, at, false);
             canvas.text(engine.name(), (at.0 + 19.0, at.1), Align::Left, NAME, Ink::Text);
         }
+    }
+
+    /// The marks of an engine above its intervals.
+    fn of_engine(&self, engine: Engine, canvas: &Canvas, axes: (&Axis, &Axis)) {
+        let own = self.beside.iter().filter(|it| it.engine() == engine);
+        let (intervals, marks): (Vec<&Beside>, Vec<&Beside>) =
+            own.partition(|it| matches!(it, Beside::Interval { .. }));
+        intervals.into_iter().chain(marks).for_each(|it| it.draw(canvas, |series| self.ink(series), axes));
     }
 }
 
@@ -183,17 +194,25 @@ fn engines_in_a_row(width: f64) -> usize {
 }
 
 impl Beside {
+    fn engine(&self) -> Engine {
+        match self {
+            Beside::Interval { engine, .. } | Beside::Marker { engine, .. } => *engine,
+        }
+    }
+
     fn draw(&self, canvas: &Canvas, ink: impl Fn(usize) -> Ink, (x, y): (&Axis, &Axis)) {
         match *self {
-            Beside::Interval { series, at, low, high } => {
+            Beside::Interval { series, engine, at, low, high } => {
                 let (at, top, bottom, ink) = (x.at(at), y.at(high), y.at(low), ink(series));
                 canvas.bar((at - 0.6, top), (at + 0.6, bottom), ink, 1.0);
+                // As wide as its mark, which tells it from that of another engine.
+                let half = size(engine) + 1.0;
                 for end in [top, bottom] {
-                    canvas.bar((at - 3.0, end - 0.5), (at + 3.0, end + 0.5), ink, 1.0);
+                    canvas.bar((at - half, end - 0.5), (at + half, end + 0.5), ink, 1.0);
                 }
             }
             Beside::Marker { series, engine, at, value, hollow } => {
-                canvas.mark(engine, ink(series), (x.at(at), y.at(value)), 3.6, hollow);
+                canvas.layered(engine, ink(series), (x.at(at), y.at(value)), hollow);
             }
         }
     }
@@ -258,49 +277,8 @@ fn axis(side: &Side, from: f64, to: f64) -> Axis {
     if side.log { Axis::log(low, high, from, to) } else { Axis::linear(low, high, from, to) }
 }
 
-/// Lines whose points are nearer than this hide each other (pixels).
-const HIDDEN: f64 = 1.2;
-/// How much wider a line is for each that lies on it (pixels), so that both colours are seen.
-const WIDER: f64 = 2.6;
-/// The most that count, so that it stays a line.
-const WIDER_MOST: usize = 3;
-/// How much of what is below a wide line, and a band, hides.
-const WIDE: f64 = 0.5;
+/// How much of what is below it a band hides.
 const BAND: f64 = 0.15;
-
-/// Where a line stands among those that lie on each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Cover {
-    /// The first of those that it lies on.
-    lowest: Option<usize>,
-    /// How many later ones lie on it.
-    above: usize,
-}
-
-impl Cover {
-    /// How wide a line of `width` pixels is drawn, and how much it hides.
-    pub(super) fn widened(self, width: f64) -> (f64, f64) {
-        (widened(width, self.above), if self.above > 0 { WIDE } else { 1.0 })
-    }
-}
-
-fn widened(width: f64, above: usize) -> f64 {
-    width + WIDER * above.min(WIDER_MOST) as f64
-}
-
-/// Which lines lie on each other, by their points on the canvas (pixels), in the order in which they are drawn.
-pub(super) fn covers(lines: &[Vec<(f64, f64)>]) -> Vec<Cover> {
-    let near =
-        |one: &(f64, f64), other: &(f64, f64)| (one.0 - other.0).abs() < HIDDEN && (one.1 - other.1).abs() < HIDDEN;
-    let is_on = |one: &[(f64, f64)], other: &[(f64, f64)]| {
-        one.len() > 1 && one.len() == other.len() && one.iter().zip(other).all(|(one, other)| near(one, other))
-    };
-    let cover = |index: usize| Cover {
-        lowest: (0..index).find(|below| is_on(&lines[index], &lines[*below])),
-        above: (index + 1..lines.len()).filter(|above| is_on(&lines[index], &lines[*above])).count(),
-    };
-    (0..lines.len()).map(cover).collect()
-}
 
 /// The points of a series that the axes show, on the canvas.
 fn shown<'a>(series: &'a Series, x: &'a Axis, y: &'a Axis) -> impl Iterator<Item = (f64, f64)> + 'a {
@@ -329,6 +307,7 @@ fn draw(canvas: &Canvas, series: &Series, (ink, cover): (Ink, Cover), x: &Axis, 
 
 #[cfg(test)]
 mod tests {
+    use super::cover::widened;
     use super::*;
 
     #[test]
@@ -352,7 +331,7 @@ mod tests {
             ],
             inks: Vec::new(),
             beside: vec![
-                Beside::Interval { series: 1, at: 10.0, low: 5.0, high: 50.0 },
+                Beside::Interval { series: 1, engine: Engine::Sim, at: 10.0, low: 5.0, high: 50.0 },
                 Beside::Marker { series: 1, engine: Engine::Theory, at: 10.0, value: 9.0, hollow: true },
             ],
         };
@@ -362,6 +341,10 @@ mod tests {
         assert_eq!(text.matches("<circle").count(), 3, "two points and the legend's");
         assert_eq!(text.matches("<polyline").count(), 2, "the line and the legend's");
         assert!(text.contains("<polygon") && text.contains("theory"), "{text}");
+        assert!(
+            text.find("<polygon").unwrap() < text.find("<polyline").unwrap(),
+            "a formula's mark lies below: {text}"
+        );
         assert!(text.contains("f-series-0") && text.contains("s-series-1") && text.contains("f-series-2"));
     }
 

@@ -1,6 +1,6 @@
 //! The distribution of the response time, as small multiples: one panel per variant, all on the same scale.
 
-use super::canvas::{Align, Axis, Canvas, Ink, svg};
+use super::canvas::{Align, Axis, Canvas, Ink, LAYERS, svg};
 use super::{Figure, NOTHING, dots, drawn, left_out, legend, panel};
 use crate::report::html::{behind, escape};
 use crate::report::{Answer, Answers, Engine, VariantAnswers, number};
@@ -111,6 +111,9 @@ fn draw(variant: &VariantAnswers, kind: Kind, (x, y): &(Axis, Axis)) -> String {
     };
     svg(WIDTH, HEIGHT, &format!("{what}: {}", variant.label), |canvas| {
         frame(canvas, kind, x, y);
+        let marks = |engine: Engine| mark(canvas, variant, (engine, kind), (x, y));
+        // The widest lie below the curves, and the others on each other.
+        marks(LAYERS[0]);
         for engine in Engine::ALL {
             let Some(answer) = variant.answer(engine).filter(|a| a.curve.len() > 1) else { continue };
             let points = thinned(&answer.curve, kind, x, y);
@@ -123,24 +126,27 @@ fn draw(variant: &VariantAnswers, kind: Kind, (x, y): &(Axis, Axis)) -> String {
                 canvas.path(&points, Ink::Curve(engine), opacity, width);
             }
         }
-        for engine in Engine::ALL {
-            let Some(answer) = variant.answer(engine).filter(|a| a.curve.len() > 1) else { continue };
-            let quantiles = match kind {
-                Kind::Body => [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)],
-                Kind::Tail => [("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)],
-            };
-            for (name, p) in quantiles {
-                // What is no outcome is not marked, however far the curve goes.
-                let outcome = variant.estimate(engine, &format!("response_time_{name}"));
-                let Some(known) = outcome.filter(|estimate| estimate.value().is_some()) else { continue };
-                let Some(t) = quantile(&answer.curve, p).filter(|t| x.shows(*t)) else { continue };
-                let at = (x.at(t), height_of(p, kind, y));
-                canvas.marker(engine, at, 3.2, known.interval().is_none());
-                let told = format!("{} {name}: {}", engine.name(), number::estimate(known, "s"));
-                canvas.tell(&told, (at.0 - NEAR, at.1 - NEAR), (at.0 + NEAR, at.1 + NEAR));
-            }
-        }
+        LAYERS[1..].iter().for_each(|engine| marks(*engine));
     })
+}
+
+/// An engine's marks on its curve.
+fn mark(canvas: &Canvas, variant: &VariantAnswers, (engine, kind): (Engine, Kind), (x, y): (&Axis, &Axis)) {
+    let Some(answer) = variant.answer(engine).filter(|a| a.curve.len() > 1) else { return };
+    let quantiles = match kind {
+        Kind::Body => [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)],
+        Kind::Tail => [("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)],
+    };
+    for (name, p) in quantiles {
+        // What is no outcome is not marked, however far the curve goes.
+        let outcome = variant.estimate(engine, &format!("response_time_{name}"));
+        let Some(known) = outcome.filter(|estimate| estimate.value().is_some()) else { continue };
+        let Some(t) = quantile(&answer.curve, p).filter(|t| x.shows(*t)) else { continue };
+        let at = (x.at(t), height_of(p, kind, y));
+        canvas.layered(engine, Ink::Engine(engine), at, known.interval().is_none());
+        let told = format!("{} {name}: {}", engine.name(), number::estimate(known, "s"));
+        canvas.tell(&told, (at.0 - NEAR, at.1 - NEAR), (at.0 + NEAR, at.1 + NEAR));
+    }
 }
 
 fn height_of(p: f64, kind: Kind, y: &Axis) -> f64 {

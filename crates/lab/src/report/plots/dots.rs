@@ -1,6 +1,6 @@
 //! Dot plots: values on a common scale, grouped by variant, with their intervals.
 
-use super::canvas::{Align, Axis, Canvas, Ink, svg};
+use super::canvas::{Align, Axis, Canvas, Ink, alone, svg};
 use super::cut;
 use crate::report::number::{self, Scale};
 use crate::report::{Engine, VariantAnswers, compare};
@@ -23,36 +23,67 @@ struct Group<'a, R> {
     rows: Vec<R>,
 }
 
-/// One metric in seconds of every variant by every engine; nothing where no engine has a number.
+/// One metric in seconds of every variant by every engine, `width` pixels wide.
+struct Dots<'a> {
+    /// A row for each engine; the last says whether it is a live run that is not valid.
+    groups: Vec<Group<'a, (Engine, &'a Estimate, bool)>>,
+    axis: Axis,
+    width: f64,
+}
+
+/// As part of a page; nothing where no engine has a number.
 pub(super) fn estimates(variants: &[VariantAnswers], metric: &str, title: &str, width: f64) -> Option<String> {
-    let groups: Vec<Group<(Engine, &Estimate, bool)>> = variants
-        .iter()
-        .map(|v| Group {
-            label: &v.label,
-            rows: Engine::ALL
-                .into_iter()
-                .filter_map(|e| Some((e, v.estimate(e, metric)?, e == Engine::Live && v.is_suspect())))
-                .collect(),
-        })
-        .filter(|group| !group.rows.is_empty())
-        .collect();
-    let known: Vec<(f64, f64, f64)> = groups.iter().flat_map(|g| &g.rows).filter_map(|(_, e, _)| place(e)).collect();
-    let highest = known.iter().map(|(_, _, high)| *high).fold(f64::NEG_INFINITY, f64::max);
-    let lowest = known.iter().map(|(value, ..)| *value).filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
-    if known.is_empty() || highest <= 0.0 {
-        return None;
+    let dots = Dots::of(variants, metric, width)?;
+    Some(svg(width, dots.height(), &heading(title), |canvas| dots.draw(canvas, title)))
+}
+
+/// The same as a file of its own.
+pub(super) fn estimates_alone(variants: &[VariantAnswers], metric: &str, title: &str, width: f64) -> Option<String> {
+    let dots = Dots::of(variants, metric, width)?;
+    Some(alone(width, dots.height(), &heading(title), |canvas| dots.draw(canvas, title)))
+}
+
+fn heading(title: &str) -> String {
+    format!("{title} by variant and engine")
+}
+
+impl<'a> Dots<'a> {
+    fn of(variants: &'a [VariantAnswers], metric: &str, width: f64) -> Option<Dots<'a>> {
+        let groups: Vec<Group<(Engine, &Estimate, bool)>> = variants
+            .iter()
+            .map(|v| Group {
+                label: &v.label,
+                rows: Engine::ALL
+                    .into_iter()
+                    .filter_map(|e| Some((e, v.estimate(e, metric)?, e == Engine::Live && v.is_suspect())))
+                    .collect(),
+            })
+            .filter(|group| !group.rows.is_empty())
+            .collect();
+        let rows = groups.iter().flat_map(|g| &g.rows);
+        let known: Vec<(f64, f64, f64)> = rows.filter_map(|(_, e, _)| place(e)).collect();
+        let highest = known.iter().map(|(_, _, high)| *high).fold(f64::NEG_INFINITY, f64::max);
+        let lowest = known.iter().map(|(value, ..)| *value).filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
+        if known.is_empty() || highest <= 0.0 {
+            return None;
+        }
+        let axis = match highest > lowest * LARGEST_LINEAR_RATIO {
+            true => Axis::log(lowest, highest, NAMES, width - MARGIN),
+            false => Axis::linear(0.0, highest * 1.04, NAMES, width - MARGIN),
+        };
+        Some(Dots { groups, axis, width })
     }
-    let log = highest > lowest * LARGEST_LINEAR_RATIO;
-    let axis = if log {
-        Axis::log(lowest, highest, NAMES, width - MARGIN)
-    } else {
-        Axis::linear(0.0, highest * 1.04, NAMES, width - MARGIN)
-    };
-    let height = height(&groups);
-    let drawing = svg(width, height, &format!("{title} by variant and engine"), |canvas| {
-        bands(canvas, &groups, width);
-        time_axis(canvas, &axis, height - FOOT, title, ticks(width));
-        rows(canvas, &groups, width, |label, (engine, estimate, suspect), y| {
+
+    fn height(&self) -> f64 {
+        height(&self.groups)
+    }
+
+    fn draw(&self, canvas: &Canvas, title: &str) {
+        let Dots { groups, axis, width } = self;
+        let width = *width;
+        bands(canvas, groups, width);
+        time_axis(canvas, axis, self.height() - FOOT, title, ticks(width));
+        rows(canvas, groups, width, |label, (engine, estimate, suspect), y| {
             tell(canvas, &format!("{label}, {}: {}", engine.name(), number::estimate(estimate, "s")), y, width);
             canvas.text(engine.name(), (NAMES - 8.0, y), Align::Right, TEXT - 1.0, Ink::Engine(*engine));
             match place(estimate) {
@@ -70,8 +101,7 @@ pub(super) fn estimates(variants: &[VariantAnswers], metric: &str, title: &str, 
                 }
             }
         });
-    });
-    Some(drawing)
+    }
 }
 
 /// Where an estimate is drawn, and the ends of its bar; one without an interval is a mark alone.

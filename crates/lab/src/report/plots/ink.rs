@@ -140,7 +140,8 @@ pub(super) const STYLE: &str = "text{font-family:sans-serif}.f-text{fill:#888}.f
                      28}.dash-3{stroke-dasharray:70 28 12 28}.f-planned{fill:#97f}.s-planned{stroke:#97f}.f-attempts{\
                      fill:#0ad}.s-attempts{stroke:#0ad}.f-good{fill:#4a2}.s-good{stroke:#4a2}.f-failed{fill:#e22}.s-f\
                      ailed{stroke:#e22}.f-fault{fill:#b81}.s-fault{stroke:#b81}.f-doubt{fill:#f60}.s-doubt{stroke:#f60\
-                     }polyline{fill:none}";
+                     }.f-theory{fill:#666}.f-sim{fill:#27c}.f-live{fill:#c52}.f-twin{fill:#2a7}.f-log{fill:#980}polyline\
+                     {fill:none}";
 
 #[cfg(test)]
 mod tests {
@@ -176,6 +177,21 @@ mod tests {
         let alone: BTreeSet<&str> =
             classes.iter().map(|class| between(STYLE, &format!(".s-{class}{{stroke:"), "}")).collect();
         assert_eq!(alone.len(), classes.len(), "{alone:?}");
+    }
+
+    /// In a file of its own an engine has the colour that it shares on a page with a series, or one that no other has.
+    #[test]
+    fn engines_have_colours_in_a_file() {
+        let page = include_str!("../style.css");
+        let of = |class: &str| between(STYLE, &format!(".f-{class}{{fill:"), "}");
+        for (engine, series) in [(Engine::Sim, 8), (Engine::Live, 9), (Engine::Twin, 10)] {
+            let (engine, series) = (Ink::Engine(engine).class(), Ink::of_series(series).class());
+            let variable = |class: &str| between(page, &format!(".f-{class} {{ fill: var("), ")");
+            assert_eq!(variable(&engine), variable(&series), "on the page");
+            assert_eq!(of(&engine), of(&series), "and in a file");
+        }
+        let all: BTreeSet<&str> = Engine::ALL.iter().map(|engine| of(&Ink::Engine(*engine).class())).collect();
+        assert_eq!(all.len(), Engine::ALL.len(), "{all:?}");
     }
 
     /// Marks of engines are grey, and so is what the theory says: no series is near that.
