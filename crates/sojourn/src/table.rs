@@ -10,7 +10,7 @@ use std::path::Path;
 use serde_json::json;
 use sojourn_lab::compare::Within;
 use sojourn_lab::outcome::{asymmetric, range, ratio as told_ratio};
-use sojourn_lab::report::{Said, doubts, in_ranges, scope};
+use sojourn_lab::report::{Said, doubts, scope};
 use sojourn_lab::{
     Answers, Engine, OF_FAULTS, VariantAnswers, Verdict, between as between_ends, is_share, outwards,
     plus_minus as rounded_plus_minus, unrecovered,
@@ -263,17 +263,11 @@ fn meanings(tables: &str, has_sharp: bool) -> impl Iterator<Item = &'static str>
 }
 
 /// What a reader of the table must know, once each, behind the engines that say it, with the variants of which they do. What
-/// differs in its numbers only is said once, with their ranges.
+/// differs in its numbers only is said once ([`sojourn_lab::report::Note::told`]).
 fn notes(variants: &[VariantAnswers]) -> Vec<(String, Vec<usize>)> {
-    let mut said = Said::default();
-    for (number, variant) in variants.iter().enumerate() {
-        for answer in &variant.answers {
-            answer.notes.iter().filter(|note| decides(note)).for_each(|note| said.add(answer.engine, note, number));
-        }
-    }
     let mut notes: Vec<(Vec<&str>, String, Vec<usize>)> = Vec::new();
-    for one in said.notes {
-        let (engine, note) = (one.engine.name(), in_ranges(&one.texts, "run.json"));
+    for one in Said::of(variants, decides).notes {
+        let (engine, note) = (one.engine.name(), one.told(variants));
         match notes.iter_mut().find(|(_, of, among)| *of == note && *among == one.variants) {
             Some((engines, ..)) => engines.push(engine),
             None => notes.push((vec![engine], note, one.variants)),

@@ -6,7 +6,9 @@
 
 use super::html::{count, escape, page};
 use super::seconds::{Timeline, beside, of_variant};
-use super::{Answers, BEFORE_RUN, RUN, VariantAnswers, Verdict, compare, notes, pairs, plots, sections, when};
+use super::{
+    Answers, BEFORE_RUN, RUN, VariantAnswers, Verdict, compare, notes, objectives, pairs, plots, sections, when,
+};
 use crate::answer::ObjectiveAnswer;
 use crate::compare::{briefest, differing, filled, keys_of_runs};
 
@@ -19,7 +21,7 @@ pub fn render(runs: &[(String, &Answers)], version: &str) -> String {
     let body = [
         masthead(runs, &merged),
         differences(runs),
-        sections::objectives(&merged),
+        objectives::section(&merged),
         first,
         second,
         sections::failures(&merged),
