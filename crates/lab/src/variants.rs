@@ -9,6 +9,7 @@
 
 mod change;
 mod combined;
+mod replaced;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
 use self::change::{change_to, drop_axis, drop_disciplines_keys, drop_loads, number, other_loads, put};
 use self::combined::{Combined, called, is_or_has, keys_of, of_named_alone, together, values_of};
+use self::replaced::Replaced;
 use crate::range;
 use crate::spec::{Engine, Overload, Shared, Spec, SpecError};
 
@@ -82,6 +84,8 @@ pub struct Variant {
     pub fixed: Vec<Setting>,
     /// Keys of settings that its label leaves out: they differ only in variants that have a name of their own.
     pub untold: Vec<String>,
+    /// What `--set` does to its own values that its name would not let one expect, a line each.
+    pub remarks: Vec<String>,
     /// What it is.
     pub experiment: Spec,
 }
@@ -125,6 +129,8 @@ pub struct Experiment {
     set: Vec<(String, Value)>,
     /// Those of what the file varies.
     fixed: Vec<Setting>,
+    /// What they replace in variants that have a name.
+    replaced: Vec<Replaced>,
     /// Where names of policies are looked up.
     catalogue: Catalogue,
     /// Threads that the simulator may take; none: one for each core.
@@ -169,6 +175,7 @@ impl Experiment {
             document,
             set: Vec::new(),
             fixed: Vec::new(),
+            replaced: Vec::new(),
             catalogue: Catalogue::default(),
             threads: None,
         };
@@ -213,6 +220,8 @@ impl Experiment {
         };
         let mut document = self.document.clone();
         change_to(&mut document, key, &read).map_err(wrong)?;
+        let replaced = self.replaced_by(key, &read);
+        self.replaced.extend(replaced);
         self.document = document;
         self.set.push((key.to_owned(), read));
         Ok(self)
@@ -504,8 +513,8 @@ impl Experiment {
                 Setting { key: key.clone(), value }
             })
             .collect();
-        let (name, fixed) = (combined.name(), self.fixed.clone());
-        Ok(Variant { settings, name, fixed, untold: Vec::new(), experiment })
+        let (name, fixed, remarks) = (combined.name(), self.fixed.clone(), self.remarks(combined));
+        Ok(Variant { settings, name, fixed, untold: Vec::new(), remarks, experiment })
     }
 
     fn experiment(&self, settings: &[(String, Value)], shared: &Shared, overload: Overload) -> Result<Spec, SpecError> {
