@@ -161,8 +161,7 @@ impl Asked<'_> {
 
     /// What a limit that is met does not tell, unless another limit does.
     fn left_out(&self, answer: &Answer) -> Option<String> {
-        let is_limited = self.experiment.objectives.iter().any(|of| of.below && of.metric == GIVEN_UP);
-        self.objective.leaves_out(&answer.measures).filter(|_| !is_limited)
+        left_out(self.objective, &self.experiment.objectives, answer)
     }
 
     /// Why no system can meet it: it asks for more good replies than requests are offered.
@@ -184,6 +183,12 @@ impl Asked<'_> {
         let why = || format!("the run ended {seen} after the last fault had ended; a longer `{length}` tells");
         self.objective.allows_recovery_after(seen_s).then(why)
     }
+}
+
+/// What a limit that is met does not tell, unless another one of `all` does.
+pub(crate) fn left_out(objective: &Objective, all: &[Objective], answer: &Answer) -> Option<String> {
+    let is_limited = all.iter().any(|of| of.below && of.metric == GIVEN_UP);
+    objective.leaves_out(&answer.measures).filter(|_| !is_limited)
 }
 
 /// Whether more of the same may decide it.

@@ -29,6 +29,16 @@ pub struct Objective {
     pub text: String,
 }
 
+/// Shares (1) of the requests that have no good answer.
+struct Lost {
+    /// That failed or were given up.
+    failed: f64,
+    /// That may be slower than a limit.
+    may_fail: f64,
+    /// That were given up.
+    left: f64,
+}
+
 /// What a measurement says about an objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -284,6 +294,21 @@ impl Objective {
     /// Why a response time that meets it is no answer: more requests failed than may be slower, and times are those of good
     /// answers. A mean may have one in a hundred that failed, as [`sojourn_load`] has.
     pub(crate) fn outdone_by_failures(&self, measures: &[Measure]) -> Option<String> {
+        let Lost { failed, may_fail, left } = self.lost(measures)?;
+        (failed > may_fail).then(|| {
+            let what = if left > 0.0 { "failed or were given up" } else { "failed" };
+            format!("{} % of the requests {what}, and the time is that of the others", significant(100.0 * failed))
+        })
+    }
+
+    /// How many times as many requests failed as may be slower, where [`Objective::outdone_by_failures`] says that it is more.
+    pub(crate) fn times_outdone(&self, measures: &[Measure]) -> Option<f64> {
+        let Lost { failed, may_fail, .. } = self.lost(measures)?;
+        (failed > may_fail).then(|| failed / may_fail)
+    }
+
+    /// How many requests its time is not of; none where it is no limit that a time is to be below.
+    fn lost(&self, measures: &[Measure]) -> Option<Lost> {
         let may_fail = match percentile(&self.metric) {
             Some((_, level)) => 1.0 - level / 100.0,
             None => FAILED_MOST,
@@ -299,11 +324,7 @@ impl Objective {
         // Who has left got no answer either.
         let left = share(GIVEN_UP).filter(|_| of_failures == "error_ratio").unwrap_or(0.0);
         let failed = share(of_failures).unwrap_or(0.0) + left;
-        let is_outdone = time.starts_with("response_time_") && self.below && failed > may_fail;
-        is_outdone.then(|| {
-            let what = if left > 0.0 { "failed or were given up" } else { "failed" };
-            format!("{} % of the requests {what}, and the time is that of the others", significant(100.0 * failed))
-        })
+        (time.starts_with("response_time_") && self.below).then_some(Lost { failed, may_fail, left })
     }
 
     /// What a limit on `error_ratio` does not tell where it is met: requests that were given up have no part in it.
