@@ -6,15 +6,19 @@
 //! run is in doubt. So is a time below its limit where more requests failed than may be slower, and a recovery for which the
 //! run was too short. What is out of every system's reach is missed, however short the run is.
 
+mod doubt;
 pub(crate) mod each;
+mod opened;
 
 use sojourn_traffic::Workload;
 
-use crate::answer::{Answer, ObjectiveAnswer, Trust, VariantAnswers, Verdict};
+use crate::answer::{Answer, ObjectiveAnswer, VariantAnswers, Verdict};
 use crate::engine;
 use crate::objective::{GIVEN_UP, Judgement, Objective};
-use crate::report::number::{is_share, quantity};
+use crate::report::number::quantity;
 use crate::spec::{Engine, Spec};
+
+pub(crate) use self::opened::again;
 
 /// What is known of all variants before the objectives of one are judged.
 pub(crate) struct Judge {
@@ -125,21 +129,9 @@ impl Asked<'_> {
     fn doubt(&self, judgement: Judgement, answer: &Answer) -> Option<String> {
         match answer.engine {
             Engine::Theory | Engine::Sim | Engine::Twin => self.doubt_of_model(judgement),
-            Engine::Live => self.doubt_of_live(judgement, answer),
+            Engine::Live => doubt::of_live(self.objective, judgement, answer),
             Engine::Log => None,
         }
-    }
-
-    /// Why a live run decides nothing: what it measured may be the generator's doing, or the machine's. Too many failures and no
-    /// good reply at all stay what they are.
-    fn doubt_of_live(&self, judgement: Judgement, answer: &Answer) -> Option<String> {
-        let Trust { verdict, reasons, .. } = answer.trust.as_ref().filter(|trust| trust.verdict != Verdict::Valid)?;
-        let is_of_failures = self.objective.below && is_share(&self.objective.metric);
-        if judgement == Judgement::NoSample || judgement == Judgement::Fails && is_of_failures {
-            return None;
-        }
-        let why = reasons.first().map_or(String::new(), |reason| format!(": {reason}"));
-        Some(format!("the live run is {}{why}", verdict.word()))
     }
 
     /// Why what a model says of it is not to be relied on, whatever it says: the fit that the model is from said so, or the log
@@ -149,14 +141,7 @@ impl Asked<'_> {
         if let Some(doubt) = asked.findings.doubts.first() {
             return Some(format!("the server model is SUSPECT: {doubt}"));
         }
-        if let Some(doubt) = &self.judge.doubt {
-            return Some(format!("the model is SUSPECT by the log: {doubt}"));
-        }
-        let happened = self.answered.answer(Engine::Log)?;
-        let is_decided = |of: Judgement| matches!(of, Judgement::Holds | Judgement::Fails);
-        let by_log = self.objective.judge_answer(happened);
-        let contradicts = is_decided(by_log) && is_decided(judgement) && by_log != judgement;
-        contradicts.then(|| format!("the log contradicts the model: it has {}", self.objective.measured_by(happened)))
+        doubt::by_log(self.objective, judgement, self.judge.doubt.as_deref(), self.answered)
     }
 
     /// What a limit that is met does not tell, unless another limit does.
@@ -238,6 +223,7 @@ mod tests {
     use sojourn_stats::{Estimate, Measure};
 
     use super::*;
+    use crate::answer::Trust;
 
     const FILE: &str = "name = \"x\"\n[workload]\nkind = \"open\"\narrivals = \"exponential(rate = 10 /s)\"\n[system.server]\n\
                         discipline = \"ps\"\ndemand = \"10 ms\"\n[objective]\nmean = \"< 50 ms\"\nthroughput = \"> 12 /s\"\n";

@@ -398,8 +398,8 @@ fn excluded(objective: &Objective, under: Option<&String>, measures: &[Measure])
     (by >= 0.0 && by >= margin).then_some(answer)
 }
 
-/// What the simulator says of an objective, as a run does: a time that more requests failed or did not wait for than may be slower
-/// meets no limit, and a limit on failures leaves out what was given up.
+/// What the simulator says of an objective, as a run does: a time meets no limit where more requests failed or were given up than
+/// may be slower, and a limit on failures leaves out what was given up.
 fn by_sim(objective: &Objective, under: Option<&String>, experiment: &Spec, answer: &Answer) -> Answered {
     let judgement = objective.judge_answer(answer);
     let outdone = objective.outdone_in(answer).filter(|_| judgement == Judgement::Holds);

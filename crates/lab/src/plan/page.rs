@@ -69,7 +69,8 @@ fn masthead(plan: &Plan) -> String {
     });
     format!(
         "<header>\n<p class=\"kicker\">Sojourn plan</p>\n<h1>{}</h1>\n<p class=\"question\">The cheapest that meets {}</p>\n\
-         <p class=\"finding\">{finding}.{left_out}{decided}{growth}</p>\n{doubted}{interrupted}<p class=\"facts\">{facts}</p>\n</header>\n",
+         <p class=\"finding\">{finding}.{left_out}{decided}{growth}</p>\n{doubted}{interrupted}\
+         <p class=\"facts\">{facts}</p>\n</header>\n",
         escape(&plan.name),
         objectives.join(" and "),
     )

@@ -1,7 +1,8 @@
 //! What `--set` replaces in a `[[variant]]` that has a name.
 //!
-//! The command line has the last word, as with other tools: what it sets holds in all variants, also where a `[[variant]]` sets the
-//! same. A name stays, and may have become untrue ("four servers"), so it is said. A variant without a name is called by its values.
+//! The command line has the last word, as with other tools: what it sets holds in all variants, also where a `[[variant]]` sets
+//! the same. A name stays, and may have become untrue ("four servers"), so it is said. A variant without a name is called by its
+//! values.
 
 use toml_edit::{Item, Table, Value};
 

@@ -1,9 +1,9 @@
 //! Texts that differ in numbers only, told as one.
 //!
 //! One number that differs has a range, and each of its ends is that of one of the texts. Where several differ, ranges of all of
-//! them would be a text that none of them is: `known between 1 ms and 20 s` of ten narrow intervals. Then one of the texts is told
-//! as it stands, the one whose number is greatest, and where the others begin. A time is a number with its unit, so that 900 ms and
-//! 1.2 s have an order.
+//! them would be a text that none of them is: `known between 1 ms and 20 s` of ten narrow intervals. Then one of the texts is
+//! told as it stands, the one whose number is greatest, and where the others begin. A time is a number with its unit, so that
+//! 900 ms and 1.2 s have an order.
 
 /// Texts that differ in numbers only, as one.
 pub(super) enum Merged {
