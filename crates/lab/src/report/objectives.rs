@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn a_reason_of_several_objectives_is_said_once() {
         let text = section(&asked(&["it was 3 ms late", "it was 5 ms late", "a core was busy"]));
-        assert!(text.contains("<li>UNDECIDED by live, v0; v1: it was 3 to 5 ms late</li>"), "{text}");
+        assert!(text.contains("<li>UNDECIDED by live, v0; v1: it was 3 to 5 ms late (most: v1)</li>"), "{text}");
         assert_eq!((text.matches("late").count(), text.matches("a core was busy").count()), (1, 1), "{text}");
         assert_eq!(text.matches("? undecided<br>0.5 s").count(), 3, "{text}");
     }

@@ -446,7 +446,7 @@ mod tests {
         assert_eq!((class, word), ("warn", "SUSPECT"));
         assert_eq!(text, "1 of 2 live runs is not to be relied on: <strong>v1</strong>, since core 0 was 97 % busy.");
         let (.., text) = verdict(&with_live(&[suspect, (Verdict::Suspect, "core 0 was 99 % busy")]));
-        let once = "<strong>all 2 live runs</strong>, since core 0 was 97 to 99 % busy.";
+        let once = "<strong>all 2 live runs</strong>, since core 0 was 97 to 99 % busy (most: v1).";
         assert_eq!(text, format!("2 of 2 live runs are not to be relied on: {once}"));
         let mut report = with_live(&[]);
         report.verdict = Verdict::Incomplete;

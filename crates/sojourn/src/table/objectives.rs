@@ -81,7 +81,7 @@ mod tests {
             "v0: response_time_p99 < 1 s by live: 0.5 s, UNDECIDED",
             "v1: response_time_p99 < 1 s by live: 1.5 s, met",
             "v2: response_time_p99 < 1 s by live: 2.5 s, UNDECIDED",
-            "UNDECIDED by live, v0; v2: the live run is SUSPECT: 3 to 5 ms late",
+            "UNDECIDED by live, v0; v2: the live run is SUSPECT: 3 to 5 ms late (most: v2)",
         ];
         assert_eq!(told(&[late[0], "", late[1]]), expected);
         // That of one alone stands behind its number.

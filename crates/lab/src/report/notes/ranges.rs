@@ -7,8 +7,15 @@
 
 /// Texts that differ in numbers only, as one.
 pub(super) enum Merged {
-    /// They are one text, or differ in one number, which has a range: `12 to 40 of 50 requests`.
-    Range(String),
+    /// They are one text, or none.
+    Same(String),
+    /// They differ in one number, which has a range: `12 to 40 of 50 requests`.
+    Range {
+        /// The text with the range.
+        text: String,
+        /// The place of the text whose number is greatest, or least as below.
+        place: usize,
+    },
     /// They differ in several numbers, or in the ends of an interval.
     Worst {
         /// The place of the text whose number is greatest: of the first number that differs, the upper end of an interval. It is
@@ -22,13 +29,15 @@ pub(super) enum Merged {
 /// These texts, which differ in numbers only, as one.
 pub(super) fn merged(texts: &[&str]) -> Merged {
     let all: Vec<Vec<Part<'_>>> = texts.iter().map(|text| parts(text)).collect();
-    let Some(first) = all.first() else { return Merged::Range(String::new()) };
+    let Some(first) = all.first() else { return Merged::Same(String::new()) };
     let differs =
         |place: &usize| all.iter().any(|parts| parts.get(*place).map(Part::text) != Some(first[*place].text()));
     let differing: Vec<usize> = (0..first.len()).filter(differs).collect();
     match differing[..] {
-        [] => Merged::Range(texts[0].to_owned()),
-        [one] if interval_at(first, one).is_none() => Merged::Range(in_range(&all, one)),
+        [] => Merged::Same(texts[0].to_owned()),
+        [one] if interval_at(first, one).is_none() => {
+            Merged::Range { text: in_range(&all, one), place: greatest(&all, one) }
+        }
         [earliest, ..] => worst(&all, earliest),
     }
 }
@@ -38,18 +47,29 @@ fn worst(all: &[Vec<Part<'_>>], earliest: usize) -> Merged {
     let first = &all[0];
     // Of an interval the upper end counts, and no other interval reaches below the least of the lower ends.
     let (lower, upper) = interval_at(first, earliest).unwrap_or((earliest, earliest));
-    let is_scarce = upper.checked_sub(1).is_some_and(|before| first[before].text().ends_with("only "));
-    let key = |text: &usize| if is_scarce { -value(&all[*text], upper) } else { value(&all[*text], upper) };
-    // Of equal ones the first, as everywhere.
-    let place = (0..all.len()).rev().max_by(|one, other| key(one).total_cmp(&key(other))).unwrap_or(0);
-    let (ends, word) =
-        if is_scarce { (end(all, upper, true), "at most") } else { (end(all, lower, false), "at least") };
+    let (ends, word) = match is_scarce(first, upper) {
+        true => (end(all, upper, true), "at most"),
+        false => (end(all, lower, false), "at least"),
+    };
     let percent = match first.get(upper + 1).map(Part::text) {
         Some(behind) if behind.starts_with(" %") || behind.starts_with("\u{a0}%") => " %",
         _ => "",
     };
     let is_told = !percent.is_empty() || ends.ends_with(char::is_alphabetic) || is_first(first, lower);
+    let place = greatest(all, upper);
     Merged::Worst { place, others: if is_told { format!(", {ends}{percent} {word}") } else { String::new() } }
+}
+
+/// Which text has the greatest number at `place`, the first of equal ones; the least where that says how little there is.
+fn greatest(all: &[Vec<Part<'_>>], place: usize) -> usize {
+    let is_scarce = is_scarce(&all[0], place);
+    let key = |text: &usize| if is_scarce { -value(&all[*text], place) } else { value(&all[*text], place) };
+    (0..all.len()).rev().max_by(|one, other| key(one).total_cmp(&key(other))).unwrap_or(0)
+}
+
+/// Whether the number at `place` says how little there is: "only 3".
+fn is_scarce(parts: &[Part<'_>], place: usize) -> bool {
+    place.checked_sub(1).is_some_and(|before| parts[before].text().ends_with("only "))
 }
 
 /// Whether no number is before this one.
@@ -207,7 +227,8 @@ mod tests {
     /// The text that these become, with what is said of the others behind a bar.
     fn told(texts: &[&str]) -> String {
         match merged(texts) {
-            Merged::Range(text) => text,
+            Merged::Same(text) => text,
+            Merged::Range { text, place } => format!("{text}|{place}"),
             Merged::Worst { place, others } => format!("{}|{others}", texts[place]),
         }
     }
@@ -215,14 +236,15 @@ mod tests {
     #[test]
     fn one_number_that_differs_has_a_range() {
         let texts = ["p99 of 1,200 jobs at 0.5 in server_1", "p99 of 900 jobs at 0.5 in server_1"];
-        assert_eq!(told(&texts), "p99 of 900 to 1,200 jobs at 0.5 in server_1");
-        assert_eq!(told(&["1e-5 of 3", "2e-6 of 3"]), "2e-6 to 1e-5 of 3");
+        assert_eq!(told(&texts), "p99 of 900 to 1,200 jobs at 0.5 in server_1|0");
+        assert_eq!(told(&["1e-5 of 3", "2e-6 of 3"]), "2e-6 to 1e-5 of 3|0");
         assert_eq!(told(&["v1.2.3, 7."]), "v1.2.3, 7.");
-        assert_eq!(told(&["server-1 froze for 2 s", "server-1 froze for 5 s"]), "server-1 froze for 2 to 5 s");
+        assert_eq!(told(&["server-1 froze for 2 s", "server-1 froze for 5 s"]), "server-1 froze for 2 to 5 s|1");
         assert_ne!(without_numbers("server-1 froze for 2 s"), without_numbers("server-2 froze for 2 s"));
-        assert_eq!(told(&["5 s later", "12 s later"]), "5 to 12 s later");
-        assert_eq!(told(&["1.2 s later", "900\u{a0}ms later"]), "900\u{a0}ms to 1.2 s later");
-        assert_eq!(told(&["5 servers", "3 servers"]), "3 to 5 servers");
+        assert_eq!(told(&["5 s later", "12 s later"]), "5 to 12 s later|1");
+        assert_eq!(told(&["1.2 s later", "900\u{a0}ms later"]), "900\u{a0}ms to 1.2 s later|0");
+        assert_eq!(told(&["3 servers", "5 servers", "5.0 servers"]), "3 to 5.0 servers|1", "the first of equal ones");
+        assert_eq!(told(&["only 5 of 9", "only 3 of 9"]), "only 3 to 5 of 9|1");
         assert_eq!(told(&[]), "");
     }
 

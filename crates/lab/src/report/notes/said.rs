@@ -25,8 +25,8 @@ pub struct Note<'a> {
 }
 
 impl Note<'_> {
-    /// Its text: where the wordings differ in one number, with its range; else the wording that has most, with the name of the
-    /// variant that has it, and how many others have such a note.
+    /// Its text: where the wordings differ in one number, with its range and the name of the variant that has most; else the
+    /// wording that has most, with the name of its variant, and how many others have such a note.
     pub fn told(&self, variants: &[VariantAnswers]) -> String {
         let texts: Vec<&str> = self.wordings.iter().map(|(text, _)| *text).collect();
         let label = |number: usize| variants.get(number).map_or("", |variant| variant.label.as_str());
@@ -35,13 +35,13 @@ impl Note<'_> {
         {
             return told;
         }
+        let name = |place: usize| self.wordings[place].1.first().copied().map_or("", label);
         match merged(&texts) {
-            Merged::Range(text) => text,
+            Merged::Same(text) => text,
+            Merged::Range { text, place } => format!("{} (most: {})", text.trim_end_matches('.'), name(place)),
             Merged::Worst { place, others } => {
-                let (text, of) = &self.wordings[place];
-                let (text, name) = (text.trim_end_matches('.'), of.first().copied().map_or("", label));
-                let more = self.variants.len().saturating_sub(1);
-                format!("{text} ({name}; and {more} more{others})")
+                let (text, more) = (texts[place].trim_end_matches('.'), self.variants.len().saturating_sub(1));
+                format!("{text} ({}; and {more} more{others})", name(place))
             }
         }
     }
@@ -120,7 +120,11 @@ mod tests {
         let one = "between 7 % and 11 % of the requests were given up (b; and 3 more, 3 % at least)";
         assert_eq!(told(&notes), [one]);
         assert_eq!(told(&notes[..1]), [notes[0]], "one alone stands as it is");
-        assert_eq!(told(&["5 of 9 short", "7 of 9 short"]), ["5 to 7 of 9 short"], "a number alone has its range");
+        assert_eq!(
+            told(&["5 of 9 short", "7 of 9 short"]),
+            ["5 to 7 of 9 short (most: b)"],
+            "a number alone has a range"
+        );
     }
 
     /// The same metrics need not be missed by all that are counted together.
