@@ -203,7 +203,11 @@ fn candidates(plan: &Plan) -> String {
                 }
                 Fate::Misses(found) => {
                     let word = if found.is_decided() { "misses" } else { "not decided" };
-                    format!("{word}: {}", found.answers.iter().map(told).collect::<Vec<_>>().join(", "))
+                    let with_reason = |answer: &Answered| match answer.times_outdone {
+                        Some(_) => format!("{} ({})", told(answer), answer.reason),
+                        None => told(answer),
+                    };
+                    format!("{word}: {}", found.answers.iter().map(with_reason).collect::<Vec<_>>().join(", "))
                 }
                 Fate::Open | Fate::Weaker => return String::new(),
             };
