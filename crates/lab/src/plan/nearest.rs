@@ -54,12 +54,12 @@ impl Planner<'_> {
                 "{share} % of the requests {what}: let clients wait longer (`{key}`), or offer more or faster servers"
             )
         };
-        // Requests also fail for other reasons than that clients wait only so long.
-        let limit = || ["timeout", "deadline"].into_iter().find(|key| self.source.has("client", key));
         if many(found.given_up) {
             return Some(told(found.given_up, "were given up", "workload.patience"));
         }
-        let limit = limit().filter(|_| many(found.failed))?;
+        // Requests also fail for other reasons than that clients wait only so long.
+        let limit = ["timeout", "deadline"].into_iter().find(|key| self.source.has("client", key));
+        let limit = limit.filter(|_| many(found.failed))?;
         Some(told(found.failed, "failed", &format!("client.{limit}")))
     }
 }
