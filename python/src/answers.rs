@@ -9,7 +9,7 @@ use arrow_array::{Array, Float64Array, RecordBatch, RecordBatchIterator, StringA
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 use sojourn_lab::Engine;
-use sojourn_lab::report::{Said, in_ranges};
+use sojourn_lab::report::Said;
 
 use crate::experiment::Texts;
 use crate::{error, frame};
@@ -147,19 +147,14 @@ impl Answers {
         notes
     }
 
-    /// The same for people, as reports have it: remarks that differ in numbers only once, with the ranges of these.
+    /// The same for people, as reports have it: remarks that differ in numbers only once, of several numbers with those of the
+    /// variant that has most.
     #[getter]
     fn remarks(&self) -> Vec<(Vec<String>, &'static str, String)> {
-        let mut said = Said::default();
-        for (number, variant) in self.answers.variants.iter().enumerate() {
-            for answer in &variant.answers {
-                answer.notes.iter().for_each(|note| said.add(answer.engine, note, number));
-            }
-        }
-        let label = |number: &usize| self.answers.variants[*number].label.clone();
-        let remarks = said.notes.iter();
-        let told = |texts: &[&str]| in_ranges(texts, "notes");
-        remarks.map(|of| (of.variants.iter().map(label).collect(), of.engine.name(), told(&of.texts))).collect()
+        let variants = &self.answers.variants;
+        let label = |number: &usize| variants[*number].label.clone();
+        let remarks = Said::of(variants, |_| true).notes.into_iter();
+        remarks.map(|of| (of.variants.iter().map(label).collect(), of.engine.name(), of.told(variants))).collect()
     }
 
     /// (objective, variant's label, engine, whether it is met, the number that decides) of each.

@@ -28,6 +28,7 @@ use sojourn_load::Second;
 use sojourn_stats::{Estimate, input};
 
 use crate::answer::{Answer, Answers, Flow, MetricOverTime};
+use crate::judged;
 use crate::outcome;
 use crate::spec::{Engine, SpecError};
 
@@ -175,7 +176,8 @@ impl Answers {
         writer.finish(self).map_err(|unwritten| SpecError(unwritten.to_string()))
     }
 
-    /// Opens the run folder at `path`.
+    /// Opens the run folder at `path`. Objectives that it says are met are judged again by its numbers: the version that wrote it
+    /// may have had other rules.
     ///
     /// # Errors
     /// One line: which file is missing or wrong, and how.
@@ -212,6 +214,7 @@ impl Answers {
         of("places.csv", flows_from_csv, &mut answers)?;
         of("timeline.csv", timeline_from_csv, &mut answers)?;
         of("events.jsonl", events_from_lines, &mut answers)?;
+        judged::again(&mut answers);
         Ok(answers)
     }
 }

@@ -7,16 +7,20 @@
 //! slowest it would not be below it, and a recovery for which the run was too short, or of which nothing can be said for another
 //! reason. What is out of every system's reach is missed, however short the run is.
 
+mod doubt;
 pub(crate) mod each;
+mod opened;
 
 use sojourn_sim::CALM;
 use sojourn_traffic::Workload;
 
-use crate::answer::{Answer, ObjectiveAnswer, Trust, VariantAnswers, Verdict};
+use crate::answer::{Answer, ObjectiveAnswer, VariantAnswers, Verdict};
 use crate::engine;
-use crate::objective::{GIVEN_UP, Judgement, Objective, unanswered};
-use crate::report::number::{is_share, quantity};
+use crate::objective::{GIVEN_UP, Judgement, Objective};
+use crate::report::number::quantity;
 use crate::spec::{Engine, Spec};
+
+pub(crate) use self::opened::again;
 
 /// What is known of all variants before the objectives of one are judged.
 pub(crate) struct Judge {
@@ -131,30 +135,9 @@ impl Asked<'_> {
     fn doubt(&self, judgement: Judgement, answer: &Answer) -> Option<String> {
         match answer.engine {
             Engine::Theory | Engine::Sim | Engine::Twin => self.doubt_of_model(judgement),
-            Engine::Live => self.doubt_of_live(judgement, answer),
+            Engine::Live => doubt::of_live(self.objective, judgement, answer),
             Engine::Log => None,
         }
-    }
-
-    /// Why a live run decides nothing: what it measured may be the generator's doing, or the machine's. Too many failures and no
-    /// good reply at all stay what they are. Where nothing but failures is in doubt, an upper limit on a percentile is missed by
-    /// what is above it without them, and met where they leave the percentile known.
-    fn doubt_of_live(&self, judgement: Judgement, answer: &Answer) -> Option<String> {
-        let trust = answer.trust.as_ref().filter(|trust| trust.verdict != Verdict::Valid)?;
-        let Trust { verdict, reasons, is_of_failures: only_failures, .. } = trust;
-        let is_told = match judgement {
-            Judgement::Fails => self.objective.limits_a_percentile(),
-            _ => self.objective.bears(unanswered(&answer.measures)),
-        };
-        if *only_failures && is_told {
-            return None;
-        }
-        let is_of_failures = self.objective.below && is_share(&self.objective.metric);
-        if judgement == Judgement::NoSample || judgement == Judgement::Fails && is_of_failures {
-            return None;
-        }
-        let why = reasons.first().map_or(String::new(), |reason| format!(": {reason}"));
-        Some(format!("the live run is {}{why}", verdict.word()))
     }
 
     /// Why what a model says of it is not to be relied on, whatever it says: the fit that the model is from said so, or the log
@@ -164,20 +147,12 @@ impl Asked<'_> {
         if let Some(doubt) = asked.findings.doubts.first() {
             return Some(format!("the server model is SUSPECT: {doubt}"));
         }
-        if let Some(doubt) = &self.judge.doubt {
-            return Some(format!("the model is SUSPECT by the log: {doubt}"));
-        }
-        let happened = self.answered.answer(Engine::Log)?;
-        let is_decided = |of: Judgement| matches!(of, Judgement::Holds | Judgement::Fails);
-        let by_log = self.objective.judge_answer(happened);
-        let contradicts = is_decided(by_log) && is_decided(judgement) && by_log != judgement;
-        contradicts.then(|| format!("the log contradicts the model: it has {}", self.objective.measured_by(happened)))
+        doubt::by_log(self.objective, judgement, self.judge.doubt.as_deref(), self.answered)
     }
 
     /// What a limit that is met does not tell, unless another limit does.
     fn left_out(&self, answer: &Answer) -> Option<String> {
-        let is_limited = self.experiment.objectives.iter().any(|of| of.below && of.metric == GIVEN_UP);
-        self.objective.leaves_out(&answer.measures).filter(|_| !is_limited)
+        left_out(self.objective, &self.experiment.objectives, answer)
     }
 
     /// Why no system can meet it: it asks for more good replies than requests are offered.
@@ -210,6 +185,12 @@ pub(crate) fn ended_early(objective: &Objective, experiment: &Spec, answer: &Ans
 /// show a recovery: as many of them, but for one interval, may have been at the end.
 fn broken_until(seen_s: f64, calm_s: f64) -> f64 {
     seen_s - calm_s * (CALM - 1) as f64 / CALM as f64
+}
+
+/// What a limit that is met does not tell, unless another one of `all` does.
+pub(crate) fn left_out(objective: &Objective, all: &[Objective], answer: &Answer) -> Option<String> {
+    let is_limited = all.iter().any(|of| of.below && of.metric == GIVEN_UP);
+    objective.leaves_out(&answer.measures).filter(|_| !is_limited)
 }
 
 /// Whether more of the same may decide it.
@@ -259,7 +240,7 @@ mod tests {
     use sojourn_stats::{Estimate, Measure};
 
     use super::*;
-    use crate::answer::MetricOverTime;
+    use crate::answer::{MetricOverTime, Trust};
 
     const FILE: &str = "name = \"x\"\n[workload]\nkind = \"open\"\narrivals = \"exponential(rate = 10 /s)\"\n[system.server]\n\
                         discipline = \"ps\"\ndemand = \"10 ms\"\n[objective]\nmean = \"< 50 ms\"\nthroughput = \"> 12 /s\"\n";

@@ -17,6 +17,7 @@ mod bound;
 mod candidate;
 pub mod choice;
 mod found;
+mod nearest;
 mod page;
 pub mod search;
 pub mod state;
@@ -33,8 +34,8 @@ use crate::answer::Answer;
 use crate::engine::{self, Conditions};
 use crate::folder::Writer;
 use crate::host;
-use crate::judged::ended_early;
-use crate::objective::{Judgement, Objective};
+use crate::judged;
+use crate::objective::{GIVEN_UP, Judgement, Objective};
 use crate::run::{Context, RunError, Step};
 use crate::spec::{Engine, Spec, SpecError};
 use crate::variants::{Experiment, label};
@@ -42,13 +43,12 @@ use advice::{Growth, Relief, Traffic};
 use bound::Bound;
 use choice::Choices;
 pub use found::{Answered, Nearest, Offer, Simulated, Tally, Utilization};
+use nearest::{distance, far};
 use search::{Candidate, Fate};
 use state::State;
 
 /// By how much of the limit an approximate formula has to miss an objective before it excludes a candidate.
 pub const APPROXIMATION: f64 = 0.25;
-/// Candidates whose distances to the objectives differ by no more are as near as each other: two per cent of one limit.
-const AS_NEAR: f64 = 0.02;
 /// The first look at a candidate: a failure that shows at this precision needs no better one.
 const GLANCE: (Precision, u64) = (Precision { relative: 0.15, confidence: 0.95 }, 200_000);
 /// Where the limit lies inside the interval, so many times as many requests are simulated, once.
@@ -152,6 +152,13 @@ impl Plan {
             Some((_, None, with)) => format!("No candidate can do the work that comes: none has a server left{with}"),
             None => "No candidate meets every objective".to_owned(),
         })
+    }
+
+    /// What the limits that the cheapest meets do not tell, a sentence each.
+    pub fn left_out(&self) -> impl Iterator<Item = String> {
+        let answers = self.offers.first().into_iter().flat_map(|offer| &offer.simulated.answers);
+        let told = answers.filter(|answer| answer.judgement == Judgement::Holds && !answer.reason.is_empty());
+        told.map(|answer| format!("{} is met; {}", answer.what(), answer.reason))
     }
 
     /// Why none of it was seen to be so: the model of the server is SUSPECT. None where it is not.
@@ -298,6 +305,8 @@ impl Planner<'_> {
             let label = format!("{label}{}", with(under.as_deref()));
             let Some(of_state) = self.judge_state(spec, under.as_ref(), &label)? else { return Ok(None) };
             found.answers.extend(of_state.answers);
+            found.given_up = found.given_up.max(of_state.given_up);
+            found.failed = found.failed.max(of_state.failed);
             if under.is_none() {
                 found.parts = of_state.parts;
             }
@@ -328,22 +337,22 @@ impl Planner<'_> {
             if self.context.progress.is_cancelled() {
                 return Ok(None);
             }
-            let judged = |objective: &Objective| {
-                let judgement = match objective.judge_answer(&answer) {
-                    // It may still have recovered in time.
-                    Judgement::NotRecovered if ended_early(objective, experiment, &answer).is_some() => {
-                        Judgement::RecoveryUntold
-                    }
-                    judgement => judgement,
-                };
-                Answered { judgement, ..answered(objective, under, &answer.measures) }
-            };
+            let judged = |objective: &Objective| by_sim(objective, under, experiment, &answer);
             let answers: Vec<Answered> = experiment.objectives.iter().map(judged).collect();
-            let decided = |answer: &Answered| matches!(answer.judgement, Judgement::Holds | Judgement::Fails);
+            // That too many requests failed is no longer run's matter.
+            let decided = |answer: &Answered| {
+                matches!(answer.judgement, Judgement::Holds | Judgement::Fails) || answer.times_outdone.is_some()
+            };
             let fails = answers.iter().any(|answer| answer.judgement == Judgement::Fails);
             // What seems to hold at a glance is confirmed as precisely as was asked.
             if fails || number == 2 || (number == 1 && answers.iter().all(decided)) {
-                return Ok(Some(Simulated { answers, parts: advice::parts(experiment, &answer.measures) }));
+                let share = |metric: &str| answer.estimate(metric).and_then(Estimate::value).unwrap_or(0.0);
+                return Ok(Some(Simulated {
+                    answers,
+                    parts: advice::parts(experiment, &answer.measures),
+                    given_up: share(GIVEN_UP),
+                    failed: share("error_ratio"),
+                }));
             }
         }
         unreachable!("the third answer is taken as it is")
@@ -369,36 +378,6 @@ impl Planner<'_> {
         let asked = engine::ask(engine, experiment, &conditions);
         asked.map(|(answer, _)| answer).map_err(|message| RunError::Engine { engine: engine.name(), label, message })
     }
-
-    /// The candidate that comes nearest, and why none can do, if that is known. Of those that theory left out, which is near to
-    /// what they are, the cheapest and the dearest of the nearest are simulated too.
-    fn nearest(&self, candidates: &[Candidate]) -> Result<Option<Nearest>, RunError> {
-        let mut known: Vec<(&Candidate, Vec<Answered>)> = Vec::new();
-        let mut left_out: Vec<(&Candidate, f64)> = Vec::new();
-        for candidate in candidates {
-            match &candidate.fate {
-                Fate::Misses(simulated) => known.push((candidate, simulated.answers.clone())),
-                Fate::Excluded { distance, .. } => left_out.push((candidate, *distance)),
-                _ => {}
-            }
-        }
-        let least = left_out.iter().map(|(_, distance)| *distance).fold(f64::INFINITY, f64::min);
-        let mut near = left_out.iter().filter(|(_, distance)| *distance <= least + AS_NEAR).map(|(of, _)| *of);
-        for candidate in [near.next(), near.next_back()].into_iter().flatten() {
-            let judged = self.judge(&self.states(&self.choices.settings(candidate))?, &self.label(candidate))?;
-            known.extend(judged.map(|simulated| (candidate, simulated.answers)));
-        }
-        known.sort_by(|(one, _), (other, _)| one.cost.total_cmp(&other.cost));
-        let least = known.iter().map(|(_, answers)| distance(answers)).fold(f64::INFINITY, f64::min);
-        let nearest = known.into_iter().find(|(_, answers)| distance(answers) <= least + AS_NEAR);
-        let Some((candidate, answers)) = nearest else { return Ok(None) };
-        Ok(Some(Nearest {
-            label: self.label(candidate),
-            cost: candidate.cost,
-            answers,
-            impossible: self.impossible.clone(),
-        }))
-    }
 }
 
 /// "with 1 server down"; nothing where nothing is broken.
@@ -419,6 +398,32 @@ fn excluded(objective: &Objective, under: Option<&String>, measures: &[Measure])
     (by >= 0.0 && by >= margin).then_some(answer)
 }
 
+/// What the simulator says of an objective, as a run does: a time meets no limit where more requests failed or were given up than
+/// may be slower, and a limit on failures leaves out what was given up.
+fn by_sim(objective: &Objective, under: Option<&String>, experiment: &Spec, answer: &Answer) -> Answered {
+    let judgement = match objective.judge_answer(answer) {
+        // It may still have recovered in time.
+        Judgement::NotRecovered if judged::ended_early(objective, experiment, answer).is_some() => {
+            Judgement::RecoveryUntold
+        }
+        judgement => judgement,
+    };
+    let outdone = objective.outdone_in(answer).filter(|_| judgement == Judgement::Holds);
+    let times_outdone = objective.times_outdone_in(answer).filter(|_| outdone.is_some());
+    let left_out = || judged::left_out(objective, &experiment.objectives, answer);
+    let (judgement, reason) = match (judgement, outdone) {
+        (_, Some(why)) => (Judgement::Undecided, Some(why)),
+        (Judgement::Holds, None) => (Judgement::Holds, left_out()),
+        (other, None) => (other, None),
+    };
+    Answered {
+        judgement,
+        reason: reason.unwrap_or_default(),
+        times_outdone,
+        ..answered(objective, under, &answer.measures)
+    }
+}
+
 fn answered(objective: &Objective, under: Option<&String>, measures: &[Measure]) -> Answered {
     let measure = measures.iter().find(|measure| measure.metric == objective.metric);
     Answered {
@@ -429,19 +434,9 @@ fn answered(objective: &Objective, under: Option<&String>, measures: &[Measure])
         limit: objective.limit,
         estimate: measure.map(|measure| measure.estimate.clone()),
         judgement: objective.judge_among(measures),
+        reason: String::new(),
+        times_outdone: None,
     }
-}
-
-/// How far a candidate is from meeting every objective: the sum of the logarithms of how many times each that does not hold
-/// is off.
-fn distance<'a>(answers: impl IntoIterator<Item = &'a Answered>) -> f64 {
-    let missed = answers.into_iter().filter(|answer| answer.judgement != Judgement::Holds);
-    missed.map(far).sum()
-}
-
-/// The logarithm of how many times an objective is off.
-fn far(answer: &Answered) -> f64 {
-    answer.times_off().map_or(f64::INFINITY, f64::ln)
 }
 
 fn tally(candidates: &[Candidate]) -> Tally {

@@ -17,6 +17,7 @@ pub(crate) mod html;
 pub mod load;
 mod notes;
 pub(crate) mod number;
+mod objectives;
 mod outcomes;
 mod pairs;
 mod places;
@@ -27,7 +28,8 @@ mod seconds;
 mod sections;
 pub mod traffic;
 
-pub use self::notes::{Note, Said, doubts, in_ranges, reasons_of_objectives, scope, who_meets};
+pub use self::notes::{Note, Said, doubts, scope};
+pub use self::objectives::{Folded, Outcome, are_many, folded, reasons_of_objectives, who_meets};
 pub use self::recovery::{legend_of_recovery, unrecovered};
 pub use crate::spec::Engine;
 
@@ -61,7 +63,7 @@ pub fn render(report: &Answers) -> String {
     let [first, second] = if plots::has_curve(report) { [figures, table] } else { [table, figures] };
     let body = [
         sections::masthead(report),
-        sections::objectives(report),
+        objectives::section(report),
         first,
         second,
         sections::failures(report),

@@ -320,6 +320,12 @@ impl Inquiry {
                 answered.answer_mut(Engine::Sim).notes.push(missed);
             }
         }
+        // Said once of each variant, by the engine that is told first.
+        for (variant, answered) in self.variants.iter().zip(&mut answers.variants) {
+            if let Some(first) = answered.answers.first_mut() {
+                first.notes.extend(variant.remarks.iter().cloned());
+            }
+        }
         let judge = Judge::of(&answers.variants);
         for (index, (variant, answered)) in self.variants.iter().zip(&mut answers.variants).enumerate() {
             answers.objectives.extend(judge.objectives(index, &variant.experiment, answered));

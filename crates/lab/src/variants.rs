@@ -7,10 +7,12 @@
 //! "a.toml" }, ...]`): the list's own name then only says what they have in common. Such a table and a `[[variant]]` may have a
 //! `name`, which is then its label in tables, legends and run folders.
 
+mod blamed;
 mod change;
 mod combined;
+mod made;
+mod replaced;
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,10 +21,10 @@ use sojourn_stats::config::ConfigFile;
 use sojourn_stats::input;
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
-use self::change::{change_to, drop_axis, drop_disciplines_keys, drop_loads, number, other_loads, put};
-use self::combined::{Combined, called, is_or_has, keys_of, of_named_alone, together, values_of};
-use crate::range;
-use crate::spec::{Engine, Overload, Shared, Spec, SpecError};
+use self::change::{change_to, drop_axis, number, other_loads};
+use self::combined::together;
+use self::replaced::Replaced;
+use crate::spec::{Engine, Spec, SpecError};
 
 pub(crate) use self::combined::Combination;
 
@@ -59,9 +61,6 @@ pub const SHORT_NAMES: &[(&str, &str)] = &[
     ("cluster_rate", "system.network.cluster_rate"),
 ];
 
-/// Tables in which a key may have been meant that is named without its table.
-const TABLES: [&str; 7] = ["run", "workload", "client", "system", "system.server", "system.network", "system.tier.0"];
-
 /// A value that a variant sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
@@ -82,6 +81,8 @@ pub struct Variant {
     pub fixed: Vec<Setting>,
     /// Keys of settings that its label leaves out: they differ only in variants that have a name of their own.
     pub untold: Vec<String>,
+    /// What `--set` does to its own values that its name would not let one expect, a line each.
+    pub remarks: Vec<String>,
     /// What it is.
     pub experiment: Spec,
 }
@@ -125,6 +126,8 @@ pub struct Experiment {
     set: Vec<(String, Value)>,
     /// Those of what the file varies.
     fixed: Vec<Setting>,
+    /// What they replace in variants that have a name.
+    replaced: Vec<Replaced>,
     /// Where names of policies are looked up.
     catalogue: Catalogue,
     /// Threads that the simulator may take; none: one for each core.
@@ -169,6 +172,7 @@ impl Experiment {
             document,
             set: Vec::new(),
             fixed: Vec::new(),
+            replaced: Vec::new(),
             catalogue: Catalogue::default(),
             threads: None,
         };
@@ -213,41 +217,11 @@ impl Experiment {
         };
         let mut document = self.document.clone();
         change_to(&mut document, key, &read).map_err(wrong)?;
+        let replaced = self.replaced_by(key, &read);
+        self.replaced.extend(replaced);
         self.document = document;
         self.set.push((key.to_owned(), read));
         Ok(self)
-    }
-
-    /// The key of a table of the file that `key`, which has no such path, was probably meant to be: `run.precision`; where
-    /// `or_near`, also one that is called otherwise: `run.max_jobs` of `jobs`.
-    fn meant_in_a_table(&self, key: &str, value: &Value, or_near: bool) -> Option<String> {
-        if key.contains('.') || key.is_empty() || long_name(key) != key {
-            return None;
-        }
-        let read = |document: &DocumentMut| {
-            let text = document.to_string();
-            Spec::parse_with(&text, &self.file, &Shared::default(), Overload::Taken, &self.catalogue)
-        };
-        read(&self.document).ok()?;
-        // What is said of the file with it.
-        let told = |meant: &str| {
-            let mut document = self.document.clone();
-            put(&mut document, meant, value.clone()).ok()?;
-            Some(read(&document).err().map_or(String::new(), |error| error.0))
-        };
-        let has = |table: &&&str| self.document.contains_key(table.split('.').next().unwrap_or_default());
-        let is_there = |table: &&&str| **table == "run" || has(table) || **table == "client" && has(&&"workload");
-        let tables: Vec<&str> = TABLES.iter().filter(is_there).copied().collect();
-        let unknown = format!("unknown key `{key}`");
-        // The key is known there, whatever is said of its value.
-        let is_key = |meant: &String| told(meant).is_some_and(|told| !told.contains(&unknown));
-        let near = |table: &&str| {
-            let told = told(&format!("{table}.{key}"))?;
-            let meant = told.split_once(&format!("{unknown}; did you mean `"))?.1.strip_suffix("`?")?;
-            Some(format!("{table}.{meant}"))
-        };
-        let exact = tables.iter().map(|table| format!("{table}.{key}")).find(is_key);
-        exact.or_else(|| tables.iter().filter(|_| or_near).find_map(near))
     }
 
     /// The same with names of policies looked up in `catalogue`, where policies of your own may be. Theory and simulation
@@ -329,37 +303,6 @@ impl Experiment {
         self.document.to_string()
     }
 
-    /// Reads and checks every variant: the product of all lists of `[vary]`, then each `[[variant]]`.
-    ///
-    /// # Errors
-    /// The first thing wrong, in one line.
-    pub fn variants(&self) -> Result<Vec<Variant>, SpecError> {
-        let combinations = self.combined()?;
-        let keys = keys_of(&combinations);
-        let shared = Shared::default();
-        self.check_replaced(&combinations, &shared)?;
-        let mut variants =
-            combinations.iter().map(|one| self.variant(&keys, one, &shared)).collect::<Result<Vec<_>, _>>()?;
-        if self.fixed.is_empty() {
-            leave_out(&of_named_alone(&combinations), &mut variants);
-        }
-        Ok(variants)
-    }
-
-    /// What varies, and every combination of it as texts: [`Experiment::changed`] makes experiments of them.
-    pub(crate) fn combinations(&self) -> Result<(Vec<String>, Vec<Combination>), SpecError> {
-        let combined = self.combined()?;
-        let keys = keys_of(&combined);
-        let of = |Combined { settings, .. }: Combined| {
-            let changes: Vec<_> = settings.iter().map(|(key, value)| (key.clone(), show(value))).collect();
-            let set = |key: &String| changes.iter().find(|(of, _)| of == key).map(|(_, value)| value.clone());
-            let text = |key: &String| (key.clone(), set(key).or_else(|| self.written(key)).unwrap_or_default());
-            Combination { settings: keys.iter().map(text).collect(), changes }
-        };
-        let all = combined.into_iter().map(of).collect();
-        Ok((keys, all))
-    }
-
     /// The experiment in which nothing varies: those of all combinations are made of it.
     pub(crate) fn without_axes(&self) -> Experiment {
         let strip = |document: &mut DocumentMut| {
@@ -404,214 +347,9 @@ impl Experiment {
         self.document.get("seed").and_then(Item::as_integer).and_then(|seed| u64::try_from(seed).ok()).unwrap_or(1)
     }
 
-    /// The combinations: the product of all lists of `[vary]`, then each `[[variant]]`.
-    fn combined(&self) -> Result<Vec<Combined>, SpecError> {
-        let at = |key: &str, message: String| match self.set_by_hand(key) {
-            Some(value) => SpecError(format!("--set {key}={}: {message}", show(value))),
-            None => self.at(self.own().line(key), &message),
-        };
-        // The file as written first: an error in it should not be reported as one of a variant.
-        let mut combinations = vec![Combined::default()];
-        if let Some(vary) = self.document.get("vary") {
-            let vary = vary
-                .as_table_like()
-                .ok_or_else(|| at("vary", "vary: a table of lists, e.g. `policy = [\"random\"]`".into()))?;
-            for (key, item) in vary.iter() {
-                let values = values_of(key, item).map_err(|fault| at(&format!("vary.{key}"), fault))?;
-                combinations = combinations
-                    .iter()
-                    .flat_map(|done| values.iter().map(|value| done.and(together(key, value), called(key, value))))
-                    .collect();
-            }
-        }
-        let mut names: Vec<&str> = Vec::new();
-        // Of which nothing is left that is not set by hand is no variant of its own.
-        let is_left = |more: &Table| !more.is_empty() || self.fixed.is_empty();
-        for (number, more) in self.single().enumerate().filter(|(_, more)| is_left(more)) {
-            let at =
-                |key: &str, wrong: &str| at(&format!("variant[{number}].{key}"), format!("variant: `{key}` {wrong}"));
-            let name = match more.get("name").map(|name| name.as_str().map(str::trim)) {
-                Some(None | Some("")) => return Err(at("name", "is what it is called in tables: a text in quotes")),
-                Some(Some(name)) if names.contains(&name) => return Err(at("name", "is that of another one too")),
-                name => name.flatten(),
-            };
-            names.extend(name);
-            let mut all = vec![Combined::called(name)];
-            for (key, item) in more.iter().filter(|(key, _)| *key != "name") {
-                let value = item.as_value().ok_or_else(|| at(key, "needs a value"))?;
-                let range = value.as_str().and_then(range::values).transpose();
-                let range = range.map_err(|fault| at(key, &format!("is no range: {fault}")))?;
-                // Beside a name only what varies is told.
-                let words = if name.is_some() && range.is_none() { Some("") } else { None };
-                let values = range.unwrap_or_else(|| vec![value.clone()]);
-                let with = |value: &Value| vec![(key.to_owned(), value.clone())];
-                all =
-                    all.iter().flat_map(|done| values.iter().map(move |value| done.and(with(value), words))).collect();
-            }
-            combinations.extend(all);
-        }
-        Ok(combinations)
-    }
-
-    /// Checks the policies that the file itself names where they vary: every variant replaces them, so that nothing else
-    /// would read them.
-    fn check_replaced(&self, combinations: &[Combined], shared: &Shared) -> Result<(), SpecError> {
-        let first = combinations.first().map_or(&[][..], |of| &of.settings[..]);
-        let is_replaced = |key: &str| long_name(key).ends_with(".policy") && self.written(key).is_some();
-        for (key, _) in first.iter().filter(|(key, _)| is_replaced(key)) {
-            let others: Vec<_> = first.iter().filter(|(of, _)| of != key).cloned().collect();
-            self.experiment(&others, shared, Overload::Taken)?;
-        }
-        Ok(())
-    }
-
-    /// The experiment with these settings, whatever varies besides; one that is overloaded is none the worse for it.
-    pub(crate) fn candidate(&self, settings: &[(String, Value)]) -> Result<Spec, SpecError> {
-        self.experiment(settings, &Shared::default(), Overload::Taken)
-    }
-
-    /// The same with another edit after them; an error is a message without a place.
-    pub(crate) fn candidate_with(
-        &self,
-        settings: &[(String, Value)],
-        edit: &dyn Fn(&mut DocumentMut),
-    ) -> Result<Spec, String> {
-        let mut document = self.document.clone();
-        for (key, value) in settings {
-            put(&mut document, key, value.clone())?;
-            self.drop_others_keys(&mut document, (key, value), settings);
-        }
-        edit(&mut document);
-        let parsed =
-            Spec::parse_with(&document.to_string(), &self.file, &Shared::default(), Overload::Taken, &self.catalogue);
-        parsed.map_err(|error| self.without_place(&error).to_owned())
-    }
-
-    /// The message of an error about a text that the user has not seen.
-    fn without_place<'e>(&self, error: &'e SpecError) -> &'e str {
-        let message = error.0.strip_prefix(&format!("{}:", self.file.display()));
-        message.and_then(|rest| Some(rest.split_once(": ")?.1)).unwrap_or(&error.0)
-    }
-
-    fn variant(&self, keys: &[String], combined: &Combined, shared: &Shared) -> Result<Variant, SpecError> {
-        let settings = &combined.settings;
-        let experiment = self.experiment(settings, shared, Overload::Refused)?;
-        let settings = keys
-            .iter()
-            .map(|key| {
-                let set = settings.iter().find(|(of, _)| of == key).map(|(_, value)| show(value));
-                let value = set.or_else(|| self.written(key)).unwrap_or_default();
-                Setting { key: key.clone(), value }
-            })
-            .collect();
-        let (name, fixed) = (combined.name(), self.fixed.clone());
-        Ok(Variant { settings, name, fixed, untold: Vec::new(), experiment })
-    }
-
-    fn experiment(&self, settings: &[(String, Value)], shared: &Shared, overload: Overload) -> Result<Spec, SpecError> {
-        let mut document = self.document.clone();
-        for (key, value) in settings {
-            let wrong = |message: String| self.at(self.line_of(key, settings), &message);
-            put(&mut document, key, value.clone()).map_err(wrong)?;
-            self.drop_others_keys(&mut document, (key, value), settings);
-        }
-        let text = document.to_string();
-        Spec::parse_with(&text, &self.file, shared, overload, &self.catalogue).map_err(|e| {
-            self.blame(&e, settings, shared, overload).unwrap_or_else(|| self.relocate(e, &text, settings, overload))
-        })
-    }
-
-    /// Leaves out what a variation makes void: keys of another discipline, and what else says how fast requests come, unless
-    /// that is of these settings or was set by hand.
-    fn drop_others_keys(&self, document: &mut DocumentMut, (key, value): (&str, &Value), settings: &[(String, Value)]) {
-        let is_set = |of: &str| settings.iter().any(|(set, _)| long_name(set) == long_name(of));
-        drop_loads(document, (key, value), |other| is_set(other) || self.set_by_hand(other).is_some());
-        if let Some(discipline) = value.as_str().filter(|_| long_name(key) == "system.server.discipline") {
-            drop_disciplines_keys(document, discipline);
-        }
-    }
-
-    /// The error as one of the `--set` that causes it; none where the variant is wrong without any.
-    fn blame(
-        &self,
-        error: &SpecError,
-        settings: &[(String, Value)],
-        shared: &Shared,
-        overload: Overload,
-    ) -> Option<SpecError> {
-        if self.set.is_empty() {
-            return None;
-        }
-        let own = match &self.bare {
-            Some(bare) => Arc::clone(bare),
-            None => Arc::new(self.original.parse().expect("it was read before")),
-        };
-        let read = |set: &[(String, Value)]| {
-            let mut document = (*own).clone();
-            let changed = set.iter().try_for_each(|(key, value)| change_to(&mut document, key, value));
-            let changed = changed.and_then(|()| {
-                settings.iter().try_for_each(|(key, value)| {
-                    put(&mut document, key, value.clone())
-                        .map(|()| self.drop_others_keys(&mut document, (key, value), settings))
-                })
-            });
-            let text = document.to_string();
-            changed.is_ok() && Spec::parse_with(&text, &self.file, shared, overload, &self.catalogue).is_ok()
-        };
-        if !read(&[]) {
-            return None;
-        }
-        let count = (1..=self.set.len()).find(|&count| !read(&self.set[..count]))?;
-        let (before, (key, value)) = (&self.set[..count - 1], &self.set[count - 1]);
-        let message = self.without_place(error);
-        let meant = TABLES.map(|table| format!("{table}.{key}"));
-        let meant = meant.into_iter().find(|meant| read(&[before, &[(meant.clone(), value.clone())]].concat()));
-        let meant = meant.or_else(|| meant_by_end(key, message).map(str::to_owned));
-        let right = match meant.filter(|_| message.starts_with("unknown key")) {
-            Some(meant) => format!("there is no such key; did you mean `{meant}`?"),
-            None => message.into(),
-        };
-        Some(SpecError(format!("--set {key}={}: {right}", show(value))))
-    }
-
     /// What the file itself says at `key`.
     fn written(&self, key: &str) -> Option<String> {
         written_in(&self.document, key)
-    }
-
-    /// Points an error at the line of the file as its author sees it, not as edited.
-    fn relocate(&self, error: SpecError, edited: &str, settings: &[(String, Value)], overload: Overload) -> SpecError {
-        let prefix = format!("{}:", self.file.display());
-        let parts = error.0.strip_prefix(&prefix).and_then(|rest| rest.split_once(": "));
-        let Some((line, message)) = parts.and_then(|(line, message)| Some((line.parse::<usize>().ok()?, message)))
-        else {
-            return error;
-        };
-        if let Some((key, short)) = settings.iter().find_map(|(key, _)| Some((key, meant_by_end(key, message)?))) {
-            return self
-                .at(self.line_of(key, settings), &format!("{key}: there is no such key; did you mean `{short}`?"));
-        }
-        let Some(text) = edited.lines().nth(line.saturating_sub(1)) else { return error };
-        let set: Vec<_> = settings.iter().map(|(key, value)| format!("{key} = {}", show(value))).collect();
-        // A line may stand in a file more than once: first where it was found.
-        let same_place = Some(line).filter(|line| self.original.lines().nth(line.saturating_sub(1)) == Some(text));
-        let place = same_place.or_else(|| Some(1 + self.original.lines().position(|of| of == text)?));
-        if let Some(place) = place {
-            // Wrong in the file as it stands, or only with what this variant sets.
-            let own = self.document.to_string();
-            let own = Spec::parse_with(&own, &self.file, &Shared::default(), overload, &self.catalogue);
-            let is_own = settings.is_empty() || own.is_err_and(|own| own.0.ends_with(message));
-            let with = if is_own { String::new() } else { format!("with {}: ", set.join(", ")) };
-            return SpecError(format!("{prefix}{place}: {with}{message}"));
-        }
-        let edited_key = text.split('=').next().unwrap_or_default().trim();
-        let is_edited = |key: &&String| long_name(key).rsplit('.').next() == Some(edited_key);
-        let key = settings.iter().map(|(key, _)| key).find(is_edited).or(settings.first().map(|(key, _)| key));
-        match key {
-            // Wrong as it is in the file too; only the line has been edited.
-            None => SpecError(format!("{prefix} `{}`: {message}", text.trim())),
-            Some(key) => self.at(self.line_of(key, settings), &format!("with {}: {message}", set.join(", "))),
-        }
     }
 
     pub(crate) fn at(&self, line: Option<usize>, message: &str) -> SpecError {
@@ -628,58 +366,6 @@ impl Experiment {
     fn single(&self) -> impl Iterator<Item = &Table> {
         self.document.get("variant").and_then(Item::as_array_of_tables).into_iter().flatten()
     }
-
-    /// The line that gives `key` its value in the variant of these settings: of a `[[variant]]`, or of `[vary]`, where the key
-    /// may stand in a table of settings that go together.
-    fn line_of(&self, key: &str, settings: &[(String, Value)]) -> Option<usize> {
-        let says = |table: &Table| {
-            let own: Vec<(&str, &Item)> = table.iter().filter(|(key, _)| *key != "name").collect();
-            let is_one = |(key, item): (&str, &Item)| {
-                let has = |value: &Value| settings.iter().any(|(of, set)| of == key && is_or_has(value, set));
-                item.as_value().is_some_and(has)
-            };
-            own.len() == settings.len() && own.into_iter().all(is_one)
-        };
-        let own = self.own();
-        if let Some(number) = self.single().position(says) {
-            return own.line(&format!("variant[{number}].{key}"));
-        }
-        let vary = self.document.get("vary").and_then(Item::as_table_like)?;
-        if vary.contains_key(key) {
-            return own.line(&format!("vary.{key}"));
-        }
-        let of_several = |(name, item): (&str, &Item)| {
-            let is_it = |value: &Value| {
-                together(name, value)
-                    .iter()
-                    .all(|one| settings.iter().any(|of| of.0 == one.0 && show(&of.1) == show(&one.1)))
-            };
-            let has_key = |value: &Value| value.as_inline_table().is_some_and(|table| table.contains_key(key));
-            let place = item.as_array()?.iter().position(|value| has_key(value) && is_it(value))?;
-            own.line(&format!("vary.{name}[{place}].{key}"))
-        };
-        vary.iter().find_map(of_several).or_else(|| own.line("vary"))
-    }
-}
-
-/// Leaves these settings out of the labels of all variants, unless two labels were equal then.
-fn leave_out(keys: &[String], variants: &mut [Variant]) {
-    let count = |variants: &[Variant]| variants.iter().map(Variant::label).collect::<HashSet<String>>().len();
-    if keys.is_empty() {
-        return;
-    }
-    let told = count(variants);
-    variants.iter_mut().for_each(|variant| variant.untold = keys.to_vec());
-    if count(variants) < told {
-        variants.iter_mut().for_each(|variant| variant.untold.clear());
-    }
-}
-
-/// The short name that a key ends with which there is not, according to `message`: `policy` of `system.policy`.
-fn meant_by_end<'a>(key: &'a str, message: &str) -> Option<&'a str> {
-    let (_, end) = key.rsplit_once('.')?;
-    let is_short = SHORT_NAMES.iter().any(|(short, long)| *short == end && *long != key);
-    (is_short && message.starts_with(&format!("unknown key `{end}`"))).then_some(end)
 }
 
 /// What a file says at `key`.

@@ -123,6 +123,7 @@ fn text(plan: &Plan, path: &Path) -> String {
         let answers: Vec<&[Answered]> = plan.offers.iter().map(|offer| &offer.simulated.answers[..]).collect();
         parts.extend(with_objectives(first, &answers));
     }
+    parts.extend(plan.left_out().map(|why| say(format!("{why}."))));
     parts.extend(plan.decided.iter().map(|why| say(format!("No cheaper: {why}."))));
     if let Some(nearest) = &plan.nearest {
         parts.push("No candidate meets every objective. The nearest of those simulated:".into());
@@ -133,6 +134,7 @@ fn text(plan: &Plan, path: &Path) -> String {
         parts.extend(with_objectives(first, &[&nearest.answers[..]]));
         parts.extend(nearest.answers.iter().filter_map(Answered::misses).map(|misses| say(format!("It {misses}."))));
         parts.extend(nearest.impossible.iter().map(|why| say(format!("None can meet {why}."))));
+        parts.extend(nearest.hint.iter().map(|hint| say(format!("{hint}."))));
     } else if let Some(why) = plan.no_candidate() {
         parts.push(say(format!("{why}.")));
     }
@@ -204,6 +206,8 @@ mod tests {
                 limit: 0.15,
                 estimate: None,
                 judgement: *judgement,
+                reason: String::new(),
+                times_outdone: None,
             };
             let answers = judgements.iter().map(answer).collect();
             let holds = judgements.iter().all(|of| *of == Judgement::Holds);

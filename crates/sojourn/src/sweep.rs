@@ -59,6 +59,7 @@ pub(crate) fn sweep(arguments: &Arguments) -> Result<Exit, Failure> {
         None => sweep,
     };
     let sweep = sweep.map_err(bad_input)?;
+    experiment.replaced().iter().for_each(|line| errln(line));
     let mut store = match &arguments.store {
         Some(path) => Store::open(path).map_err(bad_input)?,
         None => Store::memory(),

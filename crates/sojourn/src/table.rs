@@ -1,25 +1,29 @@
 //! The terminal's view of a run's answers: theory, sim and live beside each other, and their differences.
 
 mod grid;
+mod measures;
 mod names;
+mod network;
 mod objectives;
+mod scale;
 mod text;
 
 use std::path::Path;
 
-use serde_json::json;
 use sojourn_lab::compare::{ALONE, Within, legend_of_alone};
-use sojourn_lab::outcome::{asymmetric, range, ratio as told_ratio};
-use sojourn_lab::report::{Said, doubts, in_ranges, legend_of_recovery, scope, unrecovered};
-use sojourn_lab::{
-    Answers, Engine, OF_FAULTS, VariantAnswers, Verdict, between as between_ends, is_share, outwards,
-    plus_minus as rounded_plus_minus,
-};
-use sojourn_stats::{Estimate, Measure};
+use sojourn_lab::outcome::ratio as told_ratio;
+use sojourn_lab::report::{Said, doubts, legend_of_recovery, scope, unrecovered};
+use sojourn_lab::{Answers, Engine, OF_FAULTS, VariantAnswers, Verdict};
+use sojourn_stats::Estimate;
 
 use crate::exit::{Exit, Failure};
 
+use network::network_table;
+use scale::{Scale, in_scale, plus_minus, titled};
+
 pub(crate) use grid::Grid;
+pub(crate) use measures::{print_beside, print_measures};
+pub(crate) use scale::{between, column, quantity, with_interval};
 pub(crate) use text::{errln, hanging, outln, paragraph, width, wrote};
 
 /// Prints `answers`, whose folder is `path` (or their rows as JSON), and says how the program should end.
@@ -72,116 +76,6 @@ pub(crate) fn line(answers: &Answers, path: &Path) -> String {
     let (name, variants, path) = (&answers.name, answers.variants.len(), path.display());
     let took = quantity(answers.elapsed_s, "s");
     hanging("", "  ", &format!("{name}: {variants} variant{s} in {took}{verdict}; {path}/report.html"))
-}
-
-/// Prints measures of one engine, for verbs without a run folder.
-pub(crate) fn print_measures(measures: &[Measure], notes: &[String], as_json: bool) {
-    if as_json {
-        let rows: Vec<_> = measures.iter().map(sojourn_lab::outcome::measure_to_json).collect();
-        outln(&serde_json::to_string_pretty(&rows).expect("outcome rows are plain JSON"));
-        return;
-    }
-    // Theory has no intervals, and then there is no column for them.
-    let sampled = measures.iter().any(|measure| measure.estimate.interval().is_some());
-    let header: &[&str] =
-        if sampled { &["metric", "estimate", "interval (95 %)", "from"] } else { &["metric", "estimate", "how"] };
-    let mut table = Grid::new(header);
-    for measure in measures.iter().map(Measure::within_range) {
-        let scale = Scale::of_measure(&measure);
-        let value = measure.estimate.value().map_or("too few samples".into(), |value| scale.unit(value));
-        let interval = match measure.estimate {
-            Estimate::Sampled { .. } if measure.estimate.is_sharp() => Some("exactly".into()),
-            Estimate::Sampled { ci_low, ci_high, .. } => Some(scale.ends(ci_low, ci_high)),
-            Estimate::WithoutInterval { why, .. } => Some(format!("none: {}", why.words())),
-            _ => None,
-        };
-        let from = match measure.estimate {
-            Estimate::Sampled { samples, .. }
-            | Estimate::WithoutInterval { samples, .. }
-            | Estimate::TooFew { samples } => format!("{samples} samples"),
-            Estimate::Exact { .. } => "exact".into(),
-            Estimate::Approximate { .. } => "approximate".into(),
-        };
-        let interval = sampled.then(|| interval.unwrap_or_default());
-        table.add_row([Some(measure.metric.clone()), Some(value), interval, Some(from)].into_iter().flatten());
-    }
-    outln(&table.to_string());
-    for note in notes {
-        outln(&paragraph("  ", note));
-    }
-}
-
-/// Prints measures of several engines beside each other, for verbs without a run folder.
-pub(crate) fn print_beside(engines: &[(&str, &[Measure])], notes: &[String], as_json: bool) {
-    if as_json {
-        let row = |engine: &str, measure: &Measure| {
-            let mut row = sojourn_lab::outcome::measure_to_json(measure);
-            row["engine"] = json!(engine);
-            row
-        };
-        let rows: Vec<_> =
-            engines.iter().flat_map(|(engine, all)| all.iter().map(|measure| row(engine, measure))).collect();
-        outln(&serde_json::to_string_pretty(&rows).expect("outcome rows are plain JSON"));
-        return;
-    }
-    let mut table =
-        Grid::new(&[&["metric"], &engines.iter().map(|(engine, _)| *engine).collect::<Vec<_>>()[..]].concat());
-    let names = |all: &'_ [Measure]| all.iter().map(|measure| measure.metric.clone()).collect::<Vec<String>>();
-    let metrics = merged(engines.iter().map(|(_, all)| names(all)));
-    for metric in &metrics {
-        let cell = |all: &[Measure]| {
-            let found = all.iter().find(|measure| measure.metric == *metric).map(Measure::within_range);
-            found.map_or("-".into(), |measure| in_scale(&measure.estimate, &Scale::of_measure(&measure)))
-        };
-        table.add_row(std::iter::once(metric.clone()).chain(engines.iter().map(|(_, all)| cell(all))));
-    }
-    outln(&table.to_string());
-    for note in notes {
-        outln(&paragraph("  ", note));
-    }
-}
-
-/// Lists as one, each in its own order: what only a later one has stands behind what is before it there.
-fn merged(lists: impl Iterator<Item = Vec<String>>) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for list in lists {
-        let mut place = 0;
-        for name in list {
-            match all.iter().position(|of| *of == name) {
-                Some(at) => place = place.max(at + 1),
-                None => {
-                    all.insert(place, name);
-                    place += 1;
-                }
-            }
-        }
-    }
-    all
-}
-
-/// An estimate with the ends of its interval: `1.20 ms (1.10 to 1.30 ms)`.
-pub(crate) fn with_interval(estimate: &Estimate, unit: &str) -> String {
-    let scale = Scale::of_estimate(unit, estimate);
-    match *estimate {
-        Estimate::Sampled { value, .. } if estimate.is_sharp() => format!("exactly {}", scale.unit(value)),
-        Estimate::Sampled { value, ci_low, ci_high, .. } => {
-            format!("{} ({})", scale.unit(value), scale.ends(ci_low.max(0.0), ci_high))
-        }
-        Estimate::WithoutInterval { value, why, .. } => format!("{} (no interval: {})", scale.unit(value), why.words()),
-        Estimate::Exact { value } | Estimate::Approximate { value } => scale.unit(value),
-        Estimate::TooFew { .. } => "too few samples".into(),
-    }
-}
-
-/// A number in the prefix in which it reads best.
-pub(crate) fn quantity(value: f64, unit: &str) -> String {
-    Scale::of(unit, Some(value)).unit(value)
-}
-
-/// A number with the ends of its interval, which may be on either side of 0.
-pub(crate) fn between((value, low, high): (f64, f64, f64), unit: &str) -> String {
-    let scale = Scale::of(unit, Some(value.abs().max(low.abs()).max(high.abs())));
-    format!("{} ({})", scale.unit(value), scale.ends(low, high))
 }
 
 fn text(answers: &Answers, path: &Path) -> String {
@@ -263,17 +157,11 @@ fn meanings(tables: &str, has_sharp: bool) -> impl Iterator<Item = &'static str>
 }
 
 /// What a reader of the table must know, once each, behind the engines that say it, with the variants of which they do. What
-/// differs in its numbers only is said once, with their ranges.
+/// differs in its numbers only is said once ([`sojourn_lab::report::Note::told`]).
 fn notes(variants: &[VariantAnswers]) -> Vec<(String, Vec<usize>)> {
-    let mut said = Said::default();
-    for (number, variant) in variants.iter().enumerate() {
-        for answer in &variant.answers {
-            answer.notes.iter().filter(|note| decides(note)).for_each(|note| said.add(answer.engine, note, number));
-        }
-    }
     let mut notes: Vec<(Vec<&str>, String, Vec<usize>)> = Vec::new();
-    for one in said.notes {
-        let (engine, note) = (one.engine.name(), in_ranges(&one.texts, "run.json"));
+    for one in Said::of(variants, decides).notes {
+        let (engine, note) = (one.engine.name(), one.told(variants));
         match notes.iter_mut().find(|(_, of, among)| *of == note && *among == one.variants) {
             Some((engines, ..)) => engines.push(engine),
             None => notes.push((vec![engine], note, one.variants)),
@@ -343,16 +231,6 @@ fn all_variants(answers: &Answers) -> Vec<&VariantAnswers> {
 /// What marks response times of some requests only, and what is made of them.
 const MARK_OF_FEW: &str = " *";
 const OF_FEW: &str = "more than 1 % of the requests failed: response times are of those that were answered well";
-
-/// A table's title, with the unit where all of its numbers have one; they are then written without.
-fn titled(title: &str, common: Option<Scale>) -> (String, Option<Scale>) {
-    match common {
-        Some(Scale { factor, unit, range }) if !unit.is_empty() => {
-            (format!("{title} ({unit})"), Some(Scale { factor, unit: String::new(), range }))
-        }
-        none => (title.into(), none),
-    }
-}
 
 /// None where no engine knows anything of it; of a long sweep a line that says where it stands.
 fn tail_table(answers: &Answers) -> Option<String> {
@@ -482,61 +360,6 @@ fn pairs_table(answers: &Answers) -> Option<String> {
 /// More pairs than this are left to the report.
 const PAIRS_LINES: usize = 20;
 
-/// More lines than this are not read on a terminal; the report and `outcomes.csv` have them.
-const NETWORK_LINES: usize = 40;
-
-/// What is known of each chain and station of a network; none of any other system.
-fn network_table(answers: &Answers) -> Option<String> {
-    let named = |prefix: &str| {
-        let mut names: Vec<&str> = Vec::new();
-        for name in answers.rows().filter_map(|(_, _, measure)| measure.metric.strip_prefix(prefix)) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names
-    };
-    let stations = named("queue_length_mean_");
-    let chains = named("throughput_").into_iter().filter(|name| !stations.contains(name));
-    let names: Vec<&str> = chains.chain(stations.iter().copied()).collect();
-    if stations.is_empty() || names.len() * answers.variants.len() > NETWORK_LINES {
-        return None;
-    }
-    let shown = [
-        ("response_time_mean", "response time", "s"),
-        ("throughput", "throughput", "1/s"),
-        ("utilization", "utilization", "1"),
-        ("hit_ratio", "hit ratio", "1"),
-    ];
-    let cell = |variant: &VariantAnswers, (metric, name): (&str, &str), unit: &str, engine| {
-        variant.estimate(engine, &format!("{metric}_{name}")).map(|estimate| plus_minus(estimate, unit))
-    };
-    let columns: Vec<_> = shown
-        .into_iter()
-        .flat_map(|(metric, title, unit)| [Engine::Theory, Engine::Sim].map(|engine| (metric, title, unit, engine)))
-        .filter(|(metric, _, unit, engine)| {
-            let known = |variant: &VariantAnswers| {
-                names.iter().any(|name| cell(variant, (*metric, *name), unit, *engine).is_some())
-            };
-            answers.variants.iter().any(known)
-        })
-        .collect();
-    let mut header = vec!["of".to_string()];
-    header.extend(columns.iter().map(|(_, title, _, engine)| format!("{title} ({engine})")));
-    let of_variant = |variant: &VariantAnswers| {
-        let mut table = Grid::new(&header).elsewhere("report.html");
-        for name in &names {
-            let cells = columns.iter().map(|(metric, _, unit, engine)| {
-                cell(variant, (*metric, *name), unit, *engine).unwrap_or_else(|| "-".into())
-            });
-            table.add_row([(*name).to_owned()].into_iter().chain(cells));
-        }
-        if answers.variants.len() == 1 { table.to_string() } else { format!("{}\n{table}", variant.label) }
-    };
-    let tables: Vec<String> = answers.variants.iter().map(of_variant).collect();
-    Some(tables.join("\n"))
-}
-
 /// In the table's scale, or where it has none in the number's own.
 fn estimate(variant: &VariantAnswers, engine: Engine, metric: &str, scale: &Option<Scale>) -> String {
     match (variant.estimate(engine, metric), scale) {
@@ -546,138 +369,10 @@ fn estimate(variant: &VariantAnswers, engine: Engine, metric: &str, scale: &Opti
     }
 }
 
-/// An estimate with how far its interval reaches, rounded up: `1.20 ± 0.10 ms`. One whose halves are far from equal, or that
-/// reaches farther up than it is above 0, has both ends: `0.003 (0 to 0.103) %`.
-fn plus_minus(estimate: &Estimate, unit: &str) -> String {
-    in_scale(estimate, &Scale::of_estimate(unit, estimate))
-}
-
-fn in_scale(estimate: &Estimate, scale: &Scale) -> String {
-    match *estimate {
-        Estimate::Sampled { value, .. } => {
-            if estimate.is_sharp() {
-                return format!("exactly {}", scale.unit(value));
-            }
-            let scaled = |of: f64| of * scale.factor;
-            let text = match asymmetric(estimate, scale.range) {
-                Some((low, high)) => between_ends(scaled(value), (scaled(low), scaled(high))),
-                None => rounded_plus_minus(scaled(value), scaled(estimate.reach().unwrap_or(f64::NAN))),
-            };
-            format!("{text} {}", scale.unit).replace('\u{a0}', " ").trim_end().into()
-        }
-        Estimate::WithoutInterval { value, why, .. } => {
-            let why = why.name().replace('-', " ");
-            format!("{} ({why})", scale.unit(value))
-        }
-        Estimate::Exact { value } => scale.unit(value),
-        Estimate::Approximate { value } => format!("≈ {}", scale.unit(value)),
-        Estimate::TooFew { .. } => "too few".into(),
-    }
-}
-
-/// A number is not shown in another's prefix where that leaves less of it than this.
-const LEGIBLE: f64 = 0.01;
-
-/// Numbers of one metric below each other, in one prefix where none is lost in it; `-` where there is none. Their title
-/// says the unit that all of them have.
-pub(crate) fn column(title: &str, measures: &[Option<&Measure>]) -> (String, Vec<String>) {
-    let unit = measures.iter().flatten().next().map_or("1", |measure| &measure.unit);
-    let share = measures.iter().flatten().next().and_then(|measure| Scale::of_share(&measure.metric));
-    let common = share.or(Scale::common(unit, measures.iter().flatten().map(|measure| &measure.estimate)));
-    let (title, scale) = titled(title, common);
-    let cell = |measure: &Measure| match &scale {
-        Some(scale) => in_scale(&measure.estimate, scale),
-        None => in_scale(&measure.estimate, &Scale::of_measure(measure)),
-    };
-    (title, measures.iter().map(|measure| measure.map_or("-".into(), cell)).collect())
-}
-
-/// The prefix in which a quantity reads best.
-struct Scale {
-    factor: f64,
-    unit: String,
-    /// Between which numbers, in the SI unit, its numbers are in any case.
-    range: (f64, f64),
-}
-
-impl Scale {
-    fn of(unit: &str, value: Option<f64>) -> Scale {
-        let value = value.unwrap_or(1.0).abs();
-        let (factor, unit) = match unit {
-            "s" if 0.0 < value && value < 1e-6 => (1e9, "ns"),
-            "s" if 0.0 < value && value < 1e-3 => (1e6, "us"),
-            "s" if 0.0 < value && value < 1.0 => (1e3, "ms"),
-            "B/s" if value >= 1e6 => (1e-6, "MB/s"),
-            "B/s" if value >= 1e3 => (1e-3, "kB/s"),
-            "B" if value >= 1e6 => (1e-6, "MB"),
-            "B" if value >= 1e3 => (1e-3, "kB"),
-            "1" => (1.0, ""),
-            "1/s" => (1.0, "/s"),
-            other => (1.0, other),
-        };
-        Scale { factor, unit: unit.into(), range: range("") }
-    }
-
-    /// Shares of requests are in per cent, as objectives have them; none of any other metric.
-    fn of_share(metric: &str) -> Option<Scale> {
-        is_share(metric).then(|| Scale { factor: 100.0, unit: "%".into(), range: range(metric) })
-    }
-
-    /// That of a measure by itself.
-    fn of_measure(measure: &Measure) -> Scale {
-        let own = || Scale { range: range(&measure.metric), ..Scale::of_estimate(&measure.unit, &measure.estimate) };
-        Scale::of_share(&measure.metric).unwrap_or_else(own)
-    }
-
-    /// That of an estimate; of 0, that of the upper end of its interval.
-    fn of_estimate(unit: &str, estimate: &Estimate) -> Scale {
-        let upper = || estimate.interval().map(|(_, high)| high);
-        Scale::of(unit, estimate.value().filter(|value| *value != 0.0).or_else(upper).or(estimate.value()))
-    }
-
-    /// One for numbers that are to be compared, that of the largest; none where the smallest would be lost in it.
-    fn common<'a>(unit: &str, estimates: impl Iterator<Item = &'a Estimate>) -> Option<Scale> {
-        let values: Vec<f64> =
-            estimates.filter_map(Estimate::value).map(f64::abs).filter(|value| *value > 0.0).collect();
-        let largest = values.iter().copied().reduce(f64::max)?;
-        let scale = Scale::of(unit, Some(largest));
-        values.iter().all(|value| value * scale.factor >= LEGIBLE).then_some(scale)
-    }
-
-    fn number(&self, value: f64) -> String {
-        format!("{:.*}", self.digits(value), value * self.factor)
-    }
-
-    /// Digits behind the point that make about four in all, and never nothing of what is something.
-    fn digits(&self, value: f64) -> usize {
-        match (value * self.factor).abs() {
-            size if size >= 100.0 => 1,
-            size if size >= 1.0 => 2,
-            0.0 => 0,
-            size => (2.0 - size.log10().floor()).clamp(3.0, 12.0) as usize,
-        }
-    }
-
-    /// The ends of an interval, rounded outwards.
-    fn ends(&self, low: f64, high: f64) -> String {
-        let outwards = |value: f64, is_upper: bool| match value.is_finite() {
-            true => outwards(value, self.factor * 10_f64.powi(self.digits(value) as i32), is_upper),
-            false => value,
-        };
-        format!("{} to {}", self.number(outwards(low, false)), self.unit(outwards(high, true)))
-    }
-
-    fn unit(&self, value: f64) -> String {
-        if value == f64::INFINITY {
-            return "infinite".into();
-        }
-        format!("{} {}", self.number(value), self.unit).trim_end().to_string()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use sojourn_lab::Answer;
+    use sojourn_stats::Measure;
 
     use super::*;
 
@@ -799,52 +494,6 @@ mod tests {
         assert_eq!(of("| 5.65 (too few) | exactly 3 ms |"), ["too few: ", "exactly: "]);
         assert_eq!(of("| 5.65 | 9.93 |"), [""; 0]);
         assert!(meanings("| exactly-named | 9.93 |", false).next().is_none(), "a label is no number");
-    }
-
-    /// The simulator's mean is the first row, whether a formula has one or not.
-    #[test]
-    fn rows_of_several_engines_have_one_order() {
-        let of = |lists: &[&[&str]]| {
-            merged(lists.iter().map(|list| list.iter().map(|name| (*name).to_owned()).collect())).join(" ")
-        };
-        let sim = ["mean", "p50", "throughput", "number"];
-        assert_eq!(of(&[&["mean", "wait", "p50", "throughput"], &sim]), "mean wait p50 throughput number");
-        assert_eq!(of(&[&["service", "throughput", "share"], &sim]), "mean p50 service throughput number share");
-        assert_eq!(of(&[&[], &sim]), "mean p50 throughput number");
-        assert_eq!(of(&[&["number", "mean"], &sim]), "number mean p50 throughput");
-    }
-
-    /// What is shown holds the whole interval, and is not a digit wider than need be.
-    #[test]
-    fn what_stands_behind_plus_and_minus_is_rounded_up() {
-        let of = |value: f64, ci_low: f64, ci_high: f64| {
-            in_scale(
-                &Estimate::Sampled { value, ci_low, ci_high, samples: 99 },
-                &Scale::of_share("error_ratio").unwrap(),
-            )
-        };
-        assert_eq!(of(0.0, 0.0, 0.00142), "0 (0 to 0.15) %");
-        assert_eq!(of(3e-5, 0.0, 0.00103), "0.0030 (0 to 0.1030) %", "not minus 0.1 %");
-        assert_eq!(of(2e-5, 1e-5, 0.00103), "0.0020 (0.0010 to 0.1030) %");
-        assert_eq!(of(0.01, 0.009, 0.011), "1.00 ± 0.10 %");
-        assert_eq!(of(0.01, 0.0091, 0.0113), "1.00 ± 0.13 %", "the farther end");
-        assert_eq!(of(0.01, 0.0091, 0.0149), "1.00 (0.91 to 1.49) %", "which is much farther");
-        assert_eq!(of(0.0, 0.0, 1.1e-5), "0 (0 to 0.0011) %");
-        assert_eq!(of(0.5, 0.4561, 0.5439), "50.0 ± 4.4 %");
-        let estimate = Estimate::Sampled { value: 1.00011, ci_low: 1.000_023, ci_high: 1.000_236, samples: 99 };
-        let attempts = Measure::new("attempts_ratio", "1", estimate);
-        let shown = in_scale(&attempts.estimate, &Scale::of_measure(&attempts));
-        assert_eq!(shown, "1.00011 (1.00002 to 1.00024)", "no request is less than one attempt");
-    }
-
-    /// The ends of an interval hold all of it, in every prefix.
-    #[test]
-    fn ends_are_rounded_outwards() {
-        let of = |unit: &str, value: f64, low: f64, high: f64| between((value, low, high), unit);
-        assert_eq!(of("s", 0.03148, 0.031_479, 0.031_701), "31.48 ms (31.47 to 31.71 ms)");
-        assert_eq!(of("s", 0.05, 0.05, 0.06), "50.00 ms (50.00 to 60.00 ms)");
-        assert_eq!(of("s", 0.0999, 0.099_996, 0.099_997), "99.90 ms (99.99 to 100.0 ms)");
-        assert_eq!(of("1", 0.5, -0.12345, 0.9), "0.500 (-0.124 to 0.900)");
     }
 
     #[test]

@@ -8,9 +8,9 @@
 //! So it is with `worst_second_p99 < 300 ms`: each replication has a worst second of its own, and the mean of these is the worst
 //! second of none. The price: of more replications, or longer ones, one is sooner seen to miss it.
 
-use sojourn_stats::Estimate;
 use sojourn_stats::interval::exact_ratio;
 use sojourn_stats::measure::CONFIDENCE;
+use sojourn_stats::{Estimate, Measure};
 
 use crate::answer::Answer;
 use crate::objective::{Judgement, Objective, RECOVERY, is_of_worst_second};
@@ -75,13 +75,12 @@ impl Objective {
 
     /// [`Objective::outdone_by_failures`] of an answer; of the worst second, by the replication that failed most.
     pub(crate) fn outdone_in(&self, answer: &Answer) -> Option<String> {
-        let mut measures = answer.measures.clone();
-        for measure in measures.iter_mut().filter(|of| is_of_worst_second(&of.metric)) {
-            if let Some(of) = OfEach::of(answer, &measure.metric) {
-                measure.estimate = Estimate::Exact { value: of.extreme(true) };
-            }
-        }
-        self.outdone_by_failures(&measures, &answer.curve)
+        self.outdone_by_failures(&at_worst(answer), &answer.curve)
+    }
+
+    /// [`Objective::times_outdone`] of an answer, likewise.
+    pub(crate) fn times_outdone_in(&self, answer: &Answer) -> Option<f64> {
+        self.times_outdone(&at_worst(answer))
     }
 
     fn recoveries(&self, of: &OfEach) -> String {
@@ -126,9 +125,20 @@ impl Objective {
     }
 }
 
+/// What an answer has measured, and of worst seconds that of the replication that has most.
+fn at_worst(answer: &Answer) -> Vec<Measure> {
+    let mut measures = answer.measures.clone();
+    for measure in measures.iter_mut().filter(|of| is_of_worst_second(&of.metric)) {
+        if let Some(of) = OfEach::of(answer, &measure.metric) {
+            measure.estimate = Estimate::Exact { value: of.extreme(true) };
+        }
+    }
+    measures
+}
+
 #[cfg(test)]
 mod tests {
-    use sojourn_stats::measure::{Measure, NoInterval, mean_of_samples};
+    use sojourn_stats::measure::{NoInterval, mean_of_samples};
 
     use super::*;
     use crate::spec::Engine;

@@ -25,6 +25,18 @@ fn share(measures: &[Measure], metric: &str) -> f64 {
     measures.iter().find(|measure| measure.metric == metric).and_then(|of| of.estimate.value()).unwrap_or(0.0)
 }
 
+/// Shares (1) of the requests that have no good answer.
+struct Lost {
+    /// That failed or were given up.
+    failed: f64,
+    /// That may be slower than a limit.
+    may_fail: f64,
+    /// That were given up.
+    left: f64,
+    /// Whether they are of the run as a whole.
+    is_of_run: bool,
+}
+
 impl Objective {
     /// Whether it is an upper limit on a percentile of the response time: who got no answer makes that longer, never shorter.
     pub(crate) fn limits_a_percentile(&self) -> bool {
@@ -44,22 +56,10 @@ impl Objective {
     /// Why a response time that meets it is no answer: more requests got none than may be slower, or with these as the slowest it
     /// would not be met. `curve` is the distribution of the response time: (s, share that took no longer).
     pub(crate) fn outdone_by_failures(&self, measures: &[Measure], curve: &[(f64, f64)]) -> Option<String> {
-        let (of_failures, time) = match self.metric.as_str() {
-            "worst_second_p99" => ("worst_second_error_ratio", "response_time_p99"),
-            metric => match metric.strip_prefix(DURING) {
-                Some(during) => ("during(fault).error_ratio", during),
-                None => (FAILED, metric),
-            },
-        };
-        if !self.below || !time.starts_with("response_time_") {
-            return None;
-        }
-        let is_of_run = of_failures == FAILED;
-        let left = if is_of_run { share(measures, GIVEN_UP) } else { 0.0 };
-        let failed = share(measures, of_failures) + left;
+        let Lost { failed, may_fail, left, is_of_run } = self.lost(measures)?;
         let what = if left > 0.0 { "failed or were given up" } else { "failed" };
         let told = || format!("{} % of the requests {what}", significant(100.0 * failed));
-        if failed > self.may_fail() {
+        if failed > may_fail {
             return Some(format!("{}, and the time is that of the others", told()));
         }
         if !is_of_run || failed <= 0.0 {
@@ -68,6 +68,28 @@ impl Objective {
         let of_all = self.of_all(failed, measures, curve)?;
         let name = self.metric.rsplit('_').next().unwrap_or_default();
         Some(format!("{}, and with these as the slowest {name} {of_all}", told()))
+    }
+
+    /// How many times as many requests got no answer as may be slower, where that is more.
+    pub(crate) fn times_outdone(&self, measures: &[Measure]) -> Option<f64> {
+        let Lost { failed, may_fail, .. } = self.lost(measures)?;
+        (failed > may_fail).then(|| failed / may_fail)
+    }
+
+    /// Of how many requests its time is not; none where it is no limit that a time is to be below.
+    fn lost(&self, measures: &[Measure]) -> Option<Lost> {
+        let (of_failures, time) = match self.metric.as_str() {
+            "worst_second_p99" => ("worst_second_error_ratio", "response_time_p99"),
+            metric => match metric.strip_prefix(DURING) {
+                Some(during) => ("during(fault).error_ratio", during),
+                None => (FAILED, metric),
+            },
+        };
+        let is_of_run = of_failures == FAILED;
+        let left = if is_of_run { share(measures, GIVEN_UP) } else { 0.0 };
+        let failed = share(measures, of_failures) + left;
+        let is_limit = self.below && time.starts_with("response_time_");
+        is_limit.then(|| Lost { failed, may_fail: self.may_fail(), left, is_of_run })
     }
 
     /// What its percentile may be of all requests, of which a share `failed`, where that is not seen to meet it; none where it

@@ -27,6 +27,13 @@ pub struct Answered {
     pub estimate: Option<Estimate>,
     /// Whether it holds.
     pub judgement: Judgement,
+    /// Why it is not decided though its number is within the limit, or what a limit that holds does not tell. Empty where the
+    /// number says all.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// How many times as many requests failed or were given up as may be slower than a limit on a time; none where no more did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times_outdone: Option<f64>,
 }
 
 impl Answered {
@@ -41,6 +48,7 @@ impl Answered {
             (Judgement::NoSample, _) => "no request got a good reply".into(),
             (Judgement::NotRecovered, _) => "it had not recovered when the run ended".into(),
             (Judgement::RecoveryUntold, _) => "whether it recovered cannot be said".into(),
+            (Judgement::Undecided, _) if !self.reason.is_empty() => self.reason.clone(),
             (Judgement::Undecided, _) => "the limit is inside the interval".into(),
             (Judgement::Fails, None) => "another percentile misses it".into(),
             (_, None) => "not measured".into(),
@@ -93,8 +101,12 @@ impl Answered {
         }
     }
 
-    /// How many times the limit it is, or the limit it; none without a number.
+    /// How many times the limit it is, or the limit it; where too many requests failed, how many times too many. None without a
+    /// number.
     pub(super) fn times_off(&self) -> Option<f64> {
+        if self.times_outdone.is_some() {
+            return self.times_outdone;
+        }
         let value = self.estimate.as_ref().and_then(Estimate::value)?;
         Some((value / self.limit).max(self.limit / value)).filter(|times| times.is_finite())
     }
@@ -116,6 +128,10 @@ pub struct Simulated {
     pub answers: Vec<Answered>,
     /// Parts of the system, the busiest first.
     pub parts: Vec<Utilization>,
+    /// The share (1) of the requests that were given up, in the state in which most were.
+    pub given_up: f64,
+    /// The share (1) of the requests that failed, likewise.
+    pub failed: f64,
 }
 
 impl Simulated {
@@ -172,6 +188,9 @@ pub struct Nearest {
     pub answers: Vec<Answered>,
     /// Why no candidate can meet an objective, of each of which a reason is known.
     pub impossible: Vec<String>,
+    /// What may be done where many requests are not waited for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
 }
 
 /// How many candidates met which fate.
@@ -226,8 +245,10 @@ mod tests {
                 limit: 0.15,
                 estimate: Some(Estimate::Sampled { value: 0.15, ci_low: 0.1, ci_high: 0.2, samples: 99 }),
                 judgement: *judgement,
+                reason: String::new(),
+                times_outdone: None,
             });
-            let found = Simulated { answers: answers.collect(), parts: Vec::new() };
+            let found = Simulated { answers: answers.collect(), ..Simulated::default() };
             (found.shortfall(), found.answers.iter().filter_map(Answered::misses).next().unwrap_or_default())
         };
         let (down, slow) = ("`p99 < 150 ms` with down", "`p99 < 150 ms` with slow");
@@ -248,7 +269,9 @@ mod tests {
             let estimate = Some(Estimate::Sampled { value, ci_low: value, ci_high: value, samples: 10 });
             let (objective, unit) = (objective.to_owned(), "s".to_owned());
             let limit = Objective::parse(&objective).unwrap().limit;
-            Answered { objective, under: None, metric: metric.into(), unit, limit, estimate, judgement }.miss()
+            let (metric, reason) = (metric.to_owned(), String::new());
+            let times_outdone = None;
+            Answered { objective, under: None, metric, unit, limit, estimate, judgement, reason, times_outdone }.miss()
         };
         for (objective, metric) in
             [("worst_second_p99 < 300 ms", "worst_second_p99"), ("recovery_time < 300 ms", "recovery_time")]

@@ -31,12 +31,13 @@ fn masthead(plan: &Plan) -> String {
             let misses: Vec<String> = nearest.answers.iter().filter_map(Answered::miss).collect();
             let nearest_is =
                 format!("the nearest is <strong>{}</strong>, {}", escape(&nearest.label), escape(&misses.join(", ")));
+            let hint = nearest.hint.as_ref().map_or(String::new(), |hint| format!(". {}", escape(hint)));
             match nearest.impossible.is_empty() {
                 false => {
                     let why = escape(&nearest.impossible.join("; "));
-                    format!("No candidate meets every objective, and none can: {why}; {nearest_is}")
+                    format!("No candidate meets every objective, and none can: {why}; {nearest_is}{hint}")
                 }
-                true => format!("No candidate meets every objective; {nearest_is}"),
+                true => format!("No candidate meets every objective; {nearest_is}{hint}"),
             }
         }
         (None, None) => {
@@ -44,6 +45,7 @@ fn masthead(plan: &Plan) -> String {
             why.map_or("No candidate meets every objective".to_owned(), |why| escape(&why))
         }
     };
+    let left_out: String = plan.left_out().map(|why| format!(" {}.", escape(&why))).collect();
     let decided = plan.decided.as_ref().map_or(String::new(), |why| format!(" No cheaper: {}.", escape(why)));
     let growth = plan.growth.map_or(String::new(), |growth| match growth.fails {
         Some(fails) => {
@@ -67,7 +69,8 @@ fn masthead(plan: &Plan) -> String {
     });
     format!(
         "<header>\n<p class=\"kicker\">Sojourn plan</p>\n<h1>{}</h1>\n<p class=\"question\">The cheapest that meets {}</p>\n\
-         <p class=\"finding\">{finding}.{decided}{growth}</p>\n{doubted}{interrupted}<p class=\"facts\">{facts}</p>\n</header>\n",
+         <p class=\"finding\">{finding}.{left_out}{decided}{growth}</p>\n{doubted}{interrupted}\
+         <p class=\"facts\">{facts}</p>\n</header>\n",
         escape(&plan.name),
         objectives.join(" and "),
     )
@@ -200,7 +203,11 @@ fn candidates(plan: &Plan) -> String {
                 }
                 Fate::Misses(found) => {
                     let word = if found.is_decided() { "misses" } else { "not decided" };
-                    format!("{word}: {}", found.answers.iter().map(told).collect::<Vec<_>>().join(", "))
+                    let with_reason = |answer: &Answered| match answer.times_outdone {
+                        Some(_) => format!("{} ({})", told(answer), answer.reason),
+                        None => told(answer),
+                    };
+                    format!("{word}: {}", found.answers.iter().map(with_reason).collect::<Vec<_>>().join(", "))
                 }
                 Fate::Open | Fate::Weaker => return String::new(),
             };

@@ -7,7 +7,9 @@
 use super::html::{count, escape, page};
 use super::plots::file::{self, Plot};
 use super::seconds::{Timeline, beside, of_variant};
-use super::{Answers, BEFORE_RUN, RUN, VariantAnswers, Verdict, headline, notes, pairs, plots, sections, when};
+use super::{
+    Answers, BEFORE_RUN, RUN, VariantAnswers, Verdict, headline, notes, objectives, pairs, plots, sections, when,
+};
 use crate::answer::ObjectiveAnswer;
 use crate::compare::{briefest, differing, filled, in_common_of, keys_of_runs};
 use crate::error::SpecError;
@@ -21,7 +23,7 @@ pub fn render(runs: &[(String, &Answers)], version: &str) -> String {
     let body = [
         masthead(runs, &merged),
         differences(runs),
-        sections::objectives(&merged),
+        objectives::section(&merged),
         first,
         second,
         sections::failures(&merged),

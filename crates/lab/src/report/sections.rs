@@ -2,8 +2,8 @@
 
 use super::html::{and_list, count, engine, escape};
 use super::{Answers, Engine, VariantAnswers, Verdict, compare, doubts, headline, legend_of_recovery, number, reasons};
-use super::{reasons_of_objectives, unrecovered, when};
-use crate::answer::{OF_FAULTS, ObjectiveAnswer, Trust};
+use super::{unrecovered, when};
+use crate::answer::{OF_FAULTS, Trust};
 use crate::outcome::{NAME, has_names};
 use sojourn_stats::Estimate;
 
@@ -79,59 +79,6 @@ fn named(report: &Answers) -> String {
         |(who, why): &(String, Vec<String>)| format!("<strong>{}</strong>, since {}", escape(who), and_list(why, 2));
     let named: Vec<String> = named.iter().map(since).collect();
     if named.is_empty() { String::new() } else { format!(": {}", and_list(&named, 3)) }
-}
-
-/// What was asked of the system, and the answers.
-pub(super) fn objectives(report: &Answers) -> String {
-    if report.objectives.is_empty() {
-        return String::new();
-    }
-    let engines: Vec<Engine> =
-        Engine::ALL.into_iter().filter(|e| report.objectives.iter().any(|o| o.engine == *e)).collect();
-    let label = |objective: &ObjectiveAnswer| report.variants.get(objective.variant).map_or("", |of| &of.label);
-    let mut asked: Vec<(&str, &str)> = Vec::new();
-    for objective in &report.objectives {
-        let key = (objective.text.as_str(), label(objective));
-        if !asked.contains(&key) {
-            asked.push(key);
-        }
-    }
-    let shared = reasons_of_objectives(report, 2);
-    let answer = |text: &str, variant: &str, engine: Engine| {
-        let found = report.objectives.iter().find(|o| o.text == text && label(o) == variant && o.engine == engine);
-        let Some(objective) = found else { return ("muted", "\u{2013}".to_owned()) };
-        let class = objective.words().0;
-        let word = match class {
-            "good" => "\u{2713} met",
-            "bad" => "\u{2717} missed",
-            "warn" => "? undecided",
-            // As where that engine was not asked: it has no number.
-            _ => "\u{2013}",
-        };
-        let is_below = shared.iter().any(|(note, _)| note.is_of(objective));
-        let why = if is_below { "" } else { objective.why() };
-        let lines = [word.to_owned(), escape(&objective.measured), escape(why)];
-        (class, lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("<br>"))
-    };
-    let rows: String = asked
-        .iter()
-        .map(|(text, variant)| {
-            let cells = engines.iter().map(|e| {
-                let (class, word) = answer(text, variant, *e);
-                format!("<td class=\"{class}\">{word}</td>")
-            });
-            let cells: String = cells.collect();
-            let (text, variant) = (escape(text), escape(variant));
-            format!("<tr><th scope=\"row\">{variant}<br><code>{text}</code></th>{cells}</tr>\n")
-        })
-        .collect();
-    let head: String = engines.iter().map(|e| format!("<th scope=\"col\">{}</th>", engine(*e))).collect();
-    let below: String = shared.iter().map(|(_, line)| format!("<li>{}</li>\n", escape(line))).collect();
-    let below = if below.is_empty() { below } else { format!("<ul class=\"reasons\">\n{below}</ul>\n") };
-    format!(
-        "<section id=\"objectives\">\n<h2>Objectives</h2>\n<div class=\"scroll\"><table class=\"plain\">\n<thead><tr>\
-         <th scope=\"col\">What was asked</th>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{below}</section>\n"
-    )
 }
 
 /// The table that most readers come for.
@@ -505,7 +452,7 @@ mod tests {
         assert_eq!((class, word), ("warn", "SUSPECT"));
         assert_eq!(text, "1 of 2 live runs is not to be relied on: <strong>v1</strong>, since core 0 was 97 % busy.");
         let (.., text) = verdict(&with_live(&[suspect, (Verdict::Suspect, "core 0 was 99 % busy")]));
-        let once = "<strong>all 2 live runs</strong>, since core 0 was 97 to 99 % busy.";
+        let once = "<strong>all 2 live runs</strong>, since core 0 was 97 to 99 % busy (most: v1).";
         assert_eq!(text, format!("2 of 2 live runs are not to be relied on: {once}"));
         let mut report = with_live(&[]);
         report.verdict = Verdict::Incomplete;
@@ -529,26 +476,6 @@ mod tests {
         assert!(page.contains("<td class=\"number\">never</td>") && page.contains("\u{2013}</td>"), "{page}");
         assert!(page.contains(" never: it had not recovered when the run ended."), "{page}");
         assert!(page.contains(" \u{2013} as a recovery: whether it recovered cannot be said"), "{page}");
-    }
-
-    /// A reason of several objectives stands below them, and that of one beside it.
-    #[test]
-    fn a_reason_of_several_objectives_is_said_once() {
-        let of = |variant: usize, reason: &str| ObjectiveAnswer {
-            text: "response_time_p99 < 1 s".to_owned(),
-            variant,
-            engine: Engine::Live,
-            met: None,
-            undecided: true,
-            measured: "0.5 s".to_owned(),
-            reason: reason.to_owned(),
-        };
-        let mut report = with_live(&[(Verdict::Valid, ""); 3]);
-        report.objectives = vec![of(0, "it was 3 ms late"), of(1, "it was 5 ms late"), of(2, "a core was busy")];
-        let text = objectives(&report);
-        assert!(text.contains("<li>UNDECIDED by live, v0; v1: it was 3 to 5 ms late</li>"), "{text}");
-        assert_eq!((text.matches("late").count(), text.matches("a core was busy").count()), (1, 1), "{text}");
-        assert_eq!(text.matches("? undecided<br>0.5 s").count(), 3, "{text}");
     }
 
     #[test]

@@ -10,10 +10,14 @@ use super::{SHORT_NAMES, long_name, show};
 pub(super) fn change_to(document: &mut DocumentMut, key: &str, value: &Value) -> Result<(), String> {
     put(document, key, value.clone())?;
     drop_loads(document, (key, value), |_| false);
-    drop_axis(document, key);
-    let others = if long_name(key) == "workload.arrivals" { &[] } else { other_loads(key, value) };
-    others.iter().for_each(|other| drop_axis(document, other));
+    settled(key, value).iter().for_each(|settled| drop_axis(document, settled));
     Ok(())
+}
+
+/// The keys that do not vary any more once `key` is set by hand: its own, and what else says how fast requests come.
+pub(super) fn settled<'a>(key: &'a str, value: &Value) -> Vec<&'a str> {
+    let others: &[&'a str] = if long_name(key) == "workload.arrivals" { &[] } else { other_loads(key, value) };
+    std::iter::once(key).chain(others.iter().copied()).collect()
 }
 
 /// What is set by hand is not varied any more, by a list of `[vary]` or a `[[variant]]`.

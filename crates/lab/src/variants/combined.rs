@@ -42,6 +42,11 @@ impl Combined {
         all
     }
 
+    /// What the file calls the `[[variant]]`.
+    pub(super) fn own_name(&self) -> Option<&str> {
+        self.words.first().filter(|_| self.is_single && self.is_named).map(String::as_str)
+    }
+
     pub(super) fn name(&self) -> Option<String> {
         self.is_named.then(|| self.words.join(", "))
     }

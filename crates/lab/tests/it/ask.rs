@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use sojourn_dispatch::{Ask, Catalogue, Code, Decision, Policy, Reason, Signals};
 use sojourn_lab::prelude::*;
-use sojourn_lab::{Context, RunError, Step, Verdict, run};
+use sojourn_lab::{Context, RunError, Step, VariantAnswers, Verdict, run};
 use sojourn_stats::Stream;
 
 const FILE: &str = r#"
@@ -73,6 +73,20 @@ fn intervals_that_do_not_hold_the_exact_number_are_told() {
     let alone = short.ask([Engine::Sim], &Progress::none()).unwrap();
     let notes = alone.variants[0].answer(Engine::Sim).unwrap().notes.join("\n");
     assert!(!notes.contains("exact number"), "nothing stands beside it: {notes}");
+}
+
+/// What `--set` does to a variant with a name is a note of that variant, once.
+#[test]
+fn what_is_set_by_hand_is_noted_of_a_variant_with_a_name() {
+    let text = format!("{FILE}[[variant]]\nname = \"two\"\nservers = 2\n");
+    let experiment = Experiment::new(Path::new("two.toml"), text, &["servers=3".to_owned()]).unwrap();
+    assert_eq!(experiment.replaced(), ["--set servers = 3 also replaces servers = 2 of the variant two"]);
+    let answers = experiment.ask([Engine::Theory, Engine::Sim], &Progress::none()).unwrap();
+    let noted = |variant: &VariantAnswers| {
+        let notes = variant.answers.iter().flat_map(|answer| &answer.notes);
+        notes.filter(|note| note.contains("also replaces servers = 2")).count()
+    };
+    assert_eq!(answers.variants.iter().map(noted).collect::<Vec<_>>(), [0, 0, 1]);
 }
 
 /// `run` is the same call beside a folder.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sojourn_lab::folder::SCHEMA;
 use sojourn_lab::outcome::{COLUMNS, measure_to_json};
-use sojourn_lab::{Answer, Answers, Engine, Flow, Trust, VariantAnswers, Verdict};
+use sojourn_lab::{Answer, Answers, Engine, Flow, ObjectiveAnswer, Trust, VariantAnswers, Verdict};
 use sojourn_stats::measure::NoInterval;
 use sojourn_stats::{Estimate, Measure};
 
@@ -57,6 +57,30 @@ fn a_folder_opens_into_what_was_written() {
     assert!(text.contains(",2.5,too-short,too-short,1400000\n"), "{text}");
     let refused = sample().write(&path).unwrap_err().to_string();
     assert!(refused.contains("exists and is not empty"), "{refused}");
+}
+
+/// What a folder says is met is met by its numbers, or it is not: the version that wrote it may have had other rules.
+#[test]
+fn objectives_of_a_folder_are_judged_by_its_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    // It is 1/3 s.
+    let objective = |text: &str| ObjectiveAnswer {
+        text: text.to_owned(),
+        variant: 1,
+        engine: Engine::Sim,
+        met: Some(true),
+        undecided: false,
+        measured: "333 ms".to_owned(),
+        reason: String::new(),
+    };
+    let objectives = vec![objective("response_time_p3 < 400 ms"), objective("response_time_p3 < 300 ms")];
+    let written = Answers { objectives, ..sample() };
+    written.write(&path).unwrap();
+    let opened = Answers::open(&path).unwrap();
+    assert_eq!(opened.objectives[0], written.objectives[0]);
+    assert_eq!((opened.objectives[1].met, opened.objectives[1].undecided), (Some(false), false));
+    assert!(written.objectives_met() && !opened.objectives_met());
 }
 
 #[test]

@@ -281,6 +281,51 @@ fn an_undecided_candidate_is_not_offered() {
     assert!(found.set == ["servers=5"] && found.offers.iter().all(|offer| offer.label != "servers 4"));
 }
 
+/// Clients that give up after 50 ms on average: the times of those that were answered are short at any number of servers, and
+/// meet no limit where more left than may be slower. What may be done about it is said.
+#[test]
+fn who_was_given_up_is_no_time_that_meets_a_limit() {
+    let patience = "patience = \"exponential(mean = 50 ms)\"\n[[system.tier]]";
+    let impatient = FILE
+        .replace("[[system.tier]]", patience)
+        .replace("\"ps\"", "\"fcfs\"")
+        .replace("1..10", "1..2")
+        .replace("unit = \"EUR\"", "unit = \"EUR\"\ngrowth = 1.0");
+    let (found, page) = planned_with_page(&impatient.replace("mean = \"< 50 ms\"", "p90 = \"< 5 s\""))
+        .unwrap_or_else(|e| panic!("{e}"));
+    assert!(found.offers.is_empty(), "{:?}", found.offers);
+    let nearest = found.nearest.as_ref().unwrap();
+    let answer = &nearest.answers[0];
+    assert_eq!((nearest.label.as_str(), answer.judgement), ("servers 2", Judgement::Undecided));
+    let why = "% of the requests failed or were given up, and the time is that of the others";
+    assert!(answer.misses().unwrap().ends_with(why), "{:?}", answer.misses());
+    let hint = "% of the requests were given up: let clients wait longer (`workload.patience`), or offer more or faster servers";
+    assert!(nearest.hint.as_ref().is_some_and(|of| of.ends_with(hint)), "{:?}", nearest.hint);
+    assert!(page.contains(hint) && page.contains("not decided: ") && page.contains(&format!("{why})")), "{page}");
+    // A birth and death process: 50 /s come to each of two servers, 50 /s are served and 20 /s leave for each that is there.
+    let (mut chance, mut sum, mut inside) = (1.0, 0.0, 0.0);
+    for jobs in 0..60 {
+        (sum, inside) = (sum + chance, inside + chance * f64::from(jobs));
+        chance *= 50.0 / (50.0 + 20.0 * f64::from(jobs + 1));
+    }
+    let two = found.asked.iter().find(|(label, ..)| label == "servers 2").expect("it was asked");
+    let Fate::Misses(simulated) = &two.2 else { panic!("{two:?}") };
+    // 42 % of some ten thousand: 0.05 is more than five standard deviations, also where they leave in groups of ten.
+    let known = 20.0 * inside / sum / 50.0;
+    assert!((simulated.given_up - known).abs() < 0.05, "{} instead of {known}", simulated.given_up);
+    // None fails, and a limit on failures does not count who left.
+    let (found, page) = planned_with_page(&impatient.replace("mean = \"< 50 ms\"", "error_ratio = \"< 1%\""))
+        .unwrap_or_else(|e| panic!("{e}"));
+    let left_out: Vec<String> = found.left_out().collect();
+    let told = "given up, which error_ratio does not count: limit abandoned_ratio too";
+    assert!(left_out.len() == 1 && left_out[0].starts_with("`error_ratio < 1%` is met; "), "{left_out:?}");
+    assert!(left_out[0].ends_with(told) && page.contains(told), "{left_out:?}");
+    // Few that leave are no reason.
+    let patient = impatient.replace("exponential(mean = 50 ms)", "exponential(mean = 60 s)").replace("1..2", "3..4");
+    let found = planned(&patient.replace("mean = \"< 50 ms\"", "mean = \"< 15 ms\"")).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(found.nearest.unwrap().hint, None);
+}
+
 /// With N - 1 of N such servers the mean is 1/(50 - 100/(N - 1)): four do while all are there, and five with one lost.
 #[test]
 fn the_loss_of_one_takes_one_more() {

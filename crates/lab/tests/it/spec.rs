@@ -212,6 +212,46 @@ fn what_is_set_is_not_varied() {
     assert_eq!(by_long_name, ["servers 3, random", "servers 3, round-robin"]);
 }
 
+/// What is set by hand holds in each `[[variant]]` too, and where that replaces what a variant with a name says, it is told: the
+/// name may have become untrue.
+#[test]
+fn what_is_set_replaces_the_values_of_variants_and_says_so() {
+    let four = "[[variant]]\nname = \"four\"\nservers = 4\npolicy = \"random\"\n";
+    let eight = "[[variant]]\nname = \"eight\"\n\"system.tier.0.targets.servers\" = 8\n";
+    let text = format!("{FOUR_SERVERS}[vary]\npolicy = [\"round-robin\"]\n{four}{eight}[[variant]]\nservers = 2\n");
+    let told = |set: &[&str]| {
+        let variants = variants(&text, set).unwrap();
+        let of = |variant: &Variant| {
+            (variant.label(), variant.experiment.system().unwrap().system.hosts.len(), variant.remarks.join("; "))
+        };
+        variants.iter().map(of).collect::<Vec<_>>()
+    };
+    let row = |label: &str, servers: usize, remarks: &str| (label.to_owned(), servers, remarks.to_owned());
+    let replaces = "--set servers = 8 also replaces servers = 4 of the variant four";
+    let all = told(&["servers=8"]);
+    let expected = [row("servers 8, round-robin", 8, ""), row("four", 8, replaces), row("eight", 8, "")];
+    assert_eq!(all, expected, "what is the same is not replaced, and of the last nothing is left");
+    // The last word counts; a key may be called otherwise.
+    let all = told(&["servers=8", "servers=4"]);
+    let replaces = "--set servers = 4 also replaces system.tier.0.targets.servers = 8 of the variant eight";
+    assert_eq!(all[1..], [row("four", 4, ""), row("eight", 4, replaces)]);
+    assert!(told(&["seed=7"]).iter().all(|(.., remarks)| remarks.is_empty()));
+    // Another way to say how fast requests come.
+    let text = format!("{FOUR_SERVERS}[[variant]]\nname = \"full\"\nutilization = 0.9\n");
+    let full = variants(&text, &["rate=50 /s"]).unwrap();
+    assert_eq!(
+        full.last().unwrap().remarks,
+        ["--set rate = 50 /s also replaces utilization = 0.9 of the variant full"]
+    );
+    // A table that a variant sets as a whole has the key in it.
+    let text = format!("{FOUR_SERVERS}[[variant]]\n\"system.tier.0.targets\" = {{ servers = 4 }}\n");
+    let whole = variants(&text, &["servers=8"]).unwrap();
+    let whole = whole.last().unwrap();
+    assert_eq!(whole.experiment.system().unwrap().system.hosts.len(), 4);
+    let told = "--set servers = 8 has no effect here: the variant sets system.tier.0.targets as a whole";
+    assert_eq!(whole.remarks, [told]);
+}
+
 #[test]
 fn a_mistake_in_a_variation_says_which() {
     let text = format!("{FOUR_SERVERS}[vary]\npolicy = [\"random\", \"rond-robin\"]\n");

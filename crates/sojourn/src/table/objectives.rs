@@ -1,9 +1,10 @@
 //! Objectives in lines: each with its number. A reason that several have stands once below them, with the variants that have it.
 //!
-//! A sweep has an objective at every point and by every engine. More than a screen of them are counted: the report has each.
+//! A sweep has an objective at every point and by every engine. Those of more than a few variants, or more than a screen of them,
+//! are a line each with how many meet it and which do not: the report has each.
 
-use sojourn_lab::report::{Note, reasons_of_objectives, who_meets};
-use sojourn_lab::{Answers, Engine, ObjectiveAnswer};
+use sojourn_lab::report::{Note, are_many, folded, reasons_of_objectives, who_meets};
+use sojourn_lab::{Answers, ObjectiveAnswer};
 
 use super::text::{hanging, paragraph};
 
@@ -20,11 +21,12 @@ pub(super) fn lines(answers: &Answers) -> Vec<String> {
             move |(objectives, said): &(usize, String)| *objectives > 1 || is_counted && said.contains(": ");
         all.filter(says_more).map(|(_, sentence)| hanging("  ", "    ", &sentence))
     };
-    if all.len() > LINES {
+    if are_many(answers) || all.len() > LINES {
         let reasons = reasons_of_objectives(answers, 1);
         let reasons = reasons.iter().map(|(_, reason)| hanging("  ", "    ", reason));
         let more = std::iter::once(paragraph("  ", "report.html has each."));
-        return counted(all).into_iter().chain(reasons).chain(meets(true)).chain(more).collect();
+        let counted = folded(answers).into_iter().map(|of| hanging("  ", "    ", &of.line(answers)));
+        return counted.chain(reasons).chain(meets(true)).chain(more).collect();
     }
     let shared = reasons_of_objectives(answers, 2);
     let below = shared.iter().map(|(_, reason)| hanging("  ", "    ", reason));
@@ -41,28 +43,9 @@ fn line(answers: &Answers, objective: &ObjectiveAnswer, shared: &[(Note<'_>, Str
     hanging("  ", "    ", &format!("{label}: {text} by {engine}: {measured}{words}"))
 }
 
-/// How often each came out how, a line for each that was asked and each engine.
-fn counted(all: &[ObjectiveAnswer]) -> Vec<String> {
-    let mut asked: Vec<(&str, Engine)> = Vec::new();
-    for of in all {
-        if !asked.contains(&(of.text.as_str(), of.engine)) {
-            asked.push((of.text.as_str(), of.engine));
-        }
-    }
-    let line = |(text, engine): &(&str, Engine)| {
-        let of_it: Vec<&str> =
-            all.iter().filter(|of| of.text == *text && of.engine == *engine).map(|of| of.outcome().1).collect();
-        let count = |word: &str| of_it.iter().filter(|of| **of == word).count();
-        let words = ["met", "MISSED", "UNDECIDED", "no number"].into_iter().filter(|word| count(word) > 0);
-        let words: Vec<String> = words.map(|word| format!("{word} {}", count(word))).collect();
-        hanging("  ", "    ", &format!("{text} by {engine}, of {} variants: {}", of_it.len(), words.join(", ")))
-    };
-    asked.iter().map(line).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use sojourn_lab::VariantAnswers;
+    use sojourn_lab::{Engine, VariantAnswers};
 
     use super::*;
 
@@ -98,7 +81,7 @@ mod tests {
             "v0: response_time_p99 < 1 s by live: 0.5 s, UNDECIDED",
             "v1: response_time_p99 < 1 s by live: 1.5 s, met",
             "v2: response_time_p99 < 1 s by live: 2.5 s, UNDECIDED",
-            "UNDECIDED by live, v0; v2: the live run is SUSPECT: 3 to 5 ms late",
+            "UNDECIDED by live, v0; v2: the live run is SUSPECT: 3 to 5 ms late (most: v2)",
         ];
         assert_eq!(told(&[late[0], "", late[1]]), expected);
         // That of one alone stands behind its number.
@@ -125,20 +108,29 @@ mod tests {
     }
 
     #[test]
-    fn more_than_a_screen_are_counted() {
-        let mut reasons = [""; LINES + 1];
+    fn those_of_many_variants_are_counted() {
+        let mut reasons = [""; 41];
         reasons[3] = "too late";
         let expected = [
-            "response_time_p99 < 1 s by live, of 41 variants: met 40, UNDECIDED 1",
+            "response_time_p99 < 1 s by live, of 41 variants: met 40, UNDECIDED 1 (v3)",
             "UNDECIDED by live, v3: too late",
             "report.html has each.",
         ];
         assert_eq!(told(&reasons), expected);
         // Few of many are named.
-        let mut reasons = ["late"; LINES + 1];
+        let mut reasons = ["late"; 41];
         reasons[7] = "";
         assert!(told(&reasons).contains(&"By live, 1 of 41 variants meets the objective: v7.".to_owned()));
-        assert_eq!(told(&[""; LINES]).len(), LINES);
+        assert_eq!((told(&[""; 8]).len(), told(&[""; 9]).len()), (8, 2));
         assert!(told(&[]).is_empty());
+        // More than a screen of a few variants too.
+        let mut few = asked(&[""; 8]);
+        let of_limit = |limit: usize| {
+            let text = format!("response_time_p99 < {limit} s");
+            few.objectives.iter().map(move |of| ObjectiveAnswer { text: text.clone(), ..of.clone() })
+        };
+        few.objectives = (1..=6).flat_map(of_limit).collect();
+        let told = lines(&few);
+        assert!(told.len() == 6 + 2 && told[0].ends_with("of 8 variants: met 8"), "{told:?}");
     }
 }

@@ -1,57 +1,123 @@
-//! Texts that differ in numbers only, told as one with the range of each number.
+//! Texts that differ in numbers only, told as one.
 //!
-//! A time is a number with its unit, so that 900 ms and 1.2 s have a range. The two ends of an interval have one range together,
-//! from the least to the greatest: four numbers in a row are not read.
+//! One number that differs has a range, and each of its ends is that of one of the texts. Where several differ, ranges of all of
+//! them would be a text that none of them is: `known between 1 ms and 20 s` of ten narrow intervals. Then one of the texts is
+//! told as it stands, the one whose number is greatest, and where the others begin. A time is a number with its unit, so that
+//! 900 ms and 1.2 s have an order.
 
-use std::cmp::Ordering;
-
-/// Texts that differ in numbers only as one, with the least and the largest of each number: `12 to 40 of 50 requests`. Intervals
-/// become the one that holds them all, and `each` is said to have those of each text.
-pub fn in_ranges(texts: &[&str], each: &str) -> String {
-    let all: Vec<Vec<Part<'_>>> = texts.iter().map(|text| parts(text)).collect();
-    let Some(first) = all.first() else { return String::new() };
-    let end = |place: usize, is_upper: bool| {
-        let numbers = all.iter().filter_map(|parts| match parts.get(place) {
-            Some(Part::Number(value, text)) => Some((*value, *text)),
-            _ => None,
-        });
-        let order = |a: &(f64, &str), b: &(f64, &str)| -> Ordering { a.0.total_cmp(&b.0) };
-        let found = if is_upper { numbers.max_by(order) } else { numbers.min_by(order) };
-        found.map_or("", |found| found.1)
-    };
-    let varies = |place: usize| end(place, false) != end(place, true);
-    let (mut told, mut is_joint, mut place) = (String::new(), false, 0);
-    while let Some(part) = first.get(place) {
-        match (part, ends(first, place)) {
-            (Part::Words(text), _) => told.push_str(text),
-            (Part::Number(..), Some(between)) if varies(place) || varies(place + 2) => {
-                told.push_str(&[end(place, false), between, end(place + 2, true)].concat());
-                is_joint = true;
-                place += 2;
-            }
-            (Part::Number(..), _) => told.push_str(&range(end(place, false), end(place, true))),
-        }
-        place += 1;
-    }
-    if is_joint {
-        let stop = if told.ends_with('.') { "" } else { "." };
-        told.push_str(&format!("{stop} These ends are the least and the greatest of all: {each} has those of each"));
-    }
-    told
+/// Texts that differ in numbers only, as one.
+pub(super) enum Merged {
+    /// They are one text, or none.
+    Same(String),
+    /// They differ in one number, which has a range: `12 to 40 of 50 requests`.
+    Range {
+        /// The text with the range.
+        text: String,
+        /// The place of the text whose number is greatest, or least as below.
+        place: usize,
+    },
+    /// They differ in several numbers, or in the ends of an interval.
+    Worst {
+        /// The place of the text whose number is greatest: of the first number that differs, the upper end of an interval. It is
+        /// the text of the least one where its words are "only 3".
+        place: usize,
+        /// What holds of the others' number, behind a comma: `, 3 % at least`; empty where no unit would say which number it is.
+        others: String,
+    },
 }
 
-/// What stands between the ends of an interval, of which the lower one is at `place`; none where there is no interval.
-fn ends(parts: &[Part<'_>], place: usize) -> Option<&'static str> {
+/// These texts, which differ in numbers only, as one.
+pub(super) fn merged(texts: &[&str]) -> Merged {
+    let all: Vec<Vec<Part<'_>>> = texts.iter().map(|text| parts(text)).collect();
+    let Some(first) = all.first() else { return Merged::Same(String::new()) };
+    let differs =
+        |place: &usize| all.iter().any(|parts| parts.get(*place).map(Part::text) != Some(first[*place].text()));
+    let differing: Vec<usize> = (0..first.len()).filter(differs).collect();
+    match differing[..] {
+        [] => Merged::Same(texts[0].to_owned()),
+        [one] if interval_at(first, one).is_none() => {
+            Merged::Range { text: in_range(&all, one), place: greatest(&all, one) }
+        }
+        [earliest, ..] => worst(&all, earliest),
+    }
+}
+
+/// The text that is told for all, where `earliest` is the place of the first number that differs.
+fn worst(all: &[Vec<Part<'_>>], earliest: usize) -> Merged {
+    let first = &all[0];
+    // Of an interval the upper end counts, and no other interval reaches below the least of the lower ends.
+    let (lower, upper) = interval_at(first, earliest).unwrap_or((earliest, earliest));
+    let (ends, word) = match is_scarce(first, upper) {
+        true => (end(all, upper, true), "at most"),
+        false => (end(all, lower, false), "at least"),
+    };
+    let percent = match first.get(upper + 1).map(Part::text) {
+        Some(behind) if behind.starts_with(" %") || behind.starts_with("\u{a0}%") => " %",
+        _ => "",
+    };
+    let is_told = !percent.is_empty() || ends.ends_with(char::is_alphabetic) || is_first(first, lower);
+    let place = greatest(all, upper);
+    Merged::Worst { place, others: if is_told { format!(", {ends}{percent} {word}") } else { String::new() } }
+}
+
+/// Which text has the greatest number at `place`, the first of equal ones; the least where that says how little there is.
+fn greatest(all: &[Vec<Part<'_>>], place: usize) -> usize {
+    let is_scarce = is_scarce(&all[0], place);
+    let key = |text: &usize| if is_scarce { -value(&all[*text], place) } else { value(&all[*text], place) };
+    (0..all.len()).rev().max_by(|one, other| key(one).total_cmp(&key(other))).unwrap_or(0)
+}
+
+/// Whether the number at `place` says how little there is: "only 3".
+fn is_scarce(parts: &[Part<'_>], place: usize) -> bool {
+    place.checked_sub(1).is_some_and(|before| parts[before].text().ends_with("only "))
+}
+
+/// Whether no number is before this one.
+fn is_first(parts: &[Part<'_>], place: usize) -> bool {
+    parts[..place].iter().all(|part| matches!(part, Part::Words(_)))
+}
+
+/// The texts as one in which the number at `place` has its range.
+fn in_range(all: &[Vec<Part<'_>>], place: usize) -> String {
+    let told = range(end(all, place, false), end(all, place, true));
+    let of = |(at, part): (usize, &Part<'_>)| if at == place { told.clone() } else { part.text().to_owned() };
+    all[0].iter().enumerate().map(of).collect()
+}
+
+/// The least number at `place`, or the greatest, as it is written.
+fn end<'a>(all: &[Vec<Part<'a>>], place: usize, is_greatest: bool) -> &'a str {
+    let order = |one: &&Vec<Part<'a>>, other: &&Vec<Part<'a>>| value(one, place).total_cmp(&value(other, place));
+    let found = if is_greatest { all.iter().max_by(order) } else { all.iter().min_by(order) };
+    found.and_then(|parts| parts.get(place)).map_or("", Part::text)
+}
+
+/// The number at `place`.
+fn value(parts: &[Part<'_>], place: usize) -> f64 {
+    match parts.get(place) {
+        Some(Part::Number(value, _)) => *value,
+        _ => f64::NAN,
+    }
+}
+
+/// Where the ends of the interval are of which the number at `place` is one: the lower and the upper one. None where it is none.
+fn interval_at(parts: &[Part<'_>], place: usize) -> Option<(usize, usize)> {
+    let lowers = [Some(place), place.checked_sub(2)];
+    let lower = lowers.into_iter().flatten().find(|lower| is_interval(parts, *lower))?;
+    Some((lower, lower + 2))
+}
+
+/// Whether the number at `place` is the lower end of an interval.
+fn is_interval(parts: &[Part<'_>], place: usize) -> bool {
     let Some([Part::Number(..), Part::Words(between), Part::Number(..)]) = parts.get(place..place + 3) else {
-        return None;
+        return false;
     };
     let before = place.checked_sub(1).map_or("", |before| parts[before].text());
     match *between {
-        " to " => Some(" to "),
-        " and " if before.ends_with("between ") => Some(" and "),
-        // Of all bounds these are not two.
-        " and " if before.ends_with("bounds, ") => Some(" to "),
-        _ => None,
+        " to " | " % to " => true,
+        " and " => before.ends_with("between ") || before.ends_with("bounds, "),
+        // As in `between 3 % and 11 %`.
+        " % and " => before.ends_with("between "),
+        _ => false,
     }
 }
 
@@ -158,42 +224,55 @@ fn unit(text: &str) -> (usize, f64) {
 mod tests {
     use super::*;
 
-    #[test]
-    fn numbers_that_differ_have_ranges() {
-        let ranges = |texts: &[&str]| in_ranges(texts, "run.json");
-        let texts = ["p99 of 1,200 jobs at 0.5 in server_1", "p99 of 900 jobs at 0.5 in server_1"];
-        assert_eq!(ranges(&texts), "p99 of 900 to 1,200 jobs at 0.5 in server_1");
-        assert_eq!(ranges(&["1e-5 of 3", "2e-6 of 3"]), "2e-6 to 1e-5 of 3");
-        assert_eq!(ranges(&["v1.2.3, 7."]), "v1.2.3, 7.");
-        assert_eq!(ranges(&["server-1 froze for 2 s", "server-1 froze for 5 s"]), "server-1 froze for 2 to 5 s");
-        assert_ne!(without_numbers("server-1 froze for 2 s"), without_numbers("server-2 froze for 2 s"));
-        assert_eq!(ranges(&["5 s later", "12 s later"]), "5 to 12 s later");
-        assert_eq!(ranges(&["1.2 s later", "900\u{a0}ms later"]), "900\u{a0}ms to 1.2 s later");
-        assert_eq!(ranges(&["5 servers", "3 servers"]), "3 to 5 servers");
-        assert_eq!(ranges(&[]), "");
+    /// The text that these become, with what is said of the others behind a bar.
+    fn told(texts: &[&str]) -> String {
+        match merged(texts) {
+            Merged::Same(text) => text,
+            Merged::Range { text, place } => format!("{text}|{place}"),
+            Merged::Worst { place, others } => format!("{}|{others}", texts[place]),
+        }
     }
 
-    /// Of the bounds of several loads one range is told, from the least to the greatest, and where those of each are.
     #[test]
-    fn intervals_become_the_one_that_holds_them_all() {
-        let behind = ". These ends are the least and the greatest of all: run.json has those of each";
-        let ranges = |texts: &[&str]| in_ranges(texts, "run.json");
-        let known = |bounds: &str| format!("is known between {bounds} only");
+    fn one_number_that_differs_has_a_range() {
+        let texts = ["p99 of 1,200 jobs at 0.5 in server_1", "p99 of 900 jobs at 0.5 in server_1"];
+        assert_eq!(told(&texts), "p99 of 900 to 1,200 jobs at 0.5 in server_1|0");
+        assert_eq!(told(&["1e-5 of 3", "2e-6 of 3"]), "2e-6 to 1e-5 of 3|0");
+        assert_eq!(told(&["v1.2.3, 7."]), "v1.2.3, 7.");
+        assert_eq!(told(&["server-1 froze for 2 s", "server-1 froze for 5 s"]), "server-1 froze for 2 to 5 s|1");
+        assert_ne!(without_numbers("server-1 froze for 2 s"), without_numbers("server-2 froze for 2 s"));
+        assert_eq!(told(&["5 s later", "12 s later"]), "5 to 12 s later|1");
+        assert_eq!(told(&["1.2 s later", "900\u{a0}ms later"]), "900\u{a0}ms to 1.2 s later|0");
+        assert_eq!(told(&["3 servers", "5 servers", "5.0 servers"]), "3 to 5.0 servers|1", "the first of equal ones");
+        assert_eq!(told(&["only 5 of 9", "only 3 of 9"]), "only 3 to 5 of 9|1");
+        assert_eq!(told(&[]), "");
+    }
+
+    /// Of several intervals one is told as it is, the one that reaches farthest, and where the others begin.
+    #[test]
+    fn of_intervals_one_is_told_as_it_is() {
+        let known = |bounds: &str| format!("it is known between {bounds} only");
         let (low, high) = (known("115.8 ms and 200 ms"), known("5.765 s and 20 s"));
-        assert_eq!(ranges(&[&low, &high]), known("115.8 ms and 20 s") + behind);
-        assert_eq!(ranges(&[&high, &low]), known("115.8 ms and 20 s") + behind, "in any order");
-        assert_eq!(ranges(&[&low, &low]), low, "the same is said once");
-        let middle = [
-            "4 queues: the middle of two bounds, 1.953 s and 1.954 s (Adan 1994)",
-            "4 queues: the middle of two bounds, \
-                      2.5 s and 2.6 s (Adan 1994)",
-        ];
-        assert_eq!(
-            ranges(&middle),
-            format!("4 queues: the middle of two bounds, 1.953 s to 2.6 s (Adan 1994){behind}")
-        );
-        assert_eq!(ranges(&["from 2 s to 3 s", "from 4 s to 9 s"]), format!("from 2 s to 9 s{behind}"));
-        // Two numbers that are no ends have a range each.
-        assert_eq!(ranges(&["1 and 2 of 3", "2 and 5 of 3"]), "1 to 2 and 2 to 5 of 3");
+        assert_eq!(told(&[&low, &high]), format!("{high}|, 115.8 ms at least"));
+        assert_eq!(told(&[&high, &low]), format!("{high}|, 115.8 ms at least"), "in any order");
+        assert_eq!(told(&[&low, &low]), low, "the same is said once");
+        // Though only one end differs: its range would be three numbers in a row.
+        let wide = known("115.8 ms and 900 ms");
+        assert_eq!(told(&[&low, &wide]), format!("{wide}|, 115.8 ms at least"));
+        let shares = ["between 3 % and 7 %", "between 5 % and 11 %", "between 4 % and 9 %"];
+        assert_eq!(told(&shares), "between 5 % and 11 %|, 3 % at least");
+        let middle = ["the middle of two bounds, 1.953 s and 1.954 s", "the middle of two bounds, 2.5 s and 2.6 s"];
+        assert_eq!(told(&middle), format!("{}|, 1.953 s at least", middle[1]));
+        assert_eq!(told(&["from 2 s to 3 s", "from 4 s to 9 s"]), "from 4 s to 9 s|, 2 s at least");
+    }
+
+    /// Two numbers that differ belong together: ranges of both would be a text that none of them is.
+    #[test]
+    fn of_several_numbers_that_differ_one_text_is_told() {
+        assert_eq!(told(&["1 and 2 of 3", "2 and 5 of 3"]), "2 and 5 of 3|, 1 at least");
+        let loads = ["at a load of 0.9 5 jobs of 70", "at a load of 0.9 8 jobs of 60"];
+        assert_eq!(told(&loads), format!("{}|", loads[1]), "5 alone would not say what it is of");
+        // Who says that it is little means the least.
+        assert_eq!(told(&["only 9 of 70", "only 4 of 60"]), "only 4 of 60|, 9 at most");
     }
 }

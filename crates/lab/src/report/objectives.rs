@@ -1,0 +1,326 @@
+//! What was asked of the system, and what came of it: on the page, and what a terminal shows of it.
+//!
+//! A sweep asks each objective at every point by every engine. Of more than a few variants each is told in one row: how many meet
+//! it, and which do not. On the page the rows of all stand behind it, folded away.
+
+use super::html::{engine, escape};
+use super::notes::{Note, Said, scope};
+use super::{Answers, Engine, VariantAnswers};
+use crate::answer::ObjectiveAnswer;
+
+/// The objectives of no more variants than these are told one by one.
+const FEW: usize = 8;
+
+/// What was asked of the system, and the answers.
+pub(super) fn section(report: &Answers) -> String {
+    if report.objectives.is_empty() {
+        return String::new();
+    }
+    let engines: Vec<Engine> =
+        Engine::ALL.into_iter().filter(|e| report.objectives.iter().any(|o| o.engine == *e)).collect();
+    let shared = reasons_of_objectives(report, 2);
+    let below: String = shared.iter().map(|(_, line)| format!("<li>{}</li>\n", escape(line))).collect();
+    let below = if below.is_empty() { below } else { format!("<ul class=\"reasons\">\n{below}</ul>\n") };
+    let each = table(&engines, &rows_of_each(report, &engines, &shared));
+    let told = match are_many(report) {
+        false => format!("{each}{below}"),
+        true => {
+            let folded = table(&engines, &rows_of_folded(report, &engines));
+            format!("{folded}{below}<details>\n<summary>Each variant</summary>\n{each}</details>\n")
+        }
+    };
+    format!("<section id=\"objectives\">\n<h2>Objectives</h2>\n{told}</section>\n")
+}
+
+fn table(engines: &[Engine], rows: &str) -> String {
+    let head: String = engines.iter().map(|e| format!("<th scope=\"col\">{}</th>", engine(*e))).collect();
+    format!(
+        "<div class=\"scroll\"><table class=\"plain\">\n<thead><tr><th scope=\"col\">What was asked</th>{head}</tr></thead>\n\
+         <tbody>\n{rows}</tbody></table></div>\n"
+    )
+}
+
+/// A row for each objective of each variant; a reason that is among the `shared` ones stands below the table.
+fn rows_of_each(report: &Answers, engines: &[Engine], shared: &[(Note<'_>, String)]) -> String {
+    let label = |objective: &ObjectiveAnswer| report.variants.get(objective.variant).map_or("", |of| &of.label);
+    let mut asked: Vec<(&str, &str)> = Vec::new();
+    for objective in &report.objectives {
+        let key = (objective.text.as_str(), label(objective));
+        if !asked.contains(&key) {
+            asked.push(key);
+        }
+    }
+    let answer = |text: &str, variant: &str, engine: Engine| {
+        let found = report.objectives.iter().find(|o| o.text == text && label(o) == variant && o.engine == engine);
+        let Some(objective) = found else { return ("muted", "\u{2013}".to_owned()) };
+        let (class, _) = objective.outcome();
+        let word = match class {
+            "good" => "\u{2713} met",
+            "bad" => "\u{2717} missed",
+            "warn" => "? undecided",
+            // As where that engine was not asked: it has no number.
+            _ => "\u{2013}",
+        };
+        let is_below = shared.iter().any(|(note, _)| note.is_of(objective));
+        let why = if is_below { "" } else { objective.why() };
+        let lines = [word.to_owned(), escape(&objective.measured), escape(why)];
+        (class, lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("<br>"))
+    };
+    let row = |(text, variant): &(&str, &str)| {
+        let cells = engines.iter().map(|e| {
+            let (class, word) = answer(text, variant, *e);
+            format!("<td class=\"{class}\">{word}</td>")
+        });
+        let cells: String = cells.collect();
+        let (text, variant) = (escape(text), escape(variant));
+        format!("<tr><th scope=\"row\">{variant}<br><code>{text}</code></th>{cells}</tr>\n")
+    };
+    asked.iter().map(row).collect()
+}
+
+/// A row for each objective, with how many variants meet it and which do not.
+fn rows_of_folded(report: &Answers, engines: &[Engine]) -> String {
+    let all = folded(report);
+    let mut asked: Vec<&str> = Vec::new();
+    for of in &all {
+        if !asked.contains(&of.text) {
+            asked.push(of.text);
+        }
+    }
+    let line = |outcome: &Outcome, of: &Folded<'_>| {
+        let (mark, word) = match outcome.style {
+            "good" => ("\u{2713}", "met"),
+            "bad" => ("\u{2717}", "missed"),
+            "warn" => ("?", "undecided"),
+            _ => ("\u{2013}", "without a number"),
+        };
+        let which = of.which(outcome, report).map_or(String::new(), |which| format!(": {}", escape(&which)));
+        format!("<span class=\"{}\">{mark} {} {word}</span>{which}", outcome.style, outcome.variants.len())
+    };
+    let cell = |text: &str, engine: &Engine| match all.iter().find(|of| of.text == text && of.engine == *engine) {
+        Some(of) => of.outcomes.iter().map(|outcome| line(outcome, of)).collect::<Vec<_>>().join("<br>"),
+        None => "<span class=\"muted\">\u{2013}</span>".to_owned(),
+    };
+    let row = |text: &&str| {
+        let cells: String = engines.iter().map(|engine| format!("<td>{}</td>", cell(text, engine))).collect();
+        format!("<tr><th scope=\"row\"><code>{}</code></th>{cells}</tr>\n", escape(text))
+    };
+    asked.iter().map(row).collect()
+}
+
+/// Whether objectives are of so many variants that each is told in one row.
+pub fn are_many(report: &Answers) -> bool {
+    let mut variants: Vec<usize> = report.objectives.iter().map(|of| of.variant).collect();
+    variants.sort_unstable();
+    variants.dedup();
+    variants.len() > FEW
+}
+
+/// An objective of many variants, by an engine.
+pub struct Folded<'a> {
+    /// The objective as written.
+    pub text: &'a str,
+    /// The engine that answers.
+    pub engine: Engine,
+    /// How many variants were asked.
+    pub asked: usize,
+    /// What came of it: what is met first.
+    pub outcomes: Vec<Outcome>,
+}
+
+/// What came of an objective in some variants.
+pub struct Outcome {
+    /// A word for a style: `good`, `bad`, `warn` or `muted`.
+    pub style: &'static str,
+    /// `met`, `MISSED`, `UNDECIDED` or `no number`.
+    pub word: &'static str,
+    /// The numbers of the variants.
+    pub variants: Vec<usize>,
+}
+
+impl Folded<'_> {
+    /// Which variants do not meet it, the first of them by name and the others counted; none of what is met, or of all variants.
+    pub fn which(&self, outcome: &Outcome, report: &Answers) -> Option<String> {
+        let is_told = outcome.style != "good" && outcome.variants.len() < self.asked;
+        is_told.then(|| scope(report, &outcome.variants))
+    }
+
+    /// In a line: `response_time_p99 < 1 s by sim, of 41 variants: met 40, UNDECIDED 1 (random)`.
+    pub fn line(&self, report: &Answers) -> String {
+        let told = |outcome: &Outcome| {
+            let which = self.which(outcome, report).map_or(String::new(), |which| format!(" ({which})"));
+            format!("{} {}{which}", outcome.word, outcome.variants.len())
+        };
+        let told: Vec<String> = self.outcomes.iter().map(told).collect();
+        format!("{} by {}, of {} variants: {}", self.text, self.engine.name(), self.asked, told.join(", "))
+    }
+}
+
+/// Each objective by each engine, in the order in which they were asked, with what came of it in all variants.
+pub fn folded(report: &Answers) -> Vec<Folded<'_>> {
+    const ORDER: [&str; 4] = ["met", "MISSED", "UNDECIDED", "no number"];
+    let mut all: Vec<Folded<'_>> = Vec::new();
+    for of in report.objectives.iter().filter(|of| of.variant < report.variants.len()) {
+        let is_it = |one: &Folded<'_>| one.text == of.text && one.engine == of.engine;
+        let place = all.iter().position(is_it).unwrap_or_else(|| {
+            all.push(Folded { text: &of.text, engine: of.engine, asked: 0, outcomes: Vec::new() });
+            all.len() - 1
+        });
+        let folded = &mut all[place];
+        folded.asked += 1;
+        let (style, word) = of.outcome();
+        match folded.outcomes.iter_mut().find(|outcome| outcome.word == word) {
+            Some(outcome) => outcome.variants.push(of.variant),
+            None => folded.outcomes.push(Outcome { style, word, variants: vec![of.variant] }),
+        }
+    }
+    let rank = |outcome: &Outcome| ORDER.iter().position(|word| *word == outcome.word);
+    all.iter_mut().for_each(|of| of.outcomes.sort_by_key(rank));
+    all
+}
+
+/// Why objectives came out as they did, each reason once that at least so many of them have, in a line with which these are.
+pub fn reasons_of_objectives(report: &Answers, least: usize) -> Vec<(Note<'_>, String)> {
+    let variants = report.variants.len();
+    let has_reason = move |of: &&ObjectiveAnswer| of.variant < variants && !of.why().is_empty();
+    let all = || report.objectives.iter().filter(has_reason);
+    let mut said = Said::default();
+    all().for_each(|of| said.add(of.engine, of.why(), of.variant));
+    let lines = said.notes.into_iter().filter_map(|note| {
+        let mut words = all().filter(|of| note.is_of(of)).map(|of| of.outcome().1);
+        let (word, count) = (words.next()?, 1 + words.count());
+        let (engine, whose) = (note.engine.name(), scope(report, &note.variants));
+        let line = format!("{word} by {engine}, {whose}: {}", note.told(&report.variants));
+        (count >= least).then_some((note, line))
+    });
+    lines.collect()
+}
+
+/// Which of several variants meet every objective, a sentence for each engine that judges them, each with the number of
+/// objectives: up to ten are called by their `name`.
+pub fn who_meets(report: &Answers, name: impl Fn(&VariantAnswers) -> String) -> Vec<(usize, String)> {
+    const MOST_NAMED: usize = 10;
+    let sentence = |engine: Engine| {
+        let by = || report.objectives.iter().filter(|of| of.engine == engine && of.variant < report.variants.len());
+        let mut texts: Vec<&str> = by().map(|of| of.text.as_str()).collect();
+        texts.sort_unstable();
+        texts.dedup();
+        let mut asked: Vec<usize> = by().map(|of| of.variant).collect();
+        asked.sort_unstable();
+        asked.dedup();
+        if asked.len() < 2 {
+            return None;
+        }
+        let meets = |variant: &&usize| by().filter(|of| of.variant == **variant).all(|of| of.met == Some(true));
+        let met: Vec<usize> = asked.iter().filter(meets).copied().collect();
+        let what = match texts.len() {
+            1 => "the objective".to_owned(),
+            2 => "both objectives".to_owned(),
+            several => format!("all {several} objectives"),
+        };
+        let (by, all, count) = (engine.name(), asked.len(), met.len());
+        let who = match count {
+            0 => format!("none of {all} variants meets {what}"),
+            1 => format!("1 of {all} variants meets {what}"),
+            _ if count == all => format!("all {all} variants meet {what}"),
+            _ => format!("{count} of {all} variants meet {what}"),
+        };
+        let names = match (1..=MOST_NAMED).contains(&count) && count < all {
+            true => {
+                let names: Vec<String> = met.iter().map(|variant| name(&report.variants[*variant])).collect();
+                format!(": {}", names.join("; "))
+            }
+            false => String::new(),
+        };
+        Some((texts.len(), format!("By {by}, {who}{names}.")))
+    };
+    Engine::ALL.into_iter().filter_map(sentence).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many variants, each with one objective by live that is met unless there is a reason.
+    fn asked(reasons: &[&str]) -> Answers {
+        let objective = |(variant, reason): (usize, &&str)| ObjectiveAnswer {
+            text: "response_time_p99 < 1 s".to_owned(),
+            variant,
+            engine: Engine::Live,
+            met: reason.is_empty().then_some(true),
+            undecided: !reason.is_empty(),
+            measured: "0.5 s".to_owned(),
+            reason: (*reason).to_owned(),
+        };
+        let variant = |number: usize| VariantAnswers { label: format!("v{number}"), ..VariantAnswers::default() };
+        Answers {
+            variants: (0..reasons.len()).map(variant).collect(),
+            objectives: reasons.iter().enumerate().map(objective).collect(),
+            ..Answers::default()
+        }
+    }
+
+    /// A reason of several objectives stands below them, and that of one beside it.
+    #[test]
+    fn a_reason_of_several_objectives_is_said_once() {
+        let text = section(&asked(&["it was 3 ms late", "it was 5 ms late", "a core was busy"]));
+        assert!(text.contains("<li>UNDECIDED by live, v0; v1: it was 3 to 5 ms late (most: v1)</li>"), "{text}");
+        assert_eq!((text.matches("late").count(), text.matches("a core was busy").count()), (1, 1), "{text}");
+        assert_eq!(text.matches("? undecided<br>0.5 s").count(), 3, "{text}");
+    }
+
+    /// A few are told one by one; of more a row says how many and which, and the page has each behind it.
+    #[test]
+    fn objectives_of_many_variants_are_one_row() {
+        let few = section(&asked(&[""; FEW]));
+        assert!(few.matches("<tr>").count() == 1 + FEW && !few.contains("<details>"), "{few}");
+        let mut reasons = [""; 12];
+        [2, 3, 5, 7, 11].iter().for_each(|late| reasons[*late] = "late");
+        let mut report = asked(&reasons);
+        (report.objectives[9].met, report.objectives[10].undecided) = (Some(false), true);
+        report.objectives[10].met = None;
+        let text = section(&report);
+        let (folded, each) = text.split_once("<details>").unwrap();
+        assert_eq!((folded.matches("<tr>").count(), each.matches("<tr>").count()), (2, 13), "{text}");
+        let cell = "<td><span class=\"good\">\u{2713} 5 met</span><br><span class=\"bad\">\u{2717} 1 missed</span>: v9<br>\
+                    <span class=\"warn\">? 6 undecided</span>: v2; v3; v5; 3 more</td>";
+        assert!(folded.contains(cell), "{folded}");
+        let line = self::folded(&report)[0].line(&report);
+        let told =
+            "response_time_p99 < 1 s by live, of 12 variants: met 5, MISSED 1 (v9), UNDECIDED 6 (v2; v3; v5; 3 more)";
+        assert_eq!(line, told);
+        // Of all nothing is named.
+        let all = asked(&["late"; 12]);
+        assert!(self::folded(&all)[0].line(&all).ends_with(": UNDECIDED 12"), "{}", self::folded(&all)[0].line(&all));
+    }
+
+    /// Who passes is whoever meets every objective, not one of them.
+    #[test]
+    fn who_meets_every_objective_is_said() {
+        let told = |met: &[[Option<bool>; 2]]| {
+            let of = |(variant, met): (usize, &[Option<bool>; 2])| {
+                let one = |text: &str, met: Option<bool>| ObjectiveAnswer {
+                    text: text.into(),
+                    variant,
+                    engine: Engine::Sim,
+                    met,
+                    undecided: met.is_none(),
+                    measured: String::new(),
+                    reason: String::new(),
+                };
+                [one("p99 < 1 s", met[0]), one("error_ratio < 1 %", met[1])]
+            };
+            let objectives: Vec<ObjectiveAnswer> = met.iter().enumerate().flat_map(of).collect();
+            let label = |number: usize| VariantAnswers { label: format!("v{number}"), ..VariantAnswers::default() };
+            let variants = (0..met.len()).map(label).collect();
+            who_meets(&Answers { variants, objectives, ..Answers::default() }, |of| of.label.clone())
+        };
+        let (yes, no) = (Some(true), Some(false));
+        let found = told(&[[yes, yes], [yes, no], [no, yes], [yes, yes], [yes, None]]);
+        assert_eq!(found, [(2, "By sim, 2 of 5 variants meet both objectives: v0; v3.".to_owned())]);
+        assert_eq!(told(&[[yes, no], [no, yes]])[0].1, "By sim, none of 2 variants meets both objectives.");
+        let many = [&[[yes, yes]; 11][..], &[[no, no]]].concat();
+        assert_eq!(told(&many)[0].1, "By sim, 11 of 12 variants meet both objectives.");
+        assert!(told(&[[yes, yes]]).is_empty(), "of one variant its objectives tell");
+    }
+}
