@@ -5,8 +5,6 @@ mod lowest;
 #[cfg(test)]
 mod tests;
 
-use sojourn_stats::Estimate;
-
 use self::lowest::{answered, equal_settings, first_and_last, of_the_answered};
 use super::compare::{AGREEMENT, Difference, MEAN, Meaning, difference};
 use super::failures::{self, NOT_WELL};

@@ -199,7 +199,14 @@ mod tests {
     fn a_trial_is_a_line_of_80_columns() {
         let objective = Objective::parse("p99.9 < 12300 ms").unwrap();
         let trial = |estimate: Option<Estimate>, stretch, finding| {
-            let measured = Measured { estimate, lateness_s: 0.0, failed_by_server: 0.0, doubts: Vec::new() };
+            let measured = Measured {
+                estimate,
+                lateness_s: 0.0,
+                failed_by_server: 0.0,
+                doubts: Vec::new(),
+                bears_failures: false,
+                outdone: None,
+            };
             Trial { rate: 123_456.7, stretch, measured, judgement: Judgement::Undecided, finding }
         };
         let sampled = |value, ci_low, ci_high| Some(Estimate::Sampled { value, ci_low, ci_high, samples: 1_000_000 });
