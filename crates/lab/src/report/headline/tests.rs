@@ -2,6 +2,8 @@
 
 use sojourn_stats::measure::NoInterval;
 
+use sojourn_stats::Estimate;
+
 use super::*;
 use crate::report::Answer;
 
