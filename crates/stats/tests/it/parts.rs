@@ -67,7 +67,7 @@ fn parts_that_agree_beyond_a_percentile_are_no_surer_than_so_few() {
     // Two parts have `more` than 90 between the percentiles, the next two fewer.
     let parts = |more: u64| -> Vec<Vec<u64>> {
         let part = |part: u64| {
-            let near = if part / 2 % 2 == 0 { 90 + more } else { 90 - more };
+            let near = if (part / 2).is_multiple_of(2) { 90 + more } else { 90 - more };
             let rest = (0..990 - near).map(|_| 1_000);
             rest.chain((0..near).map(|k| 8_000 + 100 * k)).chain((0..10).map(|k| 100_000 + 10_000 * k)).collect()
         };

@@ -1,8 +1,7 @@
 //! What headlines say, and do not say.
 
-use sojourn_stats::measure::NoInterval;
-
 use sojourn_stats::Estimate;
+use sojourn_stats::measure::NoInterval;
 
 use super::*;
 use crate::report::Answer;
