@@ -103,7 +103,7 @@ fn drawn(number: u64) -> Drawn {
     let horizon = (draw.below(3) == 0).then(|| span(2000.0));
     // Without an end it may be a number of requests, one of them 0.
     let warm_up = match (warm_up, horizon) {
-        (WarmUp::Fixed(_), None) if number % 4 == 0 => WarmUp::Requests(number % 8 * 150),
+        (WarmUp::Fixed(_), None) if number.is_multiple_of(4) => WarmUp::Requests(number % 8 * 150),
         _ => warm_up,
     };
     let control = Control { seed: number, warm_up, horizon, ..Control::default() };
