@@ -50,8 +50,8 @@ fn cells(c: &Comparison, among: usize) -> [String; 7] {
     };
     [
         c.metric.clone(),
-        table::quantity(c.a, &c.unit),
-        table::quantity(c.b, &c.unit),
+        table::number_of(&c.metric, c.a, &c.unit),
+        table::number_of(&c.metric, c.b, &c.unit),
         interval(c),
         c.effect_size.map_or(String::new(), |size| format!("{size:.1}")),
         c.how.to_string(),
@@ -78,7 +78,7 @@ fn brief_in(groups: &[Group<'_>], among: usize, width: usize) -> String {
     for (label, lines) in groups {
         grid.add_heading(label);
         for (engine, of) in lines {
-            let [a, b] = [of.a, of.b].map(|value| table::quantity(value, &of.unit));
+            let [a, b] = [of.a, of.b].map(|value| table::number_of(&of.metric, value, &of.unit));
             let seen = of.short_verdict(among).replace(&format!(" {SEEN}"), "");
             grid.add_row([format!("  {} {engine}", words(&of.metric)), a, b, interval(of), seen]);
         }
@@ -173,8 +173,9 @@ mod tests {
         for part in [
             "round-trip(window = 100 ms), servers 39 ",
             "  mean sim ",
-            "  p99 sim ",
+            "  p99 live ",
             "100.0 ms",
+            "  given up sim  10.00 %  10.17 %",
             "B is slower \u{2020}",
         ] {
             assert!(told.contains(part), "{part}:\n{told}");

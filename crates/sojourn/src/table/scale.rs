@@ -23,6 +23,11 @@ pub(crate) fn quantity(value: f64, unit: &str) -> String {
     Scale::of(unit, Some(value)).unit(value)
 }
 
+/// A number of a metric: in per cent where it is a share.
+pub(crate) fn number_of(metric: &str, value: f64, unit: &str) -> String {
+    Scale::of_measure(&Measure::new(metric, unit, Estimate::Exact { value })).unit(value)
+}
+
 /// A number with the ends of its interval, which may be on either side of 0.
 pub(crate) fn between((value, low, high): (f64, f64, f64), unit: &str) -> String {
     let scale = Scale::of(unit, Some(value.abs().max(low.abs()).max(high.abs())));
