@@ -69,8 +69,8 @@ fn main() {
 /// How many wait of M/M/4 at 0.75: Erlang's C.
 const WAITS_OF_FOUR: f64 = 27.0 / 53.0;
 
-/// What so many response times (s) of M/M/4 at 0.75 are beyond: a wait decays as fast as the service, so that they are beyond t with
-/// a chance of exp(-t) (1 + C t).
+/// What so many response times (s) of M/M/4 at 0.75 are beyond. A wait decays as fast as the service, so that a response time is
+/// beyond t with a chance of exp(-t) (1 + C t).
 fn of_four(beyond: f64) -> f64 {
     root::find(0.0, 100.0, 1e-12, |t| (-t).exp() * (1.0 + WAITS_OF_FOUR * t) - beyond).expect("it falls from 1 to 0")
 }

@@ -83,7 +83,8 @@ mod tests {
         };
         let trust = Trust { verdict, reasons: vec!["late".into()], ..Trust::default() };
         let trust = Some(trust).filter(|_| engine == Engine::Live);
-        let answer = Answer { measures: numbers.iter().map(measure).collect(), trust, ..Answer::new(engine) };
+        let (measures, curve) = (numbers.iter().map(measure).collect(), vec![(0.0, 0.0), (0.2, 1.0)]);
+        let answer = Answer { measures, curve, trust, ..Answer::new(engine) };
         let objective = ObjectiveAnswer {
             text: text.to_owned(),
             variant: 0,

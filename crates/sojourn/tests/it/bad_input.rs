@@ -318,7 +318,7 @@ fn loads_that_cannot_be() {
         (&[url, "--streams", "4"], "--http 2"),
         (&[url, "--http", "3"], "1.0, 1.1 or 2"),
         (&[url, "--method", "FETCH"], "DELETE"),
-        (&[url, "--method", "post"], "(did you mean `POST`?)"),
+        (&[url, "--method", "GETT"], "(did you mean `GET`?)"),
         (&[url, "--body-file", "/nowhere/at/all"], "--body-file"),
         (&[url, url, "--address", "127.0.0.1:9"], "one URL"),
         (&[url, "--rotate", "server"], "client or request"),
