@@ -60,8 +60,8 @@ fn a_percentile_is_known_by_what_lies_beyond_it_in_the_parts() {
     assert_eq!(interval(&few, 0.99), Err(NoInterval::TooFew), "eight beyond it");
 }
 
-/// Twenty parts of which each has just a hundredth beyond a percentile, while what is beyond the 90th comes in clumps: what agrees
-/// by chance has the interval of so few independent numbers.
+/// Twenty parts of which each has just a hundredth beyond a percentile, while what is beyond the 90th comes in clumps. What
+/// agrees by chance has the interval of so few independent numbers.
 #[test]
 fn parts_that_agree_beyond_a_percentile_are_no_surer_than_so_few() {
     // Two parts have `more` than 90 between the percentiles, the next two fewer.
@@ -73,9 +73,9 @@ fn parts_that_agree_beyond_a_percentile_are_no_surer_than_so_few() {
         };
         (0..20).map(part).collect()
     };
-    // Shares that are off by 0.016 in pairs have a standard error of 0.016 / 3, as those of 3,164 independent numbers have. Of these
-    // 32 are beyond, and 22 to 45 may be: 81 of 20,000 numbers below the percentile, and 63 above, where all parts together have 20
-    // at every 10,000.
+    // Shares that are off by 0.016 in pairs have a standard error of 0.016 / 3, as those of 3,164 independent numbers have. Of
+    // these 32 are beyond, and 22 to 45 may be: 81 of 20,000 numbers below the percentile, and 63 above, where all parts together
+    // have 20 at every 10,000.
     let (low, high) = interval(&parts(16), 0.99).unwrap();
     assert!((17_000..18_000).contains(&low) && (129_000..132_000).contains(&high), "{low} to {high}");
     // Off by 0.005 they are as 324 beyond, and by 0.021 as 18.
