@@ -549,7 +549,7 @@ fn several_runs_have_one_panel_and_their_ratios() {
         let figure = figure(&html, id);
         assert_eq!(figure.matches("<svg").count(), 2, "{id}: one panel, for a wide page and for a narrow one");
         assert_eq!(colors(figure.split("<svg").nth(1).expect("a drawing")).len(), 4, "{id}: two policies in two runs");
-        assert!(figure.contains("intervals"), "{id}");
+        assert!(figure.contains("has its interval"), "{id}");
     }
     for (html, words) in [(&html, ""), (&page(8), "different seeds")] {
         let pairs = html.split("id=\"pairs\"").nth(1).expect("ratios").split("</section>").next().expect("its begin");

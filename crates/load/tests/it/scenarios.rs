@@ -419,7 +419,7 @@ fn a_file_that_is_no_scenario_says_where_and_what_would_be_right() {
         (format!("{step}headers = {{ Content-Length = \"1\" }}\n"), &[":3: headers", "is said for you"]),
         (format!("{step}headers = {{ \"a b\" = \"1\" }}\n"), &[":3: headers", "not a header name"]),
         (format!("{step}method = \"FETCH\"\n"), &[":3: method", "GET, HEAD, POST, PUT, DELETE"]),
-        (format!("{step}method = \"post\"\n"), &[":3: method", "(did you mean `POST`?)"]),
+        (format!("{step}method = \"GETT\"\n"), &[":3: method", "(did you mean `GET`?)"]),
         (format!("{step}[[step.take]]\nname = \"v\"\njson = \"items\"\n"), &[":5: json", "/items/0/id"]),
         (format!("{step}[[step.take]]\nname = \"v\"\njson = \"/a~b\"\n"), &[":5: json", "~1"]),
         (format!("{step}[[step.take]]\nname = \"v\"\nregex = \"a(\"\n"), &[":5: regex", "unclosed group"]),
