@@ -78,9 +78,9 @@ fn parts_that_agree_beyond_a_percentile_are_no_surer_than_so_few() {
     // have 20 at every 10,000.
     let (low, high) = interval(&parts(16), 0.99).unwrap();
     assert!((17_000..18_000).contains(&low) && (129_000..132_000).contains(&high), "{low} to {high}");
-    // Off by 0.005 they are as 324 beyond, and by 0.021 as 18.
+    // Off by 0.005 they are as the 200 that there are, and what the parts say stands; by 0.021 as 18.
     let (low, high) = interval(&parts(5), 0.99).unwrap();
-    assert!(low > 18_000 && high < 19_000, "{low} to {high}");
+    assert!(low > 17_000 && high < 101_000, "{low} to {high}");
     assert_eq!(interval(&parts(21), 0.99), Err(NoInterval::TooShort));
 }
 
