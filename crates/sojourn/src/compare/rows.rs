@@ -175,7 +175,7 @@ mod tests {
             "  mean sim ",
             "  p99 live ",
             "100.0 ms",
-            "  given up sim  10.00 %  10.17 %",
+            "  given up sim   10.00 %   10.17 %",
             "B is slower \u{2020}",
         ] {
             assert!(told.contains(part), "{part}:\n{told}");

@@ -144,10 +144,10 @@ fn a_head_takes_no_longer_than_the_flag_says() {
     assert!(stderr(&refused).contains("--head-timeout: a head takes some time"), "{}", stderr(&refused));
 }
 
-/// Memory of a process in the machine (kB).
+/// How much memory of its own it has (kB). The pages of its file come and go as the machine likes.
 fn resident(of: &Child) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", of.pid())).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
