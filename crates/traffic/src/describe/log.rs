@@ -188,7 +188,10 @@ pub(super) fn response_times<'a>(
     step_s: f64,
 ) -> Option<(Variable, Vec<f64>, Option<String>)> {
     let times_s: Vec<f64> = entries.filter_map(Entry::response_s).collect();
-    let of = || Variable::of_times("response_time", "Response times by the log", &times_s, Some(step_s));
+    let of = || {
+        let (name, title) = ("response_time", "Response times by the log");
+        Variable::of_rounded(name, title, &times_s, Some(step_s), Dimension::Time)
+    };
     (!times_s.is_empty()).then(of)
 }
 
