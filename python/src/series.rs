@@ -30,7 +30,7 @@ pub(crate) fn fgn<'py>(py: Python<'py>, points: usize, h: f64, seed: u64) -> PyR
 
 /// Numbers in a unit, in its SI unit.
 fn numbers(series: &Column, unit: Option<&str>) -> PyResult<(Numbers, Dimension)> {
-    let column = Numbers { values: series.finite()?, step: None };
+    let column = Numbers { values: series.finite()?, ..Numbers::default() };
     let Some(unit) = unit else { return Ok((column, Dimension::Number)) };
     let read = quantity::parse_any(&format!("1 {unit}")).map_err(|e| error::input(format!("unit: {e}")))?;
     Ok((column.scaled(read.0), read.1))

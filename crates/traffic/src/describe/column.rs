@@ -20,6 +20,9 @@ pub struct Numbers {
     /// The step of the clock or scale that they were read from, as far as the digits that are written tell it: 0.001 of `0.120`
     /// and `0.000`. None where it is not known, or finer than a billionth, which is how programs write what is not rounded.
     pub step: Option<f64>,
+    /// Whether they are written as programs write what they round: all with as many digits behind the point, and not all of them
+    /// whole numbers. A 0 among them is then a rounded one, whatever they measure.
+    pub is_rounded: bool,
 }
 
 impl Numbers {
@@ -27,16 +30,19 @@ impl Numbers {
     #[must_use]
     pub fn scaled(self, factor: f64) -> Numbers {
         let values = self.values.iter().map(|number| number * factor).collect();
-        Numbers { values, step: self.step.map(|step| step * factor) }
+        Numbers { values, step: self.step.map(|step| step * factor), ..self }
     }
 
     /// The quantity that they are of in the SI unit of `dimension`, the values to which its law is fitted, and what is to be
     /// known of those that were rounded.
     pub(super) fn variable(&self, dimension: Dimension) -> (Variable, Vec<f64>, Option<String>) {
-        match dimension {
-            Dimension::Time => Variable::of_times("number", "The numbers", &self.values, self.step),
-            _ => (Variable::of("number", "The numbers", &self.values, dimension), self.values.clone(), None),
-        }
+        let step = match dimension {
+            Dimension::Time => self.step,
+            // Without a unit they may be of anything: of counts a 0 is none that was rounded.
+            Dimension::Number => self.step.filter(|_| self.is_rounded),
+            _ => None,
+        };
+        Variable::of_rounded("number", "The numbers", &self.values, step, dimension)
     }
 
     /// All of both.
@@ -46,7 +52,8 @@ impl Numbers {
             return other;
         }
         self.values.extend(other.values);
-        Numbers { step: self.step.zip(other.step).map(|(one, other)| one.min(other)), ..self }
+        let is_rounded = self.is_rounded && other.is_rounded && self.step == other.step;
+        Numbers { step: self.step.zip(other.step).map(|(one, other)| one.min(other)), is_rounded, ..self }
     }
 }
 
@@ -108,7 +115,7 @@ pub fn read_column(mut text: impl BufRead, column: Option<&str>, name: &str) -> 
 /// Not generic, so that it is compiled here, once and optimised.
 fn read(mut text: &mut dyn BufRead, column: Option<&str>, name: &str) -> Result<Numbers, ColumnError> {
     let mut numbers = Vec::new();
-    let mut most_digits = Some(0);
+    let (mut most_digits, mut least_digits) = (Some(0), i32::MAX);
     // Where the number stands in a line; known once the heading is read, or found not to be there.
     let mut field = None;
     let mut line = Vec::new();
@@ -145,7 +152,9 @@ fn read(mut text: &mut dyn BufRead, column: Option<&str>, name: &str) -> Result<
         match word.parse::<f64>() {
             Ok(number) if number.is_finite() => {
                 numbers.push(number);
-                most_digits = most_digits.zip(digits_behind_the_point(word)).map(|(most, digits)| most.max(digits));
+                let digits = digits_behind_the_point(word);
+                most_digits = most_digits.zip(digits).map(|(most, digits)| most.max(digits));
+                least_digits = least_digits.min(digits.unwrap_or(0));
             }
             _ => {
                 let is_table = column.is_none() && word.contains(',');
@@ -161,7 +170,9 @@ fn read(mut text: &mut dyn BufRead, column: Option<&str>, name: &str) -> Result<
     match (numbers.is_empty(), field) {
         (false, _) => {
             let step = most_digits.filter(|digits| *digits <= DIGITS_MOST).map(|digits| 10_f64.powi(-digits));
-            Ok(Numbers { values: numbers, step })
+            // Of whole numbers, as counts that are written 3.0, none is rounded to a tenth.
+            let is_rounded = most_digits == Some(least_digits) && numbers.iter().any(|number| number.fract() != 0.0);
+            Ok(Numbers { values: numbers, step, is_rounded })
         }
         (true, None) if column.is_some() => Err(ColumnError(format!("{name}: it is empty"))),
         (true, _) => Err(ColumnError(format!("{name}: there is no number in it"))),

@@ -188,7 +188,10 @@ pub(super) fn response_times<'a>(
     step_s: f64,
 ) -> Option<(Variable, Vec<f64>, Option<String>)> {
     let times_s: Vec<f64> = entries.filter_map(Entry::response_s).collect();
-    let of = || Variable::of_times("response_time", "Response times by the log", &times_s, Some(step_s));
+    let of = || {
+        let (name, title) = ("response_time", "Response times by the log");
+        Variable::of_rounded(name, title, &times_s, Some(step_s), Dimension::Time)
+    };
     (!times_s.is_empty()).then(of)
 }
 
@@ -221,15 +224,18 @@ pub struct Covered {
 /// What came in the time that `log` covers whole.
 pub fn covered(log: &Log) -> Covered {
     let (from_us, to_us) = log.covered();
-    let before = |time_us: i64| log.entries().partition_point(|entry| entry.time_us < time_us);
-    let range = before(from_us)..before(to_us);
+    let span_s = (to_us - from_us) as f64 / 1e6;
     // What came before a silence at its start draws no places: they are those of the same log without it.
     let outside = log.silences().at_start.map_or(0, |silence| silence.before);
     let entries = &log.entries()[outside..];
     let start_s = (entries.first().map_or(0, |first| first.time_us) - from_us) as f64 / 1e6;
-    let spread_s = spread_of(entries, log.resolution_s());
-    let instants_s = spread_s[range.start - outside..range.end - outside].iter().map(|at_s| at_s + start_s).collect();
-    Covered { range, instants_s, span_s: (to_us - from_us) as f64 / 1e6 }
+    let mut instants_s = spread_of(entries, log.resolution_s());
+    instants_s.iter_mut().for_each(|at_s| *at_s += start_s);
+    // By these instants, since a step may begin before that time and reach into it: what is counted is all inside.
+    let before = |time_s: f64| instants_s.partition_point(|at_s| *at_s < time_s);
+    let (start, end) = (before(0.0), before(span_s));
+    let instants_s = instants_s[start..end].to_vec();
+    Covered { range: outside + start..outside + end, instants_s, span_s }
 }
 
 /// What a cache could save: of successful GETs, those for something that was asked for before.

@@ -79,7 +79,7 @@ pub struct Variable {
     pub not_positive: u64,
     /// Different values among the positive ones.
     pub distinct: u64,
-    /// Their mean; of times that a clock has rounded, as the clock has them, 0 included.
+    /// Their mean; of values that were rounded, as they are written, 0 included.
     pub mean: f64,
     /// The laws, the likeliest first.
     pub fits: Vec<Fit>,
@@ -151,23 +151,25 @@ impl Variable {
         }
     }
 
-    /// The quantity of times that a clock may have rounded to its step, as far as the digits that are written tell it (s): with
-    /// half a step in place of 0 for the law, the values so, and a sentence about it. Where all are 0, nothing is known of them.
-    pub fn of_times(
+    /// The quantity of values that may have been rounded to a step, times by their clock, as far as the digits that are written
+    /// tell it (in the SI unit of `dimension`): with half a step in place of 0 for the law, the values so, and a sentence about
+    /// it. Where all are 0, nothing is known of them. Without a step a 0 is none that was rounded.
+    pub fn of_rounded(
         name: &'static str,
         title: &'static str,
-        times_s: &[f64],
+        values: &[f64],
         step: Option<f64>,
+        dimension: Dimension,
     ) -> (Variable, Vec<f64>, Option<String>) {
-        let of = |values: &[f64]| Variable::of(name, title, values, Dimension::Time);
-        match step.and_then(|step| unrounded(times_s, step)) {
-            None => (of(times_s), times_s.to_vec(), None),
-            Some(Unrounded::HalfAStep { values_s, remark }) => {
-                let mean = super::mean(times_s);
-                (Variable { mean, ..of(&values_s) }, values_s, Some(remark))
+        let of = |values: &[f64]| Variable::of(name, title, values, dimension);
+        match step.and_then(|step| unrounded(values, step, dimension)) {
+            None => (of(values), values.to_vec(), None),
+            Some(Unrounded::HalfAStep { halved, remark }) => {
+                let mean = super::mean(values);
+                (Variable { mean, ..of(&halved) }, halved, Some(remark))
             }
             Some(Unrounded::Unknown(why)) => {
-                let count = times_s.len() as u64;
+                let count = values.len() as u64;
                 (Variable { count, distinct: 1, mean: 0.0, no_fit: Some(why), ..of(&[]) }, Vec::new(), None)
             }
         }
@@ -341,41 +343,45 @@ impl Variable {
     }
 }
 
-/// What is known of times that a clock has rounded to 0.
+/// What is known of values that were rounded to 0.
 enum Unrounded {
     /// Of some: half a step is taken in their place, and a sentence says so.
-    HalfAStep { values_s: Vec<f64>, remark: String },
+    HalfAStep { halved: Vec<f64>, remark: String },
     /// All are 0, and why that says nothing.
     Unknown(String),
 }
 
-/// Times of which some are 0 because a clock has rounded them to a step. None where none is 0. The digits that are written
-/// tell a step (s); the clock's is so many times as long where enough
-/// different times are multiples of that.
-fn unrounded(times_s: &[f64], step: f64) -> Option<Unrounded> {
-    let zeros = times_s.iter().filter(|time| **time == 0.0).count();
-    if zeros == 0 || times_s.iter().any(|time| *time < 0.0) {
+/// Values of which some are 0 because they were rounded to a step, times by their clock. None where none is 0. The digits that
+/// are written tell a step; the true one is so many times as long where enough different values are multiples of that.
+fn unrounded(values: &[f64], step: f64, dimension: Dimension) -> Option<Unrounded> {
+    let zeros = values.iter().filter(|value| **value == 0.0).count();
+    if zeros == 0 || values.iter().any(|value| *value < 0.0) {
         return None;
     }
-    let is_multiple =
-        |time: f64, step: f64| ((time / step) - (time / step).round().max(1.0)).abs() < 1e-6 * (time / step).max(1.0);
-    let sorted = ascending(times_s.iter().copied().filter(|time| *time > 0.0));
+    let is_multiple = |value: f64, step: f64| {
+        ((value / step) - (value / step).round().max(1.0)).abs() < 1e-6 * (value / step).max(1.0)
+    };
+    let sorted = ascending(values.iter().copied().filter(|value| *value > 0.0));
     let tell = sorted.chunk_by(|one, other| one == other).count() >= MULTIPLES_LEAST;
     let longer = (1..=9).rev().map(|digits| step * 10_f64.powi(digits)).filter(|_| tell);
-    let step = longer.into_iter().find(|step| sorted.iter().all(|time| is_multiple(*time, *step))).unwrap_or(step);
-    let (all, step_text) = (times_s.len(), quantity::format(super::digits(step), Dimension::Time));
+    let step = longer.into_iter().find(|step| sorted.iter().all(|value| is_multiple(*value, *step))).unwrap_or(step);
+    let (all, step_text) = (values.len(), quantity::format(super::digits(step), dimension));
+    let (what, of_what, are) = match dimension {
+        Dimension::Time => ("times", "the step of their clock", "as the clock has them"),
+        _ => ("numbers", "the step to which they are written", "as they are written"),
+    };
     if zeros == all {
         return Some(Unrounded::Unknown(format!(
-            "all {all} times are 0, which is less than {step_text}, the step of their clock: nothing is known below it"
+            "all {all} {what} are 0, which is less than {step_text}, {of_what}: nothing is known below it"
         )));
     }
     let remark = format!(
-        "{zeros} of {all} times are 0, which is less than {step_text}, the step of their clock: in the law half a step, {}, is \
-         taken in their place; the mean, the percentiles and all else are as the clock has them",
-        quantity::format(super::digits(step / 2.0), Dimension::Time)
+        "{zeros} of {all} {what} are 0, which is less than {step_text}, {of_what}: in the law half a step, {}, is taken in their \
+         place; the mean, the percentiles and all else are {are}",
+        quantity::format(super::digits(step / 2.0), dimension)
     );
-    let values_s = times_s.iter().map(|time| if *time == 0.0 { step / 2.0 } else { *time }).collect();
-    Some(Unrounded::HalfAStep { values_s, remark })
+    let halved = values.iter().map(|value| if *value == 0.0 { step / 2.0 } else { *value }).collect();
+    Some(Unrounded::HalfAStep { halved, remark })
 }
 
 /// Kolmogorov's distance of `n` values from the exponential law of their mean as Stephens scales it, so that its distribution

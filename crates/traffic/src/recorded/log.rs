@@ -4,6 +4,8 @@
 //! their first appearance, so that a million requests take 64 MB and what their names take. Referrer and agent are not kept.
 //! A time is that of the request's arrival, as exactly as the log has it ([`Log::resolution_s`]); [`Plan`](crate::Plan) spreads
 //! requests inside that step. Of a format that has the time of the end ([`Stamped`]) the arrival is that less the response time.
+//! The end is somewhere in the step of its stamp. So of whole seconds the arrival is in the second that holds the middle of the
+//! stamp's second less the response time: a request of 4 ms came in the second in which it ended, as one of 0 ms did.
 
 mod beyond;
 mod calendar;
@@ -40,6 +42,11 @@ pub use self::silence::{Silence, Silences};
 /// The instant (us since 1970) that a text is, in any form that logs have.
 pub(crate) fn instant_us(text: &str) -> Option<i64> {
     calendar::stamp(text.as_bytes()).map(|stamp| stamp.time_us)
+}
+
+/// When the step begins that an instant is in (us).
+fn start_of_step(time_us: i64, step_us: i64) -> i64 {
+    time_us.div_euclid(step_us) * step_us
 }
 
 /// Requests that came so long before the first end of a log of ends are worth a warning (us).
@@ -358,6 +365,12 @@ impl Log {
                 ..*entry
             }));
             all.add(log);
+        }
+        let step_us = all.resolution_us;
+        if step_us >= SECOND_US {
+            // What finer clocks tell is known to the step of the others, so that none of it is in a part of a step.
+            all.entries.iter_mut().for_each(|entry| entry.time_us = start_of_step(entry.time_us, step_us));
+            whole_from_us = whole_from_us.map(|from_us| -start_of_step(-from_us, step_us));
         }
         all.entries.sort_by_key(|entry| entry.time_us);
         all.whole_from_us = whole_from_us;

@@ -12,7 +12,7 @@ use crate::support::{line, number, read, value};
 
 /// Of numbers of which it is not known what they were rounded to.
 fn describe_numbers(numbers: &[f64], dimension: Dimension) -> Description {
-    described::describe_numbers(&Numbers { values: numbers.to_vec(), step: None }, dimension)
+    described::describe_numbers(&Numbers { values: numbers.to_vec(), ..Numbers::default() }, dimension)
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Workloads fitted to logs: what was put in comes out.
 
 use sojourn_stats::{Dimension, Law, Stream, quantity};
-use sojourn_traffic::describe::{Numbers, Value, describe, describe_numbers, profiled};
+use sojourn_traffic::describe::{Numbers, Value, describe, describe_numbers, profiled, read_column};
 use sojourn_traffic::fit;
 use sojourn_traffic::{Arrivals, Profile, Sizes, Workload};
 
@@ -9,7 +9,7 @@ use crate::support::{first, line, open, read};
 
 /// Numbers that were written in steps of this.
 fn in_steps(numbers: &[f64], step: Option<f64>) -> Numbers {
-    Numbers { values: numbers.to_vec(), step }
+    Numbers { values: numbers.to_vec(), step, is_rounded: false }
 }
 
 /// A log of a Poisson process of `rate` per second times the level of its hour, sizes lognormal, every twentieth request
@@ -324,6 +324,38 @@ fn zeros_among_times_are_rounding() {
         said(&ticks)
     );
     assert!(said(&ticks[..9]).contains("less than 1 ms"), "{}", said(&ticks[..9]));
+}
+
+/// A column without a unit as nginx writes `$request_time`, all with three digits: a 0.000 among them is less than half a step,
+/// whatever the unit is, and the law is that of the same column with its unit. Of counts, of numbers that no program rounded,
+/// beside negative ones and where nothing else is there, a 0 is none that was rounded.
+#[test]
+fn zeros_among_numbers_with_as_many_digits_are_rounding() {
+    let law = Law::parse("exponential(mean = 8 ms)", Dimension::Time).unwrap();
+    let mut stream = Stream::new(1, "fit", "digits");
+    let times: Vec<f64> = (0..5_000).map(|_| (law.sample(&mut stream) * 1e3).floor() / 1e3).collect();
+    let zeros = times.iter().filter(|time| **time == 0.0).count();
+    let read = |text: &str| read_column(text.as_bytes(), None, "t.txt").unwrap();
+    let column = read(&times.iter().map(|time| format!("{time:.3}\n")).collect::<String>());
+    let told =
+        "numbers are 0, which is less than 0.001, the step to which they are written: in the law half a step, 0.0005,";
+    let remark = format!("{zeros} of 5000 {told}");
+    let law_of = |dimension| {
+        let text = fit::of_numbers(&column, dimension).unwrap();
+        let is_told = text.replace("\n# ", " ").contains(&remark);
+        (Law::parse(text.lines().last().unwrap(), dimension).unwrap().mean(), is_told)
+    };
+    let (bare, timed) = (law_of(Dimension::Number), law_of(Dimension::Time));
+    assert!((bare.0 / timed.0 - 1.0).abs() < 1e-6 && bare.1 && !timed.1, "{bare:?} and {timed:?}");
+    let description = describe_numbers(&column, Dimension::Number);
+    assert!(description.remarks.iter().any(|said| said.starts_with(&remark)), "{:?}", description.remarks);
+    for text in ["0\n3\n1\n", "0.0\n3.0\n1.0\n", "0\n0.5\n0.25\n", "0.00\n0.50\n-0.25\n", "0.000\n0.000\n"] {
+        let refused = fit::of_numbers(&read(text), Dimension::Number).unwrap_err().to_string();
+        assert!(refused.contains("numbers are not above 0"), "{text:?}: {refused}");
+    }
+    // Files of which each is written so.
+    let two = |one: &str, other: &str| read(one).with(read(other)).is_rounded;
+    assert!(two("0.00\n0.50\n", "0.25\n") && !two("0.00\n0.50\n", "0.250\n") && !two("0.00\n0.50\n", "1\n"));
 }
 
 /// Nearly all replies take no time that nginx can tell: no continuous law is near, and none is named. What is written has the

@@ -27,6 +27,7 @@ mod site_folder;
 #[path = "../../../part/tests/it/skip.rs"]
 mod skip;
 mod specweb;
+mod stamps;
 mod stream;
 mod support;
 mod trace;

@@ -163,7 +163,7 @@ fn times_that_are_all_zero_have_no_law() {
     let fitted = fit::of_log(&log, "access.log").unwrap().replace("\n# ", " ");
     assert!(fitted.contains("nothing is known below it, so they have no law."), "{fitted}");
     assert!(!fitted.contains("500 us") && !fitted.contains("0.0005"), "{fitted}");
-    let column = Numbers { values: vec![0.0; 50], step: Some(1e-3) };
+    let column = Numbers { values: vec![0.0; 50], step: Some(1e-3), is_rounded: false };
     let error = fit::of_numbers(&column, Dimension::Time).unwrap_err().to_string();
     assert!(error.starts_with("all 50 times are 0, which is less than 1 ms"), "{error}");
     assert!(describe_numbers(&column, Dimension::Time).variables[0].fits.is_empty());
@@ -176,7 +176,7 @@ fn an_exponential_law_is_kept_unless_it_is_rejected() {
     let of = |shape: f64| {
         let law = Law::parse(&format!("weibull(shape = {shape}, scale = 1)"), Dimension::Number).unwrap();
         let values = (0..20_000).map(|n| law.quantile((f64::from(n) + 0.5) / 20_000.0).unwrap()).collect();
-        let description = describe_numbers(&Numbers { values, step: None }, Dimension::Number);
+        let description = describe_numbers(&Numbers { values, ..Numbers::default() }, Dimension::Number);
         let variable = &description.variables[0];
         let names = [variable.fits[0].family, variable.chosen().unwrap().family].map(|family| family.name());
         (names, variable.verdict())

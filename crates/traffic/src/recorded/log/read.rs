@@ -18,7 +18,7 @@ use super::error::LogError;
 use super::fault::Fault;
 use super::format::{LogFormat, Stamped};
 use super::record::{Record, Taken};
-use super::{BadLine, Log, SHOWN, Stamps};
+use super::{BadLine, Log, SHOWN, Stamps, start_of_step};
 use crate::text::{GZIP, ZSTD};
 
 /// The longest step back in time that is taken for a slow request (a line is written when its request ends, but
@@ -345,10 +345,19 @@ impl<'a> Reading<'a> {
                 },
             });
         }
+        let Stamps { ends, ends_untimed, .. } = self.log.stamps;
+        let step_us = self.log.resolution_us;
+        if ends > 0 && step_us >= SECOND_US {
+            // An end is somewhere in the step of its stamp. The arrival is taken to be in the step where it is if the end is in
+            // the middle: what took little time stays in its step, and what took long is as often too late as too early. Finer
+            // steps are less than the second by which requests are counted, and stay as exact as they are.
+            let in_step = |time_us: i64| start_of_step(time_us.saturating_add(step_us / 2), step_us);
+            self.log.entries.iter_mut().for_each(|entry| entry.time_us = in_step(entry.time_us));
+            self.is_sorted = self.log.entries.is_sorted_by_key(|entry| entry.time_us);
+        }
         if !self.is_sorted {
             self.log.entries.sort_by_key(|entry| entry.time_us);
         }
-        let Stamps { ends, ends_untimed, .. } = self.log.stamps;
         if ends + ends_untimed > 0 {
             // Of what came before the first end the log has only what took long.
             let whole_from_us = self.first_us.saturating_add(self.log.resolution_us);

@@ -7,7 +7,7 @@
 //! as long amid it has them at its ends too, and nothing is left out.
 
 use super::calendar::SECOND_US;
-use super::{Entry, Log};
+use super::{Entry, Log, start_of_step};
 
 /// A silence is at an end of a log if no more than this share of the requests, or one, is outside of it.
 const OUTSIDE_MOST: f64 = 0.01;
@@ -97,8 +97,15 @@ impl Log {
     /// From which instant on a log of ends has all that came (us): behind its first end, of those behind a silence at its start.
     fn whole_from_us(&self, at_start: Option<Silence>) -> Option<i64> {
         let Some(silence) = at_start.filter(|_| self.stamps.ends > 0) else { return self.whole_from_us };
-        let first_us = self.entries[silence.before..].iter().map(Entry::end_us).min();
+        let first_us = self.entries[silence.before..].iter().map(|entry| self.end_us(entry)).min();
         first_us.map(|first_us| first_us.saturating_add(self.resolution_us.max(1))).max(self.whole_from_us)
+    }
+
+    /// When a request ended (us); of whole seconds, when the one begins in which it did. An arrival is half a step too early at
+    /// most, so this is the step nearest to the end that it gives, and of two as near the earlier.
+    fn end_us(&self, entry: &Entry) -> i64 {
+        let (end_us, step_us) = (entry.end_us(), self.resolution_us);
+        if step_us < SECOND_US { end_us } else { -start_of_step(step_us / 2 - end_us, step_us) }
     }
 
     /// The same log, of which a silence at its start or at its end is to be counted as a part of the traffic.
