@@ -40,6 +40,10 @@ pub(super) fn compare(arguments: &Arguments) -> Result<Exit, Failure> {
         for (name, label) in alone(&a, &b) {
             table::outln(&table::hanging("  ", "    ", &format!("only {name} has the variant {label}")));
         }
+        // As below servers measured in turns; what has no live run needs no word where it is good.
+        if verdict != Verdict::Valid {
+            table::outln(verdict.word());
+        }
         let reasons = [("A", &a), ("B", &b)].map(|(name, answers)| answers.reasons.iter().map(move |r| (name, r)));
         for (name, reason) in reasons.into_iter().flatten() {
             table::outln(&table::hanging("  ", "    ", &format!("{name}: {reason}")));
