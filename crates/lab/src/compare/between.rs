@@ -105,7 +105,11 @@ pub fn about_pairs(runs: &[&Answers], all: &[Within]) -> String {
         text += " Where one variant has more of them than the other, the rest are left out here.";
     }
     if all.len() >= MANY {
-        text += &format!(" Of {} intervals at 95 % one in twenty misses the truth by chance.", all.len());
+        text += &format!(
+            " Of {} intervals at 95 % one in twenty misses the truth by chance, and those of one seed go wrong together: another \
+             --seed draws other requests.",
+            all.len()
+        );
     }
     text
 }
@@ -160,4 +164,29 @@ pub fn runs(a: &Answers, b: &Answers) -> Result<Vec<VariantComparison>, SpecErro
         names.join("; ")
     };
     Err(SpecError(format!("the two runs have no variant in common: A has [{}], B has [{}]", names(a), names(b))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ratios of one seed share its draw: where one misses the truth, most may.
+    #[test]
+    fn many_intervals_of_one_seed_are_said_to_go_wrong_together() {
+        let pairs = [(1.0, 1.5), (2.0, 2.6), (3.0, 3.4)];
+        let comparison = Comparison::of_pairs("response_time_mean", "s", &pairs).unwrap();
+        let one = Within {
+            engine: Engine::Sim,
+            others: String::new(),
+            values: ("random".into(), "jsq".into()),
+            comparison,
+            is_of_few: false,
+            replications: (3, 3),
+        };
+        let run = Answers::default();
+        let told = |count: usize| about_pairs(&[&run], &vec![one.clone(); count]);
+        let words = "one in twenty misses the truth by chance, and those of one seed go wrong together: another --seed ";
+        assert!(told(MANY).contains(words) && told(MANY).contains("Of 10 intervals"), "{}", told(MANY));
+        assert!(!told(MANY - 1).contains("one in twenty"), "{}", told(MANY - 1));
+    }
 }
