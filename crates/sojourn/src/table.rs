@@ -340,6 +340,9 @@ fn pairs_table(answers: &Answers) -> Option<String> {
     let ratio = |of: Option<&Within>| {
         let few = if of.is_some_and(|of| of.is_of_few) { MARK_OF_FEW } else { "" };
         let alone = if of.is_some_and(is_alone) { format!(" {ALONE}") } else { String::new() };
+        if let Some(not_known) = of.and_then(|of| of.comparison.not_known()) {
+            return format!("{not_known}{few}");
+        }
         let ratio = of.and_then(|of| of.comparison.ratio);
         ratio.map_or("-".into(), |of| format!("{}{few}{alone}", told_ratio(of.value, (of.low, of.high))))
     };
