@@ -334,7 +334,7 @@ fn pairs_table(answers: &Answers) -> Option<String> {
     let names = ["at", "B", "A", "mean B / A", "p99 B / A"];
     let header = &names[usize::from(!has_others)..names.len() - usize::from(p99.is_empty())];
     let mut table = Grid::new(header).elsewhere("report.html");
-    let about = sojourn_lab::compare::about_pairs(&[answers], &all);
+    let about = sojourn_lab::compare::about_pairs(&[answers], &[&all[..], &p99[..]].concat());
     let count = all.len() + p99.len();
     let is_alone = |of: &Within| of.comparison.is_only_alone(count);
     let ratio = |of: Option<&Within>| {

@@ -88,7 +88,8 @@ fn the_folders_of_the_guides_are_those_that_their_runs_make() {
 fn the_guide_from_one_queue_to_the_shortest_of_several_works() {
     let folder = tempfile::tempdir().unwrap();
     let text = joined(&root().join("docs/queues.md"));
-    let of = |language, part| blocks(&text, language).into_iter().find(|block| block.contains(part)).unwrap();
+    let of =
+        |language: &str, part: &str| blocks(&text, language).into_iter().find(|block| block.contains(part)).unwrap();
     file(folder.path(), "dispatch.toml", of("toml", "[[system.tier]]"));
     let quick = "sojourn run dispatch.toml --set 'run.precision=20% at 95% of mean'";
     let script = of("sh", "sojourn run dispatch.toml").replace("sojourn run dispatch.toml", quick);
