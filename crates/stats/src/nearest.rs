@@ -242,8 +242,8 @@ pub fn unknown<'a>(what: &str, word: &str, known: impl IntoIterator<Item = &'a s
     format!("unknown {what} `{word}`; {}", suggestion(word, known))
 }
 
-/// What would be right in place of `word`: "did you mean `random`?", or where none is near, "known are a, b", and of a rule that is
-/// known elsewhere only, what it is.
+/// What would be right in place of `word`: "did you mean `random`?", or where none is near, "known are a, b", and of a rule that
+/// is known elsewhere only, what it is.
 pub fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().filter(|known| !known.is_empty()).collect();
     match nearest(word, known.iter().copied()) {

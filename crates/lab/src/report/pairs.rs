@@ -138,7 +138,8 @@ mod tests {
     #[test]
     fn a_ratio_of_which_nothing_is_known_has_no_number() {
         let told = rows(&[(1.0, 10.0), (1.0, 1.0)], 1);
-        let cells = "<td>not known (2 pairs)</td><td>no difference seen: the interval from 2 pairs spans more than a factor of";
+        let cells =
+            "<td>not known (2 pairs)</td><td>no difference seen: the interval from 2 pairs spans more than a factor of";
         assert!(told.contains(cells), "{told}");
     }
 
