@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use sojourn_stats::nearest;
+use sojourn_stats::{nearest, suggestion};
 
 use crate::policies::{ALSO_CALLED, Entry, POLICIES, PRODUCTS};
 use crate::{DispatchError, Policy};
@@ -124,14 +124,14 @@ impl Catalogue {
             ALSO_CALLED.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, meant)| meant.to_string());
         let hint = match called.or_else(|| nearest(name, names()).map(|meant| format!("`{meant}`"))) {
             Some(meant) => format!("did you mean {meant}?"),
-            None => format!("known are {}", names().collect::<Vec<_>>().join(", ")),
+            None => suggestion(name, names()),
         };
         DispatchError::UnknownPolicy(format!("unknown policy `{name}`; {hint}"))
     }
 }
 
 /// What others call the policy that joins the shortest of so many drawn ones.
-const DRAWING: [&str; 6] = ["jsq", "sq", "po", "pod", "power-of-", "power-of-two"];
+const DRAWING: [&str; 8] = ["jsq", "sq", "p", "po", "pod", "pow", "power-of-", "power-of-two"];
 
 impl fmt::Debug for Catalogue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -809,12 +809,12 @@ pub(crate) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
 /// What a warm-up of a simulation may also be, for messages.
 const AUTO_WARM_UP: &str = "\"auto\" finds its end in the run itself";
 
-/// What guards the targets of a tier: keys that are looked for elsewhere.
-const GUARDS: [&str; 5] = ["ejection", "breakers", "concurrency", "slow_start", "limit"];
+/// What chooses among the targets of a tier and guards them: keys that are looked for elsewhere.
+const OF_TIERS: [&str; 6] = ["policy", "ejection", "breakers", "concurrency", "slow_start", "limit"];
 
 /// `message` about a word that is none of the known ones, or where that names none, what a tier calls it: nginx's `max_fails`.
 pub(crate) fn of_tiers(what: &str, word: &str, message: String) -> String {
-    match sojourn_stats::nearest(word, GUARDS).filter(|_| !message.ends_with('?')) {
+    match sojourn_stats::nearest(word, OF_TIERS).filter(|_| !message.ends_with('?')) {
         Some(meant) => format!("unknown {what} `{word}`; did you mean `{meant}` of a gateway under [[system.tier]]?"),
         None => message,
     }

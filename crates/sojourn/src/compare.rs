@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use serde_json::json;
-use sojourn_lab::compare::{self, Comparison, Spent};
+use sojourn_lab::compare::{self, Comparison, Length, Spent};
 use sojourn_load::order::{LoadSettings, Order, Tuning, span};
 use sojourn_load::{Cause, Proof, Report};
 use sojourn_stats::{Estimate, Span, Stream};
@@ -97,7 +97,12 @@ fn servers(arguments: &Arguments) -> Result<Exit, Failure> {
             wait(pause, &runner);
         }
     }
-    let comparisons = pairs(&reports);
+    // What was asked for: a run that waits for late replies lasts longer, which is no setting.
+    let each = match arguments.settings.requests {
+        Some(requests) => Length::Requests(requests),
+        None => Length::Seconds(span("--duration", &arguments.settings.duration).map_err(refused)?.as_secs_f64()),
+    };
+    let comparisons = pairs(&reports, each);
     let count = comparisons.len();
     let dropped = dropped(&reports, &comparisons);
     let doubts: Vec<String> =
@@ -164,12 +169,11 @@ fn wait(pause: Span, runner: &Runner) {
     }
 }
 
-fn pairs(reports: &[Reports; 2]) -> Vec<Comparison> {
+/// The two sides of each round beside each other, in runs that were to be so long.
+fn pairs(reports: &[Reports; 2], each: Length) -> Vec<Comparison> {
     let [a, b] = reports;
     let Some(first) = a.first() else { return Vec::new() };
-    let each_s = reports.iter().flatten().map(|report| report.elapsed_s).fold(0.0, f64::max);
-    // Three digits are enough to plan with.
-    let spent = Spent::Rounds { each_s: format!("{each_s:.2e}").parse().unwrap_or(each_s) };
+    let spent = Spent::Rounds { each };
     let compared = first.measures.iter().filter(|measure| !measure.metric.starts_with("lateness_")).filter_map(|m| {
         let all = |reports: &'_ Reports| {
             let of_metric = |report: &'_ sojourn_load::Report| {

@@ -15,7 +15,7 @@ use crate::value::file_to_write;
 
 /// Write the report of a run folder anew, or of several runs beside each other
 ///
-/// With --plot and without --out a plot is all that is written.
+/// With --plot and without --out a plot is all that is written, and all that is told.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The run folder; of several, each is a series of every figure
@@ -50,6 +50,12 @@ pub(crate) fn report(arguments: &Arguments) -> Result<Exit, Failure> {
             return Err(bad_input("report: several runs make one page; name it, e.g. --out runs.html"));
         }
     }
+    if arguments.drawing.is_asked() && arguments.out.is_none() && !arguments.json {
+        // Whoever draws several plots of a run has read its table; why the exit code is not 0 is a line.
+        let bad = all.iter().filter(|(_, answers)| table::exit(answers) != Exit::Ok);
+        bad.for_each(|(dir, answers)| table::errln(&table::line(answers, dir)));
+        return Ok(worst(&all));
+    }
     if let [(dir, answers)] = &all[..] {
         return table::print(answers, dir, arguments.json);
     }
@@ -64,7 +70,12 @@ pub(crate) fn report(arguments: &Arguments) -> Result<Exit, Failure> {
     } else {
         all.iter().for_each(|(dir, answers)| table::outln(&table::line(answers, dir)));
     }
-    Ok(all.iter().map(|(_, answers)| table::exit(answers)).max().unwrap_or(Exit::Ok))
+    Ok(worst(&all))
+}
+
+/// How the program ends after these runs.
+fn worst(all: &[(&Path, Answers)]) -> Exit {
+    all.iter().map(|(_, answers)| table::exit(answers)).max().unwrap_or(Exit::Ok)
 }
 
 fn write(out: &Path, page: &str) -> Result<(), Failure> {

@@ -334,12 +334,15 @@ fn pairs_table(answers: &Answers) -> Option<String> {
     let names = ["at", "B", "A", "mean B / A", "p99 B / A"];
     let header = &names[usize::from(!has_others)..names.len() - usize::from(p99.is_empty())];
     let mut table = Grid::new(header).elsewhere("report.html");
-    let about = sojourn_lab::compare::about_pairs(&[answers], &all);
+    let about = sojourn_lab::compare::about_pairs(&[answers], &[&all[..], &p99[..]].concat());
     let count = all.len() + p99.len();
     let is_alone = |of: &Within| of.comparison.is_only_alone(count);
     let ratio = |of: Option<&Within>| {
         let few = if of.is_some_and(|of| of.is_of_few) { MARK_OF_FEW } else { "" };
         let alone = if of.is_some_and(is_alone) { format!(" {ALONE}") } else { String::new() };
+        if let Some(not_known) = of.and_then(|of| of.comparison.not_known()) {
+            return format!("{not_known}{few}");
+        }
         let ratio = of.and_then(|of| of.comparison.ratio);
         ratio.map_or("-".into(), |of| format!("{}{few}{alone}", told_ratio(of.value, (of.low, of.high))))
     };

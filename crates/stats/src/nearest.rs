@@ -2,7 +2,7 @@
 
 /// What other programs and textbooks call a thing, letters and digits only, and its name here: nginx's `least_conn`,
 /// HAProxy's `leastconn`, Envoy's `LEAST_REQUEST`, which draws two, and so on.
-const ELSEWHERE: [(&str, &str); 142] = [
+const ELSEWHERE: [(&str, &str); 150] = [
     ("poisson", "exponential"),
     ("markovian", "exponential"),
     ("markov", "exponential"),
@@ -32,12 +32,20 @@ const ELSEWHERE: [(&str, &str); 142] = [
     ("p2c", "power-of-d"),
     ("poweroftwo", "power-of-d"),
     ("randomtwo", "power-of-d"),
+    ("pow2", "power-of-d"),
+    ("p2", "power-of-d"),
+    ("powerof2", "power-of-d"),
+    ("poweroftwochoices", "power-of-d"),
+    ("twochoices", "power-of-d"),
     ("pod", "power-of-d"),
     ("sq", "power-of-d"),
     ("ewma", "peak-ewma"),
     ("peakewma", "peak-ewma"),
     ("rnd", "random"),
     ("rdm", "random"),
+    ("randomchoice", "random"),
+    ("uniformlyrandom", "random"),
+    ("randomly", "random"),
     ("roundrobin", "round-robin"),
     ("rr", "round-robin"),
     ("wrr", "weighted-round-robin"),
@@ -147,8 +155,29 @@ const ELSEWHERE: [(&str, &str); 142] = [
     ("sleep", "think"),
 ];
 
+/// Rules of the literature that there are not here, letters and digits only, and what each is. To whatever name of ours one is
+/// near, it means something else.
+const ABSENT: [(&str, &str); 5] = [
+    ("jiq", "join the idle queue"),
+    ("joinidlequeue", "join the idle queue"),
+    ("jointheidlequeue", "join the idle queue"),
+    ("lwl", "least work left"),
+    ("leastworkleft", "least work left"),
+];
+
 /// So many letters of a name from elsewhere may have one edit: it is offered under another name, and has to be meant.
 const LETTERS_PER_EDIT: usize = 5;
+
+/// What the rule is that goes by `word` in the literature and is known under no name here: join the idle queue, of `JIQ`.
+pub fn absent(word: &str) -> Option<&'static str> {
+    let letters = letters_of(&word.to_lowercase());
+    ABSENT.iter().find(|(other, _)| *other == letters).map(|(_, is)| *is)
+}
+
+/// The letters and digits of a word.
+fn letters_of(word: &str) -> String {
+    word.chars().filter(|c| c.is_alphanumeric()).collect()
+}
 
 /// The candidate nearest to `word`, where one is near enough to be offered: one that is called so elsewhere, the only one with
 /// these initials (`lc` of `least-connections`), one within a third of its length in edits (insert, delete, replace, swap
@@ -156,7 +185,10 @@ const LETTERS_PER_EDIT: usize = 5;
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     let candidates: Vec<&str> = candidates.into_iter().collect();
-    let letters: String = word.chars().filter(|c| c.is_alphanumeric()).collect();
+    if absent(&word).is_some() {
+        return None;
+    }
+    let letters = letters_of(&word);
     let here = |name: &&str| ELSEWHERE.iter().any(|(other, ours)| *other == letters && *ours == *name);
     if let Some(meant) = candidates.iter().copied().find(here) {
         return Some(meant);
@@ -210,13 +242,17 @@ pub fn unknown<'a>(what: &str, word: &str, known: impl IntoIterator<Item = &'a s
     format!("unknown {what} `{word}`; {}", suggestion(word, known))
 }
 
-/// What would be right in place of `word`: "did you mean `random`?", or where none is near, "known are a, b".
+/// What would be right in place of `word`: "did you mean `random`?", or where none is near, "known are a, b", and of a rule that
+/// is known elsewhere only, what it is.
 pub fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().filter(|known| !known.is_empty()).collect();
     match nearest(word, known.iter().copied()) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None if known.is_empty() => "none is known".into(),
-        None => format!("known are {}", known.join(", ")),
+        None => {
+            let is = absent(word).map_or(String::new(), |is| format!("{is} is not among them; "));
+            format!("{is}known are {}", known.join(", "))
+        }
     }
 }
 

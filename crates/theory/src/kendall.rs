@@ -218,7 +218,10 @@ fn read_discipline(text: &str) -> Result<Discipline, String> {
             Some((is, nearest)) => {
                 format!("discipline `{text}` ({is}) is none of {DISCIPLINES}; {nearest}")
             }
-            None => format!("discipline `{text}` is none of {DISCIPLINES}; queues side by side are JSQ or JSQ(2)"),
+            None => {
+                let is = sojourn_stats::absent(&upper).map_or(String::new(), |is| format!(" ({is})"));
+                format!("discipline `{text}`{is} is none of {DISCIPLINES}; queues side by side are JSQ or JSQ(2)")
+            }
         }),
     }
 }

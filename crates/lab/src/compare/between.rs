@@ -1,6 +1,6 @@
 //! Two runs beside each other, variant by variant.
 
-use super::effort::ADVISED;
+use super::advice::ADVISED;
 use super::{Comparison, How, Stated, Within, briefest, in_common, metric};
 use crate::answer::{Answer, Answers};
 use crate::spec::{Engine, SpecError};
@@ -35,11 +35,16 @@ impl VariantComparison {
     }
 }
 
-/// What a reader must know of all of these comparisons, in a sentence for each kind: which replications are in no pair, what is
-/// not compared, and what it takes to see a difference where none was seen.
+/// What a reader must know of all of these comparisons, in a sentence for each kind: which replications are in no pair, and what
+/// is not compared.
 pub fn notes(all: &[VariantComparison]) -> Vec<String> {
-    let advice = ADVISED.into_iter().filter_map(|metric| hardest(all, metric));
-    unpaired(all).into_iter().chain(left_out(all)).chain(advice).collect()
+    unpaired(all).into_iter().chain(left_out(all)).collect()
+}
+
+/// What it takes to see a difference of the mean response time and of the throughput, of those comparisons in which none was seen
+/// where it takes most: a sentence each.
+pub fn hardest(all: &[VariantComparison]) -> Vec<String> {
+    ADVISED.into_iter().filter_map(|metric| hardest_of(all, metric)).collect()
 }
 
 /// That not all replications are in pairs.
@@ -73,7 +78,7 @@ fn left_out(all: &[VariantComparison]) -> Option<String> {
 }
 
 /// What it takes to see a difference of `metric`, of those in which none was seen where it takes most.
-fn hardest(all: &[VariantComparison], metric: &str) -> Option<String> {
+fn hardest_of(all: &[VariantComparison], metric: &str) -> Option<String> {
     let of_metric: Vec<(&VariantComparison, &Comparison)> =
         all.iter().filter_map(|of| Some((of, of.metrics.iter().find(|of| of.metric == metric)?))).collect();
     let unseen: Vec<_> = of_metric.iter().filter(|(_, of)| of.advised("").is_some()).collect();
@@ -105,7 +110,11 @@ pub fn about_pairs(runs: &[&Answers], all: &[Within]) -> String {
         text += " Where one variant has more of them than the other, the rest are left out here.";
     }
     if all.len() >= MANY {
-        text += &format!(" Of {} intervals at 95 % one in twenty misses the truth by chance.", all.len());
+        text += &format!(
+            " Of {} intervals at 95 % one in twenty misses the truth by chance, and those of one seed go wrong together: another \
+             --seed draws other requests.",
+            all.len()
+        );
     }
     text
 }
@@ -160,4 +169,30 @@ pub fn runs(a: &Answers, b: &Answers) -> Result<Vec<VariantComparison>, SpecErro
         names.join("; ")
     };
     Err(SpecError(format!("the two runs have no variant in common: A has [{}], B has [{}]", names(a), names(b))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ratios of one seed share its draw: where one misses the truth, most may.
+    #[test]
+    fn many_intervals_of_one_seed_are_said_to_go_wrong_together() {
+        let pairs = [(1.0, 1.5), (2.0, 2.6), (3.0, 3.4)];
+        let comparison = Comparison::of_pairs("response_time_mean", "s", &pairs).unwrap();
+        let one = Within {
+            engine: Engine::Sim,
+            others: String::new(),
+            values: ("random".into(), "jsq".into()),
+            comparison,
+            is_of_few: false,
+            replications: (3, 3),
+        };
+        let run = Answers::default();
+        let told = |count: usize| about_pairs(&[&run], &vec![one.clone(); count]);
+        let words =
+            "one in twenty misses the truth by chance, and those of one seed go wrong together: another --seed ";
+        assert!(told(MANY).contains(words) && told(MANY).contains("Of 10 intervals"), "{}", told(MANY));
+        assert!(!told(MANY - 1).contains("one in twenty"), "{}", told(MANY - 1));
+    }
 }

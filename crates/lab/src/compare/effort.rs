@@ -4,6 +4,8 @@
 //! length, and so have replications of the simulator where the file gives it; else they are as long as a precision or `max_jobs`
 //! has them. Where two runs were not made alike, only how many times as long they have to be is said.
 
+use std::fmt;
+
 use sojourn_stats::{Dimension, quantity};
 
 use super::verdict::Short;
@@ -20,8 +22,8 @@ pub enum Spent {
     Unknown,
     /// Rounds of a run of A and one of B.
     Rounds {
-        /// How long each run was (s).
-        each_s: f64,
+        /// How long each run was to be.
+        each: Length,
     },
     /// One live run of each, or what was simulated of it.
     Runs {
@@ -44,6 +46,25 @@ pub enum Spent {
     },
     /// A log.
     Log,
+}
+
+/// How long a run was to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Length {
+    /// So many seconds.
+    Seconds(f64),
+    /// So many requests.
+    Requests(u64),
+}
+
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Length::Seconds(seconds) => f.write_str(&time(*seconds)),
+            Length::Requests(1) => f.write_str("1 request"),
+            Length::Requests(requests) => write!(f, "{requests} requests"),
+        }
+    }
 }
 
 impl Spent {
@@ -134,8 +155,8 @@ impl Comparison {
     pub(super) fn in_what_is_given(&self) -> Option<String> {
         let (more, further) = (self.more?, self.further());
         Some(match (self.spent, further) {
-            (Spent::Rounds { each_s }, Some(further)) => {
-                format!("{} of two runs of {}", counted(further, "more round"), time(each_s))
+            (Spent::Rounds { each }, Some(further)) => {
+                format!("{} of two runs of {each}", counted(further, "more round"))
             }
             (Spent::Runs { each_s }, Some(further)) => {
                 format!("{} of {} of both", counted(further, "more run"), time(each_s))
@@ -173,11 +194,11 @@ impl Comparison {
     }
 
     /// Where a user asks for it, in brackets, or what else would do.
-    fn asked_for(&self) -> Option<String> {
+    pub(super) fn asked_for(&self) -> Option<String> {
         let further = self.further();
         Some(match (self.spent, self.how) {
             (Spent::Rounds { .. }, How::Pairs(pairs)) => {
-                format!(" (--rounds {:.0}). Longer runs need fewer of them.", pairs as f64 + further?)
+                format!(" (--rounds {:.0}).", pairs as f64 + further?)
             }
             (Spent::Runs { each_s }, _) => {
                 format!(" (or one of {} in place of them all: `run.live.duration`).", time(each_s * (1.0 + further?)))
@@ -213,30 +234,11 @@ fn time(seconds: f64) -> String {
     quantity::format(seconds, Dimension::Time)
 }
 
-/// The metrics of which it is said what it takes to see a difference.
-pub(super) const ADVISED: [&str; 2] = ["response_time_mean", "throughput"];
-
-/// What it takes to see a difference of the mean response time and of the throughput, where none was seen: a sentence each.
-pub fn advice(comparisons: &[Comparison]) -> Vec<String> {
-    let of_metric = |metric: &str| comparisons.iter().find(|of| of.metric == metric)?.advised("");
-    ADVISED.into_iter().filter_map(of_metric).collect()
-}
-
-impl Comparison {
-    /// What it takes to see a difference, as a sentence with these words about the others; none where one was seen, or nothing is
-    /// known of it.
-    pub(super) fn advised(&self, among: &str) -> Option<String> {
-        let takes = self.takes().filter(|_| !self.differs())?;
-        let asked_for = self.asked_for().unwrap_or_else(|| ".".into());
-        Some(format!("No difference of {} was seen{among}: {takes}{asked_for}", self.metric))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use sojourn_stats::{Estimate, Measure};
 
-    use super::super::runs;
+    use super::super::{advice, runs};
     use super::*;
     use crate::answer::Answer;
 
@@ -266,9 +268,9 @@ mod tests {
     fn live_runs_are_told_in_runs() {
         let of = |spec: &str, engine| run(spec, 1, engine, 0.1, &[]);
         let takes = "to see 10 % takes 18 more runs of 40 s of both";
-        let below = format!(
-            "No difference of response_time_mean was seen: {takes} (or one of 760 s in place of them all: `run.live.duration`)."
-        );
+        let below = "To see 10 % of response_time_mean takes 18 more runs of 40 s of both (or one of 760 s in place of them all: \
+                     `run.live.duration`)."
+            .to_owned();
         for engine in [Engine::Live, Engine::Twin] {
             assert_eq!(told(&of(LIVE, engine), &of(LIVE, engine)), (takes.into(), below.clone()));
         }
@@ -290,8 +292,9 @@ mod tests {
         let minute = "[run]\nduration = \"1 min\"\nprecision = \"none\"\n";
         let (a, b) = ([10.0, 20.0, 30.0], [11.0, 23.0, 32.0]);
         let takes = "to see 10 % takes 1 more replication of 60 s of both";
-        let below = format!("No difference of response_time_mean was seen: {takes} (`run.replications = 4`).");
-        assert_eq!(told(&of(minute, 1, &a), &of(minute, 1, &b)), (takes.into(), below));
+        let below =
+            "To see 10 % of response_time_mean takes 1 more replication of 60 s of both (`run.replications = 4`).";
+        assert_eq!(told(&of(minute, 1, &a), &of(minute, 1, &b)), (takes.into(), below.into()));
         let log = "[workload]\nkind = \"log\"\nlog = \"x\"\n";
         assert_eq!(told(&of(log, 1, &a), &of(log, 1, &b)).0, "to see 10 % takes 1 more replication of both");
         let (a, b) = ([10.0, 12.0, 14.0], [11.0, 12.0, 13.0]);
@@ -340,13 +343,10 @@ mod tests {
     fn rounds_are_told_as_rounds() {
         let pairs = [(10.0, 11.0), (20.0, 23.0), (30.0, 32.0)];
         let of = Comparison::of_pairs("throughput", "1/s", &pairs).unwrap();
-        assert_eq!(
-            advice(std::slice::from_ref(&of)),
-            ["No difference of throughput was seen: to see 10 % takes 1 more pair."]
-        );
-        let of = Comparison { spent: Spent::Rounds { each_s: 40.0 }, ..of };
-        let expected = "No difference of throughput was seen: to see 10 % takes 1 more round of two runs of 40 s (--rounds 4). \
-                        Longer runs need fewer of them.";
-        assert_eq!(advice(&[of]), [expected]);
+        assert_eq!(advice(std::slice::from_ref(&of)), ["To see 10 % of throughput takes 1 more pair."]);
+        let told = |each: Length| advice(&[Comparison { spent: Spent::Rounds { each }, ..of.clone() }]).remove(0);
+        let takes = "To see 10 % of throughput takes 1 more round of two runs of";
+        assert_eq!(told(Length::Seconds(40.0)), format!("{takes} 40 s (--rounds 4)."));
+        assert_eq!(told(Length::Requests(400)), format!("{takes} 400 requests (--rounds 4)."));
     }
 }

@@ -10,14 +10,19 @@ use std::fmt;
 use sojourn_stats::Dimension;
 use sojourn_stats::interval::t_quantile;
 
-use super::{Between, Comparison, How, ROUNDING, UPPER, WORTH_SEEING};
+use super::{Between, Comparison, How, ROUNDING, Spent, UPPER, WORTH_SEEING};
 use crate::objective::dimension;
 
 /// Marks a difference that is seen by its own interval, and not where all comparisons beside it are judged together.
 pub const ALONE: &str = "\u{2020}";
 
 /// The verdict that is told with what could have been seen.
-const NO_DIFFERENCE: &str = "no difference seen";
+pub(super) const NO_DIFFERENCE: &str = "no difference seen";
+
+/// An interval of B / A that spans more than this factor, and holds 1, says nothing that one could use.
+const SPAN_MOST: f64 = 100.0;
+/// With fewer pairs, or samples, more of them are what is missing.
+const BEGIN: usize = 5;
 
 /// What [`ALONE`] means beside so many comparisons, in a sentence.
 pub fn legend_of_alone(comparisons: usize) -> String {
@@ -47,6 +52,34 @@ impl Comparison {
     /// difference is seen: there the difference is told, which is what decided.
     pub fn told_ratio(&self) -> Option<Between> {
         self.ratio.filter(|_| self.sides()[1] == self.side())
+    }
+
+    /// Whether nothing is known of B / A: no difference is seen, and pairs or samples are so few, or so far apart, that its
+    /// interval spans more than a factor of 100.
+    pub fn is_unknown(&self) -> bool {
+        let spans = |of: Between| of.high > SPAN_MOST * of.low;
+        self.how != How::Estimates && !self.differs() && self.told_ratio().is_some_and(spans)
+    }
+
+    /// What stands in the place of B / A where [nothing is known of it](Comparison::is_unknown): `not known (2 pairs)`.
+    pub fn not_known(&self) -> Option<String> {
+        self.is_unknown().then(|| format!("not known ({})", self.how))
+    }
+
+    /// Why nothing is known of B / A, and with how many rounds to begin; none where something is.
+    pub(super) fn why_unknown(&self) -> Option<String> {
+        let count = match self.how {
+            How::Pairs(pairs) => pairs,
+            How::Samples(a, b) => a.min(b),
+            How::Estimates => return None,
+        };
+        let begin = match (count < BEGIN, self.spent) {
+            (true, Spent::Rounds { .. }) => format!("; begin with {BEGIN} rounds (--rounds {BEGIN})"),
+            (true, _) => format!("; begin with {BEGIN}"),
+            (false, _) => String::new(),
+        };
+        let why = || format!("the interval from {} spans more than a factor of {SPAN_MOST}{begin}", self.how);
+        self.is_unknown().then(why)
     }
 
     /// Whether B is seen to differ from A where so many comparisons are looked at, and one is picked: with Bonferroni's
@@ -111,6 +144,9 @@ impl Comparison {
         if verdict != NO_DIFFERENCE {
             return verdict.to_owned();
         }
+        if let Some(why) = self.why_unknown() {
+            return format!("{verdict}: {why}");
+        }
         match (self.could_have_seen, self.takes()) {
             (Some(share), _) if share <= WORTH_SEEING => {
                 format!("{verdict} (could have seen {} %)", Short(share * 100.0))
@@ -121,7 +157,7 @@ impl Comparison {
     }
 
     /// The same in a word or a few.
-    fn in_short(&self) -> &'static str {
+    pub(super) fn in_short(&self) -> &'static str {
         if self.is_of_none() && self.difference.high > 0.0 {
             return "none seen in either";
         }

@@ -58,7 +58,10 @@ fn table(title: &str, lead: &str, all: &[Within]) -> String {
     let row = |of: &Within| {
         let ratio = match (of.comparison.told_ratio(), of.engine) {
             (Some(ratio), Engine::Theory) => format!("{:.3}", ratio.value),
-            (Some(ratio), _) => number::ratio(ratio.value, (ratio.low, ratio.high)),
+            (Some(ratio), _) => {
+                let told = || number::ratio(ratio.value, (ratio.low, ratio.high));
+                of.comparison.not_known().unwrap_or_else(told)
+            }
             (None, _) => {
                 let Between { value, low, high } = of.comparison.difference;
                 format!("B \u{2212} A {}", number::difference(value, (low, high), &of.comparison.unit))
@@ -129,6 +132,15 @@ mod tests {
         let told = rows(&[(1.0, 1.1), (2.0, 2.3), (3.0, 3.2)], 1);
         let interval = "<td>B \u{2212} A 200 (\u{2212}49 to 449) ms</td><td>no difference seen";
         assert!(told.contains(interval) && !told.contains("1.105"), "{told}");
+    }
+
+    /// Two replications that go apart say nothing of the ratio, and why is beside it.
+    #[test]
+    fn a_ratio_of_which_nothing_is_known_has_no_number() {
+        let told = rows(&[(1.0, 10.0), (1.0, 1.0)], 1);
+        let cells =
+            "<td>not known (2 pairs)</td><td>no difference seen: the interval from 2 pairs spans more than a factor of";
+        assert!(told.contains(cells), "{told}");
     }
 
     /// What a headline does not see among all pairs has a mark in the table that judges each alone.

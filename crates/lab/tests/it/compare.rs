@@ -1,6 +1,6 @@
 //! Two run folders beside each other: which variants, which engines, and what each interval is made from.
 
-use sojourn_lab::compare::{How, VariantComparison, notes, runs};
+use sojourn_lab::compare::{How, VariantComparison, hardest, notes, runs};
 use sojourn_lab::{Answer, Answers, Engine, VariantAnswers};
 use sojourn_stats::measure::NoInterval;
 use sojourn_stats::{Estimate, Measure};
@@ -118,7 +118,7 @@ fn notes_of_many_variants_stand_once() {
     };
     let all = runs(&made(10), &made(4)).unwrap();
     assert_eq!(all.len(), 6);
-    let told = notes(&all);
+    let told = [notes(&all), hardest(&all)].concat();
     let starts = [
         "In 1 of 6 comparisons one run has more replications than the other: the pairs are of the first ones",
         "Not compared: waiting_time_mean (in 2 of 6): one of the two has no interval of it.",

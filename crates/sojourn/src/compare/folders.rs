@@ -40,6 +40,10 @@ pub(super) fn compare(arguments: &Arguments) -> Result<Exit, Failure> {
         for (name, label) in alone(&a, &b) {
             table::outln(&table::hanging("  ", "    ", &format!("only {name} has the variant {label}")));
         }
+        // As below servers measured in turns; what has no live run needs no word where it is good.
+        if verdict != Verdict::Valid {
+            table::outln(verdict.word());
+        }
         let reasons = [("A", &a), ("B", &b)].map(|(name, answers)| answers.reasons.iter().map(move |r| (name, r)));
         for (name, reason) in reasons.into_iter().flatten() {
             table::outln(&table::hanging("  ", "    ", &format!("{name}: {reason}")));
@@ -61,7 +65,9 @@ fn tables(compared: &[VariantComparison], all: bool, count: usize) -> Vec<String
         true => {
             let whole = |of: &VariantComparison| {
                 let name = table::paragraph("", &format!("{}, {}", of.label, of.engine));
-                format!("\n{name}\n{}", table_of(&of.metrics, count))
+                let advice = compare::advice(&of.metrics).into_iter().map(|told| table::paragraph("  ", &told));
+                let table = format!("\n{name}\n{}", table_of(&of.metrics, count));
+                std::iter::once(table).chain(advice).collect::<Vec<_>>().join("\n")
             };
             (compared.iter().map(whole).collect(), legend(sampled(compared), count).into_iter().collect())
         }
@@ -69,7 +75,7 @@ fn tables(compared: &[VariantComparison], all: bool, count: usize) -> Vec<String
             let groups = groups(compared);
             let shown: Vec<&Comparison> = groups.iter().flat_map(|(_, lines)| lines).map(|(_, of)| *of).collect();
             let about = legend(shown.iter().copied(), count).into_iter().chain([left_out(compared, rows, &shown)]);
-            (vec![format!("\n{}", brief(&groups, count))], about.collect())
+            (vec![format!("\n{}", brief(&groups, count))], about.chain(compare::hardest(compared)).collect())
         }
     };
     let notes = about.into_iter().chain(bases(compared)).chain(compare::notes(compared));

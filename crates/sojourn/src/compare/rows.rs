@@ -7,7 +7,7 @@ use sojourn_lab::{Engine, FAILURES};
 
 use crate::table;
 
-const HEADER: [&str; 7] = ["metric", "A", "B", "B / A", "effect", "from", "verdict"];
+const HEADER: [&str; 7] = ["metric", "A", "B", "B / A", "effect", "from", SEEN];
 
 /// A variant's name, and what is told of it: by whom, and the comparison.
 pub(super) type Group<'a> = (&'a str, Vec<(Engine, &'a Comparison)>);
@@ -17,35 +17,54 @@ pub(super) fn table_of(comparisons: &[Comparison], among: usize) -> String {
     table_in(comparisons, among, table::width())
 }
 
-/// The rows of a table so wide at most. Where it has no room for the own numbers of A and B beside what tells of both, they stand
-/// above it in one of their own.
+/// The rows of a table so wide at most, each a line where there is room for one. Where there is none for the own numbers of A and
+/// B beside what tells of both, they stand above it in a table of their own.
 fn table_in(comparisons: &[Comparison], among: usize, width: usize) -> String {
     let cells: Vec<[String; 7]> = comparisons.iter().map(|of| cells(of, among)).collect();
-    let of = |columns: &[usize], spare: &[usize]| {
+    // In one line a ratio stands with its interval; where that is too wide, the interval may stand below it.
+    let of = |columns: &[usize], spare: &[usize], in_a_line: bool| {
         let header: Vec<&str> = columns.iter().map(|column| HEADER[*column]).collect();
         let place = |column: &usize| columns.iter().position(|of| of == column);
         let spare: Vec<usize> = spare.iter().filter_map(place).collect();
         let text: Vec<usize> = place(&6).into_iter().collect();
+        let cell = |row: &[String; 7], column: usize| match in_a_line && column == 3 {
+            true => together(&row[column]),
+            false => row[column].clone(),
+        };
         let mut grid = table::Grid::new(&header).text(&text).spare(&spare);
-        cells.iter().for_each(|row| grid.add_row(columns.iter().map(|column| row[*column].as_str())));
+        cells.iter().for_each(|row| grid.add_row(columns.iter().map(|column| cell(row, *column))));
         grid
     };
-    let drawn = match of(&[0, 1, 2, 3, 6], &[]).fits(width) {
-        true => of(&[0, 1, 2, 3, 4, 5, 6], &[4, 5]).at_most(width),
-        false => [of(&[0, 1, 2], &[1]).at_most(width), of(&[0, 3, 4, 5, 6], &[4, 5]).at_most(width)].join("\n"),
+    let drawn = match of(&[0, 1, 2, 3, 6], &[], true).fits(width) {
+        true => of(&[0, 1, 2, 3, 4, 5, 6], &[4, 5], true).at_most(width),
+        false => {
+            let in_a_line = of(&[0, 3, 6], &[], true).fits(width);
+            let (sides, both) = (of(&[0, 1, 2], &[1], false), of(&[0, 3, 4, 5, 6], &[4, 5], in_a_line));
+            [sides.at_most(width), both.at_most(width)].join("\n")
+        }
     };
     drawn.replace(TOGETHER, " ")
 }
 
 /// A space at which no line breaks, as long as a table is drawn.
 const TOGETHER: char = '\u{a0}';
-/// A verdict of up to so many letters, such as "B is slower" with its mark, stays on its line.
-const SHORT_VERDICT: usize = 13;
+/// A verdict of up to so many letters, such as "none in either", stays on its line.
+const SHORT_VERDICT: usize = 14;
+
+/// The same text, which no line breaks.
+fn together(text: &str) -> String {
+    text.replace(' ', &TOGETHER.to_string())
+}
+
+/// What is seen, below a heading that says so. What it takes to see more stands below the table, once for all rows.
+fn seen(c: &Comparison, among: usize) -> String {
+    c.short_verdict(among).replace(&format!(" {SEEN}"), "")
+}
 
 /// The cells of a row.
 fn cells(c: &Comparison, among: usize) -> [String; 7] {
-    let verdict = match c.marked_verdict(among) {
-        short if short.chars().count() <= SHORT_VERDICT => short.replace(' ', &TOGETHER.to_string()),
+    let verdict = match seen(c, among) {
+        short if short.chars().count() <= SHORT_VERDICT => together(&short),
         long => long,
     };
     [
@@ -59,13 +78,14 @@ fn cells(c: &Comparison, among: usize) -> [String; 7] {
     ]
 }
 
-/// The interval that decides, with its number: the ratio, or the difference, which says that it is one.
+/// The interval that decides, with its number: the ratio, or the difference, which says that it is one; or that nothing is known.
 fn interval(c: &Comparison) -> String {
     let difference = || {
         let Between { value, low, high } = c.difference;
         format!("B - A {}", table::between((value, low, high), &c.unit))
     };
-    c.told_ratio().map_or_else(difference, |of| ratio(of.value, (of.low, of.high)))
+    let told = || c.told_ratio().map_or_else(difference, |of| ratio(of.value, (of.low, of.high)));
+    c.not_known().unwrap_or_else(told)
 }
 
 /// What is told of many variants, in one table, where so many comparisons are judged in all.
@@ -79,8 +99,7 @@ fn brief_in(groups: &[Group<'_>], among: usize, width: usize) -> String {
         grid.add_heading(label);
         for (engine, of) in lines {
             let [a, b] = [of.a, of.b].map(|value| table::number_of(&of.metric, value, &of.unit));
-            let seen = of.short_verdict(among).replace(&format!(" {SEEN}"), "");
-            grid.add_row([format!("  {} {engine}", words(&of.metric)), a, b, interval(of), seen]);
+            grid.add_row([format!("  {} {engine}", words(&of.metric)), a, b, interval(of), seen(of, among)]);
         }
     }
     grid.at_most(width).replace(TOGETHER, " ")
@@ -146,13 +165,34 @@ mod tests {
         assert_eq!(narrow.matches("response_time_from_sent_mean").count(), 2, "two tables:\n{narrow}");
     }
 
+    /// On a usual terminal a row is a line, also where no difference is seen or nothing is known, and what it takes is not in it.
+    #[test]
+    fn a_row_is_a_line() {
+        let noisy = [(0.1, 0.13), (0.1, 0.08), (0.1, 0.11), (0.1, 0.09), (0.1, 0.105)];
+        let of = |metric: &str, pairs: &[(f64, f64)]| Comparison::of_pairs(metric, "s", pairs).unwrap();
+        let names = ["response_time_mean", "response_time_p99.9", "response_time_from_sent_mean"];
+        let mut compared: Vec<Comparison> = names.iter().map(|name| of(name, &noisy)).collect();
+        compared.push(of("response_time_p95", &[(0.1, 1.0), (0.1, 0.1)]));
+        let told = table_in(&compared, 4, 80);
+        assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
+        let rows = told.lines().filter(|line| line.starts_with('\u{2502}'));
+        // Two tables: names and rows of both sides, and of B over A.
+        assert_eq!(rows.count(), 2 * (1 + compared.len()), "{told}");
+        for (part, times) in [("no difference ", 4), ("not known (2 pairs)", 1), ("takes", 0), (" seen ", 1)] {
+            assert_eq!(told.matches(part).count(), times, "{part}:\n{told}");
+        }
+        // With short names there is one table.
+        let told = table_in(&[of("throughput", &noisy)], 1, 80);
+        assert_eq!(told.lines().filter(|line| line.starts_with('\u{2502}')).count(), 2, "{told}");
+    }
+
     /// Where the ratio's interval alone would see a difference, the row has the difference, which does not.
     #[test]
     fn a_row_has_the_interval_that_decides() {
         let of = |pairs: &[(f64, f64)]| Comparison::of_pairs("response_time_mean", "s", pairs).unwrap();
         let told = table_in(&[of(&[(10.0, 11.0), (20.0, 23.0), (30.0, 32.0)])], 1, 200);
         assert!(told.contains("B - A 2.00 s (-0.485 to 4.49 s)") && !told.contains("1.105"), "{told}");
-        assert!(told.contains("no difference seen"), "{told}");
+        assert!(told.contains(" seen ") && told.contains("no difference "), "{told}");
         let told = table_in(&[of(&[(10.0, 12.0), (20.0, 24.0), (30.0, 36.1), (10.0, 12.1)])], 1, 200);
         assert!(told.contains("B is slower") && !told.contains("B - A"), "{told}");
     }

@@ -100,6 +100,17 @@ fn run_folders_are_compared_in_pairs_where_they_share_seeds() {
     );
     let output = sojourn(&["compare", &a, &a]);
     assert!(stdout(&output).contains("Their experiments are the same."), "{}", stdout(&output));
+    assert!(!stdout(&output).contains("VALID"), "no live run is no proof: {}", stdout(&output));
+    // Where one of them may have measured something else, the word stands above why.
+    let json = Path::new(&b).join("run.json");
+    let text = std::fs::read_to_string(&json).unwrap();
+    let doubted = text
+        .replace("\"verdict\": \"VALID\"", "\"verdict\": \"SUSPECT\"")
+        .replace("\"reasons\": []", "\"reasons\": [\"the generator was late\"]");
+    std::fs::write(&json, doubted).unwrap();
+    let output = sojourn(&["compare", &a, &b]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stdout(&output).ends_with("\nSUSPECT\n  B: the generator was late\n"), "{}", stdout(&output));
 }
 
 /// Whose turn it is shows at the server: each path it is asked for is noted once when another had been asked for before.

@@ -54,6 +54,54 @@ fn every_queue_and_plan_in_the_guides_is_answered() {
     assert!(tried >= 5, "only {tried} commands were found");
 }
 
+/// The folders of runs that a text names, without their numbers; names that a reader gives (`runs/mine`) have none.
+fn numbered_runs(text: &str) -> Vec<&str> {
+    let named = text.split("runs/").skip(1).map(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(rest.len());
+        &rest[..end]
+    });
+    let numbered = named.filter_map(|name| name.rsplit_once('-'));
+    numbered.filter(|(_, number)| number.parse::<u32>().is_ok()).map(|(name, _)| name).collect()
+}
+
+/// A folder that a guide opens is one that its own experiment is written to.
+#[test]
+fn the_folders_of_the_guides_are_those_that_their_runs_make() {
+    let mut found = 0;
+    for (guide, text) in guides() {
+        let names = blocks(&text, "toml").into_iter().flat_map(str::lines).filter_map(|line| {
+            let name = line.strip_prefix("name = \"")?.split('"').next()?;
+            let free = sojourn_lab::folder::free(name).display().to_string();
+            Some(numbered_runs(&free)[0].to_owned())
+        });
+        let made: Vec<String> = names.collect();
+        for name in numbered_runs(&text) {
+            assert!(made.iter().any(|of| of == name), "{guide} names runs/{name}, and its experiments make {made:?}");
+            found += 1;
+        }
+    }
+    assert!(found >= 5, "only {found} folders were found");
+}
+
+/// The commands of the section, in their order, with a rough precision: the run, and the plot of what it has written.
+#[test]
+fn the_guide_from_one_queue_to_the_shortest_of_several_works() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = joined(&root().join("docs/queues.md"));
+    let of =
+        |language: &str, part: &str| blocks(&text, language).into_iter().find(|block| block.contains(part)).unwrap();
+    file(folder.path(), "dispatch.toml", of("toml", "[[system.tier]]"));
+    let quick = "sojourn run dispatch.toml --set 'run.precision=20% at 95% of mean'";
+    let script = of("sh", "sojourn run dispatch.toml").replace("sojourn run dispatch.toml", quick);
+    let path = format!("{}:{}", Path::new(PROGRAM).parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let mut bash = Command::new("bash");
+    bash.args(["-c", &format!("set -eu -o pipefail\n{script}")]).env("PATH", path).current_dir(folder.path());
+    let output = bash.output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let p99 = fs::read_to_string(folder.path().join("p99.svg")).unwrap();
+    assert!(folder.path().join("dispatch.svg").exists() && p99.contains("99th percentile"), "{p99}");
+}
+
 #[test]
 fn the_first_experiment_runs() {
     let folder = tempfile::tempdir().unwrap();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::sojourn::{file, sojourn, stderr};
+use crate::sojourn::{file, sojourn, stderr, stdout};
 
 const SWEEP: &str = r#"
 name = "random or least connections"
@@ -63,9 +63,14 @@ fn a_run_of_many_points_has_its_curves_in_a_file_and_one_point_has_dots() {
     assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
     assert_eq!(drawn("again.svg"), curves);
     assert!(!folder.path().join("run/report.html").exists(), "a plot is all that was asked for");
+    let wrote = format!("wrote {}\n", path("again.svg"));
+    assert!(stdout(&again).is_empty() && stderr(&again).ends_with(&wrote), "{}{}", stdout(&again), stderr(&again));
+    let rows = sojourn(&["report", &run, "--plot", &path("again.svg"), "--json"]);
+    assert!(stdout(&rows).starts_with('['), "{}", stdout(&rows));
     let tail = sojourn(&["report", &run, "--plot", &path("p90.svg"), "--metric", "p90", "--out", &path("page.html")]);
     assert_eq!(tail.status.code(), Some(0), "{}", stderr(&tail));
     assert!(folder.path().join("page.html").exists());
+    assert!(stdout(&tail).contains("least-connections"), "a page has its table: {}", stdout(&tail));
     assert!(drawn("p90.svg").contains(">\n90th percentile of the response time\n</text>"), "{}", drawn("p90.svg"));
     assert_eq!(color(&drawn("p90.svg"), "random"), color(&curves, "random"));
 
@@ -81,6 +86,7 @@ fn a_run_of_many_points_has_its_curves_in_a_file_and_one_point_has_dots() {
     let both = sojourn(&["report", &run, &path("one"), "--plot", &path("both.svg")]);
     assert_eq!(both.status.code(), Some(0), "{}", stderr(&both));
     assert_eq!(color(&drawn("both.svg"), "random \u{b7} run"), "series-0");
+    assert!(stdout(&both).is_empty(), "{}", stdout(&both));
     let rows = ["--out", &path("rows.csv"), "--plot", &path("swept.svg")];
     let swept = sojourn(&[&["sweep", &experiment], &rows[..]].concat());
     assert!(swept.status.success(), "{}", stderr(&swept));

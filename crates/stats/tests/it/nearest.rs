@@ -1,6 +1,6 @@
 //! The name a misspelt word was meant to be.
 
-use sojourn_stats::{meant_aside, nearest, suggestion, unknown};
+use sojourn_stats::{absent, meant_aside, nearest, suggestion, unknown};
 
 #[test]
 fn misspellings_find_their_name() {
@@ -44,6 +44,9 @@ fn names_of_other_programs_are_known() {
         ("round_robin", "round-robin"),
         ("LEAST_REQUEST", "power-of-d"),
         ("ip_hash", "address-hash"),
+        ("pow2", "power-of-d"),
+        ("p2", "power-of-d"),
+        ("power-of-two-choices", "power-of-d"),
     ] {
         assert_eq!(nearest(word, policies), Some(meant), "{word}");
     }
@@ -54,6 +57,24 @@ fn names_of_other_programs_are_known() {
     assert_eq!((nearest("mu", ["mean", "rate"]), nearest("mu", ["demand", "rate"])), (Some("rate"), Some("demand")));
     assert_eq!(nearest("poisson", ["constant", "exponential"]), Some("exponential"));
     assert_eq!(nearest("poisson", policies), None, "no such thing there");
+}
+
+/// Join the idle queue is another rule than the shortest, however near the letters are.
+#[test]
+fn a_rule_that_is_not_here_is_not_taken_for_another() {
+    for word in ["JIQ", "jiq", "join-idle-queue", "join_the_idle_queue"] {
+        assert_eq!(
+            (nearest(word, ["JSQ", "FCFS", "join-idle"]), absent(word)),
+            (None, Some("join the idle queue")),
+            "{word}"
+        );
+    }
+    assert_eq!(nearest("jqs", ["JSQ", "FCFS"]), Some("JSQ"), "a slip of the finger");
+    assert_eq!(
+        unknown("policy", "jiq", ["random", "round-robin"]),
+        "unknown policy `jiq`; join the idle queue is not among them; known are random, round-robin"
+    );
+    assert_eq!((absent("random"), absent("")), (None, None));
 }
 
 /// Initials of one name only; of two with the same nothing is said.

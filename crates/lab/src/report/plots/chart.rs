@@ -28,6 +28,8 @@ const MARK: f64 = 30.0;
 const ENGINE: f64 = 90.0;
 /// The size of names.
 const NAME: f64 = TEXT - 0.5;
+/// What the hollow mark of a formula is called.
+pub(super) const APPROXIMATE: &str = "theory, approximate (hollow)";
 /// More places than this along the axis are narrower than a finger or a pointer.
 const PLACES_MAX: usize = 240;
 
@@ -97,7 +99,7 @@ impl Chart {
     fn height(&self, width: f64) -> f64 {
         let (x, y) = self.axes(width);
         let names: usize = self.legend(&self.covers(&x, &y), width).iter().map(|entry| entry.rows.len()).sum();
-        let engines = self.engines().len().div_ceil(engines_in_a_row(width));
+        let engines = self.engines().len().div_ceil(engines_in_a_row(width)) + usize::from(self.is_approximate());
         TOP + width * ASPECT + BELOW + ROW * (names + engines) as f64
     }
 
@@ -116,11 +118,18 @@ impl Chart {
         self.inks.get(index).copied().unwrap_or_else(|| Ink::of_series(index))
     }
 
-    /// The engines that have marks beside the series.
+    /// The engines that have marks beside the series; a formula's that are approximate have a name of their own.
     fn engines(&self) -> Vec<Engine> {
-        let has =
-            |of: &Engine| self.beside.iter().any(|it| matches!(it, Beside::Marker { engine, .. } if engine == of));
+        let has = |of: &Engine| {
+            let is_named = |it: &Beside| matches!(it, Beside::Marker { engine, .. } if engine == of);
+            self.beside.iter().any(|it| is_named(it) && !it.is_approximate())
+        };
         Engine::ALL.into_iter().filter(has).collect()
+    }
+
+    /// Whether a mark is of an approximate formula.
+    fn is_approximate(&self) -> bool {
+        self.beside.iter().any(Beside::is_approximate)
     }
 
     /// For each series, which others it lies on or under.
@@ -177,6 +186,11 @@ impl Chart {
             canvas.layered(engine, Ink::Muted, at, false);
             canvas.text(engine.name(), (at.0 + 19.0, at.1), Align::Left, NAME, Ink::Text);
         }
+        if self.is_approximate() {
+            let at = (LEFT + 11.0, at + ROW * self.engines().len().div_ceil(in_a_row) as f64);
+            canvas.layered(Engine::Theory, Ink::Muted, at, true);
+            canvas.text(APPROXIMATE, (at.0 + 19.0, at.1), Align::Left, NAME, Ink::Text);
+        }
     }
 
     /// The marks of an engine above its intervals.
@@ -198,6 +212,11 @@ impl Beside {
         match self {
             Beside::Interval { engine, .. } | Beside::Marker { engine, .. } => *engine,
         }
+    }
+
+    /// Whether it is the mark of an approximate formula.
+    fn is_approximate(&self) -> bool {
+        matches!(self, Beside::Marker { engine: Engine::Theory, hollow: true, .. })
     }
 
     fn draw(&self, canvas: &Canvas, ink: impl Fn(usize) -> Ink, (x, y): (&Axis, &Axis)) {
@@ -340,7 +359,8 @@ mod tests {
         assert!(text.contains("<title>50: line 90</title>") && text.matches("<rect").count() > 2, "{text}");
         assert_eq!(text.matches("<circle").count(), 3, "two points and the legend's");
         assert_eq!(text.matches("<polyline").count(), 2, "the line and the legend's");
-        assert!(text.contains("<polygon") && text.contains("theory"), "{text}");
+        assert!(text.contains("<polygon") && text.contains(&format!(">\n{APPROXIMATE}\n</text>")), "{text}");
+        assert!(!text.contains(">\ntheory\n</text>"), "no formula is exact: {text}");
         assert!(
             text.find("<polygon").unwrap() < text.find("<polyline").unwrap(),
             "a formula's mark lies below: {text}"

@@ -36,7 +36,7 @@ pub(super) fn entries(names: &[&str], lies_on: &[Option<usize>], most: usize) ->
 }
 
 /// `text` in rows of at most `most` characters: broken between words, and in one that is longer than a row.
-fn rows(text: &str, most: usize) -> Vec<String> {
+pub(super) fn rows(text: &str, most: usize) -> Vec<String> {
     let mut rows = vec![String::new()];
     for word in text.split(' ') {
         let letters: Vec<char> = word.chars().collect();

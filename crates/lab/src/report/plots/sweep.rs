@@ -10,7 +10,7 @@ mod runs;
 
 use sojourn_stats::{Dimension, Estimate, quantity};
 
-use super::canvas::Ink;
+use super::canvas::{Axis, Ink};
 use super::chart::{Beside, Chart, Mark, Series, Side};
 use super::{dots, estimates_table, figure_with};
 use crate::compare::compared_setting;
@@ -221,18 +221,36 @@ fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str), und
             escape(title),
             marks(&shown)
         ),
-        x: side(
-            title,
-            log,
-            |value| format!("{value}"),
-            (if log { least } else { (least - (most - least) / 20.0).max(0.0) }, most),
-        ),
+        x: side(title, log, |value| format!("{value}"), if log { (least, most) } else { ends((least, most), TICKS) }),
         y: side(name, true, dots::round_time, bounds(&heights)),
         series: sweeps.iter().map(line).collect(),
         beside,
         inks: Vec::new(),
     })
 }
+
+/// The ends of a linear axis over these values with at most about so many ticks: some room before the least, and behind the most
+/// as much as it takes for a tick to stand at the end. An axis to 0.95 whose last tick is 0.9 does not say where it ends.
+fn ends((least, most): (f64, f64), ticks: usize) -> (f64, f64) {
+    /// What is off by less, as a share of the axis, is rounded.
+    const ROUNDING: f64 = 1e-9;
+    let low = (least - (most - least) / 20.0).max(0.0);
+    let mut high = most;
+    // With room for another tick they may be set wider, and end elsewhere.
+    for _ in 0..4 {
+        let found = Axis::linear(low, high, 0.0, 1.0).ticks(ticks);
+        let [.., before, last] = found[..] else { break };
+        if last >= high - 2.0 * ROUNDING * (high - low) {
+            break;
+        }
+        // A hair more, so that sums of floating point do not leave the tick out.
+        high = last + (last - before) + ROUNDING * (high - low);
+    }
+    (low, high)
+}
+
+/// About so many ticks has the axis of a wide panel.
+const TICKS: usize = 7;
 
 fn id(metric: &str) -> &'static str {
     if metric == compare::MEAN { "sweep" } else { "sweep-p99" }
@@ -322,5 +340,23 @@ fn name(variant: &VariantAnswers, axis: &str) -> String {
         Some(run) if own.is_empty() => run.to_owned(),
         Some(run) => format!("{own}{BEFORE_RUN}{run}"),
         None => own,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Loads to 0.95 are on an axis to 1, and what ends at a tick ends there.
+    #[test]
+    fn an_axis_ends_at_a_tick() {
+        for ticks in [TICKS, 6] {
+            for (values, end) in [((0.5, 0.95), 1.0), ((0.5, 0.9), 0.9), ((20.0, 70.0), 70.0), ((1.0, 9.0), 10.0)] {
+                let (low, high) = ends(values, ticks);
+                assert!(low <= values.0 && (high - end).abs() < 1e-6 * end, "{values:?}: {low} to {high}");
+                let last = Axis::linear(low, high, 0.0, 300.0).ticks(ticks).pop().expect("ticks");
+                assert!((last - end).abs() < 1e-6 * end, "{values:?} in {ticks}: the last tick is {last}");
+            }
+        }
     }
 }

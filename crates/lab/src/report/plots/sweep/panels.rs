@@ -3,13 +3,13 @@
 //! each panel has a part.
 
 use super::super::canvas::{Align, Axis, Canvas, Ink, LAYERS, alone as file, svg};
-use super::super::chart::covers;
+use super::super::chart::{APPROXIMATE, covers};
 use super::super::curves::{BOTTOM, HEIGHT, LEFT, NEAR, RIGHT, TEXT, TOP, WIDTH};
-use super::super::legend::room;
+use super::super::legend::{room, rows};
 use super::super::{Figure, MOST_VARIANTS, apart, dots, estimates_table, legend, panel};
 use super::{
-    Curves, MOST_CURVES, Sweep, bounds, capital, heights, id, is_hollow, known, known_by_another, marks, spans_decades,
-    undrawn,
+    Curves, MOST_CURVES, Sweep, bounds, capital, ends, heights, id, is_hollow, known, known_by_another, marks,
+    spans_decades, undrawn,
 };
 use crate::report::html::escape;
 use crate::report::{Engine, VariantAnswers, number};
@@ -21,6 +21,10 @@ const HEAD: f64 = 26.0;
 const ROW: f64 = 18.0;
 const MARK: f64 = 30.0;
 const ENGINE: f64 = 90.0;
+/// The rows of a panel's name there.
+const ROWS_MOST: usize = 2;
+/// About so many ticks has the axis of a panel.
+const TICKS: usize = 6;
 
 /// How many colours of series they have.
 pub(super) fn colors(curves: &Curves<'_>) -> usize {
@@ -146,6 +150,14 @@ impl<'a> Grid<'a> {
         Engine::ALL.into_iter().filter(has).collect()
     }
 
+    /// Of the numbers of formulas, whether some are exact, and whether some are not.
+    fn kinds_of_theory(&self) -> (bool, bool) {
+        let points = self.curves.sweeps.iter().flat_map(|sweep| &sweep.points);
+        let of_theory = points.filter_map(|(_, of)| known(of, Engine::Theory, self.metric.0));
+        let hollow: Vec<bool> = of_theory.map(|(estimate, _)| is_hollow(estimate)).collect();
+        (hollow.contains(&false), hollow.contains(&true))
+    }
+
     fn heading(&self) -> String {
         format!("{} over the whole range", capital(self.metric.1))
     }
@@ -155,7 +167,10 @@ impl<'a> Grid<'a> {
         let ((least, most), (from, to)) = (self.x, (left + LEFT, left + RIGHT));
         let x = match spans_decades(least, most) {
             true => Axis::log(least, most, from, to),
-            false => Axis::linear((least - (most - least) / 20.0).max(0.0), most, from, to),
+            false => {
+                let (low, high) = ends(self.x, TICKS);
+                Axis::linear(low, high, from, to)
+            }
         };
         (x, Axis::log(self.y.0, self.y.1, top + BOTTOM, top + TOP))
     }
@@ -170,7 +185,7 @@ impl<'a> Grid<'a> {
             canvas.bar((from, at - 0.4), (to, at + 0.4), Ink::Grid, 1.0);
             canvas.text(&dots::round_time(tick), (from - 6.0, at), Align::Right, TEXT - 1.0, Ink::Muted);
         }
-        dots::x_axis(canvas, &x, corner.1 + TOP, corner.1 + BOTTOM, 6, |value| format!("{value}"), title);
+        dots::x_axis(canvas, &x, corner.1 + TOP, corner.1 + BOTTOM, TICKS, |value| format!("{value}"), title);
         let places = |sweep: &Sweep<'_>, engine: Engine| -> Vec<(f64, f64)> {
             let known = sweep.points.iter().filter_map(|(at, of)| Some((*at, known(of, engine, metric)?.1)));
             known.map(|(at, value)| (x.at(at), y.at(value))).collect()
@@ -258,18 +273,25 @@ pub(super) fn alone(curves: &Curves<'_>, metric: (&str, &str)) -> Option<(String
     let place = |index: usize, height: f64| ((index % columns) as f64 * WIDTH, (index / columns) as f64 * height);
     let labels: Vec<&str> = shown.iter().map(|one| one.of.label.as_str()).collect();
     let values: Vec<&str> = grid.colors.values.iter().map(|value| value.unwrap_or("\u{2013}")).collect();
-    let below = HEAD + shown.len().div_ceil(columns) as f64 * (HEAD + HEIGHT);
+    let labels = titles(&labels, room(WIDTH - LEFT, TEXT));
+    let head = HEAD + ROW * (labels.iter().map(Vec::len).max().unwrap_or(1) - 1) as f64;
+    let below = HEAD + shown.len().div_ceil(columns) as f64 * (head + HEIGHT);
     let engines_at = below + ROW * values.len().div_ceil(columns) as f64;
-    let engines = grid.engines();
+    let (is_exact, is_approximate) = grid.kinds_of_theory();
+    let mut engines = grid.engines();
+    engines.retain(|engine| *engine != Engine::Theory || is_exact);
     let in_a_row = ((width - LEFT) / ENGINE).floor().max(1.0) as usize;
-    let height = engines_at + ROW * engines.len().div_ceil(in_a_row) as f64 + 0.5 * ROW;
+    let approximate_at = engines_at + ROW * engines.len().div_ceil(in_a_row) as f64;
+    let height = approximate_at + ROW * (f64::from(u8::from(is_approximate)) + 0.5);
     let drawing = file(width, height, &grid.heading(), |canvas| {
         canvas.text(metric.1, (8.0, 0.5 * HEAD), Align::Left, TEXT, Ink::Text);
-        let labels = apart(&labels, room(WIDTH - LEFT, TEXT));
-        for (index, (one, label)) in shown.iter().zip(labels).enumerate() {
-            let (left, top) = place(index, HEAD + HEIGHT);
-            canvas.bold(&label, (left + LEFT, top + 1.5 * HEAD), Align::Left, TEXT, Ink::Text);
-            grid.draw(canvas, one, (left, top + 2.0 * HEAD));
+        for (index, (one, rows)) in shown.iter().zip(&labels).enumerate() {
+            let (left, top) = place(index, head + HEIGHT);
+            for (number, row) in rows.iter().enumerate() {
+                let at = (left + LEFT, top + 1.5 * HEAD + ROW * number as f64);
+                canvas.bold(row, at, Align::Left, TEXT, Ink::Text);
+            }
+            grid.draw(canvas, one, (left, top + HEAD + head));
         }
         for (index, value) in apart(&values, room(WIDTH - LEFT - MARK, TEXT)).iter().enumerate() {
             let (left, top) = place(index, ROW);
@@ -283,6 +305,45 @@ pub(super) fn alone(curves: &Curves<'_>, metric: (&str, &str)) -> Option<(String
             canvas.layered(engine, Ink::Muted, at, false);
             canvas.text(engine.name(), (at.0 + 19.0, at.1), Align::Left, TEXT, Ink::Text);
         }
+        if is_approximate {
+            let at = (LEFT + 11.0, approximate_at + 0.5 * ROW);
+            canvas.layered(Engine::Theory, Ink::Muted, at, true);
+            canvas.text(APPROXIMATE, (at.0 + 19.0, at.1), Align::Left, TEXT, Ink::Text);
+        }
     });
     Some((drawing, grid.left_out()))
+}
+
+/// The names of panels in rows of at most `most` characters: whole where they take no more than [`ROWS_MOST`], else as much of
+/// each as keeps them apart.
+fn titles(labels: &[&str], most: usize) -> Vec<Vec<String>> {
+    let cut =
+        |length: usize| -> Vec<Vec<String>> { apart(labels, length).iter().map(|label| rows(label, most)).collect() };
+    let fit = |titles: &Vec<Vec<String>>| titles.iter().all(|rows| rows.len() <= ROWS_MOST);
+    // Where a word is long, two rows hold less than twice as much.
+    (most..=ROWS_MOST * most).rev().map(cut).find(fit).unwrap_or_else(|| cut(most))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What tells panels apart is in their names, also behind much that they share.
+    #[test]
+    fn names_of_panels_go_on_in_a_second_row() {
+        let laws = ["lognormal(mean = 1 ms, cv = 2)", "lognormal(mean = 1 ms, cv = 4)"];
+        let labels = [16, 100].map(|servers| laws.map(|law| format!("servers {servers}, {law}"))).concat();
+        let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+        let told = titles(&labels, 36);
+        for (rows, label) in told.iter().zip(&labels) {
+            assert_eq!(&rows.join(" "), label, "nothing is cut");
+            assert!(rows.len() <= 2 && rows.iter().all(|row| row.chars().count() <= 36), "{rows:?}");
+        }
+        assert_eq!(titles(&["jsq", "random"], 36), [["jsq"], ["random"]]);
+        let long: Vec<String> =
+            ["one", "two"].map(|end| format!("{} {end}", "much that both share".repeat(9))).to_vec();
+        let long: Vec<&str> = long.iter().map(String::as_str).collect();
+        let told = titles(&long, 36);
+        assert!(told.iter().all(|rows| rows.len() <= 2) && told[0] != told[1], "{told:?}");
+    }
 }
