@@ -49,7 +49,7 @@ fn what_is_no_set_of_documents() {
         ("documents(n = 5, zipf = 1)", "sizes is missing"),
         ("documents(n = 5, zipf = 1, size = 1 s)", "1 s"),
         ("documents(n = 5, zipf = 1, size = 1 kB, mean = 0 B)", "at least 1 B"),
-        ("documents(n = 5, zipf = 1, size = 1 kB, files = 3)", "`3` is not one"),
+        ("documents(n = 5, zipf = 1, size = 1 kB, files = 3)", "`files` is none of n, zipf, size, mean and seed"),
         ("document(n = 5)", "did you mean `documents`"),
     ] {
         let error = Sizes::parse(text).unwrap_err().to_string();

@@ -115,7 +115,7 @@ fn a_list_is_scaled_to_a_mean() {
 #[test]
 fn bad_mixes_are_named() {
     for (text, told) in [
-        ("webstone(700)", "`700` is not one"),
+        ("webstone(700)", "`700` has no name"),
         ("webstone(0.7: 50 kB, 0.3: 500 kB)", "the weight `0.7`"),
         ("webstone(0: 50 kB)", "weight above 0"),
         ("webstone(7: 50 ms)", "50 ms"),
