@@ -22,7 +22,7 @@ use network::network_table;
 use scale::{Scale, in_scale, plus_minus, titled};
 
 pub(crate) use grid::Grid;
-pub(crate) use measures::{print_beside, print_measures};
+pub(crate) use measures::{print_beside, print_measures, print_rows};
 pub(crate) use scale::{between, column, number_of, quantity, with_interval};
 pub(crate) use text::{errln, hanging, outln, paragraph, width, wrote};
 
