@@ -146,7 +146,7 @@ fn words_of_certificate(why: &CertificateError) -> String {
         }
         CertificateError::Other(why) if is_of_an_issuer(why) => {
             let what = "its certificate may sign others, as that of an issuer, and is not trusted here as a server's";
-            (what, format!("if it is self-signed, trust it with `--ca FILE`, the file being that certificate, or {any}"))
+            (what, format!("if it is self-signed, trust that very certificate with `--ca FILE`, or {any}"))
         }
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
             ("its certificate has expired", another())
@@ -180,7 +180,7 @@ fn is_of_an_issuer(why: &OtherError) -> bool {
     why.to_string().contains("CaUsedAsEndEntity")
 }
 
-/// The name of a mistake as rustls writes it, in words and without what stands behind it: `path len constraint violated`.
+/// The name of a mistake as rustls writes it, in words: `path len constraint violated`.
 fn in_words(name: &str) -> String {
     let mut words = String::new();
     for letter in name.chars().take_while(char::is_ascii_alphanumeric) {
