@@ -109,8 +109,8 @@ pub(crate) fn overhead(idle: &Interval, work: &Interval) -> Interval {
 }
 
 /// The overhead as the model tells it, and what is left of it without the time to connect. Neither is below 0, whatever
-/// noise made of the difference: an experiment has it as its round trip. Of a difference that lies below 0 for sure nothing is known
-/// but that it could not be measured.
+/// noise made of the difference: an experiment has it as its round trip. Of a difference that lies below 0 for sure nothing
+/// is known but that it could not be measured.
 pub(crate) fn times_of_the_path(overhead: &Interval, connect: &Interval) -> (Option<Interval>, Option<Interval>) {
     let told = |difference: Interval| (difference.high > 0.0).then(|| difference.not_negative());
     (told(*overhead), told(self::overhead(overhead, connect)))
@@ -150,7 +150,7 @@ pub(crate) fn time_text(seconds: f64) -> String {
 mod tests {
     use super::*;
 
-    /// A server that was slower under load than alone: the difference is negative, which no time is. It is not said to be nothing.
+    /// A server that was slower under load than alone: the difference is negative, which no time is. It is not said to be 0.
     #[test]
     fn an_overhead_below_nothing_is_not_measured() {
         let (idle, work) = (Interval::around(1.0e-3, 1.0e-5), Interval::around(1.2e-3, 1.0e-5));

@@ -135,7 +135,9 @@ impl Calibration {
 /// What is said of the overhead of an idle reply.
 fn told_overhead(overhead: Option<&Interval>, connect: &Interval) -> String {
     match overhead {
-        Some(overhead) => format!("overhead of an idle reply: {}, of which connecting {}", ends(overhead), ends(connect)),
+        Some(overhead) => {
+            format!("overhead of an idle reply: {}, of which connecting {}", ends(overhead), ends(connect))
+        }
         None => format!(
             "overhead of an idle reply: not measured, since it took less than the work of a request under load; \
              connecting {}",
