@@ -32,14 +32,24 @@ pub fn differing(runs: &[&Answers]) -> Vec<(String, Vec<String>)> {
             keys.push(key);
         }
     }
-    let value = |run: &'_ [(String, String)], key: &str| {
-        let written = run.iter().find(|(of, _)| of == key).map(|(_, value)| value.clone());
-        let default = || DEFAULTS.iter().find(|(of, _)| *of == key).map(|(_, value)| (*value).to_owned());
-        written.or_else(default).unwrap_or_else(|| NOT_SET.to_owned())
+    let value = |(run, written): (&&Answers, &Vec<(String, String)>), key: &str| {
+        let written = written.iter().find(|(of, _)| of == key).map(|(_, value)| value.clone());
+        written.or_else(|| default_of(run, key)).unwrap_or_else(|| NOT_SET.to_owned())
     };
-    let values = |key: &str| (key.to_owned(), all.iter().map(|spec| value(spec, key)).collect::<Vec<String>>());
+    let values = |key: &str| {
+        let values = runs.iter().zip(&all).map(|of| value(of, key));
+        (key.to_owned(), values.collect::<Vec<String>>())
+    };
     let differ = |(_, values): &(String, Vec<String>)| values.windows(2).any(|two| two[0] != two[1]);
     keys.into_iter().map(values).filter(differ).collect()
+}
+
+/// What a run had at `key` where its file does not say it; none where that depends on other settings.
+pub(super) fn default_of(run: &Answers, key: &str) -> Option<String> {
+    match key {
+        SEED => Some(run.seed.to_string()),
+        key => DEFAULTS.iter().find(|(of, _)| *of == key).map(|(_, value)| (*value).to_owned()),
+    }
 }
 
 /// The settings of a run as its file says them, with the seed that it had: by its file, or by default.
