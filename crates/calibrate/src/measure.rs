@@ -50,8 +50,8 @@ pub struct Calibration {
     pub work: Option<Against>,
     /// Coefficient of variation of the work at one x; 0 if it is too small to be told from that of the clock.
     pub work_cv: f64,
-    /// The time of an idle reply beyond its work at the reference level (s), at least 0: the path, and the dispatch. None where an
-    /// idle reply took less than its work under load: then it could not be measured.
+    /// The time of an idle reply beyond its work at the reference level (s), at least 0: the path, and the dispatch. None
+    /// where an idle reply took less than its work under load: then it could not be measured.
     pub overhead: Option<Interval>,
     /// The overhead less the time to connect (s), at least 0: the dispatch. None where connecting alone took longer.
     pub dispatch: Option<Interval>,

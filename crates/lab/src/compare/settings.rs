@@ -22,8 +22,8 @@ const DEFAULTS: [(&str, &str); 10] = [
 const NOT_SET: &str = "not set";
 const SEED: &str = "seed";
 
-/// The settings of runs, in the order of the first that has each, with the value in each of `runs`: those that are not the same in
-/// all. Of a file that lacks a setting the value is its default, or `not set`.
+/// The settings of runs, in the order of the first that has each, with the value in each of `runs`: those that are not the
+/// same in all. Of a file that lacks a setting the value is its default, or `not set`.
 pub fn differing(runs: &[&Answers]) -> Vec<(String, Vec<String>)> {
     let all: Vec<Vec<(String, String)>> = runs.iter().map(|run| effective(run)).collect();
     let mut keys: Vec<&str> = Vec::new();
