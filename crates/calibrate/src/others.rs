@@ -89,8 +89,8 @@ mod tests {
         let machine = |cores_busy: &[f64], others| Machine { cores_busy: cores_busy.to_vec(), others };
         let told = |machine: Machine| machine.failed("the server became slow", "give it more --time");
         let busy = told(machine(&[1.0, 1.0], 1.5));
-        let expected = "the server became slow (cores busy: 100 %, 100 %); other work kept 1.5 cores of this machine busy: \
-                        leave the machine alone, and measure again";
+        let expected = "the server became slow (cores busy: 100 %, 100 %); other work kept 1.5 cores of this machine \
+                        busy: leave the machine alone, and measure again";
         assert_eq!(busy, expected);
         let calm = told(machine(&[0.5, 0.3], 0.1));
         assert_eq!(calm, "the server became slow (cores busy: 50 %, 30 %); give it more --time");

@@ -119,8 +119,8 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
     ];
     if let Some((flag, _)) = of_one_run.iter().find(|(_, is_given)| several && *is_given) {
         return Err(bad_input(format!(
-            "{flag} writes one run; a search and a scan are several: `--scan FROM:TO:STEP --plot FILE.svg` draws these, and \
-             a run at one of their rates (`--rate`) takes {flag}"
+            "{flag} writes one run; a search and a scan are several: `--scan FROM:TO:STEP --plot FILE.svg` draws these, \
+             and a run at one of their rates (`--rate`) takes {flag}"
         )));
     }
     let _awake = awake(&arguments.settings.awake)?;

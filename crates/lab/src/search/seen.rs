@@ -165,8 +165,8 @@ mod tests {
             // Half of all requests fail, and at the lowest rates there are none.
             (
                 &[(6.25, Fails), (3.125, Fails), (1.5, few()), (0.75, open("no request got a good reply"))],
-                "it was seen to hold at none of the rates tried; the lowest seen not to hold is 3.125 /s; at 0.75 /s it \
-                 could not be decided: no request got a good reply; nor at another rate",
+                "it was seen to hold at none of the rates tried; the lowest seen not to hold is 3.125 /s; at 0.75 /s \
+                 it could not be decided: no request got a good reply; nor at another rate",
             ),
             // Interrupted.
             (
@@ -182,8 +182,8 @@ mod tests {
             (&[(100.0, few()), (100.0, Holds)], "it held at every rate tried, up to 100 /s"),
             (
                 &[(100.0, Holds), (200.0, Fails), (150.0, few()), (50.0, few())],
-                "highest rate seen to hold: 100 /s; it does not hold at 200 /s; at 150 /s it could not be decided: too few \
-                 samples",
+                "highest rate seen to hold: 100 /s; it does not hold at 200 /s; at 150 /s it could not be decided: too \
+                 few samples",
             ),
             (&[(50.0, few()), (100.0, Holds)], "highest rate seen to hold: 100 /s; no higher rate was tried"),
             (
