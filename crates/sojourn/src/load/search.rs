@@ -215,6 +215,36 @@ mod tests {
         }
     }
 
+    /// The bracket of a search takes what is undecided for its upper end. Neither the sentence nor JSON says that it fails there.
+    #[test]
+    fn the_end_of_a_search_says_what_its_rows_say() {
+        let objective = Objective::parse("mean < 8 ms").unwrap();
+        let trial = |rate, finding| {
+            let measured = Measured {
+                estimate: None,
+                lateness_s: 0.0,
+                failed_by_server: 0.0,
+                doubts: Vec::new(),
+                bears_failures: false,
+                outdone: None,
+            };
+            Trial { rate, stretch: 1, measured, judgement: Judgement::Undecided, finding }
+        };
+        let trials = vec![trial(200.0, Finding::Holds), trial(400.0, Finding::Open("it was late".into()))];
+        let mut found = Found { trials, holds: Some(200.0), fails: Some(400.0), complete: false };
+        let told = |found: &Found| {
+            let text = text(&objective, found, "10 s");
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let end = "highest rate seen to hold: 200 /s; at 400 /s it could not be decided: it was late";
+        assert!(told(&found).ends_with(&format!("mean < 8 ms: interrupted; until then: {end}")), "{}", told(&found));
+        found.complete = true;
+        assert!(told(&found).contains(&format!("{end} What may decide it:")), "{}", told(&found));
+        let json = to_json(&objective, &found);
+        assert!(json["lowest_rate_that_does_not"].is_null() && json["highest_rate_that_holds"] == 200.0, "{json}");
+        assert_eq!((&json["rates_undecided"], &json["conclusion"]), (&json!([400.0]), &json!(end)));
+    }
+
     /// What is said before a search with these flags.
     fn told(objective: &str, flags: &[&str]) -> Option<String> {
         let command = LoadSettings::augment_args(Command::new("load"));
