@@ -1,6 +1,6 @@
 //! The load generator as this crate uses it: short runs of a few kinds, with every reply kept.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,6 +8,7 @@ use sojourn_load::{Load, Outcome, Record, Report, Schedule, Stop, Targets};
 use sojourn_stats::{Law, Span, Stream, Time};
 use sojourn_traffic::{Planned, Request, Step};
 
+use crate::others::Machine;
 use crate::settings::{CalibrateError, Progress, Settings};
 use crate::target::Target;
 
@@ -25,6 +26,8 @@ pub(crate) struct Client<'a> {
     pub(crate) progress: &'a (dyn Fn(Progress<'_>) + Sync),
     /// Time of all runs so far (s).
     pub(crate) spent_s: Cell<f64>,
+    /// How busy this machine was meanwhile.
+    pub(crate) machine: RefCell<Machine>,
 }
 
 /// A good reply.
@@ -48,6 +51,17 @@ impl Reply {
     /// From when the client acted to the last byte (s).
     pub(crate) fn taken_s(&self) -> f64 {
         self.done.saturating_since(self.begun).as_secs_f64()
+    }
+}
+
+impl<'a> Client<'a> {
+    pub(crate) fn new(
+        target: &'a Target,
+        settings: &'a Settings,
+        progress: &'a (dyn Fn(Progress<'_>) + Sync),
+        cancel: &'a Arc<AtomicBool>,
+    ) -> Client<'a> {
+        Client { target, settings, cancel, progress, spent_s: Cell::default(), machine: RefCell::default() }
     }
 }
 
@@ -189,6 +203,7 @@ impl Client<'_> {
             return Err(CalibrateError::Interrupted);
         }
         self.spent_s.set(self.spent_s.get() + report.elapsed_s);
+        self.machine.borrow_mut().after(&report);
         Ok(report)
     }
 }

@@ -9,7 +9,6 @@
 mod fit;
 mod write;
 
-use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -95,7 +94,7 @@ pub fn delay_curve(
     if !settings.allowed.allows(target.address.ip()) {
         return Err(LoadError::NotAllowed { target: target.address }.into());
     }
-    let client = Client { target, settings, cancel, progress, spent_s: Cell::new(0.0) };
+    let client = Client::new(target, settings, progress, cancel);
     client.say("reply to one user");
     let level = target.reference;
     let pilot = client.one_by_one(vec![level; 4], Span::ZERO)?;

@@ -168,8 +168,8 @@ fn saturated(
     client.refuse_fast(rate)?;
     let gaps = closed.gaps_s(warm_up, BLOCKS, users);
     if gaps.is_empty() {
-        let longer = "the server became so slow that hardly a reply came in time; give it more --time";
-        return Err(CalibrateError::Refused(longer.into()));
+        let what = "the server became so slow that hardly a reply came in time";
+        return Err(CalibrateError::Refused(client.machine.borrow().failed(what, "give it more --time")));
     }
     Ok(gaps)
 }

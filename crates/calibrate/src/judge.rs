@@ -10,6 +10,7 @@ use sojourn_traffic::{Arrivals, Open, Plan, Planned, Sizes, Workload};
 
 use crate::client::{Client, Reply, request};
 use crate::model;
+use crate::others;
 use crate::settings::CalibrateError;
 use crate::target::Axis;
 
@@ -38,6 +39,8 @@ pub struct Point {
     pub doubts: Vec<String>,
     /// The share of a run that each core of this machine was busy: the most of all runs.
     pub cores_busy: Vec<f64>,
+    /// Cores of this machine that were busy with neither the server nor the client, at least: the most of all runs.
+    pub others: f64,
 }
 
 /// One run of such a load.
@@ -75,6 +78,7 @@ pub(crate) struct Run {
     pub(crate) measured: Predicted,
     pub(crate) doubts: Vec<String>,
     pub(crate) cores_busy: Vec<f64>,
+    pub(crate) others: f64,
     workload: Workload,
     rate: f64,
     seed: u64,
@@ -113,7 +117,11 @@ pub(crate) fn measure(
         Proof::Suspect(_) => report.verdict.reasons(),
         _ => Vec::new(),
     };
-    Ok(Run { measured, doubts, cores_busy: report.cores_busy, workload, rate, seed, duration })
+    // What the server takes of cores is the work of what it was asked for, however long requests wait in it.
+    let work_s = server.demand("").moments(size, 0.0).0 / server.speed;
+    let others = others::of_others(&report.cores_busy, &report.client_busy, rate * work_s);
+    let others = others.max(client.machine.borrow().others);
+    Ok(Run { measured, doubts, cores_busy: report.cores_busy, others, workload, rate, seed, duration })
 }
 
 fn warm_up(duration: Span) -> Span {
@@ -212,7 +220,7 @@ fn value(measures: &[sojourn_stats::Measure], metric: &str) -> Option<f64> {
 impl Point {
     /// A load of this utilisation without a run.
     pub(crate) fn new(utilization: f64) -> Point {
-        Point { utilization, runs: Vec::new(), doubts: Vec::new(), cores_busy: Vec::new() }
+        Point { utilization, runs: Vec::new(), doubts: Vec::new(), cores_busy: Vec::new(), others: 0.0 }
     }
 
     /// Takes in what disturbed a run.
@@ -222,14 +230,14 @@ impl Point {
                 self.doubts.push(doubt);
             }
         }
+        self.others = self.others.max(run.others);
         self.cores_busy.resize(run.cores_busy.len(), 0.0);
         self.cores_busy.iter_mut().zip(run.cores_busy).for_each(|(most, busy)| *most = most.max(busy));
     }
 
-    /// How busy the cores of this machine were: `cores busy: 38 %, 97 %`.
+    /// How busy the cores of this machine were.
     pub(crate) fn cores(&self) -> String {
-        let shares: Vec<String> = self.cores_busy.iter().map(|busy| format!("{:.0} %", 100.0 * busy)).collect();
-        format!("cores busy: {}", shares.join(", "))
+        others::cores(&self.cores_busy)
     }
 
     /// The median over the runs.
@@ -315,6 +323,7 @@ mod tests {
             measured: Predicted::NOTHING,
             doubts: Vec::new(),
             cores_busy: Vec::new(),
+            others: 0.0,
             workload,
             rate: 600.0,
             seed: 1,

@@ -84,6 +84,7 @@ mod keep_alive;
 mod log;
 mod measure;
 mod model;
+mod others;
 mod path;
 mod proxy;
 mod settings;

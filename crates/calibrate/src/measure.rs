@@ -50,10 +50,11 @@ pub struct Calibration {
     pub work: Option<Against>,
     /// Coefficient of variation of the work at one x; 0 if it is too small to be told from that of the clock.
     pub work_cv: f64,
-    /// The time of an idle reply beyond its work at the reference level (s), at least 0: the path, and the dispatch.
-    pub overhead: Interval,
-    /// The overhead less the time to connect (s), at least 0: the dispatch.
-    pub dispatch: Interval,
+    /// The time of an idle reply beyond its work at the reference level (s), at least 0: the path, and the dispatch. None
+    /// where an idle reply took less than its work under load: then it could not be measured.
+    pub overhead: Option<Interval>,
+    /// The overhead less the time to connect (s), at least 0: the dispatch. None where connecting alone took longer.
+    pub dispatch: Option<Interval>,
     /// Cores that are busy at once.
     pub cores: u32,
     /// Throughput against clients at the reference level.
@@ -130,7 +131,7 @@ pub fn calibrate(
     if !settings.allowed.allows(target.address.ip()) {
         return Err(LoadError::NotAllowed { target: target.address }.into());
     }
-    let client = Client { target, settings, cancel, progress, spent_s: Cell::new(0.0) };
+    let client = Client::new(target, settings, progress, cancel);
     let share = |index: usize| SHARES[index] * settings.time.as_secs_f64();
     let connect = connect(&client)?;
     let idle = idle::measure(&client, share(0))?;
@@ -145,7 +146,7 @@ pub fn calibrate(
     let mut notes = notes(target, found.served);
     let kept = idle_connections(&client, &idle, found.served, &mut notes)?;
     let (told_overhead, dispatch) = model::times_of_the_path(&overhead, &connect);
-    let overhead_s = told_overhead.value;
+    let overhead_s = told_overhead.map_or(0.0, |told| told.value);
     let capacity = work.levels[reference].under(f64::from(ramp.cores));
     let alone_s = idle.response_s[reference].value;
     let loads = Loads {

@@ -109,9 +109,11 @@ pub(crate) fn overhead(idle: &Interval, work: &Interval) -> Interval {
 }
 
 /// The overhead as the model tells it, and what is left of it without the time to connect. Neither is below 0, whatever
-/// noise made of the difference: an experiment has it as its round trip.
-pub(crate) fn times_of_the_path(overhead: &Interval, connect: &Interval) -> (Interval, Interval) {
-    (overhead.not_negative(), self::overhead(overhead, connect).not_negative())
+/// noise made of the difference: an experiment has it as its round trip. Of a difference that lies below 0 for sure nothing
+/// is known but that it could not be measured.
+pub(crate) fn times_of_the_path(overhead: &Interval, connect: &Interval) -> (Option<Interval>, Option<Interval>) {
+    let told = |difference: Interval| (difference.high > 0.0).then(|| difference.not_negative());
+    (told(*overhead), told(self::overhead(overhead, connect)))
 }
 
 /// The work by the idle server's regression over that by the saturated one's: of their slopes, or of the levels.
@@ -148,18 +150,22 @@ pub(crate) fn time_text(seconds: f64) -> String {
 mod tests {
     use super::*;
 
-    /// A server that was slower under load than alone: the difference is negative, and what the model tells is not.
+    /// A server that was slower under load than alone: the difference is negative, which no time is. It is not said to be 0.
     #[test]
-    fn an_overhead_below_nothing_is_told_as_none() {
+    fn an_overhead_below_nothing_is_not_measured() {
         let (idle, work) = (Interval::around(1.0e-3, 1.0e-5), Interval::around(1.2e-3, 1.0e-5));
         let overhead = overhead(&idle, &work);
         assert!(overhead.value < 0.0 && overhead.high < 0.0, "{overhead:?}");
         let (told, dispatch) = times_of_the_path(&overhead, &Interval::around(3e-5, 1e-6));
-        for Interval { value, low, high } in [told, dispatch] {
-            assert_eq!((value, low, high), (0.0, 0.0, 0.0));
-        }
+        assert_eq!((told, dispatch), (None, None));
+        // What may be above 0 is known to be below its upper end.
+        let (told, dispatch) = times_of_the_path(&Interval::around(-1e-5, 3e-5), &Interval::around(3e-5, 1e-6));
+        let told = told.unwrap();
+        assert_eq!((told.value, told.low, dispatch), (0.0, 0.0, None));
+        assert!((told.high - 2e-5).abs() < 1e-12);
         // What is known to be there stays.
         let (told, dispatch) = times_of_the_path(&Interval::around(3e-4, 1e-5), &Interval::around(1e-4, 1e-5));
+        let (told, dispatch) = (told.unwrap(), dispatch.unwrap());
         assert!((told.value - 3e-4).abs() < 1e-12 && (dispatch.value - 2e-4).abs() < 1e-12 && dispatch.low > 0.0);
     }
 }

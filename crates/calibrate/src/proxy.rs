@@ -15,7 +15,6 @@ mod lines;
 mod rounds;
 mod write;
 
-use std::cell::Cell;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -244,7 +243,7 @@ pub fn calibrate_proxy(
         return Err(LoadError::NotAllowed { target: proxy.address }.into());
     }
     let target = proxy.target();
-    let client = Client { target: &target, settings, cancel, progress, spent_s: Cell::new(0.0) };
+    let client = Client::new(&target, settings, progress, cancel);
     let idle = rounds::idle(&client)?;
     same_documents(proxy, &idle.bytes)?;
     let rounds = rounds::measure(&client, proxy, mixes, &idle)?;

@@ -5,6 +5,7 @@
 
 use crate::judge::{Judged, Point};
 use crate::model::time_text;
+use crate::others;
 use crate::settings::{CalibrateError, Interval};
 
 /// A prediction off by more than this is a reason. The aim is 15 %, and a slow drift of the machine adds to it.
@@ -54,9 +55,9 @@ pub(crate) fn reasons(overhead: &Interval, judged: &[Point]) -> Result<Vec<Strin
                 true => String::new(),
                 false => format!(" ({}; {})", point.doubts.join("; "), point.cores()),
             };
-            return Err(CalibrateError::Refused(format!(
-                "no model was found: {means}{doubts}; ask for more work per request, or measure the delay with --curve"
-            )));
+            let otherwise = "ask for more work per request, or measure the delay with --curve";
+            let remedy = others::remedy(point.others, &point.cores_busy, otherwise);
+            return Err(CalibrateError::Refused(format!("no model was found: {means}{doubts}; {remedy}")));
         }
         if mean.abs() > MISS_MAX {
             reasons.push(means);
@@ -132,6 +133,11 @@ mod tests {
             let doubts = "(it was late; no core; cores busy: 98 %, 96 %)";
             assert!(message.contains("no model was found") && message.contains(doubts), "{message}");
             assert!(message.contains("--curve") && message.lines().count() == 1, "{message}");
+            // Where other work had the cores, more work per request is no remedy.
+            let crowded = Point { others: 1.2, ..point(mean, 0.0, &["every core was busy"]) };
+            let message = reasons(&ABOVE, &[crowded]).unwrap_err().to_string();
+            let is_right = message.contains("leave the machine alone") && message.contains("kept 1.2 cores");
+            assert!(is_right && !message.contains("--curve"), "{message}");
         }
     }
 }

@@ -22,9 +22,9 @@ impl Calibration {
         let _ = writeln!(
             out,
             "overhead_s = {}   # path and dispatch: an idle reply beyond its work; an experiment's rtt",
-            three(&self.overhead)
+            if_measured(self.overhead.as_ref())
         );
-        let _ = writeln!(out, "dispatch_s = {}", three(&self.dispatch));
+        let _ = writeln!(out, "dispatch_s = {}", if_measured(self.dispatch.as_ref()));
         let _ = writeln!(out, "connect_s = {}", three(&self.connect));
         let _ = match self.served {
             Served::Limited(helpers) => writeln!(out, "served_at_once = {helpers}"),
@@ -91,13 +91,10 @@ impl Calibration {
 
     /// The findings, in lines for a human reader.
     pub fn summary(&self) -> Vec<String> {
-        let ms = |interval: &Interval| {
-            format!("{} ({} to {})", signed(interval.value), signed(interval.low), signed(interval.high))
-        };
         let reference = self.server.demand("");
         let mut lines = vec![format!("demand: {reference}")];
         for level in &self.levels {
-            lines.push(format!("  {}: work {}, idle reply {}", level.path, ms(&level.work), ms(&level.idle)));
+            lines.push(format!("  {}: work {}, idle reply {}", level.path, ends(&level.work), ends(&level.idle)));
         }
         let Interval { value, low, high } = self.capacity;
         lines.push(format!("capacity: {value:.2} /s ({low:.2} to {high:.2}) on {} core(s)", self.cores));
@@ -129,14 +126,34 @@ impl Calibration {
                 100.0 * high
             ));
         }
-        lines.push(format!(
-            "overhead of an idle reply: {}, of which connecting {}",
-            ms(&self.overhead),
-            ms(&self.connect)
-        ));
+        lines.push(told_overhead(self.overhead.as_ref(), &self.connect));
         lines.extend(self.notes.iter().map(|note| format!("note: {note}")));
         lines
     }
+}
+
+/// What is said of the overhead of an idle reply.
+fn told_overhead(overhead: Option<&Interval>, connect: &Interval) -> String {
+    match overhead {
+        Some(overhead) => {
+            format!("overhead of an idle reply: {}, of which connecting {}", ends(overhead), ends(connect))
+        }
+        None => format!(
+            "overhead of an idle reply: not measured, since it took less than the work of a request under load; \
+             connecting {}",
+            ends(connect)
+        ),
+    }
+}
+
+/// A time with its interval.
+fn ends(interval: &Interval) -> String {
+    format!("{} ({} to {})", signed(interval.value), signed(interval.low), signed(interval.high))
+}
+
+/// What the file of a model has of a time that could perhaps not be measured.
+fn if_measured(interval: Option<&Interval>) -> String {
+    interval.map_or_else(|| quoted("not measured"), three)
 }
 
 /// How the file of a model begins: a title, what to beware of, the model, and of `[measured]` the verdict with its reasons.
@@ -179,4 +196,23 @@ pub(crate) fn signed(seconds: f64) -> String {
 /// A TOML string.
 pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From 0 to 0 nothing was measured: an interval has room for the truth.
+    #[test]
+    fn an_overhead_that_could_not_be_measured_has_no_interval() {
+        let connect = Interval::around(3e-5, 1e-6);
+        let told = told_overhead(None, &connect);
+        assert!(told.starts_with("overhead of an idle reply: not measured, since"), "{told}");
+        assert!(!told.contains("0 ns") && told.ends_with("connecting 30 us (29 us to 31 us)"), "{told}");
+        assert_eq!(if_measured(None), "\"not measured\"");
+        let overhead = Interval::around(1e-4, 1e-5);
+        let told = told_overhead(Some(&overhead), &connect);
+        assert!(told.contains("100 us (90 us to 110 us), of which connecting 30 us"), "{told}");
+        assert_eq!(if_measured(Some(&overhead)), "[0.0001, 9e-5, 0.00011]");
+    }
 }

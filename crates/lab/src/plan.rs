@@ -150,7 +150,7 @@ impl Plan {
                 "No candidate can do the work that comes: the best, {label}, would be at a utilisation of {least:.2}{with}"
             ),
             Some((_, None, with)) => format!("No candidate can do the work that comes: none has a server left{with}"),
-            None => "No candidate meets every objective".to_owned(),
+            None => self.none_meets().to_owned(),
         })
     }
 

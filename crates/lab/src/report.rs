@@ -29,7 +29,9 @@ mod sections;
 pub mod traffic;
 
 pub use self::notes::{Note, Said, doubts, scope};
-pub use self::objectives::{Folded, Outcome, are_many, folded, reasons_of_objectives, who_meets};
+pub use self::objectives::{
+    Folded, Outcome, WhoMeets, are_many, folded, open_answers, reasons_of_objectives, who_meets,
+};
 pub use self::recovery::{legend_of_recovery, unrecovered};
 pub use crate::spec::Engine;
 

@@ -7,11 +7,15 @@
 //! says why: the rate found is one that was seen to hold. The price is that a noisy metric is found lower than it is.
 //! That what holds at one rate holds at all lower ones is taken for granted, as every bisection does.
 
+mod seen;
+
 use sojourn_load::{Cause, Counts, Doubt, Effect, Pace, Proof, Report};
 use sojourn_stats::{Estimate, Span};
 
 use crate::objective::{Judgement, Objective, unanswered};
 use crate::report::number::quantity;
+
+pub use self::seen::Seen;
 
 /// How to search.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -224,7 +228,7 @@ pub struct Found {
     pub trials: Vec<Trial>,
     /// The highest rate that was seen to hold (1/s).
     pub holds: Option<f64>,
-    /// The lowest above it that was not.
+    /// The lowest above it that was not: at which it was seen not to hold, or that could not be decided ([`Seen`] tells which).
     pub fails: Option<f64>,
     /// Whether it ran to its end.
     pub complete: bool,

@@ -63,12 +63,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE.svg", value_parser = svg_to_write(), requires = "scan", help_heading = "Output")]
     plot: Option<PathBuf>,
     /// Write the run's histograms as an HDR interval log
-    #[arg(long, value_name = "FILE", value_parser = file_to_write(), conflicts_with_all = ["search", "scan"],
-        help_heading = "Output")]
+    #[arg(long, value_name = "FILE", value_parser = file_to_write(), help_heading = "Output")]
     hdr: Option<PathBuf>,
     /// Write the run as a page: what it measured, and its rate, times, errors and lateness second by second
-    #[arg(long, value_name = "FILE.html", value_parser = file_to_write(), conflicts_with_all = ["search", "scan"],
-        help_heading = "Output")]
+    #[arg(long, value_name = "FILE.html", value_parser = file_to_write(), help_heading = "Output")]
     report: Option<PathBuf>,
     /// Tell the run's numbers while it goes on at http://ADDRESS/metrics, for Prometheus
     #[arg(long, value_name = "ADDRESS", help_heading = "Output")]
@@ -114,8 +112,16 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Exit, Failure> {
         };
         return Err(bad_input(format!("--objective judges one run; {instead}")));
     }
-    if several && arguments.settings.record.is_some() {
-        return Err(bad_input("--record writes one run; a search and a scan are several"));
+    let of_one_run = [
+        ("--record", arguments.settings.record.is_some()),
+        ("--hdr", arguments.hdr.is_some()),
+        ("--report", arguments.report.is_some()),
+    ];
+    if let Some((flag, _)) = of_one_run.iter().find(|(_, is_given)| several && *is_given) {
+        return Err(bad_input(format!(
+            "{flag} writes one run; a search and a scan are several: `--scan FROM:TO:STEP --plot FILE.svg` draws these, \
+             and a run at one of their rates (`--rate`) takes {flag}"
+        )));
     }
     let _awake = awake(&arguments.settings.awake)?;
     let order = Order::new(&arguments.url, &arguments.settings).map_err(refused)?;

@@ -126,7 +126,7 @@ fn text(plan: &Plan, path: &Path) -> String {
     parts.extend(plan.left_out().map(|why| say(format!("{why}."))));
     parts.extend(plan.decided.iter().map(|why| say(format!("No cheaper: {why}."))));
     if let Some(nearest) = &plan.nearest {
-        parts.push("No candidate meets every objective. The nearest of those simulated:".into());
+        parts.push(format!("{}. The nearest of those simulated:", plan.none_meets()));
         let first = vec![
             Column::of_text("candidate", vec![nearest.label.clone()]),
             Column::of_numbers(&cost_head("cost"), vec![cost(nearest.cost)]),

@@ -79,7 +79,10 @@ pub(crate) fn queue(arguments: &Arguments) -> Result<Exit, Failure> {
     let (theory, sim) = engines(arguments)?;
     if !sim {
         let answer = settings.theory().map_err(bad_input)?;
-        table::print_measures(&answer.measures, &answer.notes, arguments.json);
+        match arguments.json {
+            true => table::print_rows(&[("theory", &answer.measures)]),
+            false => table::print_measures(&answer.measures, &answer.notes),
+        }
         return Ok(Exit::Ok);
     }
     settings.check_sim().map_err(bad_input)?;
@@ -108,7 +111,10 @@ pub(crate) fn queue(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     notes.push(format!("sim: {} jobs", report.jobs));
     answers.push(("sim", &report.measures[..]));
-    table::print_beside(&answers, &notes, arguments.json);
+    match arguments.json {
+        true => table::print_rows(&answers),
+        false => table::print_beside(&answers, &notes),
+    }
     Ok(if cancel.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::Ok })
 }
 

@@ -126,7 +126,7 @@ fn tell_objectives(answers: &Answers) {
         errln(&format!("{text}: met at {met} of {all} points by {}{open}", engine.name()));
     }
     let meets = sojourn_lab::report::who_meets(answers, |of| of.label.clone()).into_iter();
-    meets.filter(|(objectives, _)| *objectives > 1).for_each(|(_, sentence)| errln(&sentence));
+    meets.filter(|of| of.objectives > 1).for_each(|of| errln(&of.sentence));
 }
 
 /// A bar over the points, where there is a terminal.

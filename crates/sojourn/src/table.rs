@@ -12,7 +12,7 @@ use std::path::Path;
 
 use sojourn_lab::compare::{ALONE, Within, legend_of_alone};
 use sojourn_lab::outcome::ratio as told_ratio;
-use sojourn_lab::report::{Said, doubts, legend_of_recovery, scope, unrecovered};
+use sojourn_lab::report::{Said, doubts, legend_of_recovery, open_answers, scope, unrecovered};
 use sojourn_lab::{Answers, Engine, OF_FAULTS, VariantAnswers, Verdict};
 use sojourn_stats::Estimate;
 
@@ -22,7 +22,7 @@ use network::network_table;
 use scale::{Scale, in_scale, plus_minus, titled};
 
 pub(crate) use grid::Grid;
-pub(crate) use measures::{print_beside, print_measures};
+pub(crate) use measures::{print_beside, print_measures, print_rows};
 pub(crate) use scale::{between, column, number_of, quantity, with_interval};
 pub(crate) use text::{errln, hanging, outln, paragraph, width, wrote};
 
@@ -54,7 +54,10 @@ pub(crate) fn exit(answers: &Answers) -> Exit {
 }
 
 /// Why a run that is good by itself ends with exit code 1.
-const NONE_MEETS: &str = "no variant was seen to meet every objective";
+fn none_meets(answers: &Answers) -> String {
+    let open = open_answers(&answers.objectives).map_or(String::new(), |open| format!(": {open}"));
+    format!("no variant was seen to meet every objective{open}")
+}
 
 /// Why there is no answer, in a line.
 fn unanswered(answers: &Answers) -> String {
@@ -68,7 +71,7 @@ fn unanswered(answers: &Answers) -> String {
 pub(crate) fn line(answers: &Answers, path: &Path) -> String {
     let verdict = match answers.verdict {
         Verdict::Valid if answers.is_empty() => format!(", {}", unanswered(answers)),
-        Verdict::Valid if !answers.objectives_met() => format!(", {NONE_MEETS}"),
+        Verdict::Valid if !answers.objectives_met() => format!(", {}", none_meets(answers)),
         Verdict::Valid => String::new(),
         other => format!(", {}", other.word()),
     };
@@ -118,7 +121,7 @@ fn text(answers: &Answers, path: &Path) -> String {
     }
     lines.extend(objectives::lines(answers));
     if !answers.objectives_met() {
-        lines.push(paragraph("  ", &format!("exit code 1: {NONE_MEETS}")));
+        lines.push(paragraph("  ", &format!("exit code 1: {}", none_meets(answers))));
     }
     let is_live = answers.variants.iter().any(|variant| variant.trust().is_some());
     let has_happened = answers.variants.iter().any(|variant| variant.model_trust().is_some());
@@ -378,6 +381,25 @@ mod tests {
     use sojourn_stats::Measure;
 
     use super::*;
+
+    /// The last line of a run that is wholly undecided says that it is, not that its variants fail.
+    #[test]
+    fn the_line_of_the_exit_code_tells_what_is_undecided() {
+        let objective = |variant: usize| sojourn_lab::ObjectiveAnswer {
+            text: "response_time_p99 < 1 s".into(),
+            variant,
+            engine: Engine::Live,
+            met: None,
+            undecided: true,
+            measured: String::new(),
+            reason: String::new(),
+        };
+        let mut answers = Answers { objectives: vec![objective(0), objective(1)], ..Answers::default() };
+        let seen = "no variant was seen to meet every objective";
+        assert_eq!(none_meets(&answers), format!("{seen}: 2 of 2 answers are undecided"));
+        answers.objectives.iter_mut().for_each(|of| (of.met, of.undecided) = (Some(false), false));
+        assert_eq!(none_meets(&answers), seen);
+    }
 
     const LONGEST_LAW: &str = "bounded-pareto(alpha = 1.5, min = 339.59 us, max = 1 s)";
 

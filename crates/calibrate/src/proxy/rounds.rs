@@ -131,7 +131,7 @@ impl Saturated<'_> {
         let closed = self.client.closed(level, self.users, stagger, end, slowest)?;
         self.client.refuse_fast(closed.done.len() as f64 / end.as_secs_f64())?;
         let gaps = closed.gaps_s(begin, 1, self.users);
-        gaps.first().copied().ok_or_else(slow)
+        gaps.first().copied().ok_or_else(|| self.slow())
     }
 
     fn mix(&self, ratio: f64, round: u32) -> Result<Mix, CalibrateError> {
@@ -171,7 +171,7 @@ impl Saturated<'_> {
             .collect();
         done.sort_unstable();
         let (Some(first), Some(last), true) = (done.first(), done.last(), done.len() > self.users as usize) else {
-            return Err(slow());
+            return Err(self.slow());
         };
         let reply_s = (last.0 - first.0) as f64 * 1e-9 / (done.len() - 1) as f64;
         self.client.refuse_fast(1.0 / reply_s)?;
@@ -184,6 +184,12 @@ impl Saturated<'_> {
             (moments.count() > 0).then(|| moments.mean())
         });
         Ok(Mix { ratio, hit_share: hits as f64 / (done.len() - 1) as f64, reply_s, cached_s: cached_s.collect() })
+    }
+
+    /// That hardly a reply came in time, and what helps.
+    fn slow(&self) -> CalibrateError {
+        let what = "the proxy became so slow that hardly a reply came in time";
+        CalibrateError::Refused(self.client.machine.borrow().failed(what, "give it more --time"))
     }
 
     /// Begin and end of a measurement; an idle proxy takes `mean_s` and at most `longest_s` per reply.
@@ -209,8 +215,4 @@ struct Times {
     /// When no more requests are sent.
     after: Span,
     slowest: Span,
-}
-
-fn slow() -> CalibrateError {
-    CalibrateError::Refused("the proxy became so slow that hardly a reply came in time; give it more --time".into())
 }

@@ -1,10 +1,11 @@
 //! Which variants of several runs are of the same settings.
 //!
 //! What varies in one run has one value in another, that of its file: it is filled in from there, so that a file and the same
-//! with a `[[variant]]` more have all variants of the first in common.
+//! with a `[[variant]]` more have all variants of the first in common. Where the file does not say it either, it is the default.
 
 use toml_edit::DocumentMut;
 
+use super::settings::default_of;
 use crate::answer::{Answers, VariantAnswers};
 use crate::variants::{is_replaced, long_name, written_in};
 
@@ -19,8 +20,8 @@ pub(crate) fn keys_of_runs(runs: &[&Answers]) -> Vec<String> {
     keys
 }
 
-/// The settings of each variant of `run` at these keys: those that do not vary in it are as its file has them, and empty where it
-/// has none.
+/// The settings of each variant of `run` at these keys: those that do not vary in it are as its file has them, else by
+/// default, and empty where there is none.
 pub(crate) fn filled(run: &Answers, keys: &[String]) -> Vec<Vec<(String, String)>> {
     // What cannot be read was never run: nothing is known of it.
     let file: DocumentMut = run.spec.parse().unwrap_or_default();
@@ -28,7 +29,8 @@ pub(crate) fn filled(run: &Answers, keys: &[String]) -> Vec<Vec<(String, String)
         let value = |key: &String| {
             let own = variant.settings.iter().find(|(of, _)| long_name(of) == long_name(key));
             let written = || written_in(&file, key).filter(|_| !is_replaced(key, &variant.settings));
-            own.map(|(_, value)| value.clone()).or_else(written).unwrap_or_default()
+            let default = || default_of(run, long_name(key));
+            own.map(|(_, value)| value.clone()).or_else(written).or_else(default).unwrap_or_default()
         };
         keys.iter().map(|key| (key.clone(), value(key))).collect()
     };
@@ -109,4 +111,31 @@ pub(crate) fn briefest<'a>(variants: &[&'a VariantAnswers]) -> &'a str {
     let named = variants.iter().find_map(|of| of.name());
     let labels = || variants.iter().map(|of| of.label.as_str());
     named.or_else(|| labels().filter(is_told).min_by_key(|label| label.len())).or_else(|| labels().next()).unwrap_or("")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What varies in one run and is not written in the other has its default there.
+    #[test]
+    fn a_default_is_the_same_as_its_value_in_another_run() {
+        let run = |label: &[&str], keys: &[&str], values: &[&[&str]]| {
+            let of = |(label, values): (&&str, &&[&str])| VariantAnswers {
+                label: (*label).to_owned(),
+                settings: keys.iter().zip(*values).map(|(key, value)| ((*key).into(), (*value).into())).collect(),
+                ..VariantAnswers::default()
+            };
+            Answers {
+                spec: "name = \"x\"\n".to_owned(),
+                settings: keys.iter().map(|key| (*key).to_owned()).collect(),
+                variants: label.iter().zip(values).map(of).collect(),
+                ..Answers::default()
+            }
+        };
+        let labels = ["random, replications 20", "random, replications 10"];
+        let varied = run(&labels, &["policy", "run.replications"], &[&["random", "20"], &["random", "10"]]);
+        let bare = run(&["random"], &["policy"], &[&["random"]]);
+        assert_eq!(in_common(&varied, &bare), [(1, 0)]);
+    }
 }

@@ -2,12 +2,34 @@
 
 use super::candidate::{Candidate, Fate};
 use super::found::{Answered, Nearest, Simulated};
-use super::{Planner, RunError};
+use super::{Plan, Planner, RunError};
 use crate::objective::{FAILED_MOST, GIVEN_UP, Judgement};
 use crate::report::number::significant;
 
 /// Candidates whose distances to the objectives differ by no more are as near as each other: two per cent of one limit.
 const AS_NEAR: f64 = 0.02;
+
+impl Plan {
+    /// That there is no offer, in words that no candidate's fate contradicts: what could not be decided is not missed, and
+    /// what was not asked is not known.
+    pub fn none_meets(&self) -> &'static str {
+        let asked = self.asked.iter().filter_map(|(_, _, fate)| match fate {
+            Fate::Misses(simulated) => Some(&simulated.answers[..]),
+            _ => None,
+        });
+        none_meets(self.interrupted, asked.chain(self.nearest.as_ref().map(|nearest| &nearest.answers[..])))
+    }
+}
+
+/// The same of what was simulated and not seen to meet every objective.
+fn none_meets<'a>(is_interrupted: bool, mut simulated: impl Iterator<Item = &'a [Answered]>) -> &'static str {
+    let is_undecided = |answers: &[Answered]| !answers.iter().any(Answered::is_missed);
+    match (is_interrupted, simulated.any(is_undecided)) {
+        (true, _) => "No candidate asked until then is seen to meet every objective",
+        (false, true) => "No candidate is seen to meet every objective",
+        (false, false) => "No candidate meets every objective",
+    }
+}
 
 impl Planner<'_> {
     /// The candidate that comes nearest, and why none can do, if that is known. Of those that theory left out, which is near to
@@ -74,4 +96,33 @@ pub(super) fn distance<'a>(answers: impl IntoIterator<Item = &'a Answered>) -> f
 /// The logarithm of how many times an objective is off.
 pub(super) fn far(answer: &Answered) -> f64 {
     answer.times_off().map_or(f64::INFINITY, f64::ln)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn that_no_candidate_meets_all_is_said_only_where_each_misses_something() {
+        let answers = |judgements: &[Judgement]| -> Vec<Answered> {
+            let answer = |judgement: &Judgement| Answered {
+                objective: "p99 < 150 ms".into(),
+                under: None,
+                metric: "response_time_p99".into(),
+                unit: "s".into(),
+                limit: 0.15,
+                estimate: None,
+                judgement: *judgement,
+                reason: String::new(),
+                times_outdone: None,
+            };
+            judgements.iter().map(answer).collect()
+        };
+        let missed = answers(&[Judgement::Undecided, Judgement::Fails]);
+        let undecided = answers(&[Judgement::Holds, Judgement::Undecided]);
+        let told = |is_interrupted, of: &[&[Answered]]| none_meets(is_interrupted, of.iter().copied());
+        assert_eq!(told(false, &[&missed, &missed]), "No candidate meets every objective");
+        assert_eq!(told(false, &[&missed, &undecided]), "No candidate is seen to meet every objective");
+        assert!(told(true, &[&missed]).starts_with("No candidate asked until then"));
+    }
 }

@@ -37,12 +37,12 @@ fn masthead(plan: &Plan) -> String {
                     let why = escape(&nearest.impossible.join("; "));
                     format!("No candidate meets every objective, and none can: {why}; {nearest_is}{hint}")
                 }
-                true => format!("No candidate meets every objective; {nearest_is}{hint}"),
+                true => format!("{}; {nearest_is}{hint}", plan.none_meets()),
             }
         }
         (None, None) => {
             let why = plan.no_candidate();
-            why.map_or("No candidate meets every objective".to_owned(), |why| escape(&why))
+            why.map_or_else(|| plan.none_meets().to_owned(), |why| escape(&why))
         }
     };
     let left_out: String = plan.left_out().map(|why| format!(" {}.", escape(&why))).collect();

@@ -34,7 +34,7 @@ pub(super) fn finding(report: &Answers) -> Option<String> {
         }
     };
     let name = |of: &VariantAnswers| format!("<strong>{}</strong>", html::escape(&of.label));
-    let meets = who_meets(report, name).into_iter().map(|(_, sentence)| sentence);
+    let meets = who_meets(report, name).into_iter().map(|of| of.sentence);
     let text = std::iter::once(text).chain(meets).chain(agreement(report)).chain(failures(report));
     Some(text.collect::<Vec<_>>().join(" "))
 }

@@ -196,9 +196,20 @@ pub fn reasons_of_objectives(report: &Answers, least: usize) -> Vec<(Note<'_>, S
     lines.collect()
 }
 
-/// Which of several variants meet every objective, a sentence for each engine that judges them, each with the number of
-/// objectives: up to ten are called by their `name`.
-pub fn who_meets(report: &Answers, name: impl Fn(&VariantAnswers) -> String) -> Vec<(usize, String)> {
+/// Which of several variants meet every objective, by one engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WhoMeets {
+    /// How many objectives these are.
+    pub objectives: usize,
+    /// Whether those that meet all are called by their names.
+    pub is_named: bool,
+    /// What is said of it.
+    pub sentence: String,
+}
+
+/// Which of several variants meet every objective, by each engine that judges them: up to ten are called by their `name`. What
+/// could not be decided is not said to be missed.
+pub fn who_meets(report: &Answers, name: impl Fn(&VariantAnswers) -> String) -> Vec<WhoMeets> {
     const MOST_NAMED: usize = 10;
     let sentence = |engine: Engine| {
         let by = || report.objectives.iter().filter(|of| of.engine == engine && of.variant < report.variants.len());
@@ -211,30 +222,58 @@ pub fn who_meets(report: &Answers, name: impl Fn(&VariantAnswers) -> String) -> 
         if asked.len() < 2 {
             return None;
         }
-        let meets = |variant: &&usize| by().filter(|of| of.variant == **variant).all(|of| of.met == Some(true));
-        let met: Vec<usize> = asked.iter().filter(meets).copied().collect();
+        let meets = |variant: usize| by().filter(|of| of.variant == variant).all(|of| of.met == Some(true));
+        let misses = |variant: usize| by().any(|of| of.variant == variant && of.met == Some(false));
+        let met: Vec<usize> = asked.iter().copied().filter(|variant| meets(*variant)).collect();
+        let open = asked.iter().filter(|variant| !meets(**variant) && !misses(**variant)).count();
         let what = match texts.len() {
             1 => "the objective".to_owned(),
             2 => "both objectives".to_owned(),
             several => format!("all {several} objectives"),
         };
-        let (by, all, count) = (engine.name(), asked.len(), met.len());
-        let who = match count {
-            0 => format!("none of {all} variants meets {what}"),
-            1 => format!("1 of {all} variants meets {what}"),
+        let (by_whom, all, count) = (engine.name(), asked.len(), met.len());
+        let who = match (count, open) {
+            (0, 0) => format!("none of {all} variants meets {what}"),
+            (0, _) => {
+                let why = open_answers(by()).map_or(String::new(), |why| format!(": {why}"));
+                format!("none of {all} variants is seen to meet {what}{why}")
+            }
+            (1, _) => format!("1 of {all} variants meets {what}"),
             _ if count == all => format!("all {all} variants meet {what}"),
             _ => format!("{count} of {all} variants meet {what}"),
         };
-        let names = match (1..=MOST_NAMED).contains(&count) && count < all {
-            true => {
-                let names: Vec<String> = met.iter().map(|variant| name(&report.variants[*variant])).collect();
-                format!(": {}", names.join("; "))
-            }
-            false => String::new(),
+        let is_named = (1..=MOST_NAMED).contains(&count) && count < all;
+        let names: Vec<String> = met.iter().map(|variant| name(&report.variants[*variant])).collect();
+        let names = if is_named { format!(": {}", names.join("; ")) } else { String::new() };
+        let others = match (count, open) {
+            (0, _) | (_, 0) => String::new(),
+            (_, open) => format!(" Of {open} more it is not known."),
         };
-        Some((texts.len(), format!("By {by}, {who}{names}.")))
+        let sentence = format!("By {by_whom}, {who}{names}.{others}");
+        Some(WhoMeets { objectives: texts.len(), is_named, sentence })
     };
     Engine::ALL.into_iter().filter_map(sentence).collect()
+}
+
+/// How many of these answers neither meet nor miss what was asked: `8 of 8 answers are undecided`; none where all do.
+pub fn open_answers<'a>(answers: impl IntoIterator<Item = &'a ObjectiveAnswer>) -> Option<String> {
+    let (mut all, mut undecided, mut without) = (0, 0, 0);
+    for of in answers {
+        all += 1;
+        match (of.met, of.undecided) {
+            (None, true) => undecided += 1,
+            (None, false) => without += 1,
+            (Some(_), _) => {}
+        }
+    }
+    let is = if undecided == 1 { "is" } else { "are" };
+    let has = if without == 1 { "has" } else { "have" };
+    match (undecided, without) {
+        (0, 0) => None,
+        (_, 0) => Some(format!("{undecided} of {all} answers {is} undecided")),
+        (0, _) => Some(format!("{without} of {all} answers {has} no number")),
+        _ => Some(format!("of {all} answers {undecided} {is} undecided and {without} {has} no number")),
+    }
 }
 
 #[cfg(test)]
@@ -313,14 +352,36 @@ mod tests {
             let objectives: Vec<ObjectiveAnswer> = met.iter().enumerate().flat_map(of).collect();
             let label = |number: usize| VariantAnswers { label: format!("v{number}"), ..VariantAnswers::default() };
             let variants = (0..met.len()).map(label).collect();
-            who_meets(&Answers { variants, objectives, ..Answers::default() }, |of| of.label.clone())
+            let all = who_meets(&Answers { variants, objectives, ..Answers::default() }, |of| of.label.clone());
+            all.into_iter().map(|of| (of.objectives, of.sentence)).collect::<Vec<_>>()
         };
         let (yes, no) = (Some(true), Some(false));
         let found = told(&[[yes, yes], [yes, no], [no, yes], [yes, yes], [yes, None]]);
-        assert_eq!(found, [(2, "By sim, 2 of 5 variants meet both objectives: v0; v3.".to_owned())]);
+        let expected = "By sim, 2 of 5 variants meet both objectives: v0; v3. Of 1 more it is not known.";
+        assert_eq!(found, [(2, expected.to_owned())]);
         assert_eq!(told(&[[yes, no], [no, yes]])[0].1, "By sim, none of 2 variants meets both objectives.");
         let many = [&[[yes, yes]; 11][..], &[[no, no]]].concat();
         assert_eq!(told(&many)[0].1, "By sim, 11 of 12 variants meet both objectives.");
         assert!(told(&[[yes, yes]]).is_empty(), "of one variant its objectives tell");
+        // What could not be decided is not missed.
+        let seen = "By sim, none of 2 variants is seen to meet both objectives";
+        let open = |met: &[[Option<bool>; 2]]| told(met)[0].1.clone();
+        assert_eq!(open(&[[None, None], [None, None]]), format!("{seen}: 4 of 4 answers are undecided."));
+        assert_eq!(open(&[[yes, None], [no, no]]), format!("{seen}: 1 of 4 answers is undecided."));
+        assert_eq!(open(&[[no, None], [yes, no]]), "By sim, none of 2 variants meets both objectives.");
+    }
+
+    /// An answer without a number is another thing than one that does not decide.
+    #[test]
+    fn answers_that_are_neither_met_nor_missed_are_counted() {
+        let mut report = asked(&["late", "late", "", ""]);
+        assert_eq!(open_answers(&report.objectives).as_deref(), Some("2 of 4 answers are undecided"));
+        report.objectives[1].undecided = false;
+        let both = "of 4 answers 1 is undecided and 1 has no number";
+        assert_eq!(open_answers(&report.objectives).as_deref(), Some(both));
+        report.objectives[0].undecided = false;
+        assert_eq!(open_answers(&report.objectives).as_deref(), Some("2 of 4 answers have no number"));
+        (report.objectives[0].met, report.objectives[1].met) = (Some(false), Some(true));
+        assert_eq!(open_answers(&report.objectives), None);
     }
 }

@@ -83,8 +83,7 @@ const DIFFERENCES_MOST: usize = 40;
 
 /// In which settings of their experiments the runs differ, with the value of each.
 fn differences(runs: &[(String, &Answers)]) -> String {
-    let specs: Vec<&str> = runs.iter().map(|(_, report)| report.spec.as_str()).collect();
-    let rows = differing(&specs);
+    let rows = differing(&reports(runs));
     let lead = match rows.len() {
         0 => "<p class=\"lead\">In nothing: they are the same.</p>\n".to_owned(),
         all if all > DIFFERENCES_MOST => format!("<p class=\"lead\">The first {DIFFERENCES_MOST} of {all}.</p>\n"),

@@ -151,7 +151,8 @@ impl Experiment {
         }
         let text = document.to_string();
         Spec::parse_with(&text, &self.file, shared, overload, &self.catalogue).map_err(|e| {
-            self.blame(&e, settings, shared, overload).unwrap_or_else(|| self.relocate(e, &text, settings, overload))
+            let blamed = self.blame(&e, settings, shared, overload);
+            blamed.unwrap_or_else(|| one_value(self.relocate(e, &text, settings, overload), settings))
         })
     }
 
@@ -169,6 +170,20 @@ impl Experiment {
             drop_disciplines_keys(document, discipline);
         }
     }
+}
+
+/// The error, where a variant has a list that is none of its setting's own, with how several values are written.
+fn one_value(error: SpecError, settings: &[(String, Value)]) -> SpecError {
+    let has_list = settings.iter().any(|(_, value)| value.is_array());
+    if !has_list || !error.0.contains("invalid type: a list in `") {
+        return error;
+    }
+    // A range has quotes.
+    let told = error.0.replace(", without quotes", "");
+    SpecError(format!(
+        "{told}; a variant takes one value: several are a range in quotes, as `\"0.5..0.9 step 0.1\"`, or a list of \
+         `[vary]`"
+    ))
 }
 
 /// Leaves these settings out of the labels of all variants, unless two labels were equal then.

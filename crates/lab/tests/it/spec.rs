@@ -184,6 +184,8 @@ fn variants_have_names_and_ranges() {
         ("[[variant]]\nname = \"a\"\n[[variant]]\nname = \"a\"\n", 4, "variant: `name` is that of another one too"),
         ("[[variant]]\ncores = \"0.5..0.9\"\n", 2, "variant: `cores` is no range: `0.5..0.9`: it takes a step"),
         ("[[variant]]\nname = \"a\"\nservers = \"1..3\"\npolicy = \"rondom\"\n", 4, "did you mean `random`?"),
+        ("[[variant]]\nutilization = [0.5, 0.6]\n", 2, "is a number; a variant takes one value: several are a range"),
+        ("[[variant]]\nservers = [2, 3]\n", 2, "it is a whole number; a variant takes one value"),
     ] {
         let message = variants(&format!("{FOUR_SERVERS}{text}"), &[]).unwrap_err();
         assert!(

@@ -143,16 +143,13 @@ fn bases(compared: &[VariantComparison]) -> Option<String> {
 
 /// The settings of the experiments in which two runs differ, and what else made them: name, value in A and in B.
 fn differing(a: &Answers, b: &Answers) -> Vec<(String, String, String)> {
-    let settings = compare::differing(&[&a.spec, &b.spec]);
+    let settings = compare::differing(&[a, b]);
     let mut all: Vec<(String, String, String)> = settings
         .into_iter()
         .filter_map(|(key, values)| Some((key, values.first()?.clone(), values.last()?.clone())))
         .collect();
-    let others = [("seed", a.seed.to_string(), b.seed.to_string()), ("version", a.version.clone(), b.version.clone())];
-    for (key, of_a, of_b) in others {
-        if of_a != of_b && all.iter().all(|(known, ..)| known != key) {
-            all.push((key.to_owned(), of_a, of_b));
-        }
+    if a.version != b.version {
+        all.push(("version".to_owned(), a.version.clone(), b.version.clone()));
     }
     all
 }

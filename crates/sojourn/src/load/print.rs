@@ -121,7 +121,7 @@ fn for_people(report: &Report) {
     if let Some(passes) = &report.passes {
         table::outln(&steps(passes));
     }
-    table::print_measures(&report.measures, &[], false);
+    table::print_measures(&report.measures, &[]);
     for (name, value) in sojourn_lab::load_facts(report) {
         table::outln(&table::hanging("  ", "    ", &format!("{name}: {value}")));
     }

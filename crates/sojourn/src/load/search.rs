@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use sojourn_lab::objective::Objective;
-use sojourn_lab::search::{Finding, Found, Measured, STRETCH_MOST, Search, Trial, number, search as look};
+use sojourn_lab::search::{Finding, Found, Measured, STRETCH_MOST, Search, Seen, Trial, number, search as look};
 use sojourn_load::order::{Order, Tuning, span};
 use sojourn_load::{LoadError, estimate};
 use sojourn_stats::{Dimension, Estimate, quantity};
@@ -109,26 +109,8 @@ fn trials(objective: &Objective, found: &Found, length_asked: &str) -> table::Gr
 fn text(objective: &Objective, found: &Found, length_asked: &str) -> String {
     let rows = trials(objective, found, length_asked);
     let stopped = if found.complete { "" } else { "interrupted; until then: " };
-    let conclusion = match (found.holds, found.fails) {
-        (Some(low), Some(high)) => {
-            let end = match open(found, high) {
-                None => format!("it does not hold at {} /s", number(high)),
-                Some(why) => format!("at {} /s it cannot be decided: {why}", number(high)),
-            };
-            format!("highest rate seen to hold: {} /s; {end}", number(low))
-        }
-        (Some(low), None) => format!("it held at every rate tried, up to {} /s", number(low)),
-        (None, Some(high)) => match open(found, high) {
-            None => format!("it held at no rate tried, down to {} /s", number(high)),
-            Some(why) => format!("it could be decided at no rate, down to {} /s: {why}", number(high)),
-        },
-        (None, None) => match found.trials.last() {
-            Some(Trial { rate, finding: Finding::Open(why), .. }) => {
-                format!("it could be decided at no rate, up to {} /s: {why}", number(*rate))
-            }
-            _ => "nothing was tried".into(),
-        },
-    };
+    let seen = Seen::of(&found.trials);
+    let conclusion = seen.sentence();
     let mut lines = vec![rows.to_string()];
     let mut said: Vec<&str> = Vec::new();
     for trial in &found.trials {
@@ -146,18 +128,10 @@ fn text(objective: &Objective, found: &Found, length_asked: &str) -> String {
         lines.extend(doubts);
     }
     lines.push(format!("\n{}", table::paragraph("", &format!("{}: {stopped}{conclusion}", objective.text))));
-    if found.complete && found.trials.last().is_some_and(|trial| matches!(trial.finding, Finding::Open(_))) {
+    if found.complete && !seen.unknown().is_empty() {
         lines.push(table::paragraph("", UNDECIDED));
     }
     lines.join("\n")
-}
-
-/// Why it could not be decided at `rate`, where it could not.
-fn open(found: &Found, rate: f64) -> Option<&str> {
-    match &found.trials.iter().rev().find(|trial| trial.rate == rate)?.finding {
-        Finding::Open(why) => Some(why),
-        Finding::Holds | Finding::Fails => None,
-    }
 }
 
 fn to_json(objective: &Objective, found: &Found) -> serde_json::Value {
@@ -176,11 +150,14 @@ fn to_json(objective: &Objective, found: &Found) -> serde_json::Value {
             "reasons": trial.measured.doubts.iter().map(ToString::to_string).collect::<Vec<_>>(),
         })
     };
+    let seen = Seen::of(&found.trials);
     json!({
         "objective": objective.text,
         "complete": found.complete,
-        "highest_rate_that_holds": found.holds,
-        "lowest_rate_that_does_not": found.fails,
+        "highest_rate_that_holds": seen.highest(),
+        "lowest_rate_that_does_not": seen.lowest(),
+        "rates_undecided": seen.open.iter().map(|(rate, _)| rate).collect::<Vec<_>>(),
+        "conclusion": seen.sentence(),
         "trials": found.trials.iter().map(row).collect::<Vec<_>>(),
     })
 }
@@ -236,6 +213,36 @@ mod tests {
                 assert!(drawn.contains(part), "{part}: {drawn}");
             }
         }
+    }
+
+    /// The bracket of a search takes what is undecided for its upper end. Neither the sentence nor JSON says that it fails there.
+    #[test]
+    fn the_end_of_a_search_says_what_its_rows_say() {
+        let objective = Objective::parse("mean < 8 ms").unwrap();
+        let trial = |rate, finding| {
+            let measured = Measured {
+                estimate: None,
+                lateness_s: 0.0,
+                failed_by_server: 0.0,
+                doubts: Vec::new(),
+                bears_failures: false,
+                outdone: None,
+            };
+            Trial { rate, stretch: 1, measured, judgement: Judgement::Undecided, finding }
+        };
+        let trials = vec![trial(200.0, Finding::Holds), trial(400.0, Finding::Open("it was late".into()))];
+        let mut found = Found { trials, holds: Some(200.0), fails: Some(400.0), complete: false };
+        let told = |found: &Found| {
+            let text = text(&objective, found, "10 s");
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let end = "highest rate seen to hold: 200 /s; at 400 /s it could not be decided: it was late";
+        assert!(told(&found).ends_with(&format!("mean < 8 ms: interrupted; until then: {end}")), "{}", told(&found));
+        found.complete = true;
+        assert!(told(&found).contains(&format!("{end} What may decide it:")), "{}", told(&found));
+        let json = to_json(&objective, &found);
+        assert!(json["lowest_rate_that_does_not"].is_null() && json["highest_rate_that_holds"] == 200.0, "{json}");
+        assert_eq!((&json["rates_undecided"], &json["conclusion"]), (&json!([400.0]), &json!(end)));
     }
 
     /// What is said before a search with these flags.

@@ -9,12 +9,7 @@ use super::scale::{Scale, in_scale};
 use super::text::{outln, paragraph};
 
 /// Prints measures of one engine, for verbs without a run folder.
-pub(crate) fn print_measures(measures: &[Measure], notes: &[String], as_json: bool) {
-    if as_json {
-        let rows: Vec<_> = measures.iter().map(measure_to_json).collect();
-        outln(&serde_json::to_string_pretty(&rows).expect("outcome rows are plain JSON"));
-        return;
-    }
+pub(crate) fn print_measures(measures: &[Measure], notes: &[String]) {
     // Theory has no intervals, and then there is no column for them.
     let sampled = measures.iter().any(|measure| measure.estimate.interval().is_some());
     let header: &[&str] =
@@ -45,19 +40,20 @@ pub(crate) fn print_measures(measures: &[Measure], notes: &[String], as_json: bo
     }
 }
 
+/// Prints measures of engines as JSON: a row for each, which names its engine, whether there is one or there are several.
+pub(crate) fn print_rows(engines: &[(&str, &[Measure])]) {
+    let row = |engine: &str, measure: &Measure| {
+        let mut row = measure_to_json(measure);
+        row["engine"] = json!(engine);
+        row
+    };
+    let rows: Vec<_> =
+        engines.iter().flat_map(|(engine, all)| all.iter().map(|measure| row(engine, measure))).collect();
+    outln(&serde_json::to_string_pretty(&rows).expect("outcome rows are plain JSON"));
+}
+
 /// Prints measures of several engines beside each other, for verbs without a run folder.
-pub(crate) fn print_beside(engines: &[(&str, &[Measure])], notes: &[String], as_json: bool) {
-    if as_json {
-        let row = |engine: &str, measure: &Measure| {
-            let mut row = measure_to_json(measure);
-            row["engine"] = json!(engine);
-            row
-        };
-        let rows: Vec<_> =
-            engines.iter().flat_map(|(engine, all)| all.iter().map(|measure| row(engine, measure))).collect();
-        outln(&serde_json::to_string_pretty(&rows).expect("outcome rows are plain JSON"));
-        return;
-    }
+pub(crate) fn print_beside(engines: &[(&str, &[Measure])], notes: &[String]) {
     let mut table =
         Grid::new(&[&["metric"], &engines.iter().map(|(engine, _)| *engine).collect::<Vec<_>>()[..]].concat());
     let names = |all: &'_ [Measure]| all.iter().map(|measure| measure.metric.clone()).collect::<Vec<String>>();

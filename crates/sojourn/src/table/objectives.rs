@@ -3,7 +3,7 @@
 //! A sweep has an objective at every point and by every engine. Those of more than a few variants, or more than a screen of them,
 //! are a line each with how many meet it and which do not: the report has each.
 
-use sojourn_lab::report::{Note, are_many, folded, reasons_of_objectives, who_meets};
+use sojourn_lab::report::{Note, WhoMeets, are_many, folded, reasons_of_objectives, who_meets};
 use sojourn_lab::{Answers, ObjectiveAnswer};
 
 use super::text::{hanging, paragraph};
@@ -17,9 +17,8 @@ pub(super) fn lines(answers: &Answers) -> Vec<String> {
     let meets = |is_counted: bool| {
         let all = who_meets(answers, |of| of.label.clone()).into_iter();
         // Of one objective its lines say it, or their count, but for the names.
-        let says_more =
-            move |(objectives, said): &(usize, String)| *objectives > 1 || is_counted && said.contains(": ");
-        all.filter(says_more).map(|(_, sentence)| hanging("  ", "    ", &sentence))
+        let says_more = move |of: &WhoMeets| of.objectives > 1 || is_counted && of.is_named;
+        all.filter(says_more).map(|of| hanging("  ", "    ", &of.sentence))
     };
     if are_many(answers) || all.len() > LINES {
         let reasons = reasons_of_objectives(answers, 1);
@@ -120,7 +119,8 @@ mod tests {
         // Few of many are named.
         let mut reasons = ["late"; 41];
         reasons[7] = "";
-        assert!(told(&reasons).contains(&"By live, 1 of 41 variants meets the objective: v7.".to_owned()));
+        let named = "By live, 1 of 41 variants meets the objective: v7. Of 40 more it is not known.";
+        assert!(told(&reasons).contains(&named.to_owned()));
         assert_eq!((told(&[""; 8]).len(), told(&[""; 9]).len()), (8, 2));
         assert!(told(&[]).is_empty());
         // More than a screen of a few variants too.

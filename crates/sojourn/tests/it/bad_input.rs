@@ -300,7 +300,7 @@ fn loads_that_cannot_be() {
     let folder = tempfile::tempdir().unwrap();
     let posts = file(folder.path(), "posts.txt", "/a method=POST contents='x'\n");
     let list = file(folder.path(), "list.txt", "/a\nheavy /b\n");
-    let cases: [(&[&str], &str); 45] = [
+    let cases: [(&[&str], &str); 48] = [
         (
             &[url, "--arrivals", "500/s"],
             "`500/s` is a rate where a law of gaps is expected: write `exponential(rate = 500/s)`",
@@ -334,6 +334,9 @@ fn loads_that_cannot_be() {
         (&[url, "--rate", "9 /s", "--sessions-file", &posts, "--sessions", "3"], "GET"),
         (&[url, "--urls", &list], "list.txt:2"),
         (&[url, "--search", "p99 < 5 ms", "--rate", "5 /s", "--record", "x.csv"], "--record"),
+        (&[url, "--search", "p99 < 5 ms", "--rate", "5 /s", "--report", "x.html"], "are several: `--scan"),
+        (&[url, "--scan", "1:9:1", "--rate", "1 /s", "--report", "x.html"], "takes --report"),
+        (&[url, "--scan", "1:9:1", "--rate", "1 /s", "--hdr", "x.hdr"], "takes --hdr"),
         (&["http//127.0.0.1/"], "http://"),
         (&["http://127.0.0.1:99999/"], "99999"),
         (&["http://192.0.2.1/"], "--yes-i-may"),

@@ -29,6 +29,24 @@ fn limited_ps_as_json() {
     assert_eq!(row(&rows, "response_time_mean")["method"], "approximate");
 }
 
+/// Who reads the rows need not know how many engines were asked.
+#[test]
+fn each_row_names_its_engine() {
+    let law = ["M/M/1", "--arrivals", "exponential(rate = 0.5 /s)", "--service", "exponential(mean = 1 s)"];
+    for (by, engines) in [
+        (&["--jobs", "20000"][..], &["theory"][..]),
+        (&["--by", "theory"], &["theory"]),
+        (&["--by", "sim", "--jobs", "20000"], &["sim"]),
+        (&["--by", "both", "--jobs", "20000"], &["sim", "theory"]),
+    ] {
+        let rows = rows(&[&law[..], by].concat());
+        let mut named: Vec<&str> = rows.iter().map(|row| row["engine"].as_str().expect("an engine")).collect();
+        named.sort_unstable();
+        named.dedup();
+        assert_eq!(named, engines, "{by:?}");
+    }
+}
+
 #[test]
 fn sizes_classes_and_all() {
     let law = ["--arrivals", "exponential(rate = 0.8 /s)", "--service", "1 s"];
