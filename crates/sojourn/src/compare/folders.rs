@@ -1,7 +1,7 @@
 //! Two run folders beside each other, variant by variant.
 //!
-//! Of a few variants every metric is a row of a table. Of many nobody reads all of them: each has the lines that matter, in one
-//! table for all, and notes stand once.
+//! Of a few variants every metric is a row of a table. Of many these would be too many to read: each has the lines that matter,
+//! in one table for all, and notes stand once.
 
 use serde_json::{Value, json};
 use sojourn_lab::compare::{self, Comparison, How, VariantComparison};
