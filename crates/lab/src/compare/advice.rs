@@ -1,8 +1,9 @@
 //! What is said below a comparison: what it takes to see a difference where none was seen, how small a one would have been seen,
 //! and of what nothing is known. A table has a word for each metric, and here each sentence stands once, with its metrics.
 
-use super::verdict::{NO_DIFFERENCE, Short};
+use super::verdict::NO_DIFFERENCE;
 use super::{Comparison, Spent, WORTH_SEEING};
+use crate::report::number::Short;
 
 /// The metrics of which it is said what it takes to see a difference where many variants are compared.
 pub(super) const ADVISED: [&str; 2] = ["response_time_mean", "throughput"];

@@ -8,10 +8,9 @@ use std::fmt;
 
 use sojourn_stats::{Dimension, quantity};
 
-use super::verdict::Short;
 use super::{Comparison, How, WORTH_SEEING};
 use crate::answer::{Answers, VariantAnswers};
-use crate::report::number::two_digits;
+use crate::report::number::{Short, two_digits};
 use crate::spec::{Engine, Live, Run, parse_precision};
 
 /// What the numbers of both sides of a comparison were made of.

@@ -5,13 +5,12 @@
 //! that agrees with it ([`Comparison::told_ratio`]). Each comparison is judged by its own interval; what is not seen where all
 //! that stand beside each other are judged together, by Bonferroni's intervals, has a mark ([`ALONE`]).
 
-use std::fmt;
-
 use sojourn_stats::Dimension;
 use sojourn_stats::interval::t_quantile;
 
 use super::{Between, Comparison, How, ROUNDING, Spent, UPPER, WORTH_SEEING};
 use crate::objective::dimension;
+use crate::report::number::Short;
 
 /// Marks a difference that is seen by its own interval, and not where all comparisons beside it are judged together.
 pub const ALONE: &str = "\u{2020}";
@@ -191,16 +190,6 @@ fn side_of(interval: Between, equal: f64, rounding: f64) -> Option<bool> {
 fn told(value: f64, unit: &str) -> String {
     let unit = unit.strip_prefix('1').unwrap_or(unit);
     format!("{} {unit}", Short(value)).trim_end().to_owned()
-}
-
-/// A number with about two digits.
-pub(super) struct Short(pub(super) f64);
-
-impl fmt::Display for Short {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = (1 - self.0.abs().max(1e-9).log10().floor() as i32).clamp(0, 9) as usize;
-        write!(f, "{:.digits$}", self.0)
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Numbers for people: as many digits as are known, and the prefix that keeps them short.
 
+use std::fmt;
+
 use sojourn_stats::Estimate;
 use sojourn_stats::measure::rounded_outwards;
 pub use sojourn_stats::measure::{is_share, range};
@@ -257,6 +259,16 @@ fn scaled(value: f64, unit: &str) -> (f64, String) {
 fn join(number: &str, unit: &str) -> String {
     let words = number.starts_with(char::is_alphabetic) || number.ends_with("infinite");
     if unit.is_empty() || words { number.to_owned() } else { format!("{number}\u{a0}{unit}") }
+}
+
+/// A number with about two digits.
+pub(crate) struct Short(pub(crate) f64);
+
+impl fmt::Display for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = (1 - self.0.abs().max(1e-9).log10().floor() as i32).clamp(0, 9) as usize;
+        write!(f, "{:.digits$}", self.0)
+    }
 }
 
 #[cfg(test)]

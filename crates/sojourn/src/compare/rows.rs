@@ -73,7 +73,7 @@ fn cells(c: &Comparison, among: usize) -> [String; 7] {
         table::number_of(&c.metric, c.b, &c.unit),
         interval(c),
         c.effect_size.map_or(String::new(), |size| format!("{size:.1}")),
-        c.how.to_string(),
+        together(&c.how.to_string()),
         verdict,
     ]
 }
