@@ -23,7 +23,7 @@ use scale::{Scale, in_scale, plus_minus, titled};
 
 pub(crate) use grid::Grid;
 pub(crate) use measures::{print_beside, print_measures, print_rows};
-pub(crate) use scale::{between, column, number_of, quantity, with_interval};
+pub(crate) use scale::{between, column, difference, number_of, quantity, with_interval};
 pub(crate) use text::{errln, hanging, outln, paragraph, width, wrote};
 
 /// Prints `answers`, whose folder is `path` (or their rows as JSON), and says how the program should end.

@@ -3,10 +3,13 @@
 //! A sweep asks each objective at every point by every engine. Of more than a few variants each is told in one row: how many meet
 //! it, and which do not. On the page the rows of all stand behind it, folded away.
 
+use sojourn_stats::Estimate;
+
 use super::html::{engine, escape};
 use super::notes::{Note, Said, scope};
 use super::{Answers, Engine, VariantAnswers};
 use crate::answer::ObjectiveAnswer;
+use crate::objective::Objective;
 
 /// The objectives of no more variants than these are told one by one.
 const FEW: usize = 8;
@@ -139,13 +142,37 @@ pub struct Outcome {
 }
 
 impl Folded<'_> {
-    /// Which variants do not meet it, the first of them by name and the others counted; none of what is met, or of all variants.
+    /// Which variants do not meet it, the first of them by name and the others counted, and the number of the one that misses it
+    /// most; none of what is met.
     pub fn which(&self, outcome: &Outcome, report: &Answers) -> Option<String> {
-        let is_told = outcome.style != "good" && outcome.variants.len() < self.asked;
-        is_told.then(|| scope(report, &outcome.variants))
+        let names = (outcome.variants.len() < self.asked).then(|| scope(report, &outcome.variants));
+        let worst = self.worst(outcome, report);
+        match (names, worst) {
+            _ if outcome.style == "good" => None,
+            (Some(names), Some(worst)) if outcome.variants.len() == 1 => Some(format!("{names}: {}", worst.measured)),
+            (names, Some(worst)) => {
+                let worst = format!("worst {}: {}", report.variants[worst.variant].label, worst.measured);
+                Some(names.into_iter().chain([worst]).collect::<Vec<_>>().join("; "))
+            }
+            (names, None) => names,
+        }
     }
 
-    /// In a line: `response_time_p99 < 1 s by sim, of 41 variants: met 40, UNDECIDED 1 (random)`.
+    /// Of those that miss it the one that is farthest from the limit, where it has a number.
+    fn worst<'r>(&self, outcome: &Outcome, report: &'r Answers) -> Option<&'r ObjectiveAnswer> {
+        let asked = Objective::parse(self.text).ok().filter(|_| outcome.style == "bad")?;
+        let is_of_it = |of: &&ObjectiveAnswer| {
+            of.text == self.text && of.engine == self.engine && outcome.variants.contains(&of.variant)
+        };
+        let missed = report.objectives.iter().filter(is_of_it).filter(|of| !of.measured.is_empty());
+        let off = |of: &ObjectiveAnswer| {
+            let value = report.variants[of.variant].estimate(self.engine, &asked.metric).and_then(Estimate::value);
+            value.map_or(f64::NEG_INFINITY, |value| if asked.below { value } else { -value })
+        };
+        missed.max_by(|one, other| off(one).total_cmp(&off(other)))
+    }
+
+    /// In a line: `response_time_p99 < 1 s by sim, of 41 variants: met 40, MISSED 1 (random: 1.2 s)`.
     pub fn line(&self, report: &Answers) -> String {
         let told = |outcome: &Outcome| {
             let which = self.which(outcome, report).map_or(String::new(), |which| format!(" ({which})"));
@@ -278,7 +305,10 @@ pub fn open_answers<'a>(answers: impl IntoIterator<Item = &'a ObjectiveAnswer>) 
 
 #[cfg(test)]
 mod tests {
+    use sojourn_stats::Measure;
+
     use super::*;
+    use crate::answer::Answer;
 
     /// So many variants, each with one objective by live that is met unless there is a reason.
     fn asked(reasons: &[&str]) -> Answers {
@@ -321,13 +351,22 @@ mod tests {
         let text = section(&report);
         let (folded, each) = text.split_once("<details>").unwrap();
         assert_eq!((folded.matches("<tr>").count(), each.matches("<tr>").count()), (2, 13), "{text}");
-        let cell = "<td><span class=\"good\">\u{2713} 5 met</span><br><span class=\"bad\">\u{2717} 1 missed</span>: v9<br>\
+        let cell = "<td><span class=\"good\">\u{2713} 5 met</span><br><span class=\"bad\">\u{2717} 1 missed</span>: v9: 0.5 s<br>\
                     <span class=\"warn\">? 6 undecided</span>: v2; v3; v5; 3 more</td>";
         assert!(folded.contains(cell), "{folded}");
         let line = self::folded(&report)[0].line(&report);
-        let told =
-            "response_time_p99 < 1 s by live, of 12 variants: met 5, MISSED 1 (v9), UNDECIDED 6 (v2; v3; v5; 3 more)";
+        let told = "response_time_p99 < 1 s by live, of 12 variants: met 5, MISSED 1 (v9: 0.5 s), \
+                    UNDECIDED 6 (v2; v3; v5; 3 more)";
         assert_eq!(line, told);
+        // Of several that miss it the number is that of the one that is farthest off.
+        for (variant, p99_s) in [(8, 3.0), (9, 2.0)] {
+            let of = &mut report.objectives[variant];
+            (of.met, of.undecided, of.measured) = (Some(false), false, format!("{p99_s} s"));
+            let p99 = Measure::new("response_time_p99", "s", Estimate::Exact { value: p99_s });
+            report.variants[variant].answers.push(Answer { measures: vec![p99], ..Answer::new(Engine::Live) });
+        }
+        let line = self::folded(&report)[0].line(&report);
+        assert!(line.contains("met 4, MISSED 2 (v8; v9; worst v8: 3 s), UNDECIDED 6"), "{line}");
         // Of all nothing is named.
         let all = asked(&["late"; 12]);
         assert!(self::folded(&all)[0].line(&all).ends_with(": UNDECIDED 12"), "{}", self::folded(&all)[0].line(&all));

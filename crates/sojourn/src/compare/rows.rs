@@ -82,7 +82,7 @@ fn cells(c: &Comparison, among: usize) -> [String; 7] {
 fn interval(c: &Comparison) -> String {
     let difference = || {
         let Between { value, low, high } = c.difference;
-        format!("B - A {}", table::between((value, low, high), &c.unit))
+        format!("B - A {}", table::difference(&c.metric, (value, low, high), &c.unit))
     };
     let told = || c.told_ratio().map_or_else(difference, |of| ratio(of.value, (of.low, of.high)));
     c.not_known().unwrap_or_else(told)
@@ -195,6 +195,10 @@ mod tests {
         assert!(told.contains(" seen ") && told.contains("no difference "), "{told}");
         let told = table_in(&[of(&[(10.0, 12.0), (20.0, 24.0), (30.0, 36.1), (10.0, 12.1)])], 1, 200);
         assert!(told.contains("B is slower") && !told.contains("B - A"), "{told}");
+        // Of shares it is in per cent, as A and B are.
+        let shares = Comparison::of_pairs("error_ratio", "1", &[(0.0, 0.01), (0.0, 0.02), (0.01, 0.03)]).unwrap();
+        let told = table_in(&[shares], 1, 200);
+        assert!(told.contains(" 0.333 %") && told.contains(" 2.00 %") && told.contains("B - A 1.67 % ("), "{told}");
     }
 
     /// Of many variants each has its name once and a line for each number, and no line is broken on a usual terminal.

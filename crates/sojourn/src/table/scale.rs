@@ -34,6 +34,14 @@ pub(crate) fn between((value, low, high): (f64, f64, f64), unit: &str) -> String
     format!("{} ({})", scale.unit(value), scale.ends(low, high))
 }
 
+/// The same of a difference of two numbers of a metric: of shares in per cent, as they are.
+pub(crate) fn difference(metric: &str, (value, low, high): (f64, f64, f64), unit: &str) -> String {
+    match Scale::of_share(metric) {
+        Some(scale) => format!("{} ({})", scale.unit(value), scale.ends(low, high)),
+        None => between((value, low, high), unit),
+    }
+}
+
 /// Numbers of one metric below each other, in one prefix where none is lost in it; `-` where there is none. Their title
 /// says the unit that all of them have.
 pub(crate) fn column(title: &str, measures: &[Option<&Measure>]) -> (String, Vec<String>) {
