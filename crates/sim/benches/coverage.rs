@@ -17,7 +17,7 @@ const ROWS: [Row; 5] = [
     ("fcfs", 1, 0.5, 0.05, 4000),
     ("fcfs", 1, 0.7, 0.05, 1000),
     ("fcfs", 1, 0.8, 0.05, 1000),
-    // The mean alone is to be sharp: about half of the runs are long enough for a p99.9, those with few long waits rather.
+    // The mean alone is to be sharp: a third of the runs are long enough for a p99.9, those with few long waits rather.
     ("fcfs", 4, 0.75, 0.03, 1000),
     ("ps", 1, 0.8, 0.05, 1000),
 ];

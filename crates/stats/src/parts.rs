@@ -19,12 +19,12 @@ const PAIRED: usize = 20;
 /// Independent events that have to lie beyond a quantile. With fewer, the runs that look long enough are those that saw few of
 /// the long clumps, and they are low: of M/M/1 at 0.95, 10^6 jobs, 12 % pass 10 for their p99 and cover it in 78 %; 1 % pass 20.
 pub const INDEPENDENT: f64 = 20.0;
-/// How many events tell as much as one is read off that many times as many: off those beyond a quantile itself, a run without its
-/// long clumps would look long enough.
+/// How many events tell as much as one is read off that many times as many, and as many again: off those beyond a quantile
+/// itself, a run without its long clumps would look long enough.
 const NEAR: f64 = 10.0;
 /// Up to so many independent events beyond a quantile its interval is no narrower than the exact one of as many. A run that
-/// looks long enough by a little is more often one of few clumps, whose parts agree: of M/M/4 at 0.75, 400,000 jobs, half of the
-/// runs have an interval of their p99.9, and without this 83 % of those covered it.
+/// looks long enough by a little is more often one of few clumps, whose parts agree: without this, 83 % of the p99.9 of M/M/4 at
+/// 0.75 after 400,000 jobs were covered.
 const FEW_BEYOND: f64 = 100.0;
 /// Up to so many events, or clumps of them, a share has an interval that is no narrower than the exact one: the law of so few is
 /// far from normal, and parts with as many each are no sign that it is known.
@@ -68,8 +68,8 @@ pub fn half_width(off: &[f64], confidence: f64) -> Option<f64> {
 /// Its interval is from the shares at or below it in the parts: the ends of the share's interval are mapped back through the
 /// whole's own quantiles (Woodruff, Journal of the American Statistical Association 47(260), 1952; Heidelberger and Lewis,
 /// Operations Research 32(1), 1984). There is none where the numbers beyond it are worth fewer than 20 independent ones, by the
-/// design effect (Kish, Survey Sampling, 1965, section 8.2) of ten times as many; up to 100 it is no narrower than the exact one
-/// of so many.
+/// larger design effect (Kish, Survey Sampling, 1965, section 8.2) of ten and of a hundred times as many; up to 100 it is no
+/// narrower than the exact one of so many.
 #[derive(Clone, Debug)]
 pub struct QuantileOfParts {
     p: f64,
@@ -92,11 +92,15 @@ impl QuantileOfParts {
         let off = |at: u64, share: fn(&Histogram, u64) -> f64| {
             off(&parts.iter().map(|part| (share(part, at), part.count() as f64)).collect::<Vec<_>>())
         };
-        let rare = (p.min(1.0 - p) * NEAR).min(0.5);
-        let near = if p < 0.5 { rare } else { 1.0 - rare };
-        let error = half_width(&off(at(near), Histogram::share_up_to), CONFIDENCE)
-            .map(|half| half / interval::t_quantile(0.5 + 0.5 * CONFIDENCE, parts.len() as u64 - 1));
-        let worth = error.map_or(0.0, |error| near * (1.0 - near) / (error * error)).min(whole.count() as f64);
+        // How many independent numbers all are worth, by those beyond a quantile so many times as far from the end.
+        let worth = |times: f64| {
+            let rare = (p.min(1.0 - p) * times).min(0.5);
+            let near = if p < 0.5 { rare } else { 1.0 - rare };
+            let error = half_width(&off(at(near), Histogram::share_up_to), CONFIDENCE)
+                .map(|half| half / interval::t_quantile(0.5 + 0.5 * CONFIDENCE, parts.len() as u64 - 1));
+            error.map_or(0.0, |error| near * (1.0 - near) / (error * error)).min(whole.count() as f64)
+        };
+        let worth = worth(NEAR).min(worth(NEAR * NEAR));
         let here = at(p);
         QuantileOfParts {
             p,
