@@ -211,7 +211,8 @@ fn a_log_of_five_lines_by_hand() {
     for (name, wanted) in [
         ("duration", 4.0),
         ("arrival_rate", 1.25),
-        ("gap_mean", 0.75),
+        // Gaps are shorter than a second, by which 0, 2, 0 and 1 are known: five requests in four seconds.
+        ("gap_mean", 0.8),
         // 2, 0, 2, 1 in a second: mean square 9/4.
         ("dispersion_per_second", (2.25 - 1.5625) / 1.25),
         ("size_mean", 200.0),
