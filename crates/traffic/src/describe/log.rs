@@ -46,7 +46,7 @@ pub fn describe(log: &Log) -> Description {
     facts.group("gaps and bursts");
     let gaps: Vec<f64> =
         log.entries()[range].windows(2).map(|pair| (pair[1].time_us - pair[0].time_us) as f64 / 1e6).collect();
-    // Of shorter ones whole seconds tell nothing: at a constant 100 /s they are 99 times 0 and once 1, and the last of them, which
+    // Of shorter ones whole seconds tell nothing: at a constant 100 /s they are 99 times 0 and once 1, and the last second, which
     // nothing ends, would be missing. Their mean is that of the rate.
     let are_known = mean(&gaps) >= log.resolution_s();
     facts.number("gap_mean", if are_known { mean(&gaps) } else { span_s / instants_s.len() as f64 }, "s");
