@@ -184,8 +184,8 @@ fn clients_that_take_nothing_cost_little_and_what_they_cost_is_given_back() {
     let left = || resident(&gateway).saturating_sub(before);
     await_that("memory is given back", || left() < 300 * each / 3);
     let before = resident(&gateway);
-    // A hundred after another, as clients come: what the busy of a moment took and gave back lies among what the idle keep, and half
-    // of their pages stay half empty. A thousand that come within a second keep 13 kB each.
+    // One hundred after another, as clients come. What the busy of a moment gave back lies among what the idle keep, and pages
+    // stay half empty: of a thousand that come within a second each keeps 13 kB.
     let mut idle = Vec::new();
     for _ in 0..10 {
         idle.extend(clients(&gateway, 100, 100, 200));
