@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
+use std::process;
 
 use serde::{Deserialize, Serialize};
 
@@ -47,7 +49,7 @@ impl Record {
 /// A file with the records of finished points. Only one sweep at a time has it.
 pub struct Store {
     path: PathBuf,
-    file: Option<File>,
+    file: Option<Locked>,
     records: BTreeMap<String, Record>,
 }
 
@@ -67,9 +69,7 @@ impl Store {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(|e| wrong(e.to_string()))?;
         }
-        let file = OpenOptions::new().read(true).append(true).create(true).open(path);
-        let mut file = file.map_err(|e| wrong(e.to_string()))?;
-        file.try_lock().map_err(|error| match error {
+        let mut file = Locked::open(path).map_err(|error| match error {
             TryLockError::WouldBlock => {
                 wrong("another sweep writes it; wait for its end, or name another store".into())
             }
@@ -119,6 +119,45 @@ impl Store {
     }
 }
 
+/// A file that no other process, and no other place of this one, has locked.
+struct Locked {
+    file: File,
+    /// The process that locked it.
+    process: u32,
+}
+
+impl Locked {
+    fn open(path: &Path) -> Result<Locked, TryLockError> {
+        let file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(TryLockError::Error)?;
+        file.try_lock()?;
+        Ok(Locked { file, process: process::id() })
+    }
+}
+
+impl Drop for Locked {
+    /// A program that is being started while the file is closed has it too, until it is itself: closing alone would leave the
+    /// lock to it for that time. A copy of this process has it for longer, and its end is not that of the sweep.
+    fn drop(&mut self) {
+        if self.process == process::id() {
+            let _ = self.file.unlock(); // closing follows, which nothing can refuse
+        }
+    }
+}
+
+impl Deref for Locked {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.file
+    }
+}
+
+impl DerefMut for Locked {
+    fn deref_mut(&mut self) -> &mut File {
+        &mut self.file
+    }
+}
+
 /// A record of which the rows can be read, too.
 fn read(line: &str) -> Result<Record, String> {
     let record: Record = serde_json::from_str(line).map_err(|error| error.to_string())?;
@@ -130,4 +169,24 @@ fn read(line: &str) -> Result<Record, String> {
         outcome::from_csv(&record.rows, &mut alone)?;
     }
     Ok(record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A second descriptor of the same opened file, as a program has that is being started.
+    #[test]
+    fn a_store_that_was_closed_is_free_though_a_program_is_being_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("points.jsonl");
+        let store = Store::open(&path).unwrap();
+        let inherited = store.file.as_ref().unwrap().try_clone().unwrap();
+        drop(store);
+        Store::open(&path).unwrap();
+        drop(inherited);
+        // Nor does one that could not be read keep it.
+        std::fs::write(&path, "no record\n").unwrap();
+        (0..2).for_each(|_| assert!(Store::open(&path).err().unwrap().0.contains("line 1")));
+    }
 }
