@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod clock;
+mod executable;
 mod forwarder;
 mod ground;
 pub mod link;
@@ -14,6 +15,7 @@ mod supervisor;
 mod topology;
 mod tun;
 
+pub use executable::install;
 pub use ground::{Ground, GroundError, Host, Links, Loopback};
 pub use namespaces::Namespaces;
 pub use network::Network;

@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::net::TcpStream;
-use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
+use sojourn_bed::install;
 use sojourn_part::program::{Balancer, Product, Program, Spot};
 
 use crate::skip::skipped;
@@ -81,8 +81,7 @@ fn what_a_program_leaves_behind_ends_with_it() {
          while [ ! -e '{}' ]; do sleep 0.05; done\n",
         end.display()
     );
-    fs::write(&program, script).expect("it is written");
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("it is made a program");
+    install(&program, &script).expect("it is written");
     let balancer = Balancer { executable: Some(program), ..Balancer::new(Product::Haproxy) };
     let mut running = balancer.start(|spot| haproxy(spot, origin.address())).unwrap_or_else(|error| panic!("{error}"));
     let address = running.address();

@@ -3,10 +3,10 @@
 //! A difference in a choice is a difference. Where shares are compared, the false-alarm rate is one in a million each.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use sojourn_bed::install;
 use sojourn_dispatch::policies::{Evidence, PRODUCTS};
 use sojourn_products::conform::{Agreement, Case, Comparison, ConformError};
 use sojourn_products::{Product, Version};
@@ -214,8 +214,7 @@ fn what_cannot_be_compared_is_refused_in_a_line() {
 /// A program of this text, that answers `-v` as HAProxy does.
 fn pretended(folder: &Path, text: &str) -> PathBuf {
     let path = folder.join("haproxy");
-    fs::write(&path, format!("#!/bin/sh\n[ \"$1\" = -v ] && exec haproxy -v\n{text}\n")).expect("it can be written");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    install(&path, &format!("#!/bin/sh\n[ \"$1\" = -v ] && exec haproxy -v\n{text}\n")).expect("it can be written");
     path
 }
 

@@ -1,7 +1,8 @@
 //! `sojourn conform`: what it says, and how it ends.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+
+use sojourn_bed::install;
 
 use crate::programs::is_missing;
 use crate::sojourn::{command, sojourn, stderr, stdout};
@@ -49,8 +50,7 @@ fn bad_input_of_conform_is_refused() {
     assert!(stderr(&output).contains("those of 2.4 to 3.4 are, and 2.4 is the nearest"), "{}", stderr(&output));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("haproxy");
-    fs::write(&path, "#!/bin/sh\n[ \"$1\" = -v ] && exec haproxy -v\necho 'unknown keyword' >&2\nexit 1\n").unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    install(&path, "#!/bin/sh\n[ \"$1\" = -v ] && exec haproxy -v\necho 'unknown keyword' >&2\nexit 1\n").unwrap();
     let output = sojourn(&["conform", "haproxy", "leastconn", "--program", &path.display().to_string()]);
     assert_eq!(output.status.code(), Some(3));
     assert_eq!(stderr(&output), "sojourn: HAProxy did not start: haproxy refuses its configuration: unknown keyword\n");

@@ -1,9 +1,10 @@
 //! `mutants/run`: a mistake is caught where its test passes without it and fails with it, and in no other case.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
+
+use sojourn_bed::install;
 
 use crate::bed::has;
 use crate::sojourn::{file, root, stderr, stdout};
@@ -64,8 +65,7 @@ fn tree(folder: &Path, mistakes: &[(&str, &str)]) {
         file(folder, &format!("{package}/Cargo.toml"), format!("name = \"{package}\"\n"));
     }
     fs::create_dir(folder.join("bin")).unwrap();
-    let cargo = file(folder, "bin/cargo", CARGO);
-    fs::set_permissions(cargo, fs::Permissions::from_mode(0o755)).unwrap();
+    install(&folder.join("bin/cargo"), CARGO).unwrap();
     git(folder, &["init", "--quiet"]);
     commit(folder);
 }

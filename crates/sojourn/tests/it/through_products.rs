@@ -1,8 +1,9 @@
 //! HAProxy, nginx and Envoy decide in a live run, in the place of our own gateway.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+
+use sojourn_bed::install;
 
 use crate::programs::is_missing;
 use crate::sojourn::{command, estimates, file, sojourn, stderr, stdout};
@@ -310,8 +311,7 @@ fn a_product_that_dies_in_the_middle_is_said_to() {
     let program = folder.path().join("haproxy");
     let text = "#!/bin/sh\n[ \"$1\" = -db ] || exec haproxy \"$@\"\nhaproxy \"$@\" & pid=$!\nsleep 1.5\nkill -KILL \
                 $pid\nexit 137\n";
-    fs::write(&program, text).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    install(&program, text).unwrap();
     let tier = "program = \"haproxy\"\npolicy = \"haproxy(2.6, roundrobin)\"";
     let path = file(folder.path(), "x.toml", experiment(tier));
     let out = folder.path().join("out").display().to_string();

@@ -1,13 +1,12 @@
 //! Programs that are started for each request (RFC 3875), well-behaved and not.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use nix::sys::signal::kill;
 use nix::unistd::Pid;
-use sojourn_bed::Child;
+use sojourn_bed::{Child, install};
 use sojourn_part::settings::node::{CgiSettings, FileSettings, NodeSettings, Pattern};
 use sojourn_web::Node;
 use tempfile::TempDir;
@@ -20,15 +19,7 @@ fn site(programs: &[(&str, &str)]) -> TempDir {
     let root = tempfile::tempdir().expect("a folder");
     fs::create_dir(root.path().join("cgi-bin")).expect("a folder");
     for (name, script) in programs {
-        // Written by another process: one that this process has open for writing cannot be run, nor one that a child of a
-        // test beside it has inherited.
-        let mut install = Command::new("install");
-        install.args(["-m", "755", "/dev/stdin"]).arg(root.path().join("cgi-bin").join(name)).stdin(Stdio::piped());
-        let mut install = install.spawn().expect("install is everywhere");
-        let mut input = install.stdin.take().expect("a pipe");
-        input.write_all(format!("#!/bin/sh\n{script}\n").as_bytes()).expect("it reads");
-        drop(input);
-        assert!(install.wait().expect("it ends").success());
+        install(&root.path().join("cgi-bin").join(name), &format!("#!/bin/sh\n{script}\n")).expect("it can be written");
     }
     root
 }
