@@ -7,17 +7,22 @@
 //! the correlation within a run nor a wrong batch size can make them short. A round looks at the replications in the
 //! order of their numbers.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+mod player;
+mod precision;
+mod subject;
 
-use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
-use rayon::slice::ParallelSliceMut;
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::ThreadPool;
 use sojourn_stats::measure::NoInterval;
-use sojourn_stats::{Batches, Histogram, Measure, Span, Stream, Time};
+use sojourn_stats::{Batches, Histogram, Span, Stream, Time};
 
+pub(crate) use self::player::{Outside, play, pool};
+use self::player::{in_steps, play_groups};
+pub(crate) use self::precision::{ALWAYS, growth, undecided, widest};
+use self::precision::{GROWTH, is_decided, widest_of};
+pub(crate) use self::subject::{Forgets, Make, Replication, Subject};
 use crate::beginning;
-use crate::control::{Control, OverTime, Progress, Report, SimError, WarmUp};
-use crate::course::{Course, Phases};
+use crate::control::{Control, Progress, Report, SimError, WarmUp};
+use crate::course::Course;
 use crate::forgetting;
 use crate::memory::{self, REPLICATION, STATION, most_inside};
 use crate::summary::{self, Row};
@@ -36,125 +41,12 @@ pub(crate) const RELAXATIONS: u64 = 10;
 const MANY: (usize, usize) = (250, 25);
 /// Requests between two looks at the outside world.
 const CHUNK: u64 = 1 << 16;
-/// A round is at least and at most so many times as long as all before.
-const GROWTH: (f64, f64) = (1.3, 4.0);
 /// A round that is sharp is confirmed by one so many times as long, which must be sharp too. A run without its share of
 /// long busy periods is narrow and low at once: stopped at its first sharp look, it covered the p99 of a queue at
 /// utilisation 0.9 92 % of the time, confirmed 94.5 % (of a fixed length: 94.3 %).
 const CONFIRMATION: f64 = 2.0;
-/// A share so many times the half width of its interval away from a limit is on one side of it.
-const FAR: f64 = 2.0;
 /// Sections of equal time of one run.
 const SECTIONS: u64 = 20;
-/// The metrics that must be sharp whatever else is asked for.
-pub(crate) const ALWAYS: [&str; 3] = ["response_time_mean", "response_time_p90", "response_time_p99"];
-
-/// One replication, whatever it is of.
-pub(crate) trait Replication: Send + Sized {
-    /// Where in its course it is.
-    fn phases(&self) -> &Phases;
-
-    /// Requests that have ended so far, warm-up included.
-    fn ended(&self) -> u64;
-
-    /// Requests that have ended since counting began.
-    fn counted(&self) -> u64;
-
-    /// How many requests were inside when there was no room for more, and no more was let in.
-    fn overflowed(&self) -> Option<usize>;
-
-    /// Takes one event; false when there is none.
-    fn step(&mut self) -> bool;
-
-    /// Nothing is left to happen.
-    fn finish(&mut self);
-
-    /// Asserts the conservation laws.
-    fn settle_books(&self);
-
-    /// Requests that have ended since the warm-up, and count.
-    fn measured(&self) -> u64 {
-        if self.phases().is_warming_up() { 0 } else { self.counted() }
-    }
-
-    /// Takes events until `ended` requests have ended, or nothing is left to happen (then true).
-    fn run_until(&mut self, ended: u64) -> bool {
-        let mut over = false;
-        while self.ended() < ended && !over {
-            over = !self.step();
-        }
-        if over {
-            self.finish();
-        }
-        self.settle_books();
-        over
-    }
-
-    /// So many are played side by side, where there are as many.
-    const SIDE_BY_SIDE: usize = 1;
-
-    /// As [`Replication::run_until`] for each of `group` that has a number.
-    fn run_together(group: &mut [Self], until: &[Option<u64>]) -> Vec<bool> {
-        group.iter_mut().zip(until).map(|(one, until)| until.is_some_and(|ended| one.run_until(ended))).collect()
-    }
-
-    /// The response times measured by all of `replications`.
-    fn responses(replications: &[&Self]) -> Histogram;
-
-    /// Every metric of `replications`.
-    fn rows(replications: &[&Self]) -> Vec<Row>;
-
-    /// Counting begins anew, at the last event.
-    fn begin_anew(&mut self) {}
-
-    /// Response times in the order of their ends, where they are kept for what they tell of the system's memory.
-    fn remembered(&self) -> Option<&Batches> {
-        None
-    }
-
-    /// Where the requests of `replications` went over time, where that is counted; `alike` of them tell as much as one.
-    fn over_time(_replications: &[&Self], _alike: f64) -> Option<OverTime> {
-        None
-    }
-}
-
-/// Makes the replication of a seed.
-pub(crate) type Make<'a, E> = dyn Fn(u64, &Course) -> Result<E, SimError> + 'a;
-
-/// Rows and notes beside the metrics.
-type Closing<'a, E> = dyn Fn(&[E], Option<&ThreadPool>) -> Result<(Vec<Row>, Vec<String>), SimError> + 'a;
-
-/// How a subject of several parts forgets its state.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Forgets {
-    /// No sooner than its slowest part.
-    AsOnePart,
-    /// Server by server, none of which knows of the others: their sum is soon narrow, and no sooner right than one of them.
-    EachAlone,
-    /// Perhaps sooner than one server alone: requests go where there is room.
-    Together,
-}
-
-/// What is replicated.
-pub(crate) struct Subject<'a, E> {
-    pub(crate) make: Box<Make<'a, E>>,
-    /// It ends by itself.
-    pub(crate) has_end: bool,
-    /// How many servers it has.
-    pub(crate) servers: usize,
-    /// How many users wait for replies.
-    pub(crate) users: u64,
-    /// Requests that come by themselves (1/s), where nothing changes that rate or what becomes of them.
-    pub(crate) rate: Option<f64>,
-    /// How it forgets its state, against one of its parts.
-    pub(crate) forgets: Forgets,
-    /// The metrics that must be sharp whatever else is asked for.
-    pub(crate) always: Vec<String>,
-    /// What a reader must know beforehand.
-    pub(crate) notes: Vec<String>,
-    /// What else is known of all replications at the end.
-    pub(crate) closing: Box<Closing<'a, E>>,
-}
 
 /// Replications of a subject, and how far they are.
 pub(crate) struct Study<'a, E> {
@@ -175,15 +67,6 @@ pub(crate) struct Study<'a, E> {
     sharp: bool,
     converged: bool,
     notes: Vec<String>,
-}
-
-/// The outside world: it gets progress, and may stop the run.
-pub(crate) struct Outside<'a> {
-    progress: &'a (dyn Fn(Progress) + Sync),
-    cancel: Option<&'a AtomicBool>,
-    jobs: AtomicU64,
-    pub(crate) planned: u64,
-    pub(crate) relative: Option<f64>,
 }
 
 impl<'a, E: Replication> Study<'a, E> {
@@ -518,22 +401,6 @@ impl<'a, E: Replication> Study<'a, E> {
     }
 }
 
-impl<'a> Outside<'a> {
-    pub(crate) fn new(control: &'a Control, progress: &'a (dyn Fn(Progress) + Sync)) -> Outside<'a> {
-        let cancel = control.cancel.as_deref();
-        Outside { progress, cancel, jobs: AtomicU64::new(0), planned: 0, relative: None }
-    }
-
-    pub(crate) fn cancelled(&self) -> bool {
-        self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
-    }
-
-    pub(crate) fn report(&self, jobs: u64) {
-        let jobs = self.jobs.fetch_add(jobs, Ordering::Relaxed) + jobs;
-        (self.progress)(Progress { jobs, planned: self.planned.max(jobs), relative: self.relative });
-    }
-}
-
 /// One run between two instants in sections of equal time: what was counted in all of them, and `since` the one before in each.
 /// `part_at` plays up to an instant and says what has been counted by then.
 pub(crate) fn sections<P>(
@@ -552,106 +419,11 @@ pub(crate) fn sections<P>(
     (before, sections)
 }
 
-/// The threads to play on; none: the caller's.
-pub(crate) fn pool(control: &Control) -> Result<Option<ThreadPool>, SimError> {
-    match control.threads {
-        0 | 1 => Ok(None),
-        threads => {
-            let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-            pool.map(Some).map_err(|error| SimError::Threads(error.to_string()))
-        }
-    }
-}
-
-/// The widest interval (half-width over number) of the metrics that must be sharp.
-pub(crate) fn widest(measures: &[Measure], control: &Control) -> f64 {
-    let is_sharp = |metric: &str| match &control.sharp {
-        Some(sharp) => sharp.iter().any(|of| of == metric),
-        None => ALWAYS.contains(&metric),
-    };
-    widest_of(measures, |metric| is_sharp(metric) || control.metrics.iter().any(|of| of == metric))
-}
-
-fn widest_of(measures: &[Measure], asked: impl Fn(&str) -> bool) -> f64 {
-    let asked = measures.iter().filter(|measure| asked(&measure.metric));
-    asked.map(|measure| measure.estimate.relative_half_width()).fold(0.0, f64::max)
-}
-
-/// Whether a share is so far from a limit that no more needs to be known of it: a share near 0 is never known to a few percent of
-/// itself. Looked at again and again, it is to be farther than its interval tells.
-fn is_decided(row: &Row, control: &Control, alike: f64) -> bool {
-    let Some(limit) = control.limits.iter().find(|(metric, _)| *metric == row.metric).map(|(_, limit)| limit) else {
-        return false;
-    };
-    let estimate = row.answer(control.confidence(), alike).estimate;
-    let far =
-        estimate.value().zip(estimate.half_width()).is_some_and(|(value, half)| (value - limit).abs() > FAR * half);
-    row.events.is_some() && far
-}
-
-/// How many times as much it takes until one knows on which side of their limits shares are of which every part says the
-/// same, such as those without any event; none where that is known.
-pub(crate) fn undecided(rows: &[Row], control: &Control, alike: f64) -> Option<f64> {
-    let confidence = control.confidence();
-    let of = |(metric, limit): &(String, f64)| {
-        let row = rows.iter().find(|row| row.metric == *metric && row.events.is_some())?;
-        row.measure(confidence).estimate.is_sharp().then_some(())?;
-        let (low, high) = row.answer(confidence, alike).estimate.interval()?;
-        // What is left on the side of the limit shrinks with the length.
-        let growth = if row.whole? < *limit { high / limit } else { (1.0 - low) / (1.0 - limit) };
-        (low < high && (low..=high).contains(limit)).then(|| (1.1 * growth).clamp(GROWTH.0, GROWTH.1))
-    };
-    control.limits.iter().filter_map(of).reduce(f64::max)
-}
-
-/// How many times as much it takes until intervals this wide are as narrow as `relative`.
-pub(crate) fn growth(widest: f64, relative: f64) -> f64 {
-    // An interval narrows with the square root of the length; a tenth more saves a round.
-    let growth = 1.1 * (widest / relative).powi(2);
-    if growth.is_finite() { growth.clamp(GROWTH.0, GROWTH.1) } else { GROWTH.1 }
-}
-
 /// The seed of replication `number`.
 pub(crate) fn replication_seed(seed: u64, number: usize) -> u64 {
     match number {
         0 => seed,
         _ => Stream::new(seed, "replication", &number.to_string()).below(usize::MAX) as u64,
-    }
-}
-
-pub(crate) fn play<E: Send>(pool: Option<&ThreadPool>, engines: &mut [E], one: impl Fn(&mut E) + Sync + Send) {
-    match pool {
-        None => engines.iter_mut().for_each(one),
-        Some(pool) => pool.install(|| engines.par_iter_mut().for_each(one)),
-    }
-}
-
-/// Plays all replications, as many side by side as can be while every thread has as much to do.
-fn play_groups<E: Replication>(pool: Option<&ThreadPool>, all: &mut [E], some: impl Fn(&mut [E]) + Sync + Send) {
-    let threads = pool.map_or(1, ThreadPool::current_num_threads);
-    let groups = all.len().div_ceil(E::SIDE_BY_SIDE).next_multiple_of(threads);
-    let size = all.len().div_ceil(groups.max(1)).max(1);
-    match pool {
-        None => all.chunks_mut(size).for_each(some),
-        Some(pool) => pool.install(|| all.par_chunks_mut(size).for_each(some)),
-    }
-}
-
-/// Plays replications in steps, between which it looks at the outside world: each up to the number of ended requests that `step`
-/// says, while it says one and something is left to happen.
-fn in_steps<E: Replication>(group: &mut [E], outside: &Outside<'_>, step: impl Fn(&E) -> Option<u64>) {
-    let mut over = vec![false; group.len()];
-    while !outside.cancelled() {
-        let until: Vec<Option<u64>> =
-            group.iter().zip(&over).map(|(engine, over)| if *over { None } else { step(engine) }).collect();
-        if until.iter().all(Option::is_none) {
-            break;
-        }
-        let before: Vec<u64> = group.iter().map(E::ended).collect();
-        let now_over = E::run_together(group, &until);
-        over.iter_mut().zip(now_over).for_each(|(over, now)| *over |= now);
-        let steps = group.iter().zip(before).map(|(engine, before)| engine.ended() - before);
-        steps.filter(|jobs| *jobs > 0).for_each(|jobs| outside.report(jobs));
     }
 }
 

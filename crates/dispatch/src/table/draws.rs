@@ -2,8 +2,9 @@
 
 use sojourn_stats::Stream;
 
+use super::Table;
+use super::key::inverse_share;
 use super::said::micro;
-use super::{Table, draw, inverse_share};
 use crate::index::Kept;
 use crate::{BackendId, Code, Reason};
 
@@ -233,4 +234,10 @@ impl Table {
             _ => self.eligible.iter().any(|id| self.has_room(*id, rate)),
         }
     }
+}
+
+/// A number below `among`; draws nothing where there is no choice.
+#[inline]
+pub(crate) fn draw(among: usize, stream: &mut Stream) -> usize {
+    if among == 1 { 0 } else { stream.below(among) }
 }

@@ -7,52 +7,48 @@
 //!
 //! Schedules, pacing, patience, timeouts and recording do not know how a request travels. A transport is three things
 //! at a place: *open* (`opening.rs`: name, address, TCP, TLS, each with its instant, ending in `established`), *transmit*
-//! (hand over one request, returning the instant) and *receive* (take what the socket has, ending in `complete`, `fail`
-//! or `broken`). HTTP/1 over plain TCP is the first arm of each and has nothing in its way but that test. TLS sits
-//! between the socket and the buffer ([`crate::wire::tls`]); HTTP/2 makes places streams of a connection that has a place of
-//! its own (`http2.rs`, [`crate::wire::channel`]). Another transport (QUIC) would be another such carrier.
+//! (`sending.rs`: hand over one request, returning the instant) and *receive* (`replies.rs`: take what the socket has, ending
+//! in `complete`, `fail` or `broken`). HTTP/1 over plain TCP is the first arm of each and has nothing in its way but that
+//! test. TLS sits between the socket and the buffer ([`crate::wire::tls`]); HTTP/2 makes places streams of a connection that
+//! has a place of its own (`http2.rs`, [`crate::wire::channel`]). Another transport (QUIC) would be another such carrier.
 
+mod closing;
 mod http2;
 mod opening;
 mod passes;
+mod place;
 mod redirect;
 mod replies;
 mod returning;
+mod sending;
+mod start;
 mod trying;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
-use std::io::{self, Write};
-use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use nix::errno::Errno;
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
-use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::timerfd::{Expiration, TimerFd, TimerSetTimeFlags};
+use rustls::ClientConfig;
 use sojourn_stats::{Span, Time};
 
-use rustls::ClientConfig;
-
-use crate::generator::attempts::Attempts;
-use crate::generator::clock::Clock;
+use self::closing::Why;
+use self::http2::Streams;
+pub(crate) use self::start::{Gauge, Setting, Start, Work};
+use self::trying::{Alarm, Trying};
 use crate::generator::host::{thread_cpu, thread_waited};
 use crate::outcome::Outcome;
-use crate::recorder::watch::Window;
 use crate::recorder::{Recorder, ReplyFacts};
-use crate::request::endpoint::{ByClass, Endpoint};
-use crate::request::{Method, Renderer};
+use crate::request::endpoint::Endpoint;
 use crate::schedule::Source;
 use crate::schedule::job::{ANYWHERE, Due, Job};
-use crate::setting::{Pacing, Resolves, Rotation};
-use crate::wire::allowed::Allowed;
-use crate::wire::connection::{Connection, Phase, outcome_of};
+use crate::setting::Pacing;
+use crate::wire::connection::{Connection, Phase};
 use crate::wire::exchange::Exchange;
-use crate::wire::resolve::{Names, Resolver};
-use crate::wire::tls::Tls;
-
-use self::http2::Streams;
-use self::trying::{Alarm, Trying};
+use crate::wire::resolve::Resolver;
 
 const TIMER: u64 = u64::MAX;
 const RESOLVER: u64 = u64::MAX - 1;
@@ -64,133 +60,6 @@ const BUFFER: usize = 64 * 1024;
 const SPIN: Span = Span(200_000);
 /// Replies of a request that waits for a connection have no place yet.
 const NOWHERE: u32 = u32::MAX;
-
-/// Why a connection is closed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Why {
-    /// The server did, or will.
-    Server,
-    /// It was idle for long enough.
-    Idle,
-    /// It is not needed any more.
-    Done,
-    /// It is of no use any more.
-    Lost,
-}
-
-/// What all threads share.
-pub(crate) struct Setting<'a> {
-    pub(crate) endpoints: &'a [Endpoint],
-    /// Where connections go to in place of them.
-    pub(crate) proxy: Option<&'a Endpoint>,
-    /// Where not each of them is for all requests.
-    pub(crate) by_class: Option<ByClass<'a>>,
-    pub(crate) rotation: Rotation,
-    pub(crate) renderer: &'a Renderer,
-    pub(crate) cookies: bool,
-    /// Redirects that are followed.
-    pub(crate) redirects: u32,
-    /// Whether a request comes back from where a redirect leads to nothing.
-    pub(crate) returns: bool,
-    /// Local addresses of the client groups.
-    pub(crate) local: &'a [IpAddr],
-    pub(crate) allowed: Allowed,
-    pub(crate) names: &'a Arc<Names>,
-    pub(crate) resolves: Resolves,
-    /// How long one of several addresses may take before the next one is tried beside it.
-    pub(crate) next_address: Span,
-    pub(crate) tls: &'a Tls,
-    /// Whether users are told apart by their places: they all send client 0.
-    pub(crate) saturated: bool,
-    /// Streams of an HTTP/2 connection; none: HTTP/1.
-    pub(crate) streams: Option<u32>,
-    /// How late a request of a plan may be noticed and still be sent.
-    pub(crate) catch_up: Span,
-    /// Connections for what a plan has due in this first time are opened before the start.
-    pub(crate) open_ahead: Span,
-    /// HTTP/1.1: connections are kept.
-    pub(crate) persistent: bool,
-    pub(crate) pacing: Pacing,
-    pub(crate) timeout: Span,
-    /// Where clients ask for a request more than once.
-    pub(crate) attempts: Option<&'a Attempts>,
-    pub(crate) grace: Span,
-    pub(crate) clock: Clock,
-    pub(crate) cancel: &'a AtomicBool,
-}
-
-impl Setting<'_> {
-    /// Where the free connections stand that serve requests to the origin of this number: of those to a proxy any does.
-    #[inline]
-    fn pool(&self, origin: u32) -> usize {
-        if self.proxy.is_some() { 0 } else { origin as usize }
-    }
-
-    /// What connections for `origin` are opened to.
-    fn reached<'b>(&'b self, origin: &'b Endpoint) -> &'b Endpoint {
-        self.proxy.unwrap_or(origin)
-    }
-}
-
-/// What a thread lets the others see while it runs.
-#[derive(Debug, Default)]
-pub(crate) struct Gauge {
-    pub(crate) planned: AtomicU64,
-    pub(crate) ok: AtomicU64,
-    pub(crate) failed: AtomicU64,
-    pub(crate) window: Window,
-}
-
-/// What a thread hands back.
-pub(crate) struct Work {
-    pub(crate) recorder: Recorder,
-    pub(crate) cpu: Span,
-    /// How long it could have run and waited for a core.
-    pub(crate) waited: Option<Span>,
-    pub(crate) ended: Time,
-    pub(crate) cancelled: bool,
-}
-
-/// What a thread needs to begin.
-pub(crate) struct Start<'a> {
-    setting: &'a Setting<'a>,
-    gauge: &'a Gauge,
-    lane: u64,
-    lanes: u64,
-    source: Source,
-    recorder: Recorder,
-    connections_max: usize,
-    tls: Option<Arc<ClientConfig>>,
-    epoll: Epoll,
-    timer: TimerFd,
-}
-
-impl<'a> Start<'a> {
-    /// A thread's share of the schedule with at most `connections_max` connections, given the thread's number among
-    /// those of all shares and how many those are.
-    ///
-    /// # Errors
-    /// When the system gives no epoll or timer.
-    pub(crate) fn new(
-        setting: &'a Setting<'a>,
-        (gauge, lane, lanes): (&'a Gauge, u64, u64),
-        source: Source,
-        recorder: Recorder,
-        connections_max: usize,
-        tls: Option<Arc<ClientConfig>>,
-    ) -> io::Result<Start<'a>> {
-        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
-        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
-        // Edge-triggered, so that the timer need not be read: setting it anew makes the next edge.
-        epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER))?;
-        Ok(Start { setting, gauge, lane, lanes, source, recorder, connections_max, tls, epoll, timer })
-    }
-
-    /// Runs the share to its end, the cancellation, or the end of the grace period.
-    pub(crate) fn work(self) -> Work {
-        Worker::new(self).work()
-    }
-}
 
 /// One thread of the generator.
 struct Worker<'a> {
@@ -372,57 +241,6 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// `job` with the endpoint that it goes to and which of several targets it asks for.
-    #[inline]
-    fn dealt(&self, job: Job) -> Job {
-        if self.single {
-            return job;
-        }
-        let (target, endpoint) = self.setting.renderer.choose(job.k).unwrap_or((job.target, None));
-        let endpoint = endpoint.unwrap_or_else(|| {
-            let number = match self.setting.rotation {
-                Rotation::Client => self.client_of(&job),
-                Rotation::Request => job.k,
-            };
-            match &self.setting.by_class {
-                Some(by_class) => by_class.endpoint(job.request.class, number),
-                None => (number % self.setting.endpoints.len() as u64) as usize,
-            }
-        });
-        Job { endpoint: endpoint as u32, target, ..job }
-    }
-
-    /// The client that `job` is of, where clients have places of their own.
-    fn client_of(&self, job: &Job) -> u64 {
-        if self.setting.saturated { self.number_of(job.place) } else { u64::from(job.request.client) }
-    }
-
-    /// The number of a place among those of all threads.
-    fn number_of(&self, place: u32) -> u64 {
-        u64::from(place) * self.lanes + self.lane
-    }
-
-    /// A free connection to where `job` goes, or a place where one may be opened.
-    fn place(&mut self, job: &Job) -> Option<u32> {
-        if let Some(place) = self.idle[self.setting.pool(job.endpoint)].pop() {
-            return Some(place);
-        }
-        if let Some(place) = self.vacant.pop() {
-            return Some(place);
-        }
-        if let Source::Passes(share) = &mut self.source {
-            return share.seat(job);
-        }
-        if self.streams.is_none() && self.connections.len() < self.connections_max {
-            self.connections.push(Connection::default());
-            return Some(self.connections.len() as u32 - 1);
-        }
-        // One to somewhere else makes room.
-        let place = self.idle.iter_mut().find_map(Vec::pop)?;
-        self.close(place, Why::Done);
-        self.vacant.pop()
-    }
-
     fn begin(&mut self, place: u32, job: Job, now: Time, free: bool) {
         let origin = job.endpoint;
         self.active += 1;
@@ -463,58 +281,6 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Writes the request of `place`; returns when.
-    #[inline]
-    fn transmit(&mut self, place: u32) -> Time {
-        let connection = &mut self.connections[place as usize];
-        let exchange = connection.exchange.as_mut().expect("only an exchange is transmitted");
-        let renderer = self.setting.renderer;
-        let special = connection.special.as_deref();
-        connection.reply.expect(renderer.method(special) == Method::Head, self.setting.cookies);
-        if let Some(keeping) = special.and_then(|special| special.step.as_ref()?.keeping) {
-            connection.reply.keep(keeping);
-        }
-        if !connection.used {
-            exchange.opened(&connection.opening);
-        }
-        let constant = if special.is_none() { renderer.constant(exchange.job.endpoint) } else { None };
-        let bytes = match constant {
-            Some(bytes) => bytes,
-            None => {
-                let job = &exchange.job;
-                let cookie = if self.setting.cookies { self.cookies.get(&job.request.client) } else { None };
-                renderer.render(job, special, cookie.map(Vec::as_slice), &mut self.scratch);
-                &self.scratch
-            }
-        };
-        let now = self.setting.clock.now();
-        exchange.sent = Some(now);
-        let mut stream = connection.stream.as_ref().expect("a connection that can send is open");
-        if let Some(tls) = &mut connection.tls {
-            tls.put(bytes);
-            connection.phase = Phase::Sending;
-            self.send_rest(place);
-            return now;
-        }
-        let written = match stream.write(bytes) {
-            Ok(written) => written,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
-            Err(error) => {
-                self.broken(place, outcome_of(&error));
-                return now;
-            }
-        };
-        if written == bytes.len() {
-            connection.phase = Phase::Receiving;
-        } else {
-            connection.unsent.clear();
-            connection.unsent.extend_from_slice(&bytes[written..]);
-            connection.phase = Phase::Sending;
-        }
-        now
-    }
-
     fn handle(&mut self, event: &EpollEvent) {
         match event.data() {
             TIMER => return,
@@ -546,71 +312,6 @@ impl<'a> Worker<'a> {
         }
         if flags.intersects(readable) && self.connections[place as usize].generation == generation {
             self.receive(place, flags.intersects(closing));
-        }
-    }
-
-    /// Writes what a full socket buffer had left.
-    fn send_rest(&mut self, place: u32) {
-        let connection = &mut self.connections[place as usize];
-        let Some(stream) = &connection.stream else { return };
-        let mut stream: &std::net::TcpStream = stream;
-        if let Some(tls) = &mut connection.tls {
-            match tls.flush(stream) {
-                Ok(true) if connection.phase == Phase::Sending => connection.phase = Phase::Receiving,
-                Ok(_) => {}
-                Err(error) => self.broken(place, outcome_of(&error)),
-            }
-            return;
-        }
-        while !connection.unsent.is_empty() {
-            match stream.write(&connection.unsent) {
-                Ok(written) => drop(connection.unsent.drain(..written)),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(error) => return self.broken(place, outcome_of(&error)),
-            }
-        }
-        if connection.phase == Phase::Sending {
-            connection.phase = Phase::Receiving;
-        }
-    }
-
-    fn close(&mut self, place: u32, why: Why) {
-        if self.streams.is_some() && self.close_stream(place, why) {
-            return;
-        }
-        self.count_closed(why);
-        let connection = &self.connections[place as usize];
-        if connection.phase == Phase::Idle {
-            let idle = &mut self.idle[self.setting.pool(connection.origin)];
-            if let Some(at) = idle.iter().rposition(|&idle| idle == place) {
-                idle.remove(at);
-            }
-        }
-        if connection.phase == Phase::Resolving {
-            self.resolver.forget(place);
-        }
-        self.connections[place as usize].shut();
-        match &mut self.source {
-            Source::Plan(_) => self.vacant.push(place),
-            Source::Users(_) | Source::Passes(_) => {}
-            Source::Sessions(share) => share.closed(place),
-        }
-    }
-
-    /// Closes the idle connection of a place that needs one to somewhere else.
-    fn let_go(&mut self, place: u32) {
-        self.count_closed(Why::Done);
-        self.connections[place as usize].shut();
-    }
-
-    fn count_closed(&mut self, why: Why) {
-        let counts = &mut self.recorder.connections;
-        match why {
-            Why::Server => counts.closed_by_server += 1,
-            Why::Idle => counts.closed_idle += 1,
-            Why::Done => counts.closed_when_done += 1,
-            Why::Lost => counts.lost += 1,
         }
     }
 

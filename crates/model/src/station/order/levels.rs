@@ -17,7 +17,7 @@ use sojourn_stats::{Span, Time};
 
 use super::{Arrival, Jobs};
 use crate::Departure;
-use crate::station::{SLACK, ns_up};
+use crate::station::sharing::{SLACK, ns_up};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Levels {
