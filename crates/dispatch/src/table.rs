@@ -6,7 +6,6 @@
 //! is slow to connect to does not look idle (envoy issue 44989).
 
 mod draws;
-mod draws;
 mod key;
 mod limit;
 mod minimum;
