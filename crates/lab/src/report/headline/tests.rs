@@ -80,6 +80,21 @@ fn cases_without_a_difference_are_no_wins() {
     assert!(told.contains("In no case is a difference seen"), "{told}");
 }
 
+/// What is compared has names; a rate is where they are compared, also in the text of a law.
+#[test]
+fn the_number_of_a_law_is_not_compared_where_names_are() {
+    let at = |rate: u32, discipline: &str, factor: f64| {
+        let arrivals = format!("exponential(rate = {rate} /s)");
+        let label = format!("{arrivals}, {discipline}");
+        let settings = vec![("arrivals".to_owned(), arrivals), ("discipline".to_owned(), discipline.to_owned())];
+        VariantAnswers { label, settings, ..simulated(discipline, "", factor, 0.0) }
+    };
+    let variants = vec![at(5, "fcfs", 2.0), at(5, "ps", 1.0), at(9, "fcfs", 3.0), at(9, "ps", 1.5)];
+    let settings = vec!["arrivals".to_owned(), "discipline".to_owned()];
+    let told = finding(&Answers { settings, variants, ..Answers::default() }).unwrap();
+    assert!(told.contains("<strong>ps</strong> has the lowest mean response time in 2 of 2 cases."), "{told}");
+}
+
 /// Of failures the headline is a sentence, and nothing is alarming where the number that is shown is the usual one.
 #[test]
 fn a_headline_tells_failures_that_can_be_seen() {
