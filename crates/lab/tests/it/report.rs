@@ -373,11 +373,8 @@ fn legends(figure: &str) -> Vec<(String, String)> {
     figure.split("<polyline ").skip(1).filter_map(of_line).collect()
 }
 
-/// A server that is dead and the requests that fail are two things: policies, servers and what becomes of requests have colours
-/// of their own in all figures of a page.
-#[test]
-fn no_color_of_a_page_stands_for_two_things() {
-    let mut report = swept(3);
+/// The same with what sim tells of a system in which something breaks: where requests went, and what became of them.
+fn breaking(mut report: Answers) -> Answers {
     let flow = |to: &str| Flow { to: to.to_owned(), points: vec![(0.0, 1.0), (1.0, 3.0)] };
     let points = vec![(0.0, Estimate::Exact { value: 1.0 }), (1.0, Estimate::Exact { value: 2.0 })];
     let over_time = |metric: &str| MetricOverTime { metric: metric.into(), unit: "1/s".into(), points: points.clone() };
@@ -388,6 +385,30 @@ fn no_color_of_a_page_stands_for_two_things() {
             answer.over_time = metrics.map(over_time).to_vec();
         }
     }
+    report
+}
+
+/// Of many variants the first is in sight, and the others are behind one line. A number is told where one points at it on a wide
+/// page, and not once more on a narrow one, where nothing points.
+#[test]
+fn what_breaks_in_many_variants_is_told_once() {
+    let html = render(&breaking(swept(2)));
+    for (section, id) in [("timeline", "plot-outcomes-sim-0"), ("places", "plot-places-sim-0")] {
+        let text = html.split(&format!("<section id=\"{section}\">")).nth(1).expect("a section");
+        let text = text.split("</section>").next().expect("its begin");
+        assert_eq!(text.matches("<details open>").count(), 1, "{section}");
+        assert_eq!(text.matches("<summary>11 more variants</summary>").count(), 1, "{section}");
+        let figure = figure(&html, id);
+        assert_eq!(figure.matches("<svg").count(), 2, "for a wide page and for a narrow one: {figure}");
+        assert_eq!(figure.matches("<title>1 s: ").count(), 1, "{figure}");
+    }
+}
+
+/// A server that is dead and the requests that fail are two things: policies, servers and what becomes of requests have colours
+/// of their own in all figures of a page.
+#[test]
+fn no_color_of_a_page_stands_for_two_things() {
+    let report = breaking(swept(3));
     let html = render(&report);
     let mut names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for id in ["plot-sweep", "plot-places-sim-0", "plot-outcomes-sim-0", "plot-outcomes-time-sim-0"] {
