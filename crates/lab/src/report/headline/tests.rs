@@ -5,6 +5,7 @@ use sojourn_stats::measure::NoInterval;
 
 use super::*;
 use crate::report::Answer;
+use crate::variants::label;
 
 /// An estimate that reaches so far to either side.
 fn sampled(value: f64, half: f64) -> Estimate {
@@ -80,19 +81,29 @@ fn cases_without_a_difference_are_no_wins() {
     assert!(told.contains("In no case is a difference seen"), "{told}");
 }
 
-/// What is compared has names; a rate is where they are compared, also in the text of a law.
+/// What serves is compared at equal loads, whatever comes first, and names before numbers, also those in texts of laws.
 #[test]
-fn the_number_of_a_law_is_not_compared_where_names_are() {
-    let at = |rate: u32, discipline: &str, factor: f64| {
-        let arrivals = format!("exponential(rate = {rate} /s)");
-        let label = format!("{arrivals}, {discipline}");
-        let settings = vec![("arrivals".to_owned(), arrivals), ("discipline".to_owned(), discipline.to_owned())];
-        VariantAnswers { label, settings, ..simulated(discipline, "", factor, 0.0) }
+fn what_serves_is_compared_at_equal_loads() {
+    let lowest = |other: &str, key: &str, [slow, fast]: [&str; 2]| {
+        let at = |rate: u32, value: &str, factor: f64| {
+            let law = format!("exponential(rate = {rate} /s)");
+            let settings = vec![(other.to_owned(), law), (key.to_owned(), value.to_owned())];
+            let label = label(settings.iter().map(|(key, value)| (key.as_str(), value.as_str())));
+            VariantAnswers { label, settings, ..simulated(value, "", factor, 0.0) }
+        };
+        let variants = vec![at(5, slow, 2.0), at(5, fast, 1.0), at(9, slow, 3.0), at(9, fast, 1.5)];
+        let told = finding(&Answers { settings: vec![other.into(), key.into()], variants, ..Answers::default() });
+        told.expect("there are means")
     };
-    let variants = vec![at(5, "fcfs", 2.0), at(5, "ps", 1.0), at(9, "fcfs", 3.0), at(9, "ps", 1.5)];
-    let settings = vec!["arrivals".to_owned(), "discipline".to_owned()];
-    let told = finding(&Answers { settings, variants, ..Answers::default() }).unwrap();
-    assert!(told.contains("<strong>ps</strong> has the lowest mean response time in 2 of 2 cases."), "{told}");
+    for (other, key, values) in [
+        ("arrivals", "discipline", ["fcfs", "ps"]),
+        ("arrivals", "servers", ["2", "4"]),
+        ("demand", "discipline", ["fcfs", "ps"]),
+    ] {
+        let (told, fast) = (lowest(other, key, values), values[1]);
+        let expected = format!("<strong>{fast}</strong> has the lowest mean response time in 2 of 2 cases.");
+        assert!(told.contains(&expected), "{other}, {key}: {told}");
+    }
 }
 
 /// Of failures the headline is a sentence, and nothing is alarming where the number that is shown is the usual one.
