@@ -11,6 +11,7 @@
 mod advice;
 mod between;
 mod effort;
+mod numbers;
 mod same;
 mod settings;
 mod steps;
@@ -29,12 +30,13 @@ use crate::spec::Engine;
 pub use self::advice::advice;
 pub use self::between::{VariantComparison, about_pairs, hardest, notes, runs};
 pub use self::effort::{Length, Spent};
+pub(crate) use self::numbers::{Numbers, numbers};
 pub use self::same::in_common;
 pub(crate) use self::same::{briefest, filled, in_common_of, keys_of_runs};
 pub use self::settings::differing;
 pub use self::verdict::{ALONE, legend_of_alone};
 pub use self::within::{Within, compared_setting, equal_but_for, within};
-pub(crate) use self::within::{compared_but, within_setting};
+pub(crate) use self::within::{compared_but, is_policy, within_setting};
 
 /// Half the chance that an interval misses.
 const UPPER: f64 = 0.975;

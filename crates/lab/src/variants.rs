@@ -21,7 +21,7 @@ use sojourn_stats::config::ConfigFile;
 use sojourn_stats::input;
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
-use self::change::{change_to, drop_axis, number, other_loads};
+use self::change::{change_to, drop_axis, join_dotted_keys, number, other_loads, parts, plain};
 use self::combined::together;
 use self::replaced::Replaced;
 use crate::spec::{Engine, Spec, SpecError};
@@ -158,13 +158,14 @@ impl Experiment {
     /// # Errors
     /// As [`Experiment::read_with`].
     pub fn new(file: &Path, original: String, set: &[String]) -> Result<Experiment, SpecError> {
-        let document: DocumentMut = original.parse().map_err(|error: toml_edit::TomlError| {
+        let mut document: DocumentMut = original.parse().map_err(|error: toml_edit::TomlError| {
             let line =
                 error.span().map_or(1, |span| original[..span.start.min(original.len())].matches('\n').count() + 1);
             let message = error.message().lines().next().unwrap_or("not TOML").to_string();
             let message = original.lines().nth(line - 1).and_then(crate::spec::unquoted).unwrap_or(message);
             SpecError(format!("{}:{line}: {message}", file.display()))
         })?;
+        join_dotted_keys(&mut document);
         let mut experiment = Experiment {
             file: file.into(),
             original: original.into(),
@@ -193,7 +194,8 @@ impl Experiment {
     /// # Errors
     /// When the change has nowhere to go. Whether the value makes sense there is seen when the variants are read.
     pub fn set(mut self, key: &str, value: &str) -> Result<Experiment, SpecError> {
-        let (key, value) = (key.trim(), value.trim());
+        let key = plain(key.trim());
+        let (key, value) = (key.as_str(), value.trim());
         let read = match (key, read_value(value)) {
             // As `--by` takes it.
             ("run.by", Value::String(engines)) => engines.value().split(',').map(str::trim).collect::<Array>().into(),
@@ -371,7 +373,7 @@ impl Experiment {
 /// What a file says at `key`.
 pub(crate) fn written_in(document: &DocumentMut, key: &str) -> Option<String> {
     let mut item = document.as_item();
-    for part in long_name(key).split('.') {
+    for part in parts(long_name(key)) {
         item = match number(item, part) {
             Some(index) => item.get(index)?,
             None => item.get(part)?,

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use sojourn_stats::Estimate;
 
-use super::{Comparison, How, Stated, variants_by};
+use super::{Comparison, How, Stated, numbers, variants_by};
 use crate::answer::{Answers, RUN, VariantAnswers};
 use crate::spec::Engine;
-use crate::variants::label;
+use crate::variants::{label, long_name};
 
 /// Two variants that differ in one setting only, by one engine.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,8 +27,8 @@ pub struct Within {
     pub replications: (usize, usize),
 }
 
-/// The setting by whose values variants are set beside each other: a policy, else the first whose values are no numbers, or the
-/// first of all.
+/// The setting by whose values variants are set beside each other: a policy, else one of what serves before one of the load, under
+/// which it is compared, and one whose values are names before one with numbers; of equals the first.
 pub fn compared_setting(run: &Answers) -> Option<&str> {
     compared_but(run, &[])
 }
@@ -41,12 +41,23 @@ pub(crate) fn compared_but<'a>(run: &'a Answers, but: &[&str]) -> Option<&'a str
         !but.contains(&key.as_str()) && values.any(|value| Some(value) != first)
     };
     let are_names = |key: &&String| {
-        let mut values = run.variants.iter().filter_map(|variant| variant.setting(key));
-        values.any(|value| value.parse::<f64>().is_err())
+        let values: Vec<&str> = run.variants.iter().filter_map(|variant| variant.setting(key)).collect();
+        numbers(&values).is_none()
     };
-    let mut keys = run.settings.iter().filter(varied);
-    let policy = keys.clone().find(|key| *key == "policy" || key.ends_with(".policy"));
-    policy.or_else(|| keys.clone().find(are_names)).or_else(|| keys.next()).map(String::as_str)
+    let mut keys: Vec<&String> = run.settings.iter().filter(varied).collect();
+    keys.sort_by_cached_key(|key| (!is_policy(key), is_of_load(key), !are_names(key)));
+    keys.into_iter().next().map(String::as_str)
+}
+
+/// Whether a setting is the policy of a tier.
+pub(crate) fn is_policy(key: &str) -> bool {
+    key == "policy" || key.ends_with(".policy")
+}
+
+/// Whether a setting says what is asked of servers.
+fn is_of_load(key: &str) -> bool {
+    let path = long_name(key);
+    path.starts_with("workload.") || path.starts_with("chain.")
 }
 
 /// What a variant is called, of runs beside each other, and its other settings.

@@ -42,15 +42,47 @@ pub(crate) fn behind(heading: &str, head: &[String], rows: &[Vec<String>], remar
     let row = |cells: &Vec<String>| {
         let cell = |(place, cell): (usize, &String)| match place {
             0 => format!("<th scope=\"row\">{cell}</th>"),
-            _ => format!("<td class=\"number\">{cell}</td>"),
+            _ => format!("<td>{cell}</td>"),
         };
         format!("<tr>{}</tr>\n", cells.iter().enumerate().map(cell).collect::<String>())
     };
     let rows: String = rows.iter().map(row).collect();
     format!(
         "<details class=\"behind\">\n<summary>{heading}: the numbers</summary>\n{remark}<div class=\"scroll\">\
-         <table class=\"plain\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n</details>\n"
+         <table class=\"plain numbers\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n\
+         </table></div>\n</details>\n"
     )
+}
+
+/// More of these are not drawn one below the other.
+const MOST_ONE_BY_ONE: usize = 12;
+
+/// What there is of each of several `noun`s (such as variants), by its label: of the first in sight, of each other one folded
+/// away, and these behind one line. `file` has those that are too many to draw.
+pub(crate) fn one_by_one<T>(
+    all: &[T],
+    label: impl Fn(&T) -> &str,
+    draw: impl Fn(usize, &T) -> String,
+    (noun, file): (&str, &str),
+) -> String {
+    let one = |(index, of): (usize, &T)| {
+        let open = if index == 0 { " open" } else { "" };
+        format!("<details{open}>\n<summary>{}</summary>\n{}</details>\n", escape(label(of)), draw(index, of))
+    };
+    let mut drawn = all.iter().enumerate().take(MOST_ONE_BY_ONE).map(one);
+    let first = drawn.next().unwrap_or_default();
+    let others: Vec<String> = drawn.collect();
+    let more = |rest: usize| count(rest, &format!("more {noun}"));
+    let others = match others.len() {
+        0 | 1 => others.concat(),
+        rest => format!("<details>\n<summary>{}</summary>\n{}</details>\n", more(rest), others.concat()),
+    };
+    let rest = match all.len().saturating_sub(MOST_ONE_BY_ONE) {
+        0 => String::new(),
+        1 => format!("<p>{} is not drawn; {file} has all.</p>\n", more(1)),
+        rest => format!("<p>{} are not drawn; {file} has all.</p>\n", more(rest)),
+    };
+    first + &others + &rest
 }
 
 /// `items` in words, at most `limit` of them: "a, b and c", "a, b and 3 more".
@@ -95,6 +127,24 @@ mod tests {
             escape("<b a=\"1\" c='2'>&</b>\n\0"),
             "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;&lt;/b&gt;\n\u{fffd}"
         );
+    }
+
+    #[test]
+    fn the_first_is_in_sight_and_the_others_are_behind_one_line() {
+        let told = |many: usize| {
+            let all: Vec<String> = (0..many).map(|number| format!("<{number}>")).collect();
+            one_by_one(&all, |label| label.as_str(), |index, _| format!("figure {index}\n"), ("variant", "x.csv"))
+        };
+        assert_eq!(told(0), "");
+        assert_eq!(told(1), "<details open>\n<summary>&lt;0&gt;</summary>\nfigure 0\n</details>\n");
+        assert_eq!(told(2).matches("<details").count(), 2, "a line for one would hide nothing");
+        let many = told(14);
+        let folded = "<details>\n<summary>11 more variants</summary>\n<details>\n<summary>&lt;1&gt;</summary>\n";
+        assert!(many.contains(folded), "{many}");
+        assert_eq!((many.matches("<details open>").count(), many.matches("figure").count()), (1, 12), "{many}");
+        let end = "</details>\n</details>\n<p>2 more variants are not drawn; x.csv has all.</p>\n";
+        assert!(many.ends_with(end), "{many}");
+        assert!(told(13).ends_with("<p>1 more variant is not drawn; x.csv has all.</p>\n"), "{}", told(13));
     }
 
     #[test]

@@ -1,16 +1,13 @@
 //! Outcomes over time, where something breaks or clients wait only so long: attempts, good replies and failures per second, and
 //! response times, with the seconds in which a fault lasts.
 
-use super::Answers;
-use super::html::escape;
+use super::html::one_by_one;
 use super::number::significant;
 use super::plots::chart::{Chart, Mark, Series, Side};
 use super::plots::ink::{Ink, Meaning};
 use super::plots::{chart_figure, round_time};
+use super::{Answers, VariantAnswers};
 use crate::answer::{Answer, MetricOverTime};
-
-/// More variants than this are not drawn one below the other.
-const VARIANTS_MAX: usize = 12;
 
 /// What is drawn together.
 struct Question {
@@ -50,23 +47,17 @@ const QUESTIONS: [Question; 2] = [
 
 /// The section of a report; empty where nothing is told over time.
 pub(super) fn section(report: &Answers) -> String {
-    let is_told = |variant: &&super::VariantAnswers| variant.answers.iter().any(|answer| !answer.over_time.is_empty());
+    let is_told = |variant: &&VariantAnswers| variant.answers.iter().any(|answer| !answer.over_time.is_empty());
     let variants: Vec<_> = report.variants.iter().filter(is_told).collect();
     if variants.is_empty() {
         return String::new();
     }
-    let one = |(index, variant): (usize, &&super::VariantAnswers)| {
+    let figures = |index: usize, variant: &&VariantAnswers| -> String {
         let of = |answer: &Answer| QUESTIONS.iter().filter_map(|of| figure(index, answer, of)).collect::<String>();
-        let figures: String = variant.answers.iter().map(of).collect();
-        let open = if index == 0 { " open" } else { "" };
-        format!("<details{open}>\n<summary>{}</summary>\n{figures}</details>\n", escape(&variant.label))
+        variant.answers.iter().map(of).collect()
     };
-    let drawn: String = variants.iter().take(VARIANTS_MAX).enumerate().map(one).collect();
-    let rest = match variants.len().saturating_sub(VARIANTS_MAX) {
-        0 => String::new(),
-        rest => format!("<p>{rest} more variants are not drawn; timeline.csv has all.</p>\n"),
-    };
-    format!("<section id=\"timeline\">\n<h2>Outcomes over time</h2>\n{drawn}{rest}</section>\n")
+    let drawn = one_by_one(&variants, |variant| variant.label.as_str(), figures, ("variant", "timeline.csv"));
+    format!("<section id=\"timeline\">\n<h2>Outcomes over time</h2>\n{drawn}</section>\n")
 }
 
 fn figure(index: usize, answer: &Answer, question: &Question) -> Option<String> {
@@ -126,7 +117,7 @@ fn broken(faults: &MetricOverTime, top: f64) -> Option<Series> {
 mod tests {
     use sojourn_stats::Estimate;
 
-    use super::super::{Engine, VariantAnswers};
+    use super::super::Engine;
     use super::*;
 
     #[test]

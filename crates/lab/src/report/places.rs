@@ -1,36 +1,27 @@
 //! Where requests went over time, in a system in which something breaks: a figure for each engine of a variant, with a line
 //! for each site, and one for those that failed.
 
-use super::Answers;
-use super::html::escape;
+use super::html::one_by_one;
 use super::number::significant;
 use super::plots::chart::{Chart, Mark, Series, Side};
 use super::plots::ink::{Ink, Meaning};
 use super::plots::{chart_figure, colors_taken};
+use super::{Answer, Answers, VariantAnswers};
 use crate::answer::{FAILED, Flow};
-
-/// More variants than this are not drawn one below the other.
-const VARIANTS_MAX: usize = 12;
 
 /// The section of a report; empty where nothing breaks.
 pub(super) fn section(report: &Answers) -> String {
-    let has_places = |variant: &&super::VariantAnswers| variant.answers.iter().any(|answer| !answer.flows.is_empty());
+    let has_places = |variant: &&VariantAnswers| variant.answers.iter().any(|answer| !answer.flows.is_empty());
     let variants: Vec<_> = report.variants.iter().filter(has_places).collect();
     if variants.is_empty() {
         return String::new();
     }
     let inks = Inks::of(report);
-    let one = |(index, variant): (usize, &&super::VariantAnswers)| {
-        let figures: String = variant.answers.iter().filter_map(|answer| figure(index, answer, &inks)).collect();
-        let open = if index == 0 { " open" } else { "" };
-        format!("<details{open}>\n<summary>{}</summary>\n{figures}</details>\n", escape(&variant.label))
+    let figures = |index: usize, variant: &&VariantAnswers| -> String {
+        variant.answers.iter().filter_map(|answer| figure(index, answer, &inks)).collect()
     };
-    let drawn: String = variants.iter().take(VARIANTS_MAX).enumerate().map(one).collect();
-    let rest = match variants.len().saturating_sub(VARIANTS_MAX) {
-        0 => String::new(),
-        rest => format!("<p>{rest} more variants are not drawn; places.csv has all.</p>\n"),
-    };
-    format!("<section id=\"places\">\n<h2>Where requests went while something broke</h2>\n{drawn}{rest}</section>\n")
+    let drawn = one_by_one(&variants, |variant| variant.label.as_str(), figures, ("variant", "places.csv"));
+    format!("<section id=\"places\">\n<h2>Where requests went while something broke</h2>\n{drawn}</section>\n")
 }
 
 /// The colours of all places of a page: each has one in all figures, and no curve over a setting has it.
@@ -60,7 +51,7 @@ impl<'a> Inks<'a> {
     }
 }
 
-fn figure(index: usize, answer: &super::Answer, inks: &Inks<'_>) -> Option<String> {
+fn figure(index: usize, answer: &Answer, inks: &Inks<'_>) -> Option<String> {
     let line = |flow: &Flow| Series { name: flow.to.clone(), mark: Mark::Line, points: flow.points.clone() };
     let series: Vec<Series> = answer.flows.iter().map(line).collect();
     let all = || series.iter().flat_map(|series| &series.points);
@@ -94,7 +85,7 @@ fn figure(index: usize, answer: &super::Answer, inks: &Inks<'_>) -> Option<Strin
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Answer, Engine, VariantAnswers};
+    use super::super::Engine;
     use super::*;
 
     #[test]

@@ -114,9 +114,10 @@ fn left_out(heading: &str, why: &str) -> String {
     format!("<p class=\"left-out\"><strong>{heading}</strong> is left out: {why}.</p>\n")
 }
 
-/// The same drawing for a wide and for a narrow page, whose text is then equally large; the style sheet shows one.
+/// The same drawing for a wide and for a narrow page, whose text is then equally large; the style sheet shows one. A narrow page
+/// is a phone's, on which nothing points: its numbers are in the table alone.
 fn both(draw: impl Fn(f64) -> Option<String>) -> Option<String> {
-    let (wide, narrow) = (draw(500.0)?, draw(360.0)?);
+    let (wide, narrow) = (draw(500.0)?, canvas::silent(&draw(360.0)?));
     Some(format!("<div class=\"wide\">\n{wide}</div>\n<div class=\"narrow\">\n{narrow}</div>\n"))
 }
 

@@ -4,7 +4,7 @@
 //! the same code and has the same axes. Variants of the same name stand together. The price: what is concluded is what one
 //! report would conclude of so many variants; `sojourn compare` says of two runs what differs.
 
-use super::html::{count, escape, page};
+use super::html::{count, escape, one_by_one, page};
 use super::plots::file::{self, Plot};
 use super::seconds::{Timeline, beside, of_variant};
 use super::{
@@ -166,23 +166,23 @@ fn seconds(runs: &[(String, &Answers)]) -> String {
             .filter_map(|(name, variant)| Some(Timeline { name: name.clone(), ..of_variant(variant)? }))
             .collect();
         if timelines.is_empty() {
-            return String::new();
+            return None;
         }
         let mut names: Vec<&str> = Vec::new();
         for (run, number, _) in &variants {
             let name = runs[*run].1.variants[*number].name().unwrap_or(label);
             names.extend(Some(name).filter(|name| !names.contains(name)));
         }
-        let name = if label.is_empty() { "the only variant".to_owned() } else { escape(&names.join(" / ")) };
-        let open = if index == 0 { " open" } else { "" };
-        let figures = beside(&timelines, &format!("-{index}"));
-        format!("<details{open}>\n<summary>{name}</summary>\n{figures}</details>\n")
+        let name = if label.is_empty() { "the only variant".to_owned() } else { names.join(" / ") };
+        Some((name, beside(&timelines, &format!("-{index}"))))
     };
-    let all: String = alike(runs).into_iter().enumerate().map(of_label).collect();
+    let all: Vec<(String, String)> = alike(runs).into_iter().enumerate().filter_map(of_label).collect();
     if all.is_empty() {
-        return all;
+        return String::new();
     }
-    format!("<section id=\"time\">\n<h2>The live runs, second by second</h2>\n{all}</section>\n")
+    let of_each = ("variant", "seconds.csv of each run");
+    let drawn = one_by_one(&all, |(name, _)| name.as_str(), |_, (_, figures)| figures.clone(), of_each);
+    format!("<section id=\"time\">\n<h2>The live runs, second by second</h2>\n{drawn}</section>\n")
 }
 
 #[cfg(test)]

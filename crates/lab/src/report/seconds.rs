@@ -6,7 +6,7 @@
 
 use sojourn_load::{Limits, Second};
 
-use super::html::escape;
+use super::html::one_by_one;
 use super::number::significant;
 use super::outcomes::{MEDIAN, P99};
 use super::plots::chart::{Chart, Mark, Series, Side};
@@ -23,26 +23,15 @@ pub(super) struct Timeline<'a> {
     pub(super) incidents: &'a [(f64, String)],
 }
 
-/// More runs than this are not drawn one below the other.
-const RUNS_MAX: usize = 12;
-
 /// The section of a report with its live runs, the first of them open.
 pub(super) fn of_variants(report: &Answers) -> String {
     let all: Vec<Timeline> = report.variants.iter().filter_map(of_variant).collect();
     if all.is_empty() {
         return String::new();
     }
-    let one = |(index, run): (usize, &Timeline)| {
-        let open = if index == 0 { " open" } else { "" };
-        let name = escape(&run.name);
-        format!("<details{open}>\n<summary>{name}</summary>\n{}</details>\n", figures(run, &format!("-{index}")))
-    };
-    let runs: String = all.iter().take(RUNS_MAX).enumerate().map(one).collect();
-    let rest = match all.len().saturating_sub(RUNS_MAX) {
-        0 => String::new(),
-        rest => format!("<p>{rest} more live runs are not drawn; seconds.csv has all.</p>\n"),
-    };
-    format!("<section id=\"time\">\n<h2>The live runs, second by second</h2>\n{runs}{rest}</section>\n")
+    let draw = |index: usize, run: &Timeline<'_>| figures(run, &format!("-{index}"));
+    let runs = one_by_one(&all, |run| run.name.as_str(), draw, ("live run", "seconds.csv"));
+    format!("<section id=\"time\">\n<h2>The live runs, second by second</h2>\n{runs}</section>\n")
 }
 
 /// The live run of a variant.

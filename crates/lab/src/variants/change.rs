@@ -1,5 +1,7 @@
 //! Changes of a file's text: a setting is put in its place, and what says the same in other words is taken out.
 
+use std::collections::HashSet;
+
 use sojourn_stats::{Dimension, Law};
 use sojourn_traffic::Arrivals;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, Value};
@@ -101,7 +103,7 @@ pub(super) fn service(key: &str, value: &Value) -> Option<String> {
 pub(super) fn unknown_setting(key: &str, value: &Value) -> Option<String> {
     let path = long_name(key);
     let is_word = path == key && !path.contains('.') && !["seed", "name"].contains(&path);
-    if !is_word && !path.split('.').any(str::is_empty) {
+    if !is_word && !parts(path).into_iter().any(str::is_empty) {
         return None;
     }
     let known: Vec<_> = SHORT_NAMES.iter().map(|(short, _)| *short).collect();
@@ -123,11 +125,10 @@ pub(super) fn put(document: &mut DocumentMut, key: &str, value: Value) -> Result
     if path.starts_with("client.retries.") {
         spell_out_retries(document);
     }
-    let parts: Vec<&str> = match path.split_once('.') {
-        // Percentiles have dots in their names.
-        Some(("objective", metric)) => vec!["objective", metric.trim_matches('"')],
-        _ => path.split('.').collect(),
-    };
+    let parts = way(document, path);
+    if let ["vary", varied] = parts[..] {
+        drop_other_names(document, varied);
+    }
     let (last, way) = parts.split_last().expect("a split text has at least one part");
     let mut item = document.as_item_mut();
     for (at, part) in way.iter().enumerate() {
@@ -167,6 +168,100 @@ pub(super) fn put(document: &mut DocumentMut, key: &str, value: Value) -> Result
         }
     }
     Ok(())
+}
+
+/// The parts of a dotted path. One in quotes may have dots of its own, as in TOML.
+pub(super) fn parts(path: &str) -> Vec<&str> {
+    as_written(path).into_iter().map(unquoted).collect()
+}
+
+/// The same with their quotes.
+fn as_written(path: &str) -> Vec<&str> {
+    let (mut quote, mut begins) = (None, true);
+    let ends = |c: char| {
+        let is_end = c == '.' && quote.is_none();
+        match quote {
+            Some(of) if of == c => quote = None,
+            None if begins && matches!(c, '"' | '\'') => quote = Some(c),
+            _ => {}
+        }
+        begins = is_end;
+        is_end
+    };
+    path.split(ends).collect()
+}
+
+/// What stands in quotes; of what does not all of it.
+fn unquoted(text: &str) -> &str {
+    let inside = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote).filter(|inside| !inside.contains(quote));
+    ['"', '\''].into_iter().find_map(inside).unwrap_or(text)
+}
+
+/// A key of `--set` without the quotes that TOML asks of one with dots: `"workload.size"`, `vary."workload.size"`.
+pub(super) fn plain(key: &str) -> String {
+    match key.split_once('.') {
+        Some(("vary", varied)) => format!("vary.{}", unquoted(varied)),
+        _ => unquoted(key).to_owned(),
+    }
+}
+
+/// The tables and the key that a path leads through. Percentiles have dots in their names, and what varies has whole paths as its
+/// keys, unless there is a table to go into.
+fn way<'a>(document: &DocumentMut, path: &'a str) -> Vec<&'a str> {
+    let parts = parts(path);
+    let (table, before) = match parts[..] {
+        ["objective", ..] => (None, 1),
+        ["vary", ..] => (document.get("vary").and_then(Item::as_table_like), 1),
+        ["variant", which, ..] => {
+            let one = document.get("variant").and_then(|all| all.get(number(all, which)?));
+            (one.and_then(Item::as_table_like), 2)
+        }
+        _ => return parts,
+    };
+    let is_in_table = |part: &&str| table.is_some_and(|table| table.contains_key(part));
+    if parts.len() <= before + 1 || is_in_table(&parts[before]) {
+        return parts;
+    }
+    let begin: usize = as_written(path)[..before].iter().map(|part| part.len() + 1).sum();
+    [&parts[..before], &[&path[begin..]]].concat()
+}
+
+/// What varies by another of its names would vary twice.
+fn drop_other_names(document: &mut DocumentMut, key: &str) {
+    let Some(vary) = document.get_mut("vary").and_then(Item::as_table_like_mut) else { return };
+    let is_other = |of: &&str| *of != key && long_name(of) == long_name(key);
+    let others: Vec<String> = vary.iter().map(|(of, _)| of).filter(is_other).map(str::to_owned).collect();
+    others.iter().for_each(|other| drop(vary.remove(other)));
+}
+
+/// Makes one key of dotted ones where keys are settings: `workload.size = [...]` under `[vary]` is `"workload.size" = [...]`.
+pub(super) fn join_dotted_keys(document: &mut DocumentMut) {
+    if let Some(vary) = document.get_mut("vary").and_then(Item::as_table_mut) {
+        join_keys(vary);
+    }
+    let variants = document.get_mut("variant").and_then(Item::as_array_of_tables_mut);
+    variants.into_iter().flat_map(ArrayOfTables::iter_mut).for_each(join_keys);
+}
+
+fn join_keys(table: &mut Table) {
+    if !table.iter().any(|(_, item)| item.is_table()) {
+        return;
+    }
+    let all: Vec<(String, Item)> = table.iter().flat_map(|(key, item)| joined(key, item)).collect();
+    // What stands there twice is not to be lost: a table is refused.
+    if all.iter().map(|(key, _)| key).collect::<HashSet<_>>().len() < all.len() {
+        return;
+    }
+    table.clear();
+    all.into_iter().for_each(|(key, item)| drop(table.insert(&key, item)));
+}
+
+/// What is inside a table and those in it, each with its whole key.
+fn joined(key: &str, item: &Item) -> Vec<(String, Item)> {
+    match item.as_table() {
+        Some(table) => table.iter().flat_map(|(inside, item)| joined(&format!("{key}.{inside}"), item)).collect(),
+        None => vec![(key.to_owned(), item.clone())],
+    }
 }
 
 /// Which of a list of tables `part` is: its number, or the `name` that one of them has.

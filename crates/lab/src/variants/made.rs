@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use toml_edit::{DocumentMut, Table, Value};
+use toml_edit::{DocumentMut, Item, Table, Value};
 
 use super::change::{drop_disciplines_keys, drop_loads, put};
 use super::combined::{Combination, Combined, called, keys_of, of_named_alone, together, values_of};
@@ -55,6 +55,11 @@ impl Experiment {
                 .as_table_like()
                 .ok_or_else(|| at("vary", "vary: a table of lists, e.g. `policy = [\"random\"]`".into()))?;
             for (key, item) in vary.iter() {
+                let is_it = |(of, _): &(&str, &Item)| *of != key && long_name(of) == long_name(key);
+                if let Some((other, _)) = vary.iter().find(is_it) {
+                    let twice = format!("vary: `{key}` and `{other}` are one setting: leave one of them out");
+                    return Err(at(&format!("vary.{key}"), twice));
+                }
                 let values = values_of(key, item).map_err(|fault| at(&format!("vary.{key}"), fault))?;
                 combinations = combinations
                     .iter()

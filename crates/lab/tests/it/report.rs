@@ -373,11 +373,8 @@ fn legends(figure: &str) -> Vec<(String, String)> {
     figure.split("<polyline ").skip(1).filter_map(of_line).collect()
 }
 
-/// A server that is dead and the requests that fail are two things: policies, servers and what becomes of requests have colours
-/// of their own in all figures of a page.
-#[test]
-fn no_color_of_a_page_stands_for_two_things() {
-    let mut report = swept(3);
+/// The same with what sim tells of a system in which something breaks: where requests went, and what became of them.
+fn breaking(mut report: Answers) -> Answers {
     let flow = |to: &str| Flow { to: to.to_owned(), points: vec![(0.0, 1.0), (1.0, 3.0)] };
     let points = vec![(0.0, Estimate::Exact { value: 1.0 }), (1.0, Estimate::Exact { value: 2.0 })];
     let over_time = |metric: &str| MetricOverTime { metric: metric.into(), unit: "1/s".into(), points: points.clone() };
@@ -388,6 +385,30 @@ fn no_color_of_a_page_stands_for_two_things() {
             answer.over_time = metrics.map(over_time).to_vec();
         }
     }
+    report
+}
+
+/// Of many variants the first is in sight, and the others are behind one line. A number is told where one points at it on a wide
+/// page, and not once more on a narrow one, where nothing points.
+#[test]
+fn what_breaks_in_many_variants_is_told_once() {
+    let html = render(&breaking(swept(2)));
+    for (section, id) in [("timeline", "plot-outcomes-sim-0"), ("places", "plot-places-sim-0")] {
+        let text = html.split(&format!("<section id=\"{section}\">")).nth(1).expect("a section");
+        let text = text.split("</section>").next().expect("its begin");
+        assert_eq!(text.matches("<details open>").count(), 1, "{section}");
+        assert_eq!(text.matches("<summary>11 more variants</summary>").count(), 1, "{section}");
+        let figure = figure(&html, id);
+        assert_eq!(figure.matches("<svg").count(), 2, "for a wide page and for a narrow one: {figure}");
+        assert_eq!(figure.matches("<title>1 s: ").count(), 1, "{figure}");
+    }
+}
+
+/// A server that is dead and the requests that fail are two things: policies, servers and what becomes of requests have colours
+/// of their own in all figures of a page.
+#[test]
+fn no_color_of_a_page_stands_for_two_things() {
+    let report = breaking(swept(3));
     let html = render(&report);
     let mut names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for id in ["plot-sweep", "plot-places-sim-0", "plot-outcomes-sim-0", "plot-outcomes-time-sim-0"] {
@@ -438,7 +459,64 @@ fn a_file_has_what_the_page_draws_first() {
     assert!(dots.contains(">\nleast-connections\n</text>") && dots.contains("class=\"f-live\""), "{dots}");
 }
 
-/// Where values span decades their axis is logarithmic, in a page and in a file.
+/// The same with the number of users as the rate of a law, one of them in another unit.
+fn as_rates(mut report: Answers) -> Answers {
+    report.settings[1] = "workload.arrivals".into();
+    for variant in &mut report.variants {
+        let rate = match variant.settings[1].1.as_str() {
+            "40" => "0.04 /ms".to_owned(),
+            users => format!("{users} /s"),
+        };
+        variant.settings[1] = ("workload.arrivals".into(), format!("exponential(rate = {rate})"));
+        variant.label = by_settings(variant);
+    }
+    report
+}
+
+/// What a variant without a name is called.
+fn by_settings(variant: &VariantAnswers) -> String {
+    let told = variant.settings.iter().map(|(key, value)| match value.parse::<f64>() {
+        Ok(_) => format!("{} {value}", key.rsplit('.').next().expect("split gives one")),
+        Err(_) => value.clone(),
+    });
+    told.collect::<Vec<String>>().join(", ")
+}
+
+/// Of texts that differ in one number that number is on the axis with its unit, with all policies in one panel or a panel for
+/// each combination of what else varies, in a page and in a file.
+#[test]
+fn the_number_of_a_law_is_an_axis() {
+    let title = "x (/s) in arrivals = exponential(rate = x)";
+    for (report, policies, panels) in [(as_rates(swept(3)), 3, 1), (as_rates(in_panels()), 5, 3)] {
+        let html = render(&report);
+        let page = figure(&html, "plot-sweep");
+        let file = plot(&report, "response_time_mean").expect("curves");
+        assert_eq!((colors(page).len(), colors(&file.svg)), (policies, colors(page)));
+        assert_eq!(file.left_out, "");
+        assert_eq!(file.svg.matches(&format!(">\n{title}\n</text>")).count(), panels, "{}", file.svg);
+        assert!(page.contains(&format!("over <code>{title}</code>")), "{page}");
+        // Rates that are evenly spaced are so on the axis, whatever their units.
+        let lines = file.svg.split("<polyline ").filter_map(|of| of.split_once("points=\"")?.1.split('"').next());
+        let whole = lines.map(|line| line.split_whitespace().collect::<Vec<&str>>()).find(|line| line.len() == 6);
+        let at = |point: &&str| point.split(',').next().and_then(|x| x.parse::<f64>().ok()).expect("a number");
+        let places: Vec<f64> = whole.expect("a line of all rates").iter().map(at).collect();
+        let gap = places[1] - places[0];
+        assert!(gap > 100.0 && places.windows(2).all(|of| (of[1] - of[0] - gap).abs() <= 1.0), "{places:?}");
+    }
+    // A number of the policy is on it only where nothing else is.
+    let mut report = swept(3);
+    for variant in &mut report.variants {
+        let number = variant.settings[0].1.trim_start_matches("policy-").to_owned();
+        variant.settings[0].1 = format!("power-of-d(d = {number})");
+        variant.label = by_settings(variant);
+    }
+    assert!(figure(&render(&report), "plot-sweep").contains("over <code>workload.users</code>"));
+    report.variants.retain(|variant| variant.settings[1].1 == "20");
+    let html = render(&report);
+    assert!(figure(&html, "plot-sweep").contains("over <code>x in policy = power-of-d(d = x)</code>"), "{html}");
+}
+
+/// Where values span decades their axis is logarithmic, in a page and in a file, and so where they are in the text of a law.
 #[test]
 fn decades_are_evenly_spaced() {
     let mut report = swept(2);
@@ -446,9 +524,14 @@ fn decades_are_evenly_spaced() {
         let users: u32 = variant.settings[1].1.parse().expect("a number of users");
         variant.settings[1].1 = 10_u64.pow(users / 10 - 2).to_string();
     }
-    let html = render(&report);
+    are_evenly_spaced(&report);
+    are_evenly_spaced(&as_rates(report));
+}
+
+fn are_evenly_spaced(report: &Answers) {
+    let html = render(report);
     let page = figure(&html, "plot-sweep").split("<svg").nth(1).expect("a drawing");
-    for drawing in [page, &plot(&report, "response_time_mean").expect("curves").svg] {
+    for drawing in [page, &plot(report, "response_time_mean").expect("curves").svg] {
         let at = |tick: &str| -> f64 {
             let before = drawing.split(&format!(">\n{tick}\n</text>")).next().expect("split gives one");
             let x = before.rsplit("<text x=\"").next().and_then(|of| of.split('"').next());

@@ -254,6 +254,61 @@ fn what_is_set_replaces_the_values_of_variants_and_says_so() {
     assert_eq!(whole.remarks, [told]);
 }
 
+/// A key of what varies is a path, with quotes or without, in a file and by `--set`, and what is set takes the place of the
+/// file's, whatever that is called there.
+#[test]
+fn a_path_varies_with_quotes_and_without() {
+    let rates = "[\"exponential(rate = 100 /s)\", \"exponential(rate = 200 /s)\"]";
+    let labels = |text: &str, set: &[&str]| -> Vec<String> {
+        variants(text, set).unwrap().iter().map(Variant::label).collect()
+    };
+    let both = ["exponential(rate = 100 /s)", "exponential(rate = 200 /s)"];
+    let (plain, quoted) = ("vary.workload.arrivals", "vary.\"workload.arrivals\"");
+    for key in [plain, quoted, "vary.'workload.arrivals'", "vary.arrivals"] {
+        assert_eq!(labels(FOUR_SERVERS, &[format!("{key}={rates}").as_str()]), both, "{key}");
+    }
+    let tables =
+        ["[vary]\nworkload.arrivals", "[vary]\n\"workload.arrivals\"", "[vary.workload]\narrivals", "[vary]\narrivals"];
+    for table in tables {
+        let text = format!("{FOUR_SERVERS}{table} = {rates}\n");
+        assert_eq!(labels(&text, &[]), both, "{table}");
+        for key in [plain, quoted] {
+            let set = format!("{key}=[\"exponential(rate = 50 /s)\"]");
+            assert_eq!(labels(&text, &[set.as_str()]), ["exponential(rate = 50 /s)"], "{table}, {key}");
+        }
+    }
+    // Of a `[[variant]]` too; the first is the file as it stands.
+    let text = format!("{FOUR_SERVERS}[[variant]]\nworkload.arrivals = \"exponential(rate = 100 /s)\"\n");
+    assert_eq!(labels(&text, &[])[1..], ["exponential(rate = 100 /s)"]);
+    for key in ["variant.0.workload.arrivals", "variant.0.\"workload.arrivals\""] {
+        let set = format!("{key}=exponential(rate = 50 /s)");
+        assert_eq!(labels(&text, &[set.as_str()])[1..], ["exponential(rate = 50 /s)"], "{key}");
+    }
+    // A refusal has the key that was meant.
+    let refused = variants(FOUR_SERVERS, &["vary.\"workload.arrivals\"=exponential(rate = 100 /s)"]).unwrap_err();
+    let right = "needs a list of values, e.g. `workload.arrivals = [\"exponential(rate = 100 /s)\"]`";
+    assert!(refused.starts_with("--set vary.workload.arrivals=") && refused.contains(right), "{refused}");
+}
+
+/// A setting that varied twice would have the values of one list and the labels of both.
+#[test]
+fn a_setting_varies_once() {
+    let twice = "[vary]\nservers = [2, 4]\nsystem.tier.0.targets.servers = [3, 5]\n";
+    let refused = variants(&format!("{FOUR_SERVERS}{twice}"), &[]).unwrap_err();
+    let told = "vary: `servers` and `system.tier.0.targets.servers` are one setting: leave one of them out";
+    assert!(refused.starts_with("x.toml:") && refused.ends_with(told), "{refused}");
+}
+
+/// What stands in quotes is one part of a path, whatever dots it has.
+#[test]
+fn a_name_with_dots_is_set_in_quotes() {
+    for key in ["system.paths.\"europe..asia\".rtt", "system.paths.'europe..asia'.rtt"] {
+        let set = [format!("{key}=200 ms")];
+        let text = Experiment::new(Path::new("x.toml"), FOUR_SERVERS.into(), &set).unwrap().text();
+        assert!(text.contains("[system.paths.\"europe..asia\"]\nrtt = \"200 ms\"\n"), "{key}: {text}");
+    }
+}
+
 #[test]
 fn a_mistake_in_a_variation_says_which() {
     let text = format!("{FOUR_SERVERS}[vary]\npolicy = [\"random\", \"rond-robin\"]\n");

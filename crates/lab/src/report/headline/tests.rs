@@ -5,6 +5,7 @@ use sojourn_stats::measure::NoInterval;
 
 use super::*;
 use crate::report::Answer;
+use crate::variants::label;
 
 /// An estimate that reaches so far to either side.
 fn sampled(value: f64, half: f64) -> Estimate {
@@ -78,6 +79,31 @@ fn cases_without_a_difference_are_no_wins() {
     let told = headline([unseen.clone(), at("0.2", (1.001, 0.0), (1.0, 0.003))].concat());
     assert!(told.contains("is among those with the lowest mean response time in 2 of 2 cases"), "{told}");
     assert!(told.contains("In no case is a difference seen"), "{told}");
+}
+
+/// What serves is compared at equal loads, whatever comes first, and names before numbers, also those in texts of laws.
+#[test]
+fn what_serves_is_compared_at_equal_loads() {
+    let lowest = |other: &str, key: &str, [slow, fast]: [&str; 2]| {
+        let at = |rate: u32, value: &str, factor: f64| {
+            let law = format!("exponential(rate = {rate} /s)");
+            let settings = vec![(other.to_owned(), law), (key.to_owned(), value.to_owned())];
+            let label = label(settings.iter().map(|(key, value)| (key.as_str(), value.as_str())));
+            VariantAnswers { label, settings, ..simulated(value, "", factor, 0.0) }
+        };
+        let variants = vec![at(5, slow, 2.0), at(5, fast, 1.0), at(9, slow, 3.0), at(9, fast, 1.5)];
+        let told = finding(&Answers { settings: vec![other.into(), key.into()], variants, ..Answers::default() });
+        told.expect("there are means")
+    };
+    for (other, key, values) in [
+        ("arrivals", "discipline", ["fcfs", "ps"]),
+        ("arrivals", "servers", ["2", "4"]),
+        ("demand", "discipline", ["fcfs", "ps"]),
+    ] {
+        let (told, fast) = (lowest(other, key, values), values[1]);
+        let expected = format!("<strong>{fast}</strong> has the lowest mean response time in 2 of 2 cases.");
+        assert!(told.contains(&expected), "{other}, {key}: {told}");
+    }
 }
 
 /// Of failures the headline is a sentence, and nothing is alarming where the number that is shown is the usual one.

@@ -63,9 +63,17 @@ pub(super) fn svg(width: f64, height: f64, title: &str, draw: impl FnOnce(&Canva
     };
     let drawing = restyle(&raw, width, height, title);
     match drawing.trim_end().strip_suffix("</svg>") {
-        Some(inside) if !titles.is_empty() => format!("{inside}{titles}</svg>\n"),
+        Some(inside) if !titles.is_empty() => format!("{inside}{TOLD}{titles}</g>\n</svg>\n"),
         _ => drawing,
     }
+}
+
+/// Around all that is told where one points at it, which stands behind what is drawn.
+const TOLD: &str = "<g fill=\"none\" pointer-events=\"all\">\n";
+
+/// A drawing without what is told where one points at it.
+pub(super) fn silent(drawing: &str) -> String {
+    drawing.split_once(TOLD).map_or_else(|| drawing.to_owned(), |(drawn, _)| format!("{drawn}</svg>\n"))
 }
 
 /// The same in a file of its own, with its size and its style sheet.
@@ -139,8 +147,7 @@ impl Canvas<'_> {
     pub(super) fn tell(&self, text: &str, (left, top): (f64, f64), (right, bottom): (f64, f64)) {
         let ((x, y), (width, height)) = (units((left, top)), units((right - left, bottom - top)));
         self.titles.borrow_mut().push_str(&format!(
-            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"none\" pointer-events=\"all\">\
-             <title>{}</title></rect>\n",
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"><title>{}</title></rect>\n",
             html::escape(text)
         ));
     }
@@ -372,9 +379,11 @@ mod tests {
             canvas.marker(Engine::Live, (20.0, 20.0), 4.0, true);
             canvas.tell("5 s: <7> ms", (10.0, 0.0), (20.0, 50.0));
         });
-        let hover = "<rect x=\"100\" y=\"0\" width=\"100\" height=\"500\" fill=\"none\" pointer-events=\"all\">\
-                     <title>5 s: &lt;7&gt; ms</title></rect>\n</svg>";
-        assert!(text.trim_end().ends_with(hover), "{text}");
+        let hover = "<g fill=\"none\" pointer-events=\"all\">\n<rect x=\"100\" y=\"0\" width=\"100\" height=\"500\">\
+                     <title>5 s: &lt;7&gt; ms</title></rect>\n</g>\n</svg>\n";
+        let drawn = text.strip_suffix(hover).unwrap_or_else(|| panic!("{text}"));
+        assert_eq!(silent(&text), format!("{drawn}</svg>\n"));
+        assert_eq!(silent(&silent(&text)), silent(&text));
         assert!(text.contains("viewBox=\"0 0 1000 500\"") && text.contains("class=\"f-live\""), "{text}");
         assert!(text.contains("<title>a &quot;b&quot; &lt;c&gt;</title>"), "{text}");
         assert!(!text.contains("<script>") && !text.contains("\"#0000"), "{text}");

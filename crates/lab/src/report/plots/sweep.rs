@@ -1,19 +1,19 @@
-//! Metrics over a setting that is a number (a load, users, servers, a time): a curve for each combination of the other settings,
-//! all in one panel, with marks of every engine and their intervals. Drawn where a number takes enough values to make a curve, in
-//! a page and, of one metric, in a file of its own. Where several settings make more combinations than there are colours, one of
-//! them has the colours, the policy for one, and each combination of the others has a panel, on the same scale. A value has one
-//! colour, and beyond as many as there are one kind of dashes, in all panels of a page. Of very many values each panel has a
-//! part, evenly.
+//! Metrics over a setting that is a number (a load, users, servers, a time, the rate of a law): a curve for each combination of
+//! the other settings, all in one panel, with marks of every engine and their intervals. Drawn where a number takes enough values
+//! to make a curve, in a page and, of one metric, in a file of its own. Where several settings make more combinations than there
+//! are colours, one of them has the colours, the policy for one, and each combination of the others has a panel, on the same
+//! scale. A value has one colour, and beyond as many as there are one kind of dashes, in all panels of a page. Of very many
+//! values each panel has a part, evenly.
 
 mod panels;
 mod runs;
 
-use sojourn_stats::{Dimension, Estimate, quantity};
+use sojourn_stats::Estimate;
 
 use super::canvas::{Axis, Ink};
 use super::chart::{Beside, Chart, Mark, Series, Side};
-use super::{dots, estimates_table, figure_with};
-use crate::compare::compared_setting;
+use super::{cut, dots, estimates_table, figure_with};
+use crate::compare::{Numbers, compared_setting, is_policy, numbers};
 use crate::report::html::{and_list, escape};
 use crate::report::{Answers, BEFORE_RUN, Engine, RUN, VariantAnswers, compare};
 use crate::variants::label;
@@ -24,6 +24,8 @@ const FEWEST_VALUES: usize = 3;
 const MOST_CURVES: usize = 24;
 /// From this factor between the ends on, an axis is logarithmic.
 const DECADES: f64 = 50.0;
+/// The title of an axis has room for so many characters on a narrow page.
+const TITLE: usize = 46;
 /// What is drawn over the setting, and its name on an axis.
 const METRICS: [(&str, &str); 2] =
     [(compare::MEAN, "mean response time"), ("response_time_p99", "99th percentile of the response time")];
@@ -31,8 +33,26 @@ const METRICS: [(&str, &str); 2] =
 /// A setting as an axis.
 struct Setting<'a> {
     key: &'a str,
-    /// Its unit; empty of a plain number.
-    unit: &'static str,
+    /// Those of the variants that have the setting, in the order of the run.
+    numbers: Numbers,
+}
+
+impl Setting<'_> {
+    /// What the axis is of, with its unit: `workload.users`, `rtt (s)`, `x (/s) in arrivals = exponential(rate = x)`.
+    fn title(&self) -> String {
+        let Numbers { unit, form, .. } = &self.numbers;
+        let with_unit = |name: &str| if unit.is_empty() { name.to_owned() } else { format!("{name} ({unit})") };
+        let last = self.key.rsplit('.').next().unwrap_or(self.key);
+        form.as_ref().map_or_else(|| with_unit(self.key), |form| format!("{} in {last} = {form}", with_unit("x")))
+    }
+
+    /// Where a variant is on the axis, in words.
+    fn told(&self, at: f64, variant: &VariantAnswers) -> String {
+        match (&self.numbers.form, variant.setting(self.key)) {
+            (Some(_), Some(value)) => value.to_owned(),
+            _ => format!("{} {at}", self.title()),
+        }
+    }
 }
 
 /// The variants that differ only in the setting on the axis, in its order.
@@ -44,9 +64,7 @@ struct Sweep<'a> {
 /// The curves of a report over the number that takes most values.
 struct Curves<'a> {
     report: &'a Answers,
-    key: &'a str,
-    /// The title of the axis.
-    title: String,
+    axis: Setting<'a>,
     sweeps: Vec<Sweep<'a>>,
     /// The ink of each sweep of runs beside each other; empty of one run.
     inks: Vec<Ink>,
@@ -55,11 +73,10 @@ struct Curves<'a> {
 impl<'a> Curves<'a> {
     /// None where no number takes enough values.
     fn of(report: &'a Answers) -> Option<Curves<'a>> {
-        let Setting { key, unit } = axis(report)?;
-        let title = if unit.is_empty() { key.to_owned() } else { format!("{key} ({unit})") };
-        let sweeps = sweeps(report, key);
-        let inks = runs::inks(report, key, &sweeps);
-        Some(Curves { report, key, title, sweeps, inks })
+        let axis = axis(report)?;
+        let sweeps = sweeps(report, &axis);
+        let inks = runs::inks(report, axis.key, &sweeps);
+        Some(Curves { report, axis, sweeps, inks })
     }
 
     /// Whether each curve has a look of its own in one panel: values of one setting have a colour or dashes each; several
@@ -76,12 +93,12 @@ impl<'a> Curves<'a> {
 
     /// The setting that has the colours where not every curve can have its own.
     fn colored(&self) -> &'a str {
-        colored(self.report, self.key).unwrap_or_default()
+        colored(self.report, self.axis.key).unwrap_or_default()
     }
 
     /// All curves in one panel; none where no engine has two numbers.
     fn chart(&self, metric: (&str, &str)) -> Option<Chart> {
-        let chart = together(&self.sweeps, &self.title, metric, &undrawn(self.report, &self.sweeps))?;
+        let chart = together(&self.sweeps, &self.axis.title(), metric, &undrawn(self.report, &self.sweeps))?;
         Some(Chart { inks: self.inks.clone(), ..chart })
     }
 
@@ -206,6 +223,7 @@ fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str), und
         }
     }
     let log = spans_decades(least, most);
+    let x_ends = if log { (least, most) } else { ends((least, most), TICKS) };
     let side = |title: &str, log: bool, label: fn(f64) -> String, ends: (f64, f64)| Side {
         title: title.to_owned(),
         log,
@@ -221,7 +239,7 @@ fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str), und
             escape(title),
             marks(&shown)
         ),
-        x: side(title, log, |value| format!("{value}"), if log { (least, most) } else { ends((least, most), TICKS) }),
+        x: side(&cut(title, TITLE), log, |value| format!("{value}"), x_ends),
         y: side(name, true, dots::round_time, bounds(&heights)),
         series: sweeps.iter().map(line).collect(),
         beside,
@@ -279,42 +297,29 @@ fn bounds(values: &[f64]) -> (f64, f64) {
     values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(*value), high.max(*value)))
 }
 
-/// The setting that takes most values, all of them numbers, or amounts of one kind.
+/// The setting that takes most values, all of them numbers, amounts of one kind, or texts that differ in one number. Policies are
+/// what is compared: a number of theirs is on the axis only where no other setting is.
 fn axis(report: &Answers) -> Option<Setting<'_>> {
-    let values = |key: &str| {
-        let mut unit = None;
-        let mut places = Vec::new();
-        for value in report.variants.iter().filter_map(|of| of.setting(key)) {
-            let (place, of) = place(value)?;
-            if *unit.get_or_insert(of) != of {
-                return None;
-            }
-            places.push(place);
-        }
+    let setting = |key: &String| {
+        let values: Vec<&str> = report.variants.iter().filter_map(|of| of.setting(key)).collect();
+        let numbers = numbers(&values)?;
+        let mut places = numbers.at.clone();
         places.sort_by(f64::total_cmp);
         places.dedup();
-        Some((places.len(), unit?))
+        let rank = (numbers.form.is_none() || !is_policy(key), places.len(), numbers.form.is_none());
+        (places.len() >= FEWEST_VALUES).then_some((rank, numbers))
     };
-    let counted = report.settings.iter().filter_map(|key| Some((values(key)?, key.as_str())));
-    let most = counted.filter(|((count, _), _)| *count >= FEWEST_VALUES).max_by_key(|((count, _), _)| *count);
-    most.map(|((_, unit), key)| Setting { key, unit })
+    // The names of runs may be numbers, and are names all the same.
+    let keys = report.settings.iter().filter(|key| *key != RUN);
+    let all = keys.filter_map(|key| Some((key.as_str(), setting(key)?)));
+    all.max_by_key(|(_, (rank, _))| *rank).map(|(key, (_, numbers))| Setting { key, numbers })
 }
 
-/// Where a value stands on an axis, and its unit: a plain number, a percentage, or an amount.
-fn place(value: &str) -> Option<(f64, &'static str)> {
-    match value.parse() {
-        Ok(number) => Some((number, "")),
-        Err(_) => {
-            let (amount, dimension) = quantity::parse_any(value).ok()?;
-            Some((amount, if dimension == Dimension::Number { "" } else { dimension.si_unit() }))
-        }
-    }
-}
-
-fn sweeps<'a>(report: &'a Answers, key: &str) -> Vec<Sweep<'a>> {
+fn sweeps<'a>(report: &'a Answers, axis: &Setting<'_>) -> Vec<Sweep<'a>> {
+    let key = axis.key;
     let mut all: Vec<Sweep<'a>> = Vec::new();
-    for variant in &report.variants {
-        let Some((x, _)) = variant.setting(key).and_then(place) else { continue };
+    let on_it = report.variants.iter().filter(|of| of.setting(key).is_some());
+    for (variant, x) in on_it.zip(axis.numbers.at.iter().copied()) {
         let settings: Vec<(String, String)> = variant.settings.iter().filter(|(of, _)| of != key).cloned().collect();
         match all.iter_mut().find(|sweep| sweep.others.settings == settings) {
             Some(sweep) => sweep.points.push((x, variant)),

@@ -6,9 +6,9 @@ use super::super::canvas::{Align, Axis, Canvas, Ink, LAYERS, alone as file, svg}
 use super::super::chart::{APPROXIMATE, covers};
 use super::super::curves::{BOTTOM, HEIGHT, LEFT, NEAR, RIGHT, TEXT, TOP, WIDTH};
 use super::super::legend::{room, rows};
-use super::super::{Figure, MOST_VARIANTS, apart, dots, estimates_table, legend, panel};
+use super::super::{Figure, MOST_VARIANTS, apart, cut, dots, estimates_table, legend, panel};
 use super::{
-    Curves, MOST_CURVES, Sweep, bounds, capital, ends, heights, id, is_hollow, known, known_by_another, marks,
+    Curves, MOST_CURVES, Sweep, TITLE, bounds, capital, ends, heights, id, is_hollow, known, known_by_another, marks,
     spans_decades, undrawn,
 };
 use crate::report::html::escape;
@@ -177,7 +177,7 @@ impl<'a> Grid<'a> {
 
     /// The curves of a panel with its upper left corner there, each in its colour; each engine's numbers have its mark.
     fn draw(&self, canvas: &Canvas, panel: &Panel<'_>, corner: (f64, f64)) {
-        let (metric, title) = (self.metric.0, &self.curves.title);
+        let (metric, title) = (self.metric.0, cut(&self.curves.axis.title(), TITLE));
         let (x, y) = self.axes(corner);
         let (from, to) = (corner.0 + LEFT, corner.0 + RIGHT);
         for tick in y.ticks(6) {
@@ -185,7 +185,7 @@ impl<'a> Grid<'a> {
             canvas.bar((from, at - 0.4), (to, at + 0.4), Ink::Grid, 1.0);
             canvas.text(&dots::round_time(tick), (from - 6.0, at), Align::Right, TEXT - 1.0, Ink::Muted);
         }
-        dots::x_axis(canvas, &x, corner.1 + TOP, corner.1 + BOTTOM, TICKS, |value| format!("{value}"), title);
+        dots::x_axis(canvas, &x, corner.1 + TOP, corner.1 + BOTTOM, TICKS, |value| format!("{value}"), &title);
         let places = |sweep: &Sweep<'_>, engine: Engine| -> Vec<(f64, f64)> {
             let known = sweep.points.iter().filter_map(|(at, of)| Some((*at, known(of, engine, metric)?.1)));
             known.map(|(at, value)| (x.at(at), y.at(value))).collect()
@@ -217,16 +217,16 @@ impl<'a> Grid<'a> {
 
     /// An engine's numbers with their intervals.
     fn mark(&self, canvas: &Canvas, panel: &Panel<'_>, engine: Engine, (x, y): (&Axis, &Axis)) {
-        let title = &self.curves.title;
         for (sweep, ink) in &panel.curves {
-            let known = sweep.points.iter().filter_map(|(at, of)| Some((*at, known(of, engine, self.metric.0)?)));
-            for (at, (estimate, value)) in known {
+            let known = sweep.points.iter().filter_map(|(at, of)| Some((*at, of, known(of, engine, self.metric.0)?)));
+            for (at, of, (estimate, value)) in known {
                 let (left, top) = (x.at(at), y.at(value));
                 let [_, low, high] = heights(estimate, value);
                 canvas.bar((left - 0.5, y.at(high)), (left + 0.5, y.at(low)), *ink, 1.0);
                 canvas.layered(engine, *ink, (left, top), is_hollow(estimate));
                 let value = number::quantity(value, "s");
-                let told = format!("{}, {title} {at}, {}: {value}", sweep.others.label, engine.name());
+                let place = self.curves.axis.told(at, of);
+                let told = format!("{}, {place}, {}: {value}", sweep.others.label, engine.name());
                 canvas.tell(&told, (left - NEAR, top - NEAR), (left + NEAR, top + NEAR));
             }
         }
@@ -238,7 +238,7 @@ pub(super) fn figure(curves: &Curves<'_>, metric: (&str, &str)) -> String {
     let Some(grid) = Grid::of(curves, metric) else { return String::new() };
     let name = capital(metric.1);
     let drawn = |one: &Panel<'_>| {
-        let title = format!("{name} over {}: {}", curves.title, one.of.label);
+        let title = format!("{name} over {}: {}", curves.axis.title(), one.of.label);
         panel(&one.of, &svg(WIDTH, HEIGHT, &title, |canvas| grid.draw(canvas, one, (0.0, 0.0))))
     };
     let drawings: Vec<String> = grid.shown().iter().map(drawn).collect();
@@ -253,7 +253,7 @@ pub(super) fn figure(curves: &Curves<'_>, metric: (&str, &str)) -> String {
     let caption = format!(
         "{name} (up, logarithmic) over <code>{}</code> (right). Every panel has the same scale. {} A wide line has another on \
          it.{parts}{}",
-        escape(&curves.title),
+        escape(&curves.axis.title()),
         marks(&engines),
         grid.left_out()
     );
