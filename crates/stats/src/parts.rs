@@ -176,6 +176,23 @@ pub fn clump(parts: &[(u64, u64)]) -> f64 {
     most.min(events.min(trials - events) as f64).max(1.0)
 }
 
+/// The exact ends of a share, of which `events` in `trials` were seen, where so many tell `together` as much as one
+/// ([`interval::exact_ratio`]). However they come together, one is seen no more often than they are expected (Markov's
+/// inequality): where one was seen, the lower end is that of one that came alone, or above it. Of a part of a clump the exact one
+/// would be next to nothing, such as 10^-50.
+///
+/// # Panics
+/// When there is no trial, or there are more events.
+pub fn exact_of_clumps((events, trials): (u64, u64), together: f64, confidence: f64) -> (f64, f64) {
+    let (low, high) = interval::exact_ratio(events as f64 / together, trials as f64 / together, confidence);
+    (low.max(of_one_seen((events, trials), confidence)), high)
+}
+
+/// The least that a share is expected to be of which an event was seen; 0 of none.
+fn of_one_seen((events, trials): (u64, u64), confidence: f64) -> f64 {
+    interval::exact_ratio(events.min(1) as f64, trials as f64, confidence).0
+}
+
 /// `estimate`, the share of `trials` that are `events`, with its interval inside 0 and 1. Where there are few clumps of
 /// events, or of trials without one, or the parts that it is from do not differ, it is no narrower than the exact binomial one
 /// of as many trials as these are worth where events come so many `together` ([`clump`]): none of 39 allows 7.4 %.
@@ -184,12 +201,13 @@ pub fn of_few(estimate: Estimate, (events, trials): (u64, u64), together: f64, c
     if trials == 0 {
         return estimate;
     }
-    let exact = interval::exact_ratio(events as f64 / together, trials as f64 / together, confidence);
+    let exact = exact_of_clumps((events, trials), together, confidence);
     let estimate = if is_few { estimate.widened(exact) } else { estimate };
     match estimate {
         Estimate::Sampled { value, ci_low, ci_high, samples } => {
             // An event that was seen can happen: of a share that spreads too much for Student's t the exact end is left.
-            let ci_low = if ci_low > 0.0 { ci_low } else { exact.0 };
+            let least = of_one_seen((events, trials), confidence).min(value);
+            let ci_low = if ci_low > 0.0 { ci_low.max(least) } else { exact.0 };
             let ci_high = if ci_high < 1.0 { ci_high } else { exact.1 };
             Estimate::Sampled { value, ci_low, ci_high, samples }
         }
