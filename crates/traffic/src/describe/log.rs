@@ -8,7 +8,7 @@ use super::{
     Description, Facts, Popularity, Rate, Variable, ascending, below, cache, counts, hurst, mean, outcomes, profiled,
     rate, scv, servers, sessions, silence,
 };
-use crate::recorded::log::{Entry, Log, Method};
+use crate::recorded::log::{Entry, Log, Method, Silences};
 
 /// What a log holds: how much, how long, how fast, how large, how concentrated, how bursty, how bad.
 pub fn describe(log: &Log) -> Description {
@@ -79,20 +79,25 @@ pub fn describe(log: &Log) -> Description {
     let memory = hurst::of_counts(&instants_s, span_s, &arrivals, log.resolution_s());
     hurst::tell(&memory, &mut facts);
 
+    // Laws are of what `fit` takes, so that it takes those that are told here.
+    let traffic = traffic(log);
+    let kept = || traffic.iter().filter(|entry| is_good(entry));
+    remarks.extend(laws_are_of(kept().count(), log.requests()));
+
     facts.group("sizes");
     facts.count("bytes", log.bytes());
-    let sizes = ascending(log.entries().iter().map(|entry| entry.bytes as f64));
-    facts.number("size_mean", mean(&sizes), "B");
-    facts.number("size_scv", scv(&sizes), "1");
-    facts.quantiles("size", &sizes, &[0.5, 0.9, 0.99], "B");
-    facts.number("size_max", sizes.last().copied().unwrap_or(f64::NAN), "B");
-    let size = Variable::of("size", "Sizes of the replies", &sizes, Dimension::Size);
+    let all = ascending(log.entries().iter().map(|entry| entry.bytes as f64));
+    facts.number("size_mean", mean(&all), "B");
+    facts.number("size_scv", scv(&all), "1");
+    facts.quantiles("size", &all, &[0.5, 0.9, 0.99], "B");
+    facts.number("size_max", all.last().copied().unwrap_or(f64::NAN), "B");
+    let size = sizes(kept());
     size.tell(&mut facts);
 
-    let response = response_times(log.entries().iter(), log.response_step_s());
-    if let Some((response, ..)) = &response {
+    let response = response_times(kept(), log.response_step_s());
+    let sorted = ascending(log.entries().iter().filter_map(Entry::response_s));
+    if !sorted.is_empty() {
         facts.group("response times (by the log)");
-        let sorted = ascending(log.entries().iter().filter_map(Entry::response_s));
         facts.count("response_times", sorted.len() as u64);
         let step_s = log.response_step_s();
         match mean(&sorted) {
@@ -107,7 +112,9 @@ pub fn describe(log: &Log) -> Description {
             Some(0.0) => facts.text("response_time_max", below(step_s)),
             most => facts.number("response_time_max", most.unwrap_or(f64::NAN), "s"),
         }
-        response.tell(&mut facts);
+        if let Some((response, _)) = &response {
+            response.tell(&mut facts);
+        }
     }
 
     facts.group("popularity and caching");
@@ -145,7 +152,7 @@ pub fn describe(log: &Log) -> Description {
     remarks.extend(gap.remarks());
     remarks.extend(size.remarks());
     let mut variables = vec![size, gap];
-    if let Some((response, _, remark)) = response {
+    if let Some((response, remark)) = response {
         remarks.extend(response.remarks());
         remarks.extend(remark.map(|remark| format!("response_time: {remark}")));
         variables.insert(1, response);
@@ -182,12 +189,43 @@ fn rate_over_time(log: &Log, instants_s: &[f64], span_s: f64) -> Rate {
     Rate { start, start_of_day_s: start_s.map(|start_s| log.second_of_day(start_s) as f64), ..rate }
 }
 
-/// The response times of requests, which a clock of this step has measured, the values to which their law is fitted, and what is
-/// to be known of those that were rounded; none where no line has one.
+/// The requests of the traffic: without those before a silence at the start of the log and behind one at its end, as its rate is.
+/// Its first and its last second are in it: of these requests may be missing, but those that are there are whole.
+pub(super) fn traffic(log: &Log) -> &[Entry] {
+    let Silences { at_start, at_end, .. } = log.silences();
+    let start = at_start.map_or(0, |silence| silence.before);
+    &log.entries()[start..at_end.map_or(log.requests(), |silence| silence.before)]
+}
+
+/// Whether it is of what users ask for, to which laws are fitted: it got a reply and did not fail, and its client did not give
+/// up. 0 is the status of what got no reply.
+pub(super) fn is_good(entry: &Entry) -> bool {
+    (1..400).contains(&entry.status) && !entry.is_abandoned()
+}
+
+/// Of which requests the laws of sizes and response times are, where these are not all.
+fn laws_are_of(kept: usize, all: usize) -> Option<String> {
+    (kept < all).then(|| {
+        format!(
+            "laws and tails of sizes and response times are of {kept} of {all} requests, those that `fit` takes: without what \
+             failed (a status of 400 or more, or no reply), what clients gave up, and what is beyond a silence at an end; means \
+             and percentiles of both are of all, and gaps have those that failed too"
+        )
+    })
+}
+
+/// The sizes of the replies to these requests.
+pub(super) fn sizes<'a>(entries: impl Iterator<Item = &'a Entry>) -> Variable {
+    let sizes: Vec<f64> = entries.map(|entry| entry.bytes as f64).collect();
+    Variable::of("size", "Sizes of the replies", &sizes, Dimension::Size)
+}
+
+/// The response times of requests, which a clock of this step has measured, and what is to be known of those that were rounded;
+/// none where no line has one.
 pub(super) fn response_times<'a>(
     entries: impl Iterator<Item = &'a Entry>,
     step_s: f64,
-) -> Option<(Variable, Vec<f64>, Option<String>)> {
+) -> Option<(Variable, Option<String>)> {
     let times_s: Vec<f64> = entries.filter_map(Entry::response_s).collect();
     let of = || {
         let (name, title) = ("response_time", "Response times by the log");
