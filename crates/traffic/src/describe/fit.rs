@@ -15,6 +15,7 @@ use thiserror::Error;
 
 use super::hurst::{of_counts, undoubted};
 use super::log::{is_good, response_times, sizes, traffic};
+use super::rate::gaps_are_known;
 use super::{Covered, Memory, Numbers, Popularity, Profiled, Variable, counts, covered, digits, profiled, silence};
 use crate::arrivals::Arrivals as Written;
 use crate::recorded::capture::{Begin, Capture};
@@ -323,7 +324,7 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
     let memory = of_counts(&instants_s, span_s, &profiled, finest_s).pop();
     let Profiled { every_s, levels, gaps_s, .. } = profiled;
     let gap = Variable::of("gap", "Gaps", &gaps_s, Dimension::Time);
-    let of_gaps = match span_s / instants_s.len() as f64 >= finest_s {
+    let of_gaps = match gaps_are_known(instants_s.len(), span_s, finest_s) {
         true => gap.taken.as_ref().map(|taken| GapLaw { law: taken.law.clone(), said: gap.verdict() }),
         false => Some(GapLaw::of_counts(&counts(&instants_s, span_s, finest_s), finest_s)),
     };

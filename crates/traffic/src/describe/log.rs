@@ -45,28 +45,32 @@ pub fn describe(log: &Log) -> Description {
 
     facts.group("gaps and bursts");
     let gaps: Vec<f64> =
-        log.entries()[range].windows(2).map(|pair| (pair[1].time_us - pair[0].time_us) as f64 / 1e6).collect();
+        log.entries()[range.clone()].windows(2).map(|pair| (pair[1].time_us - pair[0].time_us) as f64 / 1e6).collect();
     // Of shorter ones whole seconds tell nothing: at a constant 100 /s they are 99 times 0 and once 1, and the last second, which
     // nothing ends, would be missing. Their mean is that of the rate.
-    let are_known = mean(&gaps) >= log.resolution_s();
+    let are_known = rate::gaps_are_known(instants_s.len(), span_s, log.resolution_s()) && !gaps.is_empty();
     facts.number("gap_mean", if are_known { mean(&gaps) } else { span_s / instants_s.len() as f64 }, "s");
     if are_known {
         facts.number("gap_scv", scv(&gaps), "1");
     }
     facts.number("dispersion_per_second", dispersion_per_second(&instants_s, span_s), "1");
     let arrivals = profiled(&instants_s, span_s, log.resolution_s());
-    let (name, title) = if arrivals.levels.is_empty() {
+    // Laws are of what `fit` takes, so that it takes those that are told here.
+    let came = log.entries()[range].iter().zip(&instants_s).filter(|(entry, _)| is_good(entry));
+    let good_s: Vec<f64> = came.map(|(_, at_s)| *at_s).collect();
+    let good = profiled(&good_s, span_s, log.resolution_s());
+    let (name, title) = if good.levels.is_empty() {
         ("gap", "Gaps between requests")
     } else {
         remarks.push(format!(
             "the rate changes by more than chance: gaps are those left when its level over each {} is taken out",
-            rate::length_in_words(arrivals.every_s)
+            rate::length_in_words(good.every_s)
         ));
         ("gap_at_level_1", "Gaps between requests, the change of the rate taken out")
     };
     remarks.push(resolution_in_words(log));
-    let gap = Variable::of(name, title, &arrivals.gaps_s, Dimension::Time);
-    let gap = match are_known {
+    let gap = Variable::of(name, title, &good.gaps_s, Dimension::Time);
+    let gap = match rate::gaps_are_known(good_s.len(), span_s, log.resolution_s()) {
         true => gap,
         false => gap.without_laws(
             "gaps are shorter than the step of the log's times, so that where in it requests came is made up; \
@@ -79,7 +83,6 @@ pub fn describe(log: &Log) -> Description {
     let memory = hurst::of_counts(&instants_s, span_s, &arrivals, log.resolution_s());
     hurst::tell(&memory, &mut facts);
 
-    // Laws are of what `fit` takes, so that it takes those that are told here.
     let traffic = traffic(log);
     let kept = || traffic.iter().filter(|entry| is_good(entry));
     remarks.extend(laws_are_of(kept().count(), log.requests()));
@@ -203,13 +206,13 @@ pub(super) fn is_good(entry: &Entry) -> bool {
     (1..400).contains(&entry.status) && !entry.is_abandoned()
 }
 
-/// Of which requests the laws of sizes and response times are, where these are not all.
+/// Of which requests the laws are, where these are not all.
 fn laws_are_of(kept: usize, all: usize) -> Option<String> {
     (kept < all).then(|| {
         format!(
-            "laws and tails of sizes and response times are of {kept} of {all} requests, those that `fit` takes: without what \
-             failed (a status of 400 or more, or no reply), what clients gave up, and what is beyond a silence at an end; means \
-             and percentiles of both are of all, and gaps have those that failed too"
+            "laws and tails are of {kept} of {all} requests, those that `fit` takes: without what failed (a status of 400 or \
+             more, or no reply), what clients gave up, and what is beyond a silence at an end; means and percentiles of sizes and \
+             response times are of all"
         )
     })
 }

@@ -1,7 +1,7 @@
 //! A description names the laws that a workload is written with: the same requests, the same law, the same reason.
 
 use sojourn_stats::{Dimension, Law, Stream};
-use sojourn_traffic::describe::{Description, Numbers, Value, describe, describe_numbers};
+use sojourn_traffic::describe::{Covered, Description, Numbers, Value, covered, describe, describe_numbers};
 use sojourn_traffic::fit;
 use sojourn_traffic::log::Log;
 
@@ -61,7 +61,7 @@ fn log(count: u32, is_early: bool) -> Log {
     let time = Law::parse("gamma(mean = 80 ms, cv = 0.5)", Dimension::Time).unwrap();
     let mut text = String::new();
     for second in 0..3 * u32::from(is_early) {
-        text += &timed(second, 900_000_000, 500.0).replace("host.example", "early.example");
+        text += &timed(second, 900_000_000, 5.0).replace("host.example", "early.example");
     }
     for n in 0..count {
         let (bytes, time_s) = (size.sample(&mut stream) as u64 + 1, time.sample(&mut stream));
@@ -80,23 +80,32 @@ fn the_laws_of_a_log_are_of_the_requests_that_are_fitted() {
     let [plain, early] = [false, true].map(|is_early| log(4000, is_early));
     let [described, with_early] = [&plain, &early].map(describe);
     let [workload, workload_with_early] = [&plain, &early].map(|log| fit::of_log(log, "access.log").unwrap());
-    for (description, workload, all) in [(&described, &workload, 4000), (&with_early, &workload_with_early, 4003)] {
+    for (log, description, workload, all) in
+        [(&plain, &described, &workload, 4000), (&early, &with_early, &workload_with_early, 4003)]
+    {
         let size = workload.lines().find_map(|line| line.strip_prefix("size = ")).unwrap();
         assert_eq!(text(description, "size_law"), size.trim_matches('"'));
         let said = workload.replace("\n# ", " ");
         let law = text(description, "response_time_law");
         assert!(said.contains("Response times, by the log (3800 of them)"), "{workload}");
         assert!(said.contains(&format!("in the mean, as {law}. ")), "{law}: {workload}");
-        for variable in description.variables.iter().filter(|variable| variable.name != "gap") {
-            assert!((variable.count, said.contains(&variable.verdict())) == (3800, true), "{}", variable.verdict());
+        for variable in &description.variables {
+            assert!(variable.count == 3800 || variable.name == "gap", "{}: {}", variable.name, variable.count);
+            assert!(said.contains(&variable.verdict()), "{}", variable.verdict());
         }
-        let told = format!("are of 3800 of {all} requests, those that `fit` takes: without what failed");
+        // The law of the gaps is stretched to the mean.
+        let Covered { range, span_s, .. } = covered(log);
+        let good = log.entries()[range].iter().filter(|entry| entry.status == 200).count();
+        let gap = Law::parse(text(description, "gap_law"), Dimension::Time).unwrap();
+        let stretched = gap.rescaled_to_mean(span_s / good as f64).unwrap();
+        assert!(workload.contains(&format!("\narrivals = \"{stretched}\"\n")), "{stretched}: {workload}");
+        let told = format!("laws and tails are of 3800 of {all} requests, those that `fit` takes: without what failed");
         assert!(description.remarks.iter().any(|remark| remark.contains(&told)), "{:?}", description.remarks);
         assert!(said.contains("200 requests with a status of 400 or more are left out."), "{workload}");
         assert!(workload.lines().any(|line| line == "clients = 1"), "{workload}");
         assert!(said.contains("rate and gaps are without them, sizes, response times and popularity"), "{workload}");
     }
-    for name in ["size_law", "response_time_law"] {
+    for name in ["size_law", "gap_law", "response_time_law"] {
         assert_eq!(value(&with_early, name), value(&described, name), "{name}");
     }
     assert!(with_early.remarks.iter().any(|remark| remark.starts_with("the log has a silence of ")));
