@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use sojourn_model::{Server, System};
+use sojourn_stats::parts::quantiles_of_series;
 use sojourn_stats::{Measure, Span, Time, measure};
 use sojourn_traffic::{Arrivals, Closed, Demand, Traced, Workload};
 
@@ -310,9 +311,8 @@ impl<'a> Task<'a> for OnePlan<'a> {
         let tally = engine.tally();
         let series: Vec<f64> = tally.series.iter().flatten().copied().filter(|value| !value.is_nan()).collect();
         let mut measures = vec![Measure::new("response_time_mean", "s", measure::mean_of_series(&series))];
-        for (metric, p) in QUANTILES {
-            measures.push(Measure::new(metric, "s", measure::quantile_of_series(&series, p)));
-        }
+        let quantiles = quantiles_of_series(&series, &QUANTILES.map(|(_, p)| p));
+        measures.extend(QUANTILES.iter().zip(quantiles).map(|((metric, _), of)| Measure::new(*metric, "s", of)));
         let alike = forgetting::alike([&tally.remembered], tally.response.variance());
         measures.extend(summary::answers(&summary::others(&whole, &sections), measure::CONFIDENCE, alike));
         let over_time = outcomes_over_time(&[&*tally]);

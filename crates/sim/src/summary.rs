@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sojourn_stats::interval::exact_ratio;
 use sojourn_stats::measure::{NoInterval, quantile_stands};
-use sojourn_stats::parts::{QuantileOfParts, attempts_of_few, clump, of_few, of_parts};
+use sojourn_stats::parts::{QuantileOfParts, attempts_of_few, clump, exact_of_clumps, of_few, of_parts};
 use sojourn_stats::{Estimate, Histogram, Measure};
 
 use crate::joins::{DIFFERENCE, Joins, SUM};
@@ -63,10 +63,10 @@ impl Events {
     /// as many by chance. None without a chance of one. One part says nothing of another, so that no more come together than a
     /// part has.
     pub(crate) fn ends(&self, confidence: f64, alike: f64) -> Option<(f64, f64)> {
-        let (events, trials) = (self.whole.0 as f64, self.whole.1 as f64);
+        let trials = self.whole.1 as f64;
         let parts = self.parts.iter().filter(|part| part.1 > 0).count();
         let together = self.together(alike).min(trials / parts as f64).max(1.0);
-        let ends = || exact_ratio(events / together, trials / together, confidence);
+        let ends = || exact_of_clumps(self.whole, together, confidence);
         (parts > 0).then(ends).map(|(low, high)| (low * trials, high * trials))
     }
 }
@@ -149,10 +149,6 @@ impl Row {
         let Measure { metric, unit, mut estimate } = self.measure(confidence);
         if let Some(events) = &self.events {
             estimate = of_few(estimate, events.whole, events.together(alike), confidence);
-            // However they come together, one is seen no more often than they are expected: of one the lower end holds as it is.
-            if let (Estimate::Sampled { ci_low, .. }, (1.., trials)) = (&mut estimate, events.whole) {
-                *ci_low = ci_low.max(exact_ratio(1.0, trials as f64, confidence).0);
-            }
         }
         if let Some(ends) = self.ends {
             estimate = estimate.widened(ends);

@@ -1,8 +1,8 @@
 //! From samples to a number with an interval: the rows that every engine answers in.
 //!
 //! Independent samples ([`mean_of_samples`], [`quantile_of_samples`], [`ratio`]) and the autocorrelated series of one
-//! long run ([`mean_of_series`], [`quantile_of_series`]) are told apart, because the textbook interval of a series is
-//! several times too short. All intervals are at 95 % ([`CONFIDENCE`]); [`crate::interval`] has any level.
+//! long run ([`mean_of_series`], [`crate::parts::quantiles_of_series`]) are told apart, because the textbook interval of a series
+//! is several times too short. All intervals are at 95 % ([`CONFIDENCE`]); [`crate::interval`] has any level.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub const CONFIDENCE: f64 = 0.95;
 
 /// Batches that a series is cut into: with more the t quantile hardly shrinks, but the batches are more correlated
 /// (Schmeiser, Operations Research 30(3), 1982).
-const BATCHES: usize = 20;
+pub(crate) const BATCHES: usize = 20;
 /// Samples that must lie beyond a quantile on either side: with fewer it is an extreme, not a quantile.
 const BEYOND_LEAST: f64 = 10.0;
 /// A quantile this far from 0 and 1 is in no tail.
@@ -346,25 +346,6 @@ pub fn mean_of_batches(batch_means: &[f64], samples: u64) -> Estimate {
     Estimate::Sampled { value, ci_low: value - half, ci_high: value + half, samples }
 }
 
-/// The `p` quantile of an autocorrelated series in its order of time: by [`quantile_by_share`] from the shares at or
-/// below it in 20 batches. The interval of a p99 takes 1,000 samples.
-pub fn quantile_of_series(series: &[f64], p: f64) -> Estimate {
-    quantiles_with_shares(series, &[p]).remove(0).0
-}
-
-/// As [`quantile_of_series`], of each of `ps` of the one run that there is: in a tail without an interval where it rests on too
-/// few independent samples ([`tail_is_known`]).
-pub fn quantiles_of_one_run(series: &[f64], ps: &[f64]) -> Vec<Estimate> {
-    let of = |(p, (estimate, half_width)): (&f64, (Estimate, Option<f64>))| match half_width {
-        Some(half_width) if !tail_is_known(*p, half_width) => {
-            let why = too_few_or_too_short(series.len() as u64, *p);
-            estimate.withheld(why)
-        }
-        _ => estimate,
-    };
-    ps.iter().zip(quantiles_with_shares(series, ps)).map(of).collect()
-}
-
 /// Whether ten independent samples lie beyond the `p` quantile, where the share at or below it is known to `half_width` at 95 %
 /// from 20 parts of a run: as many as independent ones would have to be for that share to be as well known. Where the longest
 /// times come in few clumps they do not, and the interval is too narrow. Near the median a wide interval says enough.
@@ -372,27 +353,6 @@ pub fn tail_is_known(p: f64, half_width: f64) -> bool {
     let tail = p.min(1.0 - p);
     let error = half_width / interval::t_quantile(0.5 + 0.5 * CONFIDENCE, BATCHES as u64 - 1);
     tail >= TAIL || p * (1.0 - p) / (error * error) * tail >= BEYOND_LEAST
-}
-
-/// The quantiles of [`quantile_of_series`], and to what half width the share at or below each is known, where it is.
-fn quantiles_with_shares(series: &[f64], ps: &[f64]) -> Vec<(Estimate, Option<f64>)> {
-    let samples = series.len() as u64;
-    let mut sorted = series.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let of = |&p: &f64| {
-        if !quantile_stands(samples, p) {
-            return (Estimate::TooFew { samples }, None);
-        }
-        let at = sorted[rank(sorted.len(), p)];
-        let below: Vec<f64> = series.iter().map(|value| f64::from(u8::from(*value <= at))).collect();
-        let Some((low, high)) = mean_of_batches(&below, samples).interval() else {
-            return (Estimate::without_interval(Some(at), samples, NoInterval::TooFew), None);
-        };
-        let half_width = (high - low) / 2.0;
-        let estimate = quantile_by_share(p, half_width, samples, |share| sorted[rank(sorted.len(), share)]);
-        (estimate, Some(half_width))
-    };
-    ps.iter().map(of).collect()
 }
 
 /// The `p` quantile of `samples` correlated values when the share at or below it is known to `half_width`: the ends of
@@ -427,14 +387,14 @@ fn beyond(samples: u64, p: f64) -> f64 {
 }
 
 /// Rank (from 0) of the `p` quantile among `count` sorted samples: the smallest with at least a share p at or below.
-fn rank(count: usize, p: f64) -> usize {
+pub(crate) fn rank(count: usize, p: f64) -> usize {
     // The hair keeps 0.9 * 10 from becoming rank 10 by rounding.
     let at_or_below = (p * count as f64 * (1.0 - 1e-12)).ceil() as usize;
     at_or_below.clamp(1, count) - 1
 }
 
 /// `count` equal stretches; what does not divide is left out at the beginning, where the warm-up is nearest.
-fn sections(series: &[f64], count: usize) -> impl Iterator<Item = &[f64]> {
+pub(crate) fn sections(series: &[f64], count: usize) -> impl Iterator<Item = &[f64]> {
     let size = series.len() / count;
     series[series.len() - size * count..].chunks_exact(size)
 }

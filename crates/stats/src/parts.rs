@@ -3,7 +3,8 @@
 //! What a whole run says is known as well as its parts agree. Three things make the textbook interval of twenty parts too
 //! narrow. Neighbours may be alike, and the law of what is rare is skewed: so neighbours are joined in pairs, and the larger
 //! variance stands ([`half_width`]). A percentile of a part is off by more than it spreads where what lies beyond
-//! it comes in few clumps: so what counts is the share beyond the whole's percentile in each part ([`QuantileOfParts`]). And
+//! it comes in few clumps: so what counts is the share beyond the whole's percentile in each part ([`QuantileOfParts`], and of a
+//! series [`quantiles_of_series`]). And
 //! events that come together tell less than as many alone ([`clump`], [`of_few`], [`attempts_of_few`]).
 //!
 //! How often intervals at 95 % cover the truth is in `crates/sim/benches/coverage.rs`.
@@ -72,13 +73,8 @@ pub fn half_width(off: &[f64], confidence: f64) -> Option<f64> {
 /// narrower than the exact one of so many.
 #[derive(Clone, Debug)]
 pub struct QuantileOfParts {
-    p: f64,
     whole: Arc<Histogram>,
-    /// Off the whole's share at or below the quantile, and below it.
-    up_to: Vec<f64>,
-    below: Vec<f64>,
-    /// Independent numbers beyond it.
-    independent: f64,
+    known: Known,
 }
 
 impl QuantileOfParts {
@@ -87,28 +83,13 @@ impl QuantileOfParts {
     /// # Panics
     /// When `p` is not between 0 and 1.
     pub fn new(whole: &Arc<Histogram>, parts: &[&Histogram], p: f64) -> QuantileOfParts {
-        assert!(p > 0.0 && p < 1.0, "the quantile {p} is not between 0 and 1");
         let at = |p: f64| whole.quantile(p).unwrap_or(0);
         let off = |at: u64, share: fn(&Histogram, u64) -> f64| {
             off(&parts.iter().map(|part| (share(part, at), part.count() as f64)).collect::<Vec<_>>())
         };
-        // How many independent numbers all are worth, by those beyond a quantile so many times as far from the end.
-        let worth = |times: f64| {
-            let rare = (p.min(1.0 - p) * times).min(0.5);
-            let near = if p < 0.5 { rare } else { 1.0 - rare };
-            let error = half_width(&off(at(near), Histogram::share_up_to), CONFIDENCE)
-                .map(|half| half / interval::t_quantile(0.5 + 0.5 * CONFIDENCE, parts.len() as u64 - 1));
-            error.map_or(0.0, |error| near * (1.0 - near) / (error * error)).min(whole.count() as f64)
-        };
-        let worth = worth(NEAR).min(worth(NEAR * NEAR));
-        let here = at(p);
-        QuantileOfParts {
-            p,
-            whole: Arc::clone(whole),
-            up_to: off(here, Histogram::share_up_to),
-            below: off(here, Histogram::share_below),
-            independent: worth * p.min(1.0 - p),
-        }
+        let up_to = |p: f64| off(at(p), Histogram::share_up_to);
+        let below = |p: f64| off(at(p), Histogram::share_below);
+        QuantileOfParts { whole: Arc::clone(whole), known: Known::new(p, whole.count(), up_to, below) }
     }
 
     /// The ends of its interval.
@@ -116,22 +97,120 @@ impl QuantileOfParts {
     /// # Errors
     /// Why there is none.
     pub fn interval(&self, confidence: f64) -> Result<(u64, u64), NoInterval> {
-        let why = measure::too_few_or_too_short(self.whole.count(), self.p);
-        // Where many are as large, one of the two may be the same in all parts by chance.
-        let halves = half_width(&self.up_to, confidence).zip(half_width(&self.below, confidence));
-        let half = halves.map(|(one, other)| one.max(other)).ok_or(NoInterval::TooFew)?;
-        let (mut low, mut high) = (self.p - half, self.p + half);
-        if self.independent < INDEPENDENT || low <= 0.0 || high >= 1.0 {
-            return Err(why);
-        }
-        if self.independent <= FEW_BEYOND {
-            let all = self.independent / self.p.min(1.0 - self.p);
-            let exact = interval::exact_ratio(self.p * all, all, confidence);
-            (low, high) = (low.min(exact.0), high.max(exact.1));
-        }
+        let why = measure::too_few_or_too_short(self.whole.count(), self.known.p);
+        let (low, high) = self.known.ends(why, confidence)?;
         // Where many numbers are equal, a bucket's middle is none of them: its ends are.
         let ends = self.whole.quantile_ends(low).zip(self.whole.quantile_ends(high));
         ends.map(|(low, high)| (low.0, high.1)).ok_or(NoInterval::TooFew)
+    }
+}
+
+/// The quantiles of an autocorrelated series in its order of time, by the shares in 20 sections of it: as [`QuantileOfParts`].
+/// There is no other run beside it, so the shares beyond the quantile itself have to agree as well: in a tail those of ten
+/// independent samples ([`measure::tail_is_known`]). The interval of a p99 takes 2,000 samples at least. Too few where no sample
+/// lies beyond a quantile.
+///
+/// # Panics
+/// When a quantile is not between 0 and 1.
+pub fn quantiles_of_series(series: &[f64], ps: &[f64]) -> Vec<Estimate> {
+    let samples = series.len() as u64;
+    let mut sorted = series.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let at = |p: f64| sorted[measure::rank(sorted.len(), p)];
+    let of = |&p: &f64| {
+        if !measure::quantile_stands(samples, p) {
+            return Estimate::TooFew { samples };
+        }
+        let value = at(p);
+        let without = |why| Estimate::without_interval(Some(value), samples, why);
+        if series.len() < measure::BATCHES {
+            return without(NoInterval::TooFew);
+        }
+        let up_to = |p: f64| {
+            let most = at(p);
+            off_in_sections(series, |value| value <= most)
+        };
+        let below = |p: f64| {
+            let least = at(p);
+            off_in_sections(series, |value| value < least)
+        };
+        let known = Known::new(p, samples, up_to, below);
+        let why = measure::too_few_or_too_short(samples, p);
+        match known.ends(why, CONFIDENCE) {
+            Ok(_) if !known.half_width(CONFIDENCE).is_some_and(|half| measure::tail_is_known(p, half)) => without(why),
+            Ok((low, high)) => Estimate::Sampled { value, ci_low: at(low), ci_high: at(high), samples },
+            Err(why) => without(why),
+        }
+    };
+    ps.iter().map(of).collect()
+}
+
+/// One of [`quantiles_of_series`].
+///
+/// # Panics
+/// When `p` is not between 0 and 1.
+pub fn quantile_of_series(series: &[f64], p: f64) -> Estimate {
+    quantiles_of_series(series, &[p]).remove(0)
+}
+
+/// How far the share of those that are so is off in each of twenty sections.
+fn off_in_sections(series: &[f64], is_so: impl Fn(f64) -> bool) -> Vec<f64> {
+    let share = |section: &[f64]| {
+        let size = section.len() as f64;
+        (section.iter().filter(|value| is_so(**value)).count() as f64 / size, size)
+    };
+    off(&measure::sections(series, measure::BATCHES).map(share).collect::<Vec<_>>())
+}
+
+/// How well the share at or below a quantile is known from parts, of whatever their numbers are kept in. This is the one rule for
+/// runs of replications, for sections of a run, and for series.
+#[derive(Clone, Debug)]
+struct Known {
+    p: f64,
+    /// Off the whole's share at or below the quantile, and below it.
+    up_to: Vec<f64>,
+    below: Vec<f64>,
+    /// Independent numbers beyond it.
+    independent: f64,
+}
+
+impl Known {
+    /// Of the `p` quantile of `count` numbers; `up_to` and `below` say how far the parts' shares up to the whole's quantile of a
+    /// chance, and below it, are off.
+    fn new(p: f64, count: u64, up_to: impl Fn(f64) -> Vec<f64>, below: impl Fn(f64) -> Vec<f64>) -> Known {
+        assert!(p > 0.0 && p < 1.0, "the quantile {p} is not between 0 and 1");
+        // How many independent numbers all are worth, by those beyond a quantile so many times as far from the end.
+        let worth = |times: f64| {
+            let rare = (p.min(1.0 - p) * times).min(0.5);
+            let near = if p < 0.5 { rare } else { 1.0 - rare };
+            let off = up_to(near);
+            let error = half_width(&off, CONFIDENCE)
+                .map(|half| half / interval::t_quantile(0.5 + 0.5 * CONFIDENCE, off.len() as u64 - 1));
+            error.map_or(0.0, |error| near * (1.0 - near) / (error * error)).min(count as f64)
+        };
+        let worth = worth(NEAR).min(worth(NEAR * NEAR));
+        Known { p, up_to: up_to(p), below: below(p), independent: worth * p.min(1.0 - p) }
+    }
+
+    /// To what half width the share is known. Where many are as large, one of the two may be the same in all parts by chance.
+    fn half_width(&self, confidence: f64) -> Option<f64> {
+        let halves = half_width(&self.up_to, confidence).zip(half_width(&self.below, confidence));
+        halves.map(|(one, other)| one.max(other))
+    }
+
+    /// The ends of the share's interval, or `why` there is none where there are parts enough.
+    fn ends(&self, why: NoInterval, confidence: f64) -> Result<(f64, f64), NoInterval> {
+        let half = self.half_width(confidence).ok_or(NoInterval::TooFew)?;
+        let (low, high) = (self.p - half, self.p + half);
+        if self.independent < INDEPENDENT || low <= 0.0 || high >= 1.0 {
+            return Err(why);
+        }
+        if self.independent > FEW_BEYOND {
+            return Ok((low, high));
+        }
+        let all = self.independent / self.p.min(1.0 - self.p);
+        let exact = interval::exact_ratio(self.p * all, all, confidence);
+        Ok((low.min(exact.0), high.max(exact.1)))
     }
 }
 
@@ -176,6 +255,23 @@ pub fn clump(parts: &[(u64, u64)]) -> f64 {
     most.min(events.min(trials - events) as f64).max(1.0)
 }
 
+/// The exact ends of a share, of which `events` in `trials` were seen, where so many tell `together` as much as one
+/// ([`interval::exact_ratio`]). However they come together, one is seen no more often than they are expected (Markov's
+/// inequality): where one was seen, the lower end is that of one that came alone, or above it. Of a part of a clump the exact one
+/// would be next to nothing, such as 10^-50.
+///
+/// # Panics
+/// When there is no trial, or there are more events.
+pub fn exact_of_clumps((events, trials): (u64, u64), together: f64, confidence: f64) -> (f64, f64) {
+    let (low, high) = interval::exact_ratio(events as f64 / together, trials as f64 / together, confidence);
+    (low.max(of_one_seen((events, trials), confidence)), high)
+}
+
+/// The least that a share is expected to be of which an event was seen; 0 of none.
+fn of_one_seen((events, trials): (u64, u64), confidence: f64) -> f64 {
+    interval::exact_ratio(events.min(1) as f64, trials as f64, confidence).0
+}
+
 /// `estimate`, the share of `trials` that are `events`, with its interval inside 0 and 1. Where there are few clumps of
 /// events, or of trials without one, or the parts that it is from do not differ, it is no narrower than the exact binomial one
 /// of as many trials as these are worth where events come so many `together` ([`clump`]): none of 39 allows 7.4 %.
@@ -184,12 +280,13 @@ pub fn of_few(estimate: Estimate, (events, trials): (u64, u64), together: f64, c
     if trials == 0 {
         return estimate;
     }
-    let exact = interval::exact_ratio(events as f64 / together, trials as f64 / together, confidence);
+    let exact = exact_of_clumps((events, trials), together, confidence);
     let estimate = if is_few { estimate.widened(exact) } else { estimate };
     match estimate {
         Estimate::Sampled { value, ci_low, ci_high, samples } => {
             // An event that was seen can happen: of a share that spreads too much for Student's t the exact end is left.
-            let ci_low = if ci_low > 0.0 { ci_low } else { exact.0 };
+            let least = of_one_seen((events, trials), confidence).min(value);
+            let ci_low = if ci_low > 0.0 { ci_low.max(least) } else { exact.0 };
             let ci_high = if ci_high < 1.0 { ci_high } else { exact.1 };
             Estimate::Sampled { value, ci_low, ci_high, samples }
         }

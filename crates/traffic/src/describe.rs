@@ -37,7 +37,7 @@ pub use self::outcomes::Replies;
 pub use self::popularity::Popularity;
 pub use self::rate::{Profiled, Rate, counts, profiled};
 pub use self::servers::{Listing, Period, Served, ServerLoad, TimesTaken};
-pub use self::variable::{Atom, LeftOut, Variable};
+pub use self::variable::{Atom, LeftOut, Taken, Variable};
 
 /// Everything that is known of an input.
 #[derive(Clone, Debug, Default, Serialize)]

@@ -4,8 +4,8 @@
 //! `[workload] ran` names by its policy, else the first one; and only where the log is replayed as it was, at its own speed and
 //! without growth. The simulator's answer for that variant is the check: what it says of other variants is worth no more.
 
-use sojourn_stats::measure::{mean_of_batches, mean_of_series, quantiles_of_one_run};
-use sojourn_stats::parts::share_of_series;
+use sojourn_stats::measure::{mean_of_batches, mean_of_series};
+use sojourn_stats::parts::{quantiles_of_series, share_of_series};
 use sojourn_stats::{Estimate, Measure};
 use sojourn_traffic::log::{Entry, Log};
 use sojourn_traffic::{Replay, Workload};
@@ -77,7 +77,7 @@ pub(crate) fn answer(experiment: &Spec, asked: &SystemQuestion, index: usize) ->
         good.iter().filter_map(|entry| time_s(entry)).map(|time_s| time_s + log.cut_off_s()).collect();
     let step_s = log.response_step_s();
     let mut measures = vec![Measure::new("response_time_mean", "s", by_clock(mean_of_series(&series), step_s))];
-    let told = quantiles_of_one_run(&series, &TOLD.map(|(_, p)| p)).into_iter().map(|of| by_clock(of, step_s));
+    let told = quantiles_of_series(&series, &TOLD.map(|(_, p)| p)).into_iter().map(|of| by_clock(of, step_s));
     measures.extend(TOLD.iter().zip(told).map(|((metric, _), quantile)| Measure::new(*metric, "s", quantile)));
     let span_s = to_s.min(log.span().as_secs_f64()) - from_s;
     measures.push(Measure::new("throughput", "1/s", rate(&good, &|entry| at_s(entry) - from_s, span_s)));
@@ -212,7 +212,7 @@ impl Served<'_> {
         let failures: Vec<bool> = entries.iter().filter(|entry| is_here(entry)).map(|entry| failed(entry)).collect();
         let row = |metric: &str, unit: &'static str, of| Measure::new(format!("{metric}_{number}"), unit, of);
         let [p90, p99] =
-            <[Estimate; 2]>::try_from(quantiles_of_one_run(&self.times_s, &[0.9, 0.99])).expect("two of two");
+            <[Estimate; 2]>::try_from(quantiles_of_series(&self.times_s, &[0.9, 0.99])).expect("two of two");
         vec![
             row("share", "1", share_of_series(entries.iter().map(|entry| is_here(entry)))),
             row("error_ratio", "1", share_of_series(failures.into_iter())),

@@ -9,7 +9,7 @@ use super::number::{quantity, significant};
 use super::plots::chart::{Chart, Mark, Series, Side};
 use super::plots::{chart_figure, round_size, round_time};
 
-/// Laws that are drawn beside the data.
+/// Laws that are drawn beside the data, from the likeliest on; the one that is taken is drawn in any case.
 const DRAWN: usize = 4;
 /// Points of a law's curve.
 const POINTS: usize = 240;
@@ -177,13 +177,17 @@ fn distribution(variable: &Variable) -> Option<Chart> {
         }
     };
     let mut series = vec![Series { name: "data".into(), mark: Mark::Dots, points }];
-    series.extend(variable.fits.iter().take(DRAWN).map(curve));
+    let likeliest = variable.fits.iter().take(DRAWN);
+    let is_drawn = |taken: &&Fit| likeliest.clone().any(|fit| fit.family == taken.family);
+    let taken = variable.chosen().filter(|taken| !is_drawn(taken));
+    series.extend(likeliest.chain(taken).map(curve));
     Some(Chart {
         id: format!("{}-distribution", variable.name.replace('_', "-")),
         heading: variable.title.to_owned(),
         caption:
             "The share of values (up) above a value (right), both logarithmic: a power law is a straight line, a light \
-                  tail bends down. The likeliest laws are drawn through the data; look at where they leave it."
+                  tail bends down. The likeliest laws and the one that `fit` takes are drawn through the data; look at where \
+                  they leave it."
                 .into(),
         x: Side { title: axis_title(variable), log: true, label: label(variable), ends: (low, high) },
         y: Side { title: "share above".into(), log: true, label: plain, ends: (rarest, 1.0) },

@@ -551,6 +551,10 @@ mod tests {
         near(of("refused", 3), 0.002_53, 0.544_72);
         near(of("arrivals", 0), 0.002_53, 0.557_16);
         assert!(of("failed", 3).unwrap().0 > 0.0, "what was seen can happen");
+        // Nor is it next to never, where forty would come together: one is seen no more often than they are expected.
+        let clumps = Replications::new(one_failed.iter().collect(), Time::ZERO).unwrap().columns(40.0);
+        let failed = clumps.iter().find(|column| column.metric == "failed").unwrap().values[3].interval().unwrap();
+        assert!((failed.0 - 0.002_53).abs() < 1e-4 && failed.1 > 0.544_72, "{failed:?}");
         // One run has no interval at all.
         let (columns, ..) = run(8).told(Time::ZERO);
         let failed = columns.iter().find(|column| column.metric == "failed").unwrap();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use sojourn_dispatch::Catalogue;
 use sojourn_model::{Discipline, Server, System};
+use sojourn_stats::parts::quantile_of_series;
 use sojourn_stats::{Histogram, Measure, Span, Time, measure};
 use sojourn_traffic::{Sessions, Visit};
 
@@ -177,7 +178,7 @@ fn one_plan<R: Routing>(
     for (prefix, series) in names.iter().zip(series) {
         measures.push(Measure::new(format!("{prefix}mean"), "s", measure::mean_of_series(series)));
         for (_, name, p) in QUANTILES.iter().filter(|(of, ..)| of == prefix) {
-            measures.push(Measure::new(format!("{prefix}{name}"), "s", measure::quantile_of_series(series, *p)));
+            measures.push(Measure::new(format!("{prefix}{name}"), "s", quantile_of_series(series, *p)));
         }
     }
     let means: Vec<Option<f64>> = sections.iter().map(|part| sums::mean_s(part.counts.responses[0])).collect();

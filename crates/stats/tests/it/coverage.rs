@@ -4,8 +4,8 @@
 use std::ops::RangeInclusive;
 
 use sojourn_stats::hurst::{estimate, whittle};
-use sojourn_stats::measure::{CONFIDENCE, mean_of_samples, mean_of_series, quantile_of_series};
-use sojourn_stats::parts::of_parts;
+use sojourn_stats::measure::{CONFIDENCE, mean_of_samples, mean_of_series};
+use sojourn_stats::parts::{of_parts, quantile_of_series};
 use sojourn_stats::{Estimate, Moments, Stream};
 
 use crate::noise;

@@ -205,6 +205,11 @@ fn parts_that_are_alike_do_not_make_a_share_of_few_sure() {
     assert!(all.1 == 1.0 && all.0 < 0.9926, "{all:?}");
     // Where ten tell as much as one, there are forty.
     assert!((of(0.0, 0, 10.0).1 - exact_ratio(0.0, 40.0, 0.95).1).abs() < 1e-12);
+    // One that is seen, of so many that would come together, is a part of a clump, whose exact lower end is 10^-50: the chance
+    // that one is seen is no more than as many as are expected, so that 2.5 % in 400 is the least.
+    let part = of(0.0025, 1, 33.0);
+    assert!((part.0 * 400.0 / 0.025_317 - 1.0).abs() < 1e-3 && part.1 > one.1, "{part:?}");
+    assert!(exact_ratio(1.0 / 33.0, 400.0 / 33.0, 0.95).0 < 1e-45);
     // Half of them, with no spread between the parts.
     assert!(of(0.5, 200, 1.0).1 > 0.549);
     let wide = Estimate::Sampled { value: 0.5, ci_low: 0.45, ci_high: 0.55, samples: 400 };

@@ -1,9 +1,8 @@
 //! Intervals from one autocorrelated series.
 
-use sojourn_stats::measure::{
-    NoInterval, mean_of_batches, mean_of_samples, mean_of_series, quantile_by_share, quantile_of_series,
-    quantiles_of_one_run,
-};
+use sojourn_stats::interval::exact_ratio;
+use sojourn_stats::measure::{NoInterval, mean_of_batches, mean_of_samples, mean_of_series, quantile_by_share};
+use sojourn_stats::parts::{half_width, quantile_of_series, quantiles_of_series};
 use sojourn_stats::{Batches, Dimension, Estimate, Law, Moments, Stream};
 
 /// First-order autoregression around 0 with correlation 0.8 and standard normal marginals.
@@ -45,14 +44,16 @@ fn series_intervals_cover_where_the_naive_one_does_not() {
 
 #[test]
 fn too_few_samples_are_said() {
-    let series: Vec<f64> = (0..1000).map(|i| f64::from(i * 37 % 100)).collect();
+    let series: Vec<f64> = (0..2000).map(|i| f64::from(i * 37 % 100)).collect();
     let without = |value: f64, samples, why| Estimate::WithoutInterval { value, samples, why };
     assert_eq!(mean_of_series(&[1.0; 19]), without(1.0, 19, NoInterval::TooFew));
     assert_eq!(mean_of_series(&[]), Estimate::TooFew { samples: 0 });
     assert!(mean_of_series(&series[..20]).interval().is_some());
-    assert!(quantile_of_series(&series[..1000], 0.99).interval().is_some());
+    // Twenty independent ones beyond a percentile it takes at least.
+    assert!(quantile_of_series(&series, 0.99).interval().is_some());
+    assert_eq!(quantile_of_series(&series[..1999], 0.99), without(99.0, 1999, NoInterval::TooShort));
     assert_eq!(quantile_of_series(&series[..999], 0.99), without(99.0, 999, NoInterval::TooFew));
-    assert!(quantile_of_series(&series[..100], 0.9).interval().is_some());
+    assert!(quantile_of_series(&series[..201], 0.9).interval().is_some());
     assert_eq!(quantile_of_series(&series[..99], 0.9), without(90.0, 99, NoInterval::TooFew));
     // With no sample beyond it a quantile is an extreme, and not even a number.
     assert_eq!(quantile_of_series(&series[..99], 0.99), Estimate::TooFew { samples: 99 });
@@ -72,10 +73,8 @@ fn the_longest_times_in_few_clumps_make_no_interval_of_one_run() {
     };
     let even = series(&|i| i * 377 % 10_000 >= 9_900);
     let clumps = series(&|i| [2, 6, 9, 13, 18].contains(&(i / 500)) && (100..120).contains(&(i % 500)));
-    let found = quantiles_of_one_run(&even, &[0.99]).remove(0);
-    assert!(found.interval().is_some() && found == quantile_of_series(&even, 0.99), "{found:?}");
-    assert!(quantile_of_series(&clumps, 0.99).interval().is_some());
-    let found = quantiles_of_one_run(&clumps, &[0.5, 0.99]);
+    assert!(quantile_of_series(&even, 0.99).interval().is_some());
+    let found = quantiles_of_series(&clumps, &[0.5, 0.99]);
     assert!(found[0].interval().is_some(), "{found:?}");
     let withheld = Estimate::WithoutInterval { value: 99.0, samples: 10_000, why: NoInterval::TooShort };
     assert_eq!(found[1], withheld);
@@ -111,16 +110,44 @@ fn the_correction_for_correlated_batches_is_the_published_one() {
     }
 }
 
-/// Heidelberger and Lewis by hand: the ends of the share's interval, mapped back through a thousand numbers that are their own
-/// ranks.
+/// The rule of runs is that of series: twenty sections of which each has just a hundredth beyond a percentile, while what is
+/// beyond the 90th comes in clumps. As many as 32 independent ones beyond it make an interval as of so few, 18 make none; by what
+/// lies beyond the percentile alone it would have no width.
+#[test]
+fn sections_that_agree_beyond_a_percentile_are_no_surer_than_so_few() {
+    let series = |more: u32| -> Vec<f64> {
+        let section = |section: u32| {
+            let near = if (section / 2).is_multiple_of(2) { 90 + more } else { 90 - more };
+            let rest = (0..990 - near).map(|_| 1_000);
+            rest.chain((0..near).map(|k| 8_000 + 100 * k)).chain((0..10).map(|k| 100_000 + 10_000 * k)).map(f64::from)
+        };
+        (0..20).flat_map(section).collect()
+    };
+    let (low, high) = quantile_of_series(&series(16), 0.99).interval().unwrap();
+    assert!((17_000.0..18_000.0).contains(&low) && (129_000.0..132_000.0).contains(&high), "{low} to {high}");
+    let without = Estimate::WithoutInterval { value: 19_000.0, samples: 20_000, why: NoInterval::TooShort };
+    assert_eq!(quantile_of_series(&series(21), 0.99), without);
+}
+
+/// Heidelberger and Lewis by hand: the ends of the share's interval, mapped back through ten thousand numbers that are their own
+/// ranks. Of a thousand, a hundred of which lie beyond, the ends are no nearer than Clopper and Pearson's.
 #[test]
 fn the_quantile_of_a_series_ends_where_the_share_does() {
-    let series: Vec<f64> = (0..1000).map(|i| f64::from(i * 377 % 1000)).collect();
-    let below: Vec<f64> = series.iter().map(|value| f64::from(u8::from(*value <= 899.0))).collect();
-    let half = mean_of_series(&below).half_width().expect("a thousand samples");
-    let ends = [0.9 - half, 0.9 + half].map(|share| (1000.0 * share).ceil() - 1.0);
-    assert_eq!(quantile_of_series(&series, 0.9).ends(), Some((ends[0], ends[1])), "{half}");
-    assert!(half > 0.002, "{half} would be told from its double");
+    let series: Vec<f64> = (0..10_000).map(|i| f64::from(i * 3779 % 10_000)).collect();
+    let half_of = |least: f64| {
+        let beyond = |section: &[f64]| section.iter().filter(|value| **value > least).count() as f64 / 500.0;
+        let shares: Vec<f64> = series.chunks(500).map(beyond).collect();
+        let mean = shares.iter().sum::<f64>() / 20.0;
+        half_width(&shares.iter().map(|share| share - mean).collect::<Vec<_>>(), 0.95).unwrap()
+    };
+    let half = half_of(8999.0).max(half_of(8998.0));
+    let ranks = |count: f64, shares: [f64; 2]| shares.map(|share| (count * share).ceil() - 1.0);
+    let [low, high] = ranks(10_000.0, [0.9 - half, 0.9 + half]);
+    assert_eq!(quantile_of_series(&series, 0.9).ends(), Some((low, high)), "{half}");
+    assert!(half > 2e-4, "{half} would be told from its double");
+    let few: Vec<f64> = (0..1000).map(|i| f64::from(i * 377 % 1000)).collect();
+    let [low, high] = ranks(1000.0, exact_ratio(900.0, 1000.0, 0.95).into());
+    assert_eq!(quantile_of_series(&few, 0.9).ends(), Some((low, high)));
 }
 
 /// An interval that would end at the smallest or the largest sample ends where nothing is known.

@@ -2,7 +2,7 @@
 
 use sojourn_stats::Dimension;
 
-use super::{Description, Facts, Rate, Variable, ascending, hurst, mean, profiled, scv};
+use super::{Description, Facts, Rate, Variable, ascending, hurst, mean, profiled, rate, scv};
 use crate::recorded::capture::{Begin, Capture, Connection, End};
 
 /// What a capture holds: connections and how they went, gaps between their SYNs, durations, bytes.
@@ -59,16 +59,23 @@ pub fn describe_capture(capture: &Capture) -> Description {
     let gaps_s = capture.gaps_s();
     facts.number("gap_mean", mean(&gaps_s), "s");
     facts.number("gap_scv", scv(&gaps_s), "1");
-    let gap = Variable::of("gap", "Gaps between the first SYNs of connections", &gaps_s, Dimension::Time);
+    // The law is of the gaps to which `fit` takes one.
+    let (name, title) = match arrivals.levels.is_empty() {
+        true => ("gap", "Gaps between the first SYNs of connections"),
+        false => ("gap_at_level_1", "Gaps between the first SYNs of connections, the change of the rate taken out"),
+    };
+    let gap = Variable::of(name, title, &arrivals.gaps_s, Dimension::Time);
     gap.tell(&mut facts);
     let memory = hurst::of_counts(&openings_s, span_s, &arrivals, 0.0);
     hurst::tell(&memory, &mut facts);
 
     let mut remarks = Vec::new();
     if !arrivals.levels.is_empty() {
-        remarks.push(
-            "the rate of openings changes by more than chance: the gaps are a mixture of calm and busy times".into(),
-        );
+        remarks.push(format!(
+            "the rate of openings changes by more than chance: the law of the gaps is of those left when its level over each \
+             {} is taken out",
+            rate::length_in_words(arrivals.every_s)
+        ));
     }
     facts.group("whole connections");
     let whole = || all.iter().filter(|one| one.is_whole());
@@ -93,13 +100,13 @@ pub fn describe_capture(capture: &Capture) -> Description {
     for variable in [&gap, &duration, &size] {
         remarks.extend(variable.remarks());
     }
-    let rate = (!openings_s.is_empty()).then(|| Rate::of(&openings_s, span_s.max(1e-9)));
+    let over_time = (!openings_s.is_empty()).then(|| Rate::of(&openings_s, span_s.max(1e-9)));
     Description {
         of: "capture",
         facts: facts.all,
         variables: vec![gap, duration, size],
         memory,
-        rate,
+        rate: over_time,
         remarks,
         ..Description::default()
     }

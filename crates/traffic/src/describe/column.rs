@@ -33,9 +33,8 @@ impl Numbers {
         Numbers { values, step: self.step.map(|step| step * factor), ..self }
     }
 
-    /// The quantity that they are of in the SI unit of `dimension`, the values to which its law is fitted, and what is to be
-    /// known of those that were rounded.
-    pub(super) fn variable(&self, dimension: Dimension) -> (Variable, Vec<f64>, Option<String>) {
+    /// The quantity that they are of in the SI unit of `dimension`, and what is to be known of those that were rounded.
+    pub(super) fn variable(&self, dimension: Dimension) -> (Variable, Option<String>) {
         let step = match dimension {
             Dimension::Time => self.step,
             // Without a unit they may be of anything: of counts a 0 is none that was rounded.
@@ -87,7 +86,7 @@ pub fn describe_numbers(column: &Numbers, dimension: Dimension) -> Description {
     if negative > 0 {
         facts.count("negative", negative as u64);
     }
-    let (variable, _, rounded) = column.variable(dimension);
+    let (variable, rounded) = column.variable(dimension);
     variable.tell(&mut facts);
     let mut remarks = variable.remarks();
     remarks.extend(rounded);

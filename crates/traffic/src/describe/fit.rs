@@ -1,34 +1,28 @@
 //! From an input to a workload: laws fitted to what came, written as an experiment that runs.
 //!
-//! Requests that failed are left out, since a server that fails is not what is asked for. The rate is a profile where it
-//! changes by more than chance, and the law of the gaps is of what is left ([`crate::describe::profiled`]), stretched to
-//! the measured mean, because the mean is the rate. Of the laws that are nearest to the data, or as near, the likeliest is
-//! taken; one of infinite variance is cut at the largest value seen, since no run of any length would settle with it, and
-//! single values that make a fifth of all are parts of a mixture. What is lost is said in the file: which object was asked for,
-//! sessions, and any order beyond the rate's. Long memory of the gaps is offered as `fgn(...)` where it is beyond doubt, and
-//! not written unasked: no formula knows it, and a simulation with it takes long to settle.
+//! Requests that failed are left out, since a server that fails is not what is asked for, and so are those before or behind a
+//! silence at an end of a log. The rate is a profile where it changes by more than chance, and the law of the gaps is of what is
+//! left ([`crate::describe::profiled`]), stretched to the measured mean, because the mean is the rate. Which law is taken is
+//! decided where quantities are described ([`Taken`](super::Taken)), so that both say the same. What is lost is said in the file:
+//! which object was asked for, sessions, and any order beyond the rate's. Long memory of the gaps is offered as `fgn(...)` where
+//! it is beyond doubt, and not written unasked: no formula knows it, and a simulation with it takes long to settle.
 
 use std::fmt::Write as _;
 
-use sojourn_stats::fit::LEAST;
 use sojourn_stats::hurst::{self, Finding, Hurst};
 use sojourn_stats::{Dimension, Law, quantity};
 use thiserror::Error;
 
 use super::hurst::{of_counts, undoubted};
-use super::log::response_times;
-use super::variable::Atom;
-use super::{
-    Covered, Memory, Numbers, Popularity, Profiled, Variable, ascending, counts, covered, digits, profiled, silence,
-};
+use super::log::{is_good, response_times, sizes, traffic};
+use super::rate::gaps_are_known;
+use super::{Covered, Memory, Numbers, Popularity, Profiled, Variable, counts, covered, digits, profiled, silence};
 use crate::arrivals::Arrivals as Written;
 use crate::recorded::capture::{Begin, Capture};
-use crate::recorded::log::{Entry, Log};
+use crate::recorded::log::Log;
 
 /// How wide a comment may be: a terminal shows the file too.
 const COLUMNS: usize = 80;
-/// A value that makes such a part of all is written as a part of its own, where any is large enough to.
-const OFTEN: f64 = 0.05;
 /// A smaller share of replies without a body moves no mean.
 const WITHOUT_BODY_LEAST: f64 = 0.005;
 /// The utilisation that the server which is written down is given at the profile's peak.
@@ -61,7 +55,10 @@ struct Arrivals {
     /// One in how many was recorded.
     sampled: u32,
     span_s: f64,
-    sizes: Vec<f64>,
+    /// Of how many replies, those without a body too.
+    replies: usize,
+    size: Variable,
+    mean_size: f64,
     /// The largest size of each document that was asked for, with the exponent of their popularity.
     documents: Option<(Vec<f64>, f64)>,
     clients: usize,
@@ -74,12 +71,12 @@ struct Arrivals {
 /// # Errors
 /// With too few good requests, or sizes without a law.
 pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
-    // 0 is the status of what got no reply.
-    let good = |entry: &Entry| (1..400).contains(&entry.status) && !entry.is_abandoned();
-    let kept = || log.entries().iter().filter(|entry| good(entry));
-    let abandoned = log.entries().iter().filter(|entry| entry.is_abandoned()).count();
-    let failed = log.requests() - kept().count() - abandoned;
-    let unanswered = log.entries().iter().filter(|entry| entry.status == 0 && !entry.is_abandoned()).count();
+    let traffic = traffic(log);
+    let kept = || traffic.iter().filter(|entry| is_good(entry));
+    let replies = kept().count();
+    let abandoned = traffic.iter().filter(|entry| entry.is_abandoned()).count();
+    let failed = traffic.len() - replies - abandoned;
+    let unanswered = traffic.iter().filter(|entry| entry.status == 0 && !entry.is_abandoned()).count();
     let without_reply =
         if unanswered == 0 { String::new() } else { format!(", {unanswered} without any reply among them") };
     let mut counts = vec![0u64; log.paths().len()];
@@ -133,17 +130,20 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
     }
     remarks.extend(silence::in_words(log).iter().map(|words| format!("{}.", capital(words))));
     let Covered { range, instants_s, span_s } = covered(log);
-    if range.len() < log.requests() {
-        remarks
-            .push("Of its first and its last second it may have a part only: rate and gaps are without them.".into());
+    if range.len() < traffic.len() {
+        remarks.push(
+            "Of its first and its last second it may have a part only: rate and gaps are without them, sizes, response times and \
+             popularity with what there is of them."
+                .into(),
+        );
     }
-    if let Some((times, values, rounded)) = response_times(kept(), log.response_step_s()) {
+    if let Some((times, rounded)) = response_times(kept(), log.response_step_s()) {
         let count = times.count;
         let what = match &times.no_fit {
-            Some(why) if values.is_empty() => format!("{why}, so they have no law."),
+            Some(why) if times.mean == 0.0 => format!("{why}, so they have no law."),
             _ => {
                 let mean = quantity::format(digits(times.mean), Dimension::Time);
-                let law = fitted(&times, &values).map_or(String::new(), |Fitted { law, .. }| format!(", as {law}"));
+                let law = times.taken.as_ref().map_or(String::new(), |taken| format!(", as {}", taken.law));
                 let rounded = rounded.map_or(String::new(), |remark| format!(" {}.", capital(&remark)));
                 format!("{mean} in the mean{law}. {}{rounded}", times.verdict())
             }
@@ -154,16 +154,20 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
         ));
     }
     // Within a second instants are exchangeable, so any of its requests may have any of them.
-    let came = log.entries()[range].iter().zip(instants_s).filter(|(entry, _)| good(entry));
+    let came = log.entries()[range].iter().zip(instants_s).filter(|(entry, _)| is_good(entry));
+    let mut has_come = vec![false; log.hosts().len()];
+    traffic.iter().for_each(|entry| has_come[entry.client as usize] = true);
     arrivals_text(Arrivals {
         what: format!("requests of {name}"),
         instants_s: came.map(|(_, instant_s)| instant_s).collect(),
         finest_s: log.resolution_s(),
         sampled: log.sampled(),
         span_s,
-        sizes: kept().map(|entry| entry.bytes as f64).collect(),
+        replies,
+        size: sizes(kept()),
+        mean_size: kept().map(|entry| entry.bytes as f64).sum::<f64>() / replies as f64,
         documents: zipf.filter(|_| log.sampled() == 1).map(|exponent| (largest, exponent)),
-        clients: log.hosts().len(),
+        clients: has_come.into_iter().filter(|has_come| *has_come).count(),
         remarks,
     })
 }
@@ -183,6 +187,7 @@ pub fn of_capture(capture: &Capture, name: &str) -> Result<String, NoWorkload> {
         format!("Sizes are of the {} connections whose both ends are in the capture.", whole().count()),
         "A connection counts as one request of all that the server sent in it.".into(),
     ];
+    let sizes: Vec<f64> = whole().map(|one| one.bytes_to_client as f64).collect();
     let requests: u64 = whole().map(|one| u64::from(one.requests)).sum();
     if requests > whole().count() as u64 {
         remarks.push(format!(
@@ -197,7 +202,9 @@ pub fn of_capture(capture: &Capture, name: &str) -> Result<String, NoWorkload> {
         finest_s: 0.0,
         sampled: 1,
         span_s: capture.span_s(),
-        sizes: whole().map(|one| one.bytes_to_client as f64).collect(),
+        replies: sizes.len(),
+        size: Variable::of("size", "Sizes", &sizes, Dimension::Size),
+        mean_size: sizes.iter().sum::<f64>() / sizes.len() as f64,
         documents: None,
         clients: clients.len(),
         remarks,
@@ -209,7 +216,7 @@ pub fn of_capture(capture: &Capture, name: &str) -> Result<String, NoWorkload> {
 /// # Errors
 /// When no law can be fitted.
 pub fn of_numbers(column: &Numbers, dimension: Dimension) -> Result<String, NoWorkload> {
-    let (variable, values, rounded) = column.variable(dimension);
+    let (variable, rounded) = column.variable(dimension);
     if variable.not_positive > 0 {
         let (some, all) = (variable.not_positive, column.values.len());
         let times = if dimension == Dimension::Number { "; if they are rounded times, say so: --unit s" } else { "" };
@@ -217,15 +224,14 @@ pub fn of_numbers(column: &Numbers, dimension: Dimension) -> Result<String, NoWo
             "{some} of {all} numbers are not above 0; the laws that are fitted are of positive ones{times}"
         )));
     }
-    let fitted = fitted(&variable, &values).ok_or_else(|| NoWorkload(variable.no_fit.clone().unwrap_or_default()))?;
+    let Some(taken) = &variable.taken else { return Err(NoWorkload(variable.no_fit.unwrap_or_default())) };
     let mut text = comment(&variable.verdict());
     rounded.iter().for_each(|remark| text += &comment(&format!("{remark}.")));
-    fitted.said.iter().for_each(|said| text += &comment(said));
     for fit in &variable.fits {
         let (name, off, behind, law) = (fit.family.name(), fit.kolmogorov, fit.bic - variable.fits[0].bic, &fit.law);
         let _ = writeln!(text, "# {name:<28} distance {off:.4}  BIC {behind:+.1}  {law}");
     }
-    let _ = writeln!(text, "{}", fitted.law);
+    let _ = writeln!(text, "{}", taken.law);
     Ok(text)
 }
 
@@ -308,7 +314,8 @@ fn regimes(counts: &[u64]) -> Option<String> {
 }
 
 fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
-    let Arrivals { what, instants_s, finest_s, sampled, span_s, sizes, documents, clients, remarks } = arrivals;
+    let Arrivals { what, instants_s, finest_s, sampled, span_s, replies, size, mean_size, documents, clients, remarks } =
+        arrivals;
     if instants_s.len() < 100 {
         let found = instants_s.len();
         return Err(NoWorkload(format!("a workload is fitted to at least 100 arrivals, and there are {found}")));
@@ -317,17 +324,15 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
     let memory = of_counts(&instants_s, span_s, &profiled, finest_s).pop();
     let Profiled { every_s, levels, gaps_s, .. } = profiled;
     let gap = Variable::of("gap", "Gaps", &gaps_s, Dimension::Time);
-    let of_gaps = match span_s / instants_s.len() as f64 >= finest_s {
-        true => fitted(&gap, &gaps_s).map(|of| GapLaw { law: of.law, said: gap.verdict() }),
+    let of_gaps = match gaps_are_known(instants_s.len(), span_s, finest_s) {
+        true => gap.taken.as_ref().map(|taken| GapLaw { law: taken.law.clone(), said: gap.verdict() }),
         false => Some(GapLaw::of_counts(&counts(&instants_s, span_s, finest_s), finest_s)),
     };
-    let size = Variable::of("size", "Sizes", &sizes, Dimension::Size);
     let GapLaw { law: gap_law, said: said_of_gaps } = of_gaps.ok_or_else(|| no_law(&gap, "gaps"))?;
     let mean_gap_s = span_s / instants_s.len() as f64 / f64::from(sampled);
     let gap_law = gap_law.rescaled_to_mean(mean_gap_s).ok_or_else(|| no_law(&gap, "gaps"))?;
-    let WrittenSizes { lines: size_lines, mean: written_mean } = written_sizes(&size, &sizes)?;
+    let WrittenSizes { lines: size_lines, mean: written_mean } = written_sizes(&size, replies)?;
     let peak = levels.iter().copied().fold(1.0, f64::max);
-    let mean_size = sizes.iter().sum::<f64>() / sizes.len() as f64;
 
     let mut text =
         comment(&format!("Fitted to {} {what} within {span_s:.0} s ({:.3} /s).", instants_s.len(), 1.0 / mean_gap_s));
@@ -395,16 +400,15 @@ struct WrittenSizes {
 }
 
 /// The law of the sizes, with the part that had no body; 0 B where no reply had one.
-fn written_sizes(size: &Variable, sizes: &[f64]) -> Result<WrittenSizes, NoWorkload> {
-    if size.count == 0 && !sizes.is_empty() {
+fn written_sizes(size: &Variable, replies: usize) -> Result<WrittenSizes, NoWorkload> {
+    if size.count == 0 && replies > 0 {
         let none = "Sizes. No reply had a body, by the log, so they have no law: all are written as 0 B.";
         return Ok(WrittenSizes { lines: comment(none) + "size = \"0 B\"\n", mean: 0.0 });
     }
-    let Fitted { law, said } = fitted(size, sizes).ok_or_else(|| no_law(size, "sizes"))?;
-    let without_body = size.not_positive as f64 / sizes.len() as f64;
+    let law = &size.taken.as_ref().ok_or_else(|| no_law(size, "sizes"))?.law;
+    let without_body = size.not_positive as f64 / replies as f64;
     let zeros = if without_body < WITHOUT_BODY_LEAST { 0.0 } else { without_body };
     let mut lines = comment(&format!("Sizes. {}", size.verdict()));
-    said.iter().for_each(|said| lines += &comment(said));
     let off = law.mean() / size.mean - 1.0;
     lines += &comment(&format!("The law's mean, as written, is {:+.1} % off the data's.", off * 100.0));
     let text = if zeros > 0.0 {
@@ -413,8 +417,8 @@ fn written_sizes(size: &Variable, sizes: &[f64]) -> Result<WrittenSizes, NoWorkl
         format!("mix({part}: {law}, {}: 0 B)", ((1.0 - part) * 1e6).round() / 1e6)
     } else {
         if without_body > 0.0 {
-            let (some, all) = (size.not_positive, sizes.len());
-            lines += &comment(&format!("{some} of {all} replies had no body: too few to be written."));
+            let some = size.not_positive;
+            lines += &comment(&format!("{some} of {replies} replies had no body: too few to be written."));
         }
         law.to_string()
     };
@@ -459,90 +463,13 @@ fn long_memory(gaps_s: &[f64], law: &Law, counts: Option<&Memory>) -> String {
     }
 }
 
-/// What is written of a quantity.
-struct Fitted {
-    law: Law,
-    /// Why it is not the law that was fitted.
-    said: Option<String>,
-}
-
-/// What is written of a quantity with these values: the law that was chosen, cut at the largest value where its variance is
-/// infinite; or a mixture, where single values make so large a part that no continuous law comes near.
-fn fitted(variable: &Variable, values: &[f64]) -> Option<Fitted> {
-    let Some(fit) = variable.chosen() else { return mixture(variable, values) };
-    if fit.law.variance().is_finite() {
-        return Some(Fitted { law: fit.law.clone(), said: None });
-    }
-    let largest = variable.ccdf.last().map(|(x, _)| *x)?;
-    let text = fit.law.to_string();
-    let inner = text.strip_suffix(')')?;
-    let largest = in_unit(largest, variable);
-    let law = Law::parse(&format!("{inner}, max = {largest})"), variable.dimension).ok()?;
-    Some(Fitted { law, said: Some(format!("Its variance is infinite, so it is cut at the largest value, {largest}.")) })
-}
-
-/// Values that occur often as parts of their own, and a law of the others, if there are any; none where no value does.
-fn mixture(variable: &Variable, values: &[f64]) -> Option<Fitted> {
-    let mut rest = ascending(values.iter().copied().filter(|value| *value > 0.0));
-    let all = rest.len() as f64;
-    let mut parts: Vec<(f64, String)> = Vec::new();
-    // Among what is left there may be such values again.
-    while Atom::of(&rest).is_some_and(|atom| atom.is_large()) || (!parts.is_empty() && (1..LEAST).contains(&rest.len()))
-    {
-        let least = if rest.len() < LEAST { 0.0 } else { OFTEN * rest.len() as f64 };
-        let is_often = |same: &&[f64]| same.len() as f64 >= least;
-        let same: Vec<&[f64]> = rest.chunk_by(|one, other| one == other).collect();
-        parts.extend(
-            same.iter().filter(|same| is_often(same)).map(|same| (same.len() as f64, in_unit(same[0], variable))),
-        );
-        rest = same.into_iter().filter(|same| !is_often(same)).flatten().copied().collect();
-    }
-    if parts.is_empty() || values.len() < LEAST {
-        return None;
-    }
-    let mut law_of_rest = String::new();
-    if !rest.is_empty() {
-        let of_rest = Variable::of(variable.name, variable.title, &rest, variable.dimension);
-        let law = fitted(&of_rest, &rest)?.law;
-        parts.push((rest.len() as f64, law.to_string()));
-        law_of_rest = format!(" The law of the others: {}", of_rest.verdict());
-    }
-    let single = parts.len() - usize::from(!rest.is_empty());
-    let said = format!("Each of {single} values that occur often is a part of its own.{law_of_rest}");
-    let law = match &parts[..] {
-        [(_, only)] => only.clone(),
-        several => format!("mix({})", weighted(several, all)),
-    };
-    Some(Fitted {
-        law: Law::parse(&law, variable.dimension).ok()?,
-        said: (single > 1 || !rest.is_empty()).then_some(said),
-    })
-}
-
-/// The parts of a mixture with their weights, which sum to 1 as they are written.
-fn weighted(parts: &[(f64, String)], all: f64) -> String {
-    let millionths = |count: f64| (count / all * 1e6).round().max(1.0);
-    let others: f64 = parts[1..].iter().map(|(count, _)| millionths(*count)).sum();
-    let weights = std::iter::once(1e6 - others).chain(parts[1..].iter().map(|(count, _)| millionths(*count)));
-    let parts = weights.zip(parts).map(|(weight, (_, law))| format!("{}: {law}", weight / 1e6));
-    parts.collect::<Vec<_>>().join(", ")
-}
-
-/// A value as laws have it: `612 B`.
-fn in_unit(value: f64, variable: &Variable) -> String {
-    match variable.dimension {
-        Dimension::Number => value.to_string(),
-        _ => format!("{value} {}", variable.unit),
-    }
-}
-
 fn capital(text: &str) -> String {
     text[..1].to_uppercase() + &text[1..]
 }
 
 /// The law of the documents' sizes, each counted once.
 fn document_law(sizes: &[f64]) -> Option<Law> {
-    fitted(&Variable::of("document", "Documents", sizes, Dimension::Size), sizes).map(|fitted| fitted.law)
+    Variable::of("document", "Documents", sizes, Dimension::Size).taken.map(|taken| taken.law)
 }
 
 fn no_law(variable: &Variable, of: &str) -> NoWorkload {

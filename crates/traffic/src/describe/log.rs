@@ -8,7 +8,7 @@ use super::{
     Description, Facts, Popularity, Rate, Variable, ascending, below, cache, counts, hurst, mean, outcomes, profiled,
     rate, scv, servers, sessions, silence,
 };
-use crate::recorded::log::{Entry, Log, Method};
+use crate::recorded::log::{Entry, Log, Method, Silences};
 
 /// What a log holds: how much, how long, how fast, how large, how concentrated, how bursty, how bad.
 pub fn describe(log: &Log) -> Description {
@@ -45,28 +45,32 @@ pub fn describe(log: &Log) -> Description {
 
     facts.group("gaps and bursts");
     let gaps: Vec<f64> =
-        log.entries()[range].windows(2).map(|pair| (pair[1].time_us - pair[0].time_us) as f64 / 1e6).collect();
+        log.entries()[range.clone()].windows(2).map(|pair| (pair[1].time_us - pair[0].time_us) as f64 / 1e6).collect();
     // Of shorter ones whole seconds tell nothing: at a constant 100 /s they are 99 times 0 and once 1, and the last second, which
     // nothing ends, would be missing. Their mean is that of the rate.
-    let are_known = mean(&gaps) >= log.resolution_s();
+    let are_known = rate::gaps_are_known(instants_s.len(), span_s, log.resolution_s()) && !gaps.is_empty();
     facts.number("gap_mean", if are_known { mean(&gaps) } else { span_s / instants_s.len() as f64 }, "s");
     if are_known {
         facts.number("gap_scv", scv(&gaps), "1");
     }
     facts.number("dispersion_per_second", dispersion_per_second(&instants_s, span_s), "1");
     let arrivals = profiled(&instants_s, span_s, log.resolution_s());
-    let (name, title) = if arrivals.levels.is_empty() {
+    // Laws are of what `fit` takes, so that it takes those that are told here.
+    let came = log.entries()[range].iter().zip(&instants_s).filter(|(entry, _)| is_good(entry));
+    let good_s: Vec<f64> = came.map(|(_, at_s)| *at_s).collect();
+    let good = profiled(&good_s, span_s, log.resolution_s());
+    let (name, title) = if good.levels.is_empty() {
         ("gap", "Gaps between requests")
     } else {
         remarks.push(format!(
             "the rate changes by more than chance: gaps are those left when its level over each {} is taken out",
-            rate::length_in_words(arrivals.every_s)
+            rate::length_in_words(good.every_s)
         ));
         ("gap_at_level_1", "Gaps between requests, the change of the rate taken out")
     };
     remarks.push(resolution_in_words(log));
-    let gap = Variable::of(name, title, &arrivals.gaps_s, Dimension::Time);
-    let gap = match are_known {
+    let gap = Variable::of(name, title, &good.gaps_s, Dimension::Time);
+    let gap = match rate::gaps_are_known(good_s.len(), span_s, log.resolution_s()) {
         true => gap,
         false => gap.without_laws(
             "gaps are shorter than the step of the log's times, so that where in it requests came is made up; \
@@ -79,20 +83,24 @@ pub fn describe(log: &Log) -> Description {
     let memory = hurst::of_counts(&instants_s, span_s, &arrivals, log.resolution_s());
     hurst::tell(&memory, &mut facts);
 
+    let traffic = traffic(log);
+    let kept = || traffic.iter().filter(|entry| is_good(entry));
+    remarks.extend(laws_are_of(kept().count(), log.requests()));
+
     facts.group("sizes");
     facts.count("bytes", log.bytes());
-    let sizes = ascending(log.entries().iter().map(|entry| entry.bytes as f64));
-    facts.number("size_mean", mean(&sizes), "B");
-    facts.number("size_scv", scv(&sizes), "1");
-    facts.quantiles("size", &sizes, &[0.5, 0.9, 0.99], "B");
-    facts.number("size_max", sizes.last().copied().unwrap_or(f64::NAN), "B");
-    let size = Variable::of("size", "Sizes of the replies", &sizes, Dimension::Size);
+    let all = ascending(log.entries().iter().map(|entry| entry.bytes as f64));
+    facts.number("size_mean", mean(&all), "B");
+    facts.number("size_scv", scv(&all), "1");
+    facts.quantiles("size", &all, &[0.5, 0.9, 0.99], "B");
+    facts.number("size_max", all.last().copied().unwrap_or(f64::NAN), "B");
+    let size = sizes(kept());
     size.tell(&mut facts);
 
-    let response = response_times(log.entries().iter(), log.response_step_s());
-    if let Some((response, ..)) = &response {
+    let response = response_times(kept(), log.response_step_s());
+    let sorted = ascending(log.entries().iter().filter_map(Entry::response_s));
+    if !sorted.is_empty() {
         facts.group("response times (by the log)");
-        let sorted = ascending(log.entries().iter().filter_map(Entry::response_s));
         facts.count("response_times", sorted.len() as u64);
         let step_s = log.response_step_s();
         match mean(&sorted) {
@@ -107,7 +115,9 @@ pub fn describe(log: &Log) -> Description {
             Some(0.0) => facts.text("response_time_max", below(step_s)),
             most => facts.number("response_time_max", most.unwrap_or(f64::NAN), "s"),
         }
-        response.tell(&mut facts);
+        if let Some((response, _)) = &response {
+            response.tell(&mut facts);
+        }
     }
 
     facts.group("popularity and caching");
@@ -145,7 +155,7 @@ pub fn describe(log: &Log) -> Description {
     remarks.extend(gap.remarks());
     remarks.extend(size.remarks());
     let mut variables = vec![size, gap];
-    if let Some((response, _, remark)) = response {
+    if let Some((response, remark)) = response {
         remarks.extend(response.remarks());
         remarks.extend(remark.map(|remark| format!("response_time: {remark}")));
         variables.insert(1, response);
@@ -182,12 +192,43 @@ fn rate_over_time(log: &Log, instants_s: &[f64], span_s: f64) -> Rate {
     Rate { start, start_of_day_s: start_s.map(|start_s| log.second_of_day(start_s) as f64), ..rate }
 }
 
-/// The response times of requests, which a clock of this step has measured, the values to which their law is fitted, and what is
-/// to be known of those that were rounded; none where no line has one.
+/// The requests of the traffic: without those before a silence at the start of the log and behind one at its end, as its rate is.
+/// Its first and its last second are in it: of these requests may be missing, but those that are there are whole.
+pub(super) fn traffic(log: &Log) -> &[Entry] {
+    let Silences { at_start, at_end, .. } = log.silences();
+    let start = at_start.map_or(0, |silence| silence.before);
+    &log.entries()[start..at_end.map_or(log.requests(), |silence| silence.before)]
+}
+
+/// Whether it is of what users ask for, to which laws are fitted: it got a reply and did not fail, and its client did not give
+/// up. 0 is the status of what got no reply.
+pub(super) fn is_good(entry: &Entry) -> bool {
+    (1..400).contains(&entry.status) && !entry.is_abandoned()
+}
+
+/// Of which requests the laws are, where these are not all.
+fn laws_are_of(kept: usize, all: usize) -> Option<String> {
+    (kept < all).then(|| {
+        format!(
+            "laws and tails are of {kept} of {all} requests, those that `fit` takes: without what failed (a status of 400 or \
+             more, or no reply), what clients gave up, and what is beyond a silence at an end; means and percentiles of sizes and \
+             response times are of all"
+        )
+    })
+}
+
+/// The sizes of the replies to these requests.
+pub(super) fn sizes<'a>(entries: impl Iterator<Item = &'a Entry>) -> Variable {
+    let sizes: Vec<f64> = entries.map(|entry| entry.bytes as f64).collect();
+    Variable::of("size", "Sizes of the replies", &sizes, Dimension::Size)
+}
+
+/// The response times of requests, which a clock of this step has measured, and what is to be known of those that were rounded;
+/// none where no line has one.
 pub(super) fn response_times<'a>(
     entries: impl Iterator<Item = &'a Entry>,
     step_s: f64,
-) -> Option<(Variable, Vec<f64>, Option<String>)> {
+) -> Option<(Variable, Option<String>)> {
     let times_s: Vec<f64> = entries.filter_map(Entry::response_s).collect();
     let of = || {
         let (name, title) = ("response_time", "Response times by the log");

@@ -109,6 +109,12 @@ pub fn profiled(instants_s: &[f64], span_s: f64, finest_s: f64) -> Profiled {
     with(levels, moved)
 }
 
+/// Whether the gaps of so many arrivals within `span_s` are known, where instants have steps of `step_s`: of shorter ones the
+/// steps tell nothing, and their law is that of the counts.
+pub(super) fn gaps_are_known(arrivals: usize, span_s: f64, step_s: f64) -> bool {
+    span_s / arrivals as f64 >= step_s
+}
+
 /// Of each part of `every_s` the variance over mean of the counts in its [`CUTS`] cuts, about their own mean, or 1 where it is
 /// less. Bursts of one time say nothing of another, so that each part is judged by its own.
 fn dispersions_within(instants_s: &[f64], span_s: f64, every_s: f64) -> Vec<f64> {

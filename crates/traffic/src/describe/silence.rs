@@ -36,8 +36,8 @@ pub(super) fn in_words(log: &Log) -> Vec<String> {
     let mut at_end_of_log = |silence: &Silence, place: String, behind_or_before: &str, keeps: String| {
         words.push(format!(
             "the log has a silence of {} {place} of {requests} requests, which is no chance at the rate of the others ({others} \
-             /s): rates, gaps, bursts, loads and what is fitted are of the time {behind_or_before} it; with it the rate is {} \
-             /s, and {keeps} keeps it",
+             /s): rates, gaps, bursts, loads, and all laws, those of sizes and response times too, are of the time \
+             {behind_or_before} it; with it the rate is {} /s, and {keeps} keeps it",
             time(silence),
             digits(rate_with_silences(log))
         ));

@@ -1,11 +1,14 @@
 //! One quantity: its laws, its tail, and its distribution for a plot.
 
+mod taken;
+
 use serde::Serialize;
 use sojourn_stats::fit::goodness::BOOTSTRAP_MOST;
 use sojourn_stats::fit::hill::{self, Kind, Tail};
 use sojourn_stats::fit::{Family, Fit, FitError, Sample, Shape, bootstrap, candidates};
 use sojourn_stats::{Dimension, Stream, quantity};
 
+pub use self::taken::Taken;
 use super::{Facts, ascending, log_spaced};
 
 /// Points of a distribution that are kept for a plot.
@@ -27,11 +30,6 @@ const OTHER_TAIL: f64 = 2.0;
 const ATOM: f64 = 2.0 * FAR;
 /// Different times that are multiples of a step longer than the digits tell are no chance: one in ten would be.
 const MULTIPLES_LEAST: usize = 10;
-/// What [`stephens`] exceeds for one sample in a hundred of an exponential law.
-const REJECTED: f64 = 1.308;
-/// Distances (times the square root of the number of values) from two laws that differ by no more are as good: chance alone
-/// moves a distance by about as much.
-const AS_NEAR: f64 = 0.5;
 
 /// The value that occurs most often.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -83,6 +81,9 @@ pub struct Variable {
     pub mean: f64,
     /// The laws, the likeliest first.
     pub fits: Vec<Fit>,
+    /// The one that is taken: the law that a workload is written with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taken: Option<Taken>,
     /// Those of the families that have none, where others have.
     pub left_out: Vec<LeftOut>,
     /// Why there are none.
@@ -104,7 +105,8 @@ pub struct Variable {
 impl Variable {
     /// The same without laws, for this reason.
     pub(super) fn without_laws(self, why: String) -> Variable {
-        Variable { fits: Vec::new(), left_out: Vec::new(), no_fit: Some(why), tail: None, no_tail: None, ..self }
+        let (no_fit, fits, left_out) = (Some(why), Vec::new(), Vec::new());
+        Variable { fits, taken: None, left_out, no_fit, tail: None, no_tail: None, ..self }
     }
 
     /// The quantity of these values, in the SI unit of `dimension`.
@@ -132,7 +134,7 @@ impl Variable {
         let distinct = sorted.chunk_by(|one, other| one == other).count();
         let tail = hill::tail(&sorted);
         let no_tail = (tail.is_none() && n >= hill::NUMBERS_LEAST).then(|| without_a_tail(distinct));
-        Variable {
+        let variable = Variable {
             name,
             title,
             unit: dimension.si_unit(),
@@ -141,6 +143,7 @@ impl Variable {
             distinct: distinct as u64,
             mean: sorted.iter().sum::<f64>() / n as f64,
             fits,
+            taken: None,
             left_out,
             no_fit,
             atom,
@@ -148,29 +151,30 @@ impl Variable {
             no_tail,
             ccdf,
             dimension,
-        }
+        };
+        Variable { taken: Taken::of(&variable, &sorted, values.len()), ..variable }
     }
 
     /// The quantity of values that may have been rounded to a step, times by their clock, as far as the digits that are written
-    /// tell it (in the SI unit of `dimension`): with half a step in place of 0 for the law, the values so, and a sentence about
-    /// it. Where all are 0, nothing is known of them. Without a step a 0 is none that was rounded.
+    /// tell it (in the SI unit of `dimension`): with half a step in place of 0 for the law, and a sentence about it. Where all
+    /// are 0, nothing is known of them, and their mean is 0. Without a step a 0 is none that was rounded.
     pub fn of_rounded(
         name: &'static str,
         title: &'static str,
         values: &[f64],
         step: Option<f64>,
         dimension: Dimension,
-    ) -> (Variable, Vec<f64>, Option<String>) {
+    ) -> (Variable, Option<String>) {
         let of = |values: &[f64]| Variable::of(name, title, values, dimension);
         match step.and_then(|step| unrounded(values, step, dimension)) {
-            None => (of(values), values.to_vec(), None),
+            None => (of(values), None),
             Some(Unrounded::HalfAStep { halved, remark }) => {
                 let mean = super::mean(values);
-                (Variable { mean, ..of(&halved) }, halved, Some(remark))
+                (Variable { mean, ..of(&halved) }, Some(remark))
             }
             Some(Unrounded::Unknown(why)) => {
                 let count = values.len() as u64;
-                (Variable { count, distinct: 1, mean: 0.0, no_fit: Some(why), ..of(&[]) }, Vec::new(), None)
+                (Variable { count, distinct: 1, mean: 0.0, no_fit: Some(why), ..of(&[]) }, None)
             }
         }
     }
@@ -178,9 +182,9 @@ impl Variable {
     /// Its laws and its tail as facts.
     pub(super) fn tell(&self, facts: &mut Facts) {
         let name = self.name;
-        if let Some(best) = self.fits.first() {
-            facts.text(&format!("{name}_law"), best.law.to_string());
-            facts.number(&format!("{name}_law_distance"), best.kolmogorov, "1");
+        if let Some(taken) = &self.taken {
+            facts.text(&format!("{name}_law"), taken.law.to_string());
+            facts.number(&format!("{name}_law_distance"), taken.kolmogorov, "1");
         }
         if let Some(tail) = &self.tail {
             let interval = format!("{:.3} to {:.3}", tail.ci_low, tail.ci_high);
@@ -193,32 +197,13 @@ impl Variable {
         }
     }
 
-    /// The law to write down: the exponential where the values do not reject it, since it is the simplest; else the likeliest of
-    /// those whose distance is the least, or as near as that. None where there is none.
-    pub fn chosen(&self) -> Option<&Fit> {
-        let exponential = self.fits.iter().find(|fit| fit.family == Family::Exponential);
-        if let Some(fit) = exponential.filter(|fit| self.is_exponential(fit)) {
-            return Some(fit);
-        }
-        let least = self.fits.iter().map(|fit| fit.kolmogorov).reduce(f64::min)?;
-        self.fits.iter().find(|fit| fit.kolmogorov <= least + self.as_near())
-    }
-
-    /// Whether a law is the exponential, and the values do not reject it.
-    fn is_exponential(&self, fit: &Fit) -> bool {
-        fit.family == Family::Exponential && stephens(fit.kolmogorov, self.count) <= REJECTED
-    }
-
-    /// Distances that differ by no more are as good.
-    fn as_near(&self) -> f64 {
-        AS_NEAR / (self.count as f64).sqrt()
-    }
-
-    /// In one sentence, which law is the likeliest and how near it is; in another, which is taken in its place where one is
-    /// nearer.
+    /// Which law is taken where it is not the likeliest, which one that is and how near it comes, and what is not written as it
+    /// was fitted: in a sentence each.
     pub fn verdict(&self) -> String {
+        let said = self.taken.as_ref().and_then(|taken| taken.said.as_ref());
+        let said = said.map_or(String::new(), |said| format!(" {said}"));
         let Some(best) = self.fits.first() else {
-            return format!("No law: {}.", self.no_fit.as_deref().unwrap_or("there is nothing to fit"));
+            return format!("No law: {}.{said}", self.no_fit.as_deref().unwrap_or("there is nothing to fit"));
         };
         let near = match best.kolmogorov {
             near if near < NEAR => "near enough that a plot hardly shows it",
@@ -239,24 +224,9 @@ impl Variable {
                 )
             }
         };
-        let taken = match self.chosen() {
-            Some(taken) if taken.family != best.family && self.is_exponential(taken) => format!(
-                " Exponential, within {:.4}, is what `fit` takes, since it is simpler and the values do not reject it: \
-                 Stephens's D* is {:.2}, and one sample in a hundred of an exponential law has more than {REJECTED}.",
-                taken.kolmogorov,
-                stephens(taken.kolmogorov, self.count)
-            ),
-            Some(taken) if taken.family != best.family => format!(
-                " {} is nearer, within {:.3}, and is what `fit` takes: the likeliest of the laws that are within {:.3} of the \
-                 nearest.",
-                capital(taken.family.name()),
-                taken.kolmogorov,
-                self.as_near()
-            ),
-            _ => String::new(),
-        };
         format!(
-            "The likeliest law is {}: its distribution function is within {:.3} of the data's, {near}{next}{test}.{taken}",
+            "{}The likeliest law is {}: its distribution function is within {:.3} of the data's, {near}{next}{test}.{said}",
+            self.taken_in_words(),
             best.family.name(),
             best.kolmogorov
         )
@@ -382,13 +352,6 @@ fn unrounded(values: &[f64], step: f64, dimension: Dimension) -> Option<Unrounde
     );
     let halved = values.iter().map(|value| if *value == 0.0 { step / 2.0 } else { *value }).collect();
     Some(Unrounded::HalfAStep { halved, remark })
-}
-
-/// Kolmogorov's distance of `n` values from the exponential law of their mean as Stephens scales it, so that its distribution
-/// hardly depends on `n` (EDF statistics for goodness of fit and some comparisons, JASA 69, 1974, table 1A).
-fn stephens(distance: f64, n: u64) -> f64 {
-    let n = n as f64;
-    (distance - 0.2 / n) * (n.sqrt() + 0.26 + 0.5 / n.sqrt())
 }
 
 /// Why no continuous law is fitted beside this value, and what is right instead.

@@ -6,6 +6,7 @@ use etherparse::PacketBuilder;
 use sojourn_stats::Stream;
 use sojourn_traffic::capture::{Begin, Capture, CaptureError, Connection, End};
 use sojourn_traffic::describe::{Value, describe_capture};
+use sojourn_traffic::fit;
 
 use crate::support::gzip;
 
@@ -329,6 +330,31 @@ fn rows_and_facts() {
         description.variables.iter().map(|variable| variable.name).collect::<Vec<_>>(),
         ["gap", "duration", "size"]
     );
+}
+
+/// The rate doubles after a third of the connections: the law of the gaps is of those left without that, and the one that is
+/// written.
+#[test]
+fn the_gaps_of_a_rate_that_changes_have_the_law_that_is_written() {
+    let clients: Vec<String> = (0..1200).map(|n| format!("10.1.{}.{}:{}", n / 250, n % 250 + 1, 30_000 + n)).collect();
+    let mut stream = Stream::new(1, "capture", "profile");
+    let (mut all, mut at_us) = (Vec::new(), 0_u64);
+    for (n, client) in clients.iter().enumerate() {
+        all.extend(exchange(client, SERVER, 1000 * n as u32, at_us, REPLY));
+        let mean_us = if n < 400 { 98e3 } else { 48e3 };
+        at_us += 2000 + (-mean_us * (1.0 - stream.uniform()).ln()) as u64;
+    }
+    let capture = read(&pcap(1, false, false, 65_535, &all));
+    let description = describe_capture(&capture);
+    let gap = &description.variables[0];
+    assert_eq!((gap.name, gap.count), ("gap_at_level_1", 1199));
+    let told = "the law of the gaps is of those left when its level";
+    assert!(description.remarks.iter().any(|remark| remark.contains(told)), "{:?}", description.remarks);
+    let workload = fit::of_capture(&capture, "x.pcap").unwrap();
+    let written = workload.lines().find_map(|line| line.strip_prefix("arrivals = ")).unwrap().trim_matches('"');
+    let law = &gap.taken.as_ref().unwrap().law;
+    let stretched = law.rescaled_to_mean(capture.span_s() / 1200.0).unwrap();
+    assert_eq!(stretched.to_string(), written, "{workload}");
 }
 
 /// Whatever stands in a file, it is read or refused: bytes changed and cut at random, in every container.

@@ -30,6 +30,7 @@ mod specweb;
 mod stamps;
 mod stream;
 mod support;
+mod taken;
 mod trace;
 mod visitor;
 mod webstone;

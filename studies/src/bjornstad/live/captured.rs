@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use rayon::prelude::*;
+use sojourn_stats::parts::quantile_of_series;
 use sojourn_stats::{Estimate, Moments, hurst, measure};
 
 use super::calibration::{self, LEVELS, Probe};
@@ -160,7 +161,7 @@ fn of_requests(name: &str, cell: Cell, rows: &[[f64; 3]], path_s: f64) -> Result
     });
     kept.times.push(TimeRow::of(name, cell, "mean", &measure::mean_of_series(&responses_s)));
     for (target, share) in TARGETS {
-        kept.times.push(TimeRow::of(name, cell, target, &measure::quantile_of_series(&responses_s, share)));
+        kept.times.push(TimeRow::of(name, cell, target, &quantile_of_series(&responses_s, share)));
     }
     let mut point = |measured: bool, responses_s: &[f64]| {
         kept.tails.extend(tail(responses_s).into_iter().map(|(time_s, share)| TailRow {
