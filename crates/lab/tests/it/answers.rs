@@ -235,7 +235,8 @@ fn theory_says_what_was_before_a_fault_and_has_no_row_of_the_run() {
     assert!(said(&format!("{BREAKS}{earlier}")).contains("(at 12.2 s)"));
     // Nothing is before one that is there from the beginning, and without it the system may be more than formulas know.
     let at_once = BREAKS.replace("60 s", "0 s");
-    let beyond = BREAKS.replace("exponential(rate = 70 /s)", "fgn(h = 0.8, mean = 14.3 ms, cv = 1, marginal = exponential)");
+    let beyond =
+        BREAKS.replace("exponential(rate = 70 /s)", "fgn(h = 0.8, mean = 14.3 ms, cv = 1, marginal = exponential)");
     for text in [at_once, beyond] {
         let told = said(&text);
         assert!(!told.is_empty() && !told.contains("before the first fault"), "{told}");
