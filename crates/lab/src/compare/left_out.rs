@@ -1,7 +1,7 @@
 //! What is not compared, since one of the two has no interval of it: which one, why, and what has one.
 //!
-//! Of too few samples it is known how many are enough, and so how long a run has to be. Where a run was too short, what follows one
-//! another in it is alike for so long that it says nothing, not even for how long.
+//! Of too few samples it is known how many are enough, and so how long a run has to be. Where a run was too short, what follows
+//! one another in it is alike for so long that it does not even say for how long.
 
 use sojourn_stats::measure::{BEYOND_LEAST, NoInterval};
 use sojourn_stats::{Dimension, Estimate, quantity};
@@ -124,8 +124,8 @@ fn lack(of: &Estimate) -> Option<NoInterval> {
     }
 }
 
-/// So many samples a percentile of all requests needs for an interval; none of any other metric, which may have one number in each
-/// replication.
+/// So many samples a percentile of all requests needs for an interval; none of any other metric, which may have one number in
+/// each replication.
 fn enough(metric: &str) -> Option<f64> {
     let is_of_requests = ["response_time", "waiting_time"].iter().any(|of| metric.starts_with(of));
     with_beyond(metric, BEYOND_LEAST).filter(|_| is_of_requests)
