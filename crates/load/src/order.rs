@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sojourn_model::system::{Backoff, Budget, Hedge, Retries, Rules};
+use sojourn_stats::config::ConfigFile;
 use sojourn_stats::{Dimension, Law, Measure, Span, Stream, input, meant_aside, quantity};
 use sojourn_traffic::{
     Arrivals, Closed, Demand, Http, Open, Plan, Profile, Script, SessionList, Sessions, Site, Sizes, Trace, Traced,
@@ -620,12 +621,13 @@ fn resolves(text: &str) -> Result<Resolves, LoadError> {
 fn limits(flags: &LoadSettings) -> Result<Limits, LoadError> {
     let mut limits = Limits::default();
     if let Some(path) = &flags.limits_file {
-        let wrong = |why: String| invalid(format!("--limits-file: {}: {}", path.display(), why.trim_end()));
-        let text = input::text(path).map_err(|error| wrong(format!("cannot read it: {error}")))?;
-        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| wrong(error.message().into()))?;
+        let wrong = |why: String| invalid(format!("--limits-file: {why}"));
+        let text = input::text(path).map_err(|error| wrong(format!("{}: cannot read it: {error}", path.display())))?;
+        let file = ConfigFile::new(path, text);
+        let table: toml::Table = file.read().map_err(|error| wrong(error.to_string()))?;
         for (name, value) in &table {
             let value = value.as_str().map_or_else(|| value.to_string(), String::from);
-            limits.set(name, &value).map_err(|error| wrong(error.to_string()))?;
+            limits.set(name, &value).map_err(|error| wrong(file.error(name, &error.to_string()).to_string()))?;
         }
     }
     for text in &flags.limits {
