@@ -80,7 +80,8 @@ fn with_names(names: &str) -> String {
 }
 
 /// That a certificate is not for the name `asked` for, but for others, or for none at all, and what helps. `presented` is what
-/// webpki tells of its subjectAltName. The name in its subject (CN) is not looked at: RFC 9525 forbids it, as RFC 6125 advised.
+/// webpki tells of its subjectAltName. The name in its subject (CN) is not looked at: RFC 9525 forbids what RFC 6125 left as a
+/// last resort.
 fn words_of_names(asked: &ServerName<'_>, presented: &[String]) -> String {
     let no_hosts = ["DirectoryName", "UniformResourceIdentifier(", "Unsupported("];
     let is_no_host = |name: &String| no_hosts.iter().any(|kind| name.starts_with(kind));
