@@ -215,7 +215,8 @@ fn what_is_wrong_in_the_file_is_said_in_a_line() {
     assert_eq!(alone.status.code(), Some(0), "{}", stderr(&alone));
 }
 
-/// Of what `openssl` makes without a subjectAltName browsers take nothing; of what older recipes make (X.509 version 1) rustls neither.
+/// What `openssl` makes without a subjectAltName no browser takes; what older recipes make (X.509 version 1) rustls does not
+/// take either.
 #[test]
 fn a_certificate_for_no_name_is_told_of() {
     if !has("openssl") {

@@ -34,8 +34,8 @@ pub fn check(settings: &NodeSettings) -> Result<(), Wrong> {
     }
 }
 
-/// What is to be known of these settings beside what they say: the names that their certificates are for, or that one is for none,
-/// and files of the site that the node's own paths hide.
+/// What is to be known of these settings beside what they say: the names that their certificates are for, or that one is for
+/// none, and files of the site that the node's own paths hide.
 pub fn notes(settings: &NodeSettings) -> Vec<String> {
     let certificates = certificates_of(settings).ok().flatten().map_or(Vec::new(), |all| {
         let names = Some(all.names()).filter(|names| !names.is_empty());
