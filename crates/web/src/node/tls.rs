@@ -133,7 +133,7 @@ impl Certificate {
             .map_err(|_| format!("{chain_file}: its first part cannot be read as a certificate (X.509 in DER)"))?;
         // What rustls does not take, and older recipes make.
         if parsed.version() != X509Version::V3 {
-            let version = parsed.version().0 + 1;
+            let version = parsed.version().0.saturating_add(1);
             return Err(format!(
                 "{chain_file}: it is of X.509 version {version}, and TLS here takes version 3; make it with \
                  `openssl req -x509 ... -addext subjectAltName=DNS:NAME`"
