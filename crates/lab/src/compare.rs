@@ -11,6 +11,7 @@
 mod advice;
 mod between;
 mod effort;
+mod left_out;
 mod numbers;
 mod same;
 mod settings;
@@ -30,6 +31,7 @@ use crate::spec::Engine;
 pub use self::advice::advice;
 pub use self::between::{VariantComparison, about_pairs, hardest, notes, runs};
 pub use self::effort::{Length, Spent};
+pub use self::left_out::{LeftOut, least_samples};
 pub(crate) use self::numbers::{Numbers, numbers};
 pub use self::same::in_common;
 pub(crate) use self::same::{briefest, filled, in_common_of, keys_of_runs};
@@ -44,8 +46,8 @@ const UPPER: f64 = 0.975;
 const POWER: f64 = 0.8;
 /// The relative difference that a comparison is to see: what it takes is said where it would have missed it.
 pub const WORTH_SEEING: f64 = 0.1;
-/// More than so many pairs more, or so many times as long, is no advice.
-const MOST_MORE: f64 = 1000.0;
+/// Of more than so many pairs more, or so many times as long, no number is told.
+const MOST_MORE: f64 = 10_000.0;
 /// Relative differences up to this are those of sums in another order.
 const ROUNDING: f64 = 1e-12;
 
@@ -70,7 +72,7 @@ pub struct Comparison {
     /// The smallest relative difference that would have been seen four times in five; none where there is no ratio.
     pub could_have_seen: Option<f64>,
     /// What it takes to see [`WORTH_SEEING`] so often: that many pairs more, of other comparisons how many times as much; none
-    /// where it was enough, where nothing is known of it, and where it is out of reach.
+    /// where it was enough, where nothing is known of it, and where it is more than 10,000.
     pub more: Option<f64>,
     /// Where the interval comes from.
     pub how: How,
@@ -235,10 +237,22 @@ fn power(degrees: u64) -> f64 {
 
 /// How many more pairs it takes to see [`WORTH_SEEING`], where so many have logarithms of this variance.
 fn more_pairs(variance: f64, pairs: usize) -> Option<f64> {
-    let sees = |count: &u64| power(count - 1) * (variance / *count as f64).sqrt() <= WORTH_SEEING.ln_1p();
+    let see = |count: u64| power(count - 1) * (variance / count as f64).sqrt() <= WORTH_SEEING.ln_1p();
     let now = pairs as u64;
-    let found = (now.max(2)..=now + MOST_MORE as u64).find(sees)?;
-    (found > now).then(|| (found - now) as f64)
+    let (mut too_few, mut enough) = (now, now + MOST_MORE as u64);
+    if see(too_few) || !see(enough) {
+        return None;
+    }
+    // What more of them see is never less.
+    while enough - too_few > 1 {
+        let middle = too_few + (enough - too_few) / 2;
+        if see(middle) {
+            enough = middle;
+        } else {
+            too_few = middle;
+        }
+    }
+    Some((enough - now) as f64)
 }
 
 /// How many times as much it takes to see [`WORTH_SEEING`], where the logarithm is seen from `seen` on: an error shrinks with
@@ -381,10 +395,17 @@ mod tests {
         let wild = Comparison::of_pairs("response_time_mean", "s", &wild).unwrap();
         // 2.8 standard errors in all but the first few, of a variance of 0.0786: 0.0786 (2.8 / 0.0953)^2 = 68 pairs.
         assert!((62.0..70.0).contains(&wild.more.unwrap()), "{wild:?}");
-        // The logarithms vary by 1.78: 1,020 pairs see no less than 12 %.
-        let hopeless: Vec<(f64, f64)> = (0..20).map(|k| (1.0, if k % 2 == 0 { 3.67 } else { 0.2725 })).collect();
-        let hopeless = Comparison::of_pairs("response_time_mean", "s", &hopeless).unwrap();
-        assert_eq!(hopeless.verdict(), "no difference seen: 10 % cannot be seen in this noise");
+        // The logarithms vary by 1.78, so that it takes 1.78 (2.803 / 0.0953)^2 = 1,540 pairs.
+        let up_and_down = |factor: f64| {
+            let pairs: Vec<(f64, f64)> =
+                (0..20).map(|k| (1.0, if k % 2 == 0 { factor } else { 1.0 / factor })).collect();
+            Comparison::of_pairs("response_time_mean", "s", &pairs).unwrap()
+        };
+        let noisy = up_and_down(3.67);
+        assert!((1500.0..1540.0).contains(&noisy.more.unwrap()), "{noisy:?}");
+        // By 13.6: 11,800 pairs, which is too many to tell.
+        let hopeless = up_and_down(36.6);
+        assert_eq!(hopeless.verdict(), "no difference seen: to see 10 % takes more than 10000 more pairs");
 
         let welch = Comparison::of_samples("m", "1", &[1.0, 2.0, 3.0], &[2.0, 4.0, 6.0, 8.0]).unwrap();
         assert_eq!((welch.a, welch.b, welch.how), (2.0, 5.0, How::Samples(3, 4)));

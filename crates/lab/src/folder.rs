@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sojourn_load::Second;
+use sojourn_stats::config::of_json;
 use sojourn_stats::{Estimate, input};
 
 use crate::answer::{Answer, Answers, Flow, MetricOverTime};
@@ -198,7 +199,7 @@ impl Answers {
         let optional = |name: &str| if path.join(name).exists() { text(name) } else { Ok(String::new()) };
         let inside = |message: String| SpecError(format!("{}: {message}", path.display()));
         let mut answers: Answers =
-            serde_json::from_str(&text("run.json")?).map_err(|e| inside(format!("run.json: {e}")))?;
+            serde_json::from_str(&text("run.json")?).map_err(|e| inside(format!("run.json: {}", of_json(e))))?;
         if !(1..=SCHEMA).contains(&answers.schema) {
             return Err(inside(format!("run.json: schema {} is none of the known 1 to {SCHEMA}", answers.schema)));
         }
@@ -449,7 +450,7 @@ fn timeline_from_csv(text: &str, answers: &mut Answers) -> Result<(), String> {
 
 fn events_from_lines(text: &str, answers: &mut Answers) -> Result<(), String> {
     let lines = text.lines().enumerate();
-    let event = |(number, line)| serde_json::from_str(line).map_err(|e| format!("line {}: {e}", number + 1));
+    let event = |(number, line)| serde_json::from_str(line).map_err(|e| format!("line {}: {}", number + 1, of_json(e)));
     answers.events = lines.map(event).collect::<Result<_, String>>()?;
     Ok(())
 }

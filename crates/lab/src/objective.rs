@@ -382,7 +382,7 @@ fn rounded(value: f64, digits: usize) -> f64 {
 }
 
 /// `response_time` and 99 of `response_time_p99`; none of a metric that is no percentile.
-fn percentile(metric: &str) -> Option<(&str, f64)> {
+pub(crate) fn percentile(metric: &str) -> Option<(&str, f64)> {
     let (time, level) = metric.rsplit_once("_p")?;
     Some((time, level.parse().ok()?))
 }

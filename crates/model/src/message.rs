@@ -5,10 +5,10 @@ pub(crate) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
     sojourn_stats::unknown(what, word, known.iter().copied())
 }
 
-/// A TOML error on one line, with its line and the nearest valid name where one is unknown.
+/// A TOML error on one line, with its line, what would be right, and the nearest valid name where one is unknown.
 pub(crate) fn one_line(error: &toml::de::Error, text: &str) -> String {
     let message = error.message().lines().next().unwrap_or("not TOML");
-    let message = sojourn_stats::config::unknown_name(message).unwrap_or_else(|| message.to_string());
+    let message = sojourn_stats::config::with_remedy(message);
     let start = error.span().map_or(0, |span| span.start.min(text.len()));
     format!("line {}: {message}", text[..start].matches('\n').count() + 1)
 }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use sojourn_stats::config::of_json;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
@@ -127,7 +128,7 @@ async fn converse<Q: DeserializeOwned>(stream: UnixStream, answer: Rc<dyn Fn(Q) 
         }
         let answer = match serde_json::from_slice(&line) {
             Ok(question) => answer(question),
-            Err(error) => json!({"refused": format!("no question: {error}")}),
+            Err(error) => json!({"refused": format!("no question: {}", of_json(error))}),
         };
         write.write_all(format!("{answer}\n").as_bytes()).await?;
     }

@@ -50,6 +50,11 @@ pub fn head(text: &mut String, name: &str, kind: &str, help: &str) {
     let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }
 
+/// The value of a label as it stands between quotation marks: the format knows no other escapes than these three.
+pub fn label(value: &str) -> String {
+    value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n")
+}
+
 fn reply(request: &Request<Incoming>, is_allowed: bool, text: &dyn Fn() -> String) -> Response<Full<Bytes>> {
     let (status, text) = match (request.method(), request.uri().path()) {
         _ if !is_allowed => (StatusCode::FORBIDDEN, "these numbers are not for this address\n".into()),
@@ -61,4 +66,15 @@ fn reply(request: &Request<Incoming>, is_allowed: bool, text: &dyn Fn() -> Strin
     *reply.status_mut() = status;
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4"));
     reply
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What Rust's own escapes would make of a tab no reader of the format takes.
+    #[test]
+    fn a_label_has_the_escapes_of_the_format() {
+        assert_eq!(label("a\tb \"c\" \\d\ne"), "a\tb \\\"c\\\" \\\\d\\ne");
+    }
 }

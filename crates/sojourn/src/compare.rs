@@ -236,16 +236,30 @@ fn dropped(reports: &[Reports; 2], comparisons: &[Comparison]) -> Vec<String> {
 }
 
 fn not_compared(dropped: &[String]) -> String {
+    let takes = |metric: &String| match compare::least_samples(metric) {
+        Some(requests) => format!("{metric} (takes {requests} requests in a run)"),
+        None => metric.clone(),
+    };
     format!(
         "Not compared: {}. In fewer than two rounds both sides have a number of it: the runs are too short, or too few \
          requests come.",
-        dropped.join(", ")
+        dropped.iter().map(takes).collect::<Vec<_>>().join(", ")
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A percentile has a number where one sample lies beyond it.
+    #[test]
+    fn what_is_not_compared_says_what_it_takes() {
+        let told = not_compared(&["response_time_p99.9".into(), "requests".into()]);
+        assert!(
+            told.starts_with("Not compared: response_time_p99.9 (takes 1000 requests in a run), requests. In"),
+            "{told}"
+        );
+    }
 
     #[test]
     fn turns_are_fair_and_drawn() {

@@ -186,8 +186,37 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(escaped).collect())
 }
 
-/// What serde says of a value, in the words of who writes files.
-fn with_remedy(message: &str) -> String {
+/// What serde says of a value of a JSON text, without the names of types in Rust: `invalid type: a list, expected an object
+/// (column 2)`. Of a text of several lines it says the line, too.
+pub fn of_json(error: impl Display) -> String {
+    let told = error.to_string();
+    let (what, place) =
+        match told.rsplit_once(" at line ").and_then(|(what, at)| Some((what, at.split_once(" column ")?))) {
+            Some((what, ("1", column))) => (what, format!(" (column {column})")),
+            Some((what, (line, column))) => (what, format!(" (line {line}, column {column})")),
+            None => (told.as_str(), String::new()),
+        };
+    if let Some(unknown) = unknown_name(what) {
+        return format!("{unknown}{place}");
+    }
+    let Some((wrong, expected)) = what.rsplit_once(", expected ").filter(|_| what.starts_with("invalid")) else {
+        return format!("{what}{place}");
+    };
+    let wrong = if wrong == "invalid type: map" { "invalid type: an object".into() } else { in_words(wrong) };
+    let expected = match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number that is not negative",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a sequence" => "a list",
+        "a map" => "an object",
+        of_ours if is_a_type_of_ours(of_ours) => "an object",
+        other => other,
+    };
+    format!("{wrong}, expected {expected}{place}")
+}
+
+/// What serde says of a value of a TOML text, in the words of who writes files.
+pub fn with_remedy(message: &str) -> String {
     match message {
         "invalid socket address syntax" => {
             return format!("{message}: it is an address and a port, e.g. 127.0.0.1:8080");
@@ -243,10 +272,15 @@ pub fn wrong_and_right(message: &str) -> Option<(String, String)> {
         }
         "a map" => "it is a table, e.g. `{ key = 1 }`",
         // The name of a type of ours says nothing.
-        of_ours if of_ours.starts_with("struct ") || of_ours.contains("enum ") => "it is a table, e.g. `{ key = 1 }`",
+        of_ours if is_a_type_of_ours(of_ours) => "it is a table, e.g. `{ key = 1 }`",
         other => return Some((in_words(wrong), format!("it is {other}"))),
     };
     Some((in_words(wrong), right.into()))
+}
+
+/// Whether serde expected what only has the name of a type: `struct Settings`.
+fn is_a_type_of_ours(expected: &str) -> bool {
+    expected.starts_with("struct ") || expected.starts_with("tuple struct ") || expected.contains("enum ")
 }
 
 /// The same of a count, of which `most` is the largest.

@@ -15,8 +15,9 @@ pub const CONFIDENCE: f64 = 0.95;
 /// Batches that a series is cut into: with more the t quantile hardly shrinks, but the batches are more correlated
 /// (Schmeiser, Operations Research 30(3), 1982).
 pub(crate) const BATCHES: usize = 20;
-/// Samples that must lie beyond a quantile on either side: with fewer it is an extreme, not a quantile.
-const BEYOND_LEAST: f64 = 10.0;
+/// Samples that must lie beyond a quantile of a series on either side for an interval: with fewer it is an extreme, not a
+/// quantile.
+pub const BEYOND_LEAST: f64 = 10.0;
 /// A quantile this far from 0 and 1 is in no tail.
 const TAIL: f64 = 0.25;
 /// Relative differences up to this are those of sums in another order.

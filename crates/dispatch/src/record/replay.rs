@@ -4,6 +4,7 @@ use std::io::BufRead;
 
 use serde::Serialize;
 use serde_json::Value;
+use sojourn_stats::config::of_json;
 use sojourn_stats::{Time, input};
 
 use super::{FORMAT, Header, Line, RecordError, format_1};
@@ -65,7 +66,7 @@ pub fn replay_with(
             return Err(wrong(1, format!("it goes on from `{file}`; name the record's files from the first on")));
         }
         Ok(_) => return Err(wrong(1, "it should say how the dispatcher was made".into())),
-        Err(error) => return Err(wrong(1, format!("it is no record of decisions ({error})"))),
+        Err(error) => return Err(wrong(1, format!("it is no record of decisions: {}", of_json(error)))),
     };
     play(make(&header)?, header.format, &mut record)
 }
@@ -85,7 +86,7 @@ fn play(mut dispatcher: Dispatcher, format: u32, record: &mut dyn BufRead) -> Re
                 replay.truncated_line = Some(number);
                 break;
             }
-            Err(error) => return Err(wrong(number, error.to_string())),
+            Err(error) => return Err(wrong(number, of_json(error))),
         };
         let is_choice = u64::from(matches!(line, Line::Choose { .. }));
         replay.choices += is_choice;

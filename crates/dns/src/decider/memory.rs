@@ -11,6 +11,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use sojourn_dispatch::Remembered;
 use sojourn_part::clock;
+use sojourn_stats::config::of_json;
 use sojourn_stats::{Span, input};
 
 use crate::decider::Decider;
@@ -46,7 +47,7 @@ pub(crate) fn recall(path: &Path, decider: &Decider) -> Result<u64, String> {
     };
     let mut lines = input::lines(BufReader::new(file));
     let first = lines.next().transpose().map_err(|error| wrong(1, error.to_string()))?.unwrap_or_default();
-    let header: Header = serde_json::from_str(&first).map_err(|error| wrong(1, error.to_string()))?;
+    let header: Header = serde_json::from_str(&first).map_err(|error| wrong(1, of_json(error)))?;
     if header.format != FORMAT {
         return Err(wrong(1, format!("format {}; this version reads format {FORMAT}", header.format)));
     }
@@ -56,7 +57,7 @@ pub(crate) fn recall(path: &Path, decider: &Decider) -> Result<u64, String> {
     for (number, line) in lines.enumerate() {
         let line = line.map_err(|error| wrong(number + 2, error.to_string()))?;
         let Line { service, sites, mut client } =
-            serde_json::from_str(&line).map_err(|error| wrong(number + 2, error.to_string()))?;
+            serde_json::from_str(&line).map_err(|error| wrong(number + 2, of_json(error)))?;
         client.rate_age += since;
         client.probed_age = client.probed_age.map(|age| age + since);
         client.round_trips.iter_mut().for_each(|trip| trip.age += since);

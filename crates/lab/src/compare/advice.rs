@@ -44,7 +44,7 @@ struct Said {
 }
 
 impl Comparison {
-    /// What is said of it where no difference was seen; none where a small one would have been, or nothing says how small.
+    /// What is said of it where no difference was seen; none where a small one would have been.
     fn said(&self) -> Option<Said> {
         if let Some(why) = self.why_unknown() {
             return Some(Said { before: "B / A is not known of ", after: format!(": {why}.") });
@@ -52,7 +52,12 @@ impl Comparison {
         if let Some((takes, asked_for)) = self.takes_more() {
             return Some(Said { before: TO_SEE, after: format!(" takes {takes}{asked_for}") });
         }
-        let takes = self.takes()?;
+        let Some(takes) = self.takes() else {
+            let why = ": where A or B may be 0 or less, B / A has no interval.";
+            let has_none = self.could_have_seen.is_none();
+            return has_none
+                .then(|| Said { before: "How much it takes to see more is not known of ", after: why.into() });
+        };
         Some(Said { before: "No difference was seen of ", after: format!(": {takes}.") })
     }
 
@@ -112,6 +117,33 @@ mod tests {
             ]
         );
         assert_eq!(TO_SEE, format!("To see {} % of ", 100.0 * WORTH_SEEING));
+    }
+
+    /// Ten rounds whose ratios are 3 % and a fifth more or less: the logarithms vary by 0.0444, so that 2.87 standard errors of
+    /// 41 rounds are 9.46 %, and of 40 they are 9.58 %, where it is to be ln(1.1), 9.53 %.
+    #[test]
+    fn a_small_difference_in_noise_is_told_in_rounds() {
+        let of = |k: u32| (1.0, 1.03 * (if k % 2 == 0 { 0.2_f64 } else { -0.2 }).exp());
+        let pairs: Vec<(f64, f64)> = (0..10).map(of).collect();
+        let spent = Spent::Rounds { each: Length::Seconds(40.0) };
+        let noisy = Comparison { spent, ..Comparison::of_pairs("response_time_mean", "s", &pairs).unwrap() };
+        assert_eq!(
+            advice(&[noisy]),
+            [
+                "To see 10 % of response_time_mean takes 31 more rounds of two runs of 40 s (--rounds 41).",
+                "Longer runs need fewer rounds.",
+            ]
+        );
+    }
+
+    /// What has no ratio says so: nothing tells how many times as much it takes.
+    #[test]
+    fn what_it_takes_is_not_known_without_a_ratio() {
+        let shares = [(0.0, 0.01), (0.01, 0.0), (0.0, 0.02), (0.01, 0.01)];
+        let of = ["error_ratio", "abandoned_ratio"].map(|name| Comparison::of_pairs(name, "1", &shares).unwrap());
+        let why = "where A or B may be 0 or less, B / A has no interval.";
+        let told = format!("How much it takes to see more is not known of error_ratio, abandoned_ratio: {why}");
+        assert_eq!(advice(&of), [told]);
     }
 
     /// Of two pairs that go apart nothing is known, and that is said in place of their interval.

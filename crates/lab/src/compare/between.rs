@@ -1,7 +1,7 @@
 //! Two runs beside each other, variant by variant.
 
 use super::advice::ADVISED;
-use super::{Comparison, How, Stated, Within, briefest, in_common, metric};
+use super::{Comparison, How, LeftOut, Stated, Within, briefest, in_common, left_out, metric};
 use crate::answer::{Answer, Answers};
 use crate::spec::{Engine, SpecError};
 
@@ -15,7 +15,7 @@ pub struct VariantComparison {
     /// Metric by metric, in A's order.
     pub metrics: Vec<Comparison>,
     /// What both have and is not compared, since one of them has no interval of it, or no number.
-    pub left_out: Vec<String>,
+    pub left_out: Vec<LeftOut>,
     /// How many replications A and B have; none but of the simulator.
     pub replications: (usize, usize),
 }
@@ -38,7 +38,8 @@ impl VariantComparison {
 /// What a reader must know of all of these comparisons, in a sentence for each kind: which replications are in no pair, and what
 /// is not compared.
 pub fn notes(all: &[VariantComparison]) -> Vec<String> {
-    unpaired(all).into_iter().chain(left_out(all)).collect()
+    let left_out = left_out::sentences(all.iter().flat_map(|of| &of.left_out), all.len());
+    unpaired(all).into_iter().chain(left_out).collect()
 }
 
 /// What it takes to see a difference of the mean response time and of the throughput, of those comparisons in which none was seen
@@ -58,23 +59,6 @@ fn unpaired(all: &[VariantComparison]) -> Option<String> {
              both have; the columns A and B are of all."
         )),
     }
-}
-
-/// What is not compared, with in how many where it is not in all.
-fn left_out(all: &[VariantComparison]) -> Option<String> {
-    let mut counts: Vec<(&str, usize)> = Vec::new();
-    for name in all.iter().flat_map(|of| &of.left_out) {
-        match counts.iter_mut().find(|(known, _)| known == name) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((name.as_str(), 1)),
-        }
-    }
-    let told = |(name, count): &(&str, usize)| match *count == all.len() {
-        true => (*name).to_owned(),
-        false => format!("{name} (in {count} of {})", all.len()),
-    };
-    let names: Vec<String> = counts.iter().map(told).collect();
-    (!names.is_empty()).then(|| format!("Not compared: {}: one of the two has no interval of it.", names.join(", ")))
 }
 
 /// What it takes to see a difference of `metric`, of those in which none was seen where it takes most.
@@ -149,9 +133,13 @@ pub fn runs(a: &Answers, b: &Answers) -> Result<Vec<VariantComparison>, SpecErro
             let compared = of_a.measures.iter().filter_map(|measure| metric(measure, of_a, of_b, a.seed == b.seed));
             let metrics: Vec<Comparison> = compared.map(|of| Comparison { spent, ..of }).collect();
             let is_compared = |name: &str| metrics.iter().any(|of| of.metric == name);
-            let of_both = of_a.measures.iter().filter(|of| of_b.estimate(&of.metric).is_some());
-            let left_out = of_both.map(|of| of.metric.clone()).filter(|name| !is_compared(name)).collect();
-            if !metrics.is_empty() {
+            let of_both = of_a
+                .measures
+                .iter()
+                .filter(|of| !is_compared(&of.metric))
+                .filter_map(|of| Some(LeftOut::of(&of.metric, &of.estimate, of_b.estimate(&of.metric)?, spent)));
+            let left_out: Vec<LeftOut> = of_both.collect();
+            if !(metrics.is_empty() && left_out.is_empty()) {
                 // The only ones may be of other settings, of which the head of a comparison speaks.
                 let label = if a.variants.len() == 1 { &variant.label } else { briefest(&[variant, other]) };
                 let label = label.to_owned();

@@ -8,7 +8,7 @@ use std::fmt;
 
 use sojourn_stats::{Dimension, quantity};
 
-use super::{Comparison, How, WORTH_SEEING};
+use super::{Comparison, How, MOST_MORE, WORTH_SEEING};
 use crate::answer::{Answers, VariantAnswers};
 use crate::report::number::{Short, two_digits};
 use crate::spec::{Engine, Live, Run, parse_precision};
@@ -152,6 +152,12 @@ fn written(spec: &toml::Table, key: &str) -> Option<String> {
 impl Comparison {
     /// [`Comparison::more`] in what a user can give; none where it is out of reach.
     pub(super) fn in_what_is_given(&self) -> Option<String> {
+        // By how many times as many requests, whatever the number of pairs would be.
+        if let Spent::Requests { precision, requests, max_jobs } = self.spent
+            && self.times() <= MOST_MORE
+        {
+            return Some(more_requests(self.times(), precision, requests, max_jobs));
+        }
         let (more, further) = (self.more?, self.further());
         Some(match (self.spent, further) {
             (Spent::Rounds { each }, Some(further)) => {
@@ -165,25 +171,38 @@ impl Comparison {
                 format!("{}{length} of both", counted(further, "more replication"))
             }
             (Spent::Replications { .. }, None) => format!("{} times as many replications", Short(more)),
-            (Spent::Requests { precision, requests, max_jobs }, _) => {
-                more_requests(self.times(), precision, requests, max_jobs)
-            }
+            (Spent::Requests { .. }, _) => return None,
             (Spent::Log, _) => format!("logs {} times as long", Short(more)),
             (_, Some(further)) => counted(further, "more pair"),
             (_, None) => format!("runs {} times as long", Short(more)),
         })
     }
 
-    /// How many more of what was counted it takes; none where that is not counted.
+    /// The same where it is out of reach: more than a number of it.
+    pub(super) fn out_of_reach(&self) -> String {
+        let what = match (self.spent, self.how) {
+            (Spent::Rounds { each }, How::Pairs(_)) => format!("rounds of two runs of {each}"),
+            (Spent::Runs { each_s }, _) => format!("runs of {} of both", time(each_s)),
+            (Spent::Replications { .. }, How::Pairs(_)) => "replications of both".to_owned(),
+            (Spent::Replications { .. }, _) => return format!("more than {MOST_MORE} times as many replications"),
+            (Spent::Log, _) => return format!("logs more than {MOST_MORE} times as long"),
+            (Spent::Rounds { .. } | Spent::Unknown, How::Pairs(_)) => "pairs".to_owned(),
+            _ => return format!("runs more than {MOST_MORE} times as long"),
+        };
+        format!("more than {MOST_MORE} more {what}")
+    }
+
+    /// How many more of what was counted it takes; none where that is not counted, or is more than so many.
     fn further(&self) -> Option<f64> {
         let more = self.more?;
         let of = |count: usize| ((more - 1.0) * count as f64).ceil().max(1.0);
-        match (self.how, self.spent) {
+        let further = match (self.how, self.spent) {
             (How::Pairs(_), _) => Some(more),
             (How::Samples(a, b), Spent::Replications { .. }) => (a == b).then(|| of(a)),
             (How::Estimates, Spent::Runs { .. }) => Some(of(1)),
             _ => None,
-        }
+        };
+        further.filter(|further| *further <= MOST_MORE)
     }
 
     /// How many times as much of everything it takes: an error shrinks with the root of what was measured.
@@ -335,6 +354,34 @@ mod tests {
         assert_eq!(spent(&of("2 min")), Spent::Replications { each_s: Some(120.0) });
         assert_eq!(spent(&of("2 min")).and(spent(&VariantAnswers::default())), Spent::Unknown);
         assert_eq!(spent(&of("soon")), Spent::Unknown, "nothing is made up");
+    }
+
+    /// Beyond 10,000 no number is told, in no unit; of what is counted together neither.
+    #[test]
+    fn what_is_out_of_reach_has_no_number() {
+        let pairs: Vec<(f64, f64)> = (0..20).map(|k| if k % 2 == 0 { (1.0, 36.6) } else { (36.6, 1.0) }).collect();
+        let paired = Comparison::of_pairs("throughput", "1/s", &pairs).unwrap();
+        let of = |value: f64| Estimate::Sampled { value, ci_low: 1e-4 * value, ci_high: 1.9 * value, samples: 9 };
+        let alone = Comparison::of_estimates("throughput", "1/s", &of(10.0), &of(11.0)).unwrap();
+        let apart: Vec<f64> = (0..20).map(|k| if k % 2 == 0 { 1.0 } else { 221.0 }).collect();
+        let samples = Comparison::of_samples("throughput", "1/s", &apart, &apart).unwrap();
+        let (rounds, runs) = (Spent::Rounds { each: Length::Seconds(40.0) }, Spent::Runs { each_s: 40.0 });
+        let replications = Spent::Replications { each_s: Some(60.0) };
+        for (of, spent, takes) in [
+            (&paired, rounds, "more than 10000 more rounds of two runs of 40 s"),
+            (&paired, replications, "more than 10000 more replications of both"),
+            (&paired, Spent::Unknown, "more than 10000 more pairs"),
+            (&alone, runs, "more than 10000 more runs of 40 s of both"),
+            (&alone, Spent::Log, "logs more than 10000 times as long"),
+            (&alone, Spent::Unknown, "runs more than 10000 times as long"),
+        ] {
+            let of = Comparison { spent, ..of.clone() };
+            assert_eq!(of.takes().unwrap(), format!("to see 10 % takes {takes}"));
+            assert_eq!(advice(&[of]), [format!("No difference was seen of throughput: to see 10 % takes {takes}.")]);
+        }
+        // 700 times as many: of 20, that are 14,000.
+        let takes = Comparison { spent: replications, ..samples }.takes().unwrap();
+        assert!(takes.ends_with(" times as many replications") && !takes.contains("more than"), "{takes}");
     }
 
     /// Rounds of two servers measured in turns.

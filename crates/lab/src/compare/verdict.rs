@@ -126,10 +126,8 @@ impl Comparison {
         }
         self.could_have_seen.filter(|share| *share > WORTH_SEEING)?;
         let percent = WORTH_SEEING * 100.0;
-        Some(match self.in_what_is_given() {
-            Some(more) => format!("to see {percent} % takes {more}"),
-            None => format!("{percent} % cannot be seen in this noise"),
-        })
+        let more = self.in_what_is_given().unwrap_or_else(|| self.out_of_reach());
+        Some(format!("to see {percent} % takes {more}"))
     }
 
     /// Whether it is of a share of which neither has seen anything.

@@ -4,17 +4,24 @@ mod storm;
 
 use sojourn_model::Server;
 use sojourn_model::system::Face;
-use sojourn_stats::Law;
+use sojourn_stats::{Law, Span, Time};
 use sojourn_theory::system::file_nodes::{self, SharedFiles};
 use sojourn_theory::system::{ArrivalKind, System, answer as formulas};
 use sojourn_traffic::{Sizes, Workload};
 
 use crate::answer::Answer;
+use crate::report::number::estimate;
 use crate::spec::{Engine, Question, SystemQuestion};
 
 pub(super) fn answer(question: &Question) -> Answer {
     match question {
-        Question::System(asked) => of_system(asked),
+        Question::System(asked) => {
+            let mut answer = of_system(asked);
+            if answer.measures.is_empty() {
+                answer.notes.extend(before_faults(asked));
+            }
+            answer
+        }
         Question::Network(network) => match sojourn_theory::network::answer(network) {
             Ok(known) => Answer { measures: known.measures, notes: known.notes, ..Answer::new(Engine::Theory) },
             Err(why) => unanswered(why.to_string()),
@@ -24,6 +31,22 @@ pub(super) fn answer(question: &Question) -> Answer {
 
 fn unanswered(why: String) -> Answer {
     Answer { notes: vec![why], ..Answer::new(Engine::Theory) }
+}
+
+/// What formulas know of the time before the first fault, where it does not begin at once. It is no row: a row is of the whole
+/// run, of which they know nothing.
+fn before_faults(asked: &SystemQuestion) -> Option<String> {
+    let first = asked.system.faults.iter().map(|fault| fault.at).min().filter(|at| *at > Time::ZERO)?;
+    let system = sojourn_model::System { faults: Vec::new(), ..asked.system.clone() };
+    let known = of_system(&SystemQuestion { system, ..asked.clone() });
+    let told = |(metric, words): (&str, &str)| {
+        let measure = known.measures.iter().find(|measure| measure.metric == metric)?;
+        Some(format!("{words} {}", estimate(&measure.estimate, &measure.unit).replace('\u{a0}', " ")))
+    };
+    let metrics = [("response_time_mean", "mean response time"), ("response_time_p99", "p99")];
+    let told: Vec<String> = metrics.into_iter().filter_map(told).collect();
+    let at = Span(first.0);
+    (!told.is_empty()).then(|| format!("in steady state before the first fault (at {at}): {}", told.join(", ")))
 }
 
 fn of_system(asked: &SystemQuestion) -> Answer {

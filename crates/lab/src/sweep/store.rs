@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 
 use serde::{Deserialize, Serialize};
+use sojourn_stats::config::of_json;
 
 use crate::answer::{Answers, ObjectiveAnswer, VariantAnswers};
 use crate::outcome;
@@ -160,7 +161,7 @@ impl DerefMut for Locked {
 
 /// A record of which the rows can be read, too.
 fn read(line: &str) -> Result<Record, String> {
-    let record: Record = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let record: Record = serde_json::from_str(line).map_err(of_json)?;
     if let Some(wrong) = record.replications.iter().find(|text| !text.is_empty() && text.parse::<f64>().is_err()) {
         return Err(format!("`{wrong}` is no number"));
     }

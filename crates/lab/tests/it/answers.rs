@@ -198,3 +198,47 @@ fn an_objective_without_a_number_is_not_met() {
     assert!(!met(vec![of(theory, Some(true), false), of(sim, None, true)]));
     assert!(!met(vec![of(theory, Some(true), false), of(sim, Some(false), false)]));
 }
+
+/// M/M/1 at utilisation 0.7: the response time is exponential with mean 10 ms / 0.3, and its p99 is ln(100) times that.
+const BREAKS: &str = r#"
+name = "breaks"
+[workload]
+kind = "open"
+arrivals = "exponential(rate = 70 /s)"
+[system.server]
+discipline = "fcfs"
+demand = "exponential(mean = 10 ms)"
+[[fault]]
+at = "60 s"
+until = "70 s"
+server = 1
+what = "down"
+[run]
+duration = "100 s"
+"#;
+
+/// Of a run in which something breaks formulas know nothing, so that it has no row. What they know of the time before is a note.
+#[test]
+fn theory_says_what_was_before_a_fault_and_has_no_row_of_the_run() {
+    let said = |text: &str| {
+        let experiment = Experiment::new(Path::new("breaks.toml"), text.into(), &[]).unwrap();
+        let answers = experiment.ask([Engine::Theory], &Progress::none()).unwrap();
+        let answer = &answers.variants[0].answers[0];
+        assert!(answer.measures.is_empty(), "{:?}", answer.measures);
+        answer.notes.join("\n")
+    };
+    let before = "in steady state before the first fault (at 60 s): mean response time 33.3 ms, p99 154 ms";
+    let told = said(BREAKS);
+    assert!(told.contains("where nothing breaks") && told.contains(before), "{told}");
+    // The earliest of several, wherever it stands in the file.
+    let earlier = "\n[[fault]]\nat = \"12.2 s\"\nuntil = \"13 s\"\nserver = 1\nwhat = \"slow(0.5)\"\n";
+    assert!(said(&format!("{BREAKS}{earlier}")).contains("(at 12.2 s)"));
+    // Nothing is before one that is there from the beginning, and without it the system may be more than formulas know.
+    let at_once = BREAKS.replace("60 s", "0 s");
+    let beyond =
+        BREAKS.replace("exponential(rate = 70 /s)", "fgn(h = 0.8, mean = 14.3 ms, cv = 1, marginal = exponential)");
+    for text in [at_once, beyond] {
+        let told = said(&text);
+        assert!(!told.is_empty() && !told.contains("before the first fault"), "{told}");
+    }
+}

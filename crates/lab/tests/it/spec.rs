@@ -259,9 +259,8 @@ fn what_is_set_replaces_the_values_of_variants_and_says_so() {
 #[test]
 fn a_path_varies_with_quotes_and_without() {
     let rates = "[\"exponential(rate = 100 /s)\", \"exponential(rate = 200 /s)\"]";
-    let labels = |text: &str, set: &[&str]| -> Vec<String> {
-        variants(text, set).unwrap().iter().map(Variant::label).collect()
-    };
+    let labels =
+        |text: &str, set: &[&str]| -> Vec<String> { variants(text, set).unwrap().iter().map(Variant::label).collect() };
     let both = ["exponential(rate = 100 /s)", "exponential(rate = 200 /s)"];
     let (plain, quoted) = ("vary.workload.arrivals", "vary.\"workload.arrivals\"");
     for key in [plain, quoted, "vary.'workload.arrivals'", "vary.arrivals"] {

@@ -6,6 +6,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use sojourn_stats::config::of_json;
 
 use crate::generator::progress::Progress;
 use crate::report::measured::ShareReport;
@@ -104,7 +105,7 @@ impl<R: Read> Messages<R> {
         }
         let message = serde_json::from_slice(&self.line);
         self.line.clear();
-        message.map(Heard::Message).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
+        message.map(Heard::Message).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, of_json(error)))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use sojourn_stats::config::ConfigFile;
 use sojourn_stats::{Dimension, Law, Span, input, meant_aside, quantity};
 
 use super::{LoadSettings, Order};
@@ -91,12 +92,13 @@ pub(super) fn resolves(text: &str) -> Result<Resolves, LoadError> {
 pub(super) fn limits(flags: &LoadSettings) -> Result<Limits, LoadError> {
     let mut limits = Limits::default();
     if let Some(path) = &flags.limits_file {
-        let wrong = |why: String| invalid(format!("--limits-file: {}: {}", path.display(), why.trim_end()));
-        let text = input::text(path).map_err(|error| wrong(format!("cannot read it: {error}")))?;
-        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| wrong(error.message().into()))?;
+        let wrong = |why: String| invalid(format!("--limits-file: {why}"));
+        let text = input::text(path).map_err(|error| wrong(format!("{}: cannot read it: {error}", path.display())))?;
+        let file = ConfigFile::new(path, text);
+        let table: toml::Table = file.read().map_err(|error| wrong(error.to_string()))?;
         for (name, value) in &table {
             let value = value.as_str().map_or_else(|| value.to_string(), String::from);
-            limits.set(name, &value).map_err(|error| wrong(error.to_string()))?;
+            limits.set(name, &value).map_err(|error| wrong(file.error(name, &error.to_string()).to_string()))?;
         }
     }
     for text in &flags.limits {

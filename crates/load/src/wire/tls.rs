@@ -5,6 +5,8 @@
 //! browsers that come back. How many were which is counted. A server that ends the stream without TLS's own goodbye
 //! has not told the end of a reply that ends with the connection: that is closed early, not done (RFC 8446, section 6.1).
 
+mod words;
+
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
@@ -16,11 +18,10 @@ use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
-use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error, OtherError, RootCertStore, SignatureScheme,
-};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use sojourn_stats::{Span, input};
 
+use self::words::{is_of_an_issuer, words};
 use crate::error::LoadError;
 use crate::request::endpoint::Endpoint;
 use crate::setting::Version;
@@ -76,10 +77,11 @@ impl Tls {
         let wrong = |why: String| {
             LoadError::Invalid(format!("--ca {}: {why}; a PEM file of certificates is wanted", path.display()))
         };
+        let unread = |number: usize| wrong(format!("certificate {number} in it cannot be read"));
         let text = input::bytes(path).map_err(|error| wrong(error.to_string()))?;
-        for certificate in CertificateDer::pem_slice_iter(input::without_mark(&text)) {
-            let certificate = certificate.map_err(|error| wrong(error.to_string()))?;
-            roots.add(certificate.clone()).map_err(|error| wrong(error.to_string()))?;
+        for (before, certificate) in CertificateDer::pem_slice_iter(input::without_mark(&text)).enumerate() {
+            let certificate = certificate.map_err(|_| unread(before + 1))?;
+            roots.add(certificate.clone()).map_err(|_| unread(before + 1))?;
             named.push(certificate);
         }
         if named.is_empty() { Err(wrong("there is no certificate in it".to_owned())) } else { Ok((roots, named)) }
@@ -126,72 +128,6 @@ pub(crate) fn probe(
         return Err(refused("the server does not agree to HTTP/2 (ALPN); ask for 1.1".to_owned()));
     }
     Ok(())
-}
-
-/// Which check failed, and what helps.
-fn words(error: &Error) -> String {
-    match error {
-        Error::InvalidCertificate(why) => words_of_certificate(why),
-        Error::InvalidMessage(_) => format!("{error}: does it speak TLS on this port?"),
-        other => other.to_string(),
-    }
-}
-
-/// What is wrong with a server's certificate, and what helps: not every mistake is mended by trusting its issuer.
-fn words_of_certificate(why: &CertificateError) -> String {
-    let any = "take any certificate with `--insecure`";
-    let issuer = || format!("trust its issuer, or itself if it is self-signed, with `--ca FILE`, or {any}");
-    let another = || format!("give the server another certificate, or {any}");
-    let (what, cure) = match why {
-        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-            ("its certificate is self-signed, or from an issuer not trusted here", issuer())
-        }
-        CertificateError::Other(why) if is_of_an_issuer(why) => {
-            let what = "its certificate may sign others, as that of an issuer, and is not trusted here as a server's";
-            (what, format!("if it is self-signed, trust that very certificate with `--ca FILE`, or {any}"))
-        }
-        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-            ("its certificate has expired", another())
-        }
-        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            ("its certificate is not valid yet", format!("set the clocks of both machines, or {any}"))
-        }
-        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            let cure = format!("ask for a name that it is for, say it with `--server-name NAME`, or {any}");
-            ("its certificate is for another name", cure)
-        }
-        CertificateError::Revoked => ("its certificate is revoked", another()),
-        CertificateError::BadEncoding => ("its certificate cannot be read", another()),
-        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
-            ("its certificate is not one for servers", another())
-        }
-        other => {
-            let name = match other {
-                CertificateError::Other(why) => why.to_string(),
-                named => format!("{named:?}"),
-            };
-            let issuer = issuer();
-            return format!("its certificate does not verify ({}); {issuer}", in_words(&name));
-        }
-    };
-    format!("{what}; {cure}")
-}
-
-/// Whether a certificate was refused because it may sign others: rustls takes such a one for no server's.
-fn is_of_an_issuer(why: &OtherError) -> bool {
-    why.to_string().contains("CaUsedAsEndEntity")
-}
-
-/// The name of a mistake as rustls writes it, in words: `path len constraint violated`.
-fn in_words(name: &str) -> String {
-    let mut words = String::new();
-    for letter in name.chars().take_while(char::is_ascii_alphanumeric) {
-        if letter.is_ascii_uppercase() && !words.is_empty() {
-            words.push(' ');
-        }
-        words.push(letter.to_ascii_lowercase());
-    }
-    if words.is_empty() { "for a reason that rustls does not name".to_owned() } else { words }
 }
 
 /// What a read through TLS came to.
@@ -360,48 +296,5 @@ impl ServerCertVerifier for Verifier {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.provider.signature_verification_algorithms.supported_schemes()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fmt;
-
-    use super::*;
-
-    /// A mistake as webpki tells it: by its name alone.
-    #[derive(Debug)]
-    struct Named(&'static str);
-
-    impl fmt::Display for Named {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str(self.0)
-        }
-    }
-
-    impl std::error::Error for Named {}
-
-    #[test]
-    fn mistakes_of_certificates_are_told_in_words_with_what_helps() {
-        let other = |name| CertificateError::Other(OtherError(Arc::new(Named(name))));
-        for (why, what, cure) in [
-            (CertificateError::UnknownIssuer, "self-signed, or from an issuer not trusted", "`--ca FILE`"),
-            (other("CaUsedAsEndEntity"), "may sign others", "`--ca FILE`"),
-            (CertificateError::Expired, "has expired", "another certificate"),
-            (CertificateError::NotValidYet, "is not valid yet", "clocks"),
-            (CertificateError::NotValidForName, "is for another name", "`--server-name NAME`"),
-            (CertificateError::Revoked, "is revoked", "another certificate"),
-            (CertificateError::BadEncoding, "cannot be read", "another certificate"),
-            (CertificateError::InvalidPurpose, "not one for servers", "another certificate"),
-            (CertificateError::UnhandledCriticalExtension, "(unhandled critical extension)", "`--ca FILE`"),
-            (other("MaximumSignatureChecksExceeded { n: 1 }"), "(maximum signature checks exceeded)", "`--ca FILE`"),
-        ] {
-            let told = words(&Error::InvalidCertificate(why));
-            assert!(told.contains(what) && told.contains(cure) && told.contains("`--insecure`"), "{told}");
-            let is_debug = ["(Other", "Error", "Entity", "{", "Context"].iter().any(|part| told.contains(part));
-            assert!(!is_debug, "{told}");
-        }
-        // To trust its issuer does not mend what has expired.
-        assert!(!words(&Error::InvalidCertificate(CertificateError::Expired)).contains("--ca"));
     }
 }

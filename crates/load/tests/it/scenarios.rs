@@ -407,6 +407,9 @@ fn a_file_that_is_no_scenario_says_where_and_what_would_be_right() {
         (format!("{step}pat = 1\n"), &[":3: unknown key `pat`", "did you mean `path`?"]),
         (format!("{step}[step.check]\nstaus = 1\n"), &[":4: unknown key `staus`", "`status`"]),
         (format!("weight = -1.0\n{step}"), &[":1: weight", "above 0"]),
+        (format!("weight = \"two\"\n{step}"), &[":1: invalid type: string \"two\": it is a number, without quotes"]),
+        (format!("data = 3\n{step}"), &[":1: invalid type: integer `3`: it is a table"]),
+        ("step = 3\n".to_owned(), &[":1: invalid type: integer `3`: it is a list"]),
         (format!("think = \"2 sec\"\n{step}"), &[":1: think", "sec"]),
         (format!("{step}[[step]]\npath = \"/{{token}}\"\n"), &[":4: path", "`token` is not known here", "takes it"]),
         (

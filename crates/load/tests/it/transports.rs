@@ -10,6 +10,7 @@ use sojourn_stats::{Span, Time};
 use sojourn_traffic::{Fetch, Http, Planned, Request, Visit};
 
 use crate::run::{MS, request, run, steady, try_run};
+use crate::skip::skipped;
 use crate::web::{Certificate, Speak, Web};
 
 const H1: &[&[u8]] = &[b"http/1.1"];
@@ -233,6 +234,41 @@ fn a_server_that_vouches_for_itself_is_trusted_by_its_own_certificate() {
     let error = try_run(load(&web, Some(&named), Version::Http11, 1)).expect_err("it is another").to_string();
     assert!(error.contains("may sign others") && error.contains("`--ca FILE`"), "{error}");
     assert!(!error.contains("Entity") && !error.contains("Other"), "{error}");
+}
+
+/// The name of a server is in its certificate's subjectAltName and nowhere else. What many old recipes make has none, and no
+/// other name to ask for helps: that is said, and how one with a name is made, which then is trusted.
+#[test]
+fn a_certificate_without_subject_alt_name_is_told_so() {
+    const KEY: &str = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout site.key -subj /CN=localhost";
+    let leaf = "-addext basicConstraints=critical,CA:FALSE";
+    let names = "-addext subjectAltName=DNS:localhost,IP:127.0.0.1";
+    let signed = |options: &str| format!("openssl req -x509 {KEY} -days 9 {options} -out site.pem");
+    // Version 1 has no extensions at all.
+    let old =
+        format!("openssl req -new {KEY} -out site.csr; openssl x509 -req -in site.csr -signkey site.key -out site.pem");
+    let none = "no subjectAltName that names a host";
+    for (order, told) in [
+        (signed(""), none),
+        (signed(leaf), none),
+        (signed(&format!("{leaf} -addext subjectAltName=email:host@example.org")), none),
+        (signed("-addext subjectAltName=DNS:elsewhere.test"), "for another name (elsewhere.test), not for localhost"),
+        (old, "of X.509 version 1, which has no subjectAltName"),
+        (signed(names), ""),
+        (signed(&format!("{leaf} {names}")), ""),
+    ] {
+        let Some(certificate) = Certificate::by_openssl(&order) else { return skipped("no openssl") };
+        let web = Web::start(Speak::Http1, Some(&certificate));
+        match try_run(load(&web, Some(&certificate), Version::Http11, 1)) {
+            Ok(report) => assert!(told.is_empty() && report.counts.ok == 60, "{order}"),
+            Err(error) => {
+                let error = error.to_string();
+                assert!(!told.is_empty() && error.contains(told) && error.contains("`--insecure`"), "{order}: {error}");
+                let is_cured = error.contains("subjectAltName=DNS:") == !told.contains("elsewhere");
+                assert!(is_cured && !error.contains('\n') && web.requests().is_empty(), "{order}: {error}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +16,9 @@ use hyper::{Request, Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair, date_time_ymd};
 use rustls::ServerConfig;
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -58,16 +61,34 @@ impl Certificate {
         let pem = folder.path().join("ca.pem");
         std::fs::write(&pem, certificate.pem()).unwrap();
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate.der().clone()], key)
-            .unwrap();
-        config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
-        Certificate { pem, config: Arc::new(config), _folder: folder }
+        Certificate { pem, config: shown(certificate.der().clone(), key, alpn), _folder: folder }
     }
+
+    /// What the shell's commands `order` leave as `site.pem` and `site.key`; none where there is no `openssl`.
+    pub(crate) fn by_openssl(order: &str) -> Option<Certificate> {
+        let is_there = Command::new("openssl").arg("version").output().is_ok_and(|output| output.status.success());
+        if !is_there {
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let made = Command::new("sh").args(["-ec", order]).current_dir(folder.path()).output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let pem = folder.path().join("site.pem");
+        let certificate = CertificateDer::from_pem_file(&pem).unwrap();
+        let key = PrivateKeyDer::from_pem_file(folder.path().join("site.key")).unwrap();
+        Some(Certificate { pem, config: shown(certificate, key, &[b"http/1.1"]), _folder: folder })
+    }
+}
+
+/// A server that shows this certificate, whatever is in it: some of those that other servers show rustls would refuse.
+fn shown(certificate: CertificateDer<'static>, key: PrivateKeyDer<'static>, alpn: &[&[u8]]) -> Arc<ServerConfig> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let key = provider.key_provider.load_private_key(key).unwrap();
+    let shown = SingleCertAndKey::from(CertifiedKey::new(vec![certificate], key));
+    let builder = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let mut config = builder.with_no_client_auth().with_cert_resolver(Arc::new(shown));
+    config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
+    Arc::new(config)
 }
 
 /// What the server has seen.

@@ -183,6 +183,11 @@ fn bad_networks_are_refused_in_one_line_with_the_place_and_the_remedy() {
         ("discipline = \"delay\"", "discipline = \"fcfs\"\npreemptive = true", &["line 15", "only lcfs"]),
         ("discipline = \"delay\"", "discipline = \"least-attained-service\"\ncores = 2", &["line 13", "1 core only"]),
         ("cores = 2", "cores = 0", &["line 3", "cores", "at least 1"]),
+        (
+            "cores = 2",
+            "cores = \"two\"",
+            &["line 3: invalid type: string \"two\": it is a whole number, without quotes"],
+        ),
         ("speed = 2", "speed = 0.0", &["line 17", "speed", "above 0"]),
         ("rates = [1, 1.5]", "rates = [1, 0]", &["line 17", "rates", "above 0"]),
         ("rates = [1, 1.5]", "rates = [1, 2]\ncores = 2", &["line 20", "either cores or rates"]),

@@ -24,7 +24,8 @@ pub(super) fn compare(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.json {
         let row = |of: &VariantComparison| {
             let metrics: Vec<Value> = of.metrics.iter().map(|of| to_json(of, count)).collect();
-            json!({"variant": of.label, "engine": of.engine, "metrics": metrics, "left_out": of.left_out,
+            let left_out: Vec<&str> = of.left_out.iter().map(|of| of.metric.as_str()).collect();
+            json!({"variant": of.label, "engine": of.engine, "metrics": metrics, "left_out": left_out,
                    "replications": {"a": of.replications.0, "b": of.replications.1}})
         };
         let rows: Vec<Value> = compared.iter().map(row).collect();
@@ -69,7 +70,9 @@ fn tables(compared: &[VariantComparison], all: bool, count: usize) -> Vec<String
                 let table = format!("\n{name}\n{}", table_of(&of.metrics, count));
                 std::iter::once(table).chain(advice).collect::<Vec<_>>().join("\n")
             };
-            (compared.iter().map(whole).collect(), legend(sampled(compared), count).into_iter().collect())
+            // What is all left out has notes below, and no table.
+            let told = compared.iter().filter(|of| !of.metrics.is_empty());
+            (told.map(whole).collect(), legend(sampled(compared), count).into_iter().collect())
         }
         false => {
             let groups = groups(compared);
@@ -99,7 +102,8 @@ fn left_out(compared: &[VariantComparison], rows: usize, shown: &[&Comparison]) 
 fn groups(compared: &[VariantComparison]) -> Vec<Group<'_>> {
     // Two variants may be called alike; the engines of one have an order.
     let variants = compared.chunk_by(|one, next| one.label == next.label && one.engine < next.engine);
-    variants.map(|of| (of[0].label.as_str(), lines(of))).collect()
+    let groups = variants.map(|of| (of[0].label.as_str(), lines(of)));
+    groups.filter(|(_, lines)| !lines.is_empty()).collect()
 }
 
 /// Of these response times a variant has [`TIMES_MOST`], the means first.
@@ -196,7 +200,9 @@ fn alone<'a>(a: &'a Answers, b: &'a Answers) -> Vec<(&'static str, &'a str)> {
 
 #[cfg(test)]
 mod tests {
+    use sojourn_lab::compare::LeftOut;
     use sojourn_stats::Estimate;
+    use sojourn_stats::measure::NoInterval;
 
     use super::*;
 
@@ -208,13 +214,13 @@ mod tests {
             Comparison::of_estimates(metric, "s", &estimate(0.01), &estimate(0.01 * times)).unwrap()
         };
         let metrics = metrics.iter().map(of).collect();
-        VariantComparison {
-            label: label.into(),
-            engine,
-            metrics,
-            left_out: vec!["waiting".into()],
-            replications: (0, 0),
-        }
+        VariantComparison { label: label.into(), engine, metrics, left_out: vec![left_out()], replications: (0, 0) }
+    }
+
+    /// A metric of which both runs were too short.
+    fn left_out() -> LeftOut {
+        let short = Some(NoInterval::TooShort);
+        LeftOut { metric: "waiting".into(), a: short, b: short, times: None, spent: compare::Spent::Unknown }
     }
 
     const MANY: [(&str, f64); 6] = [
@@ -245,7 +251,7 @@ mod tests {
             "These are 120 of 480 comparisons",
             "Of the others 160 see a difference; --all shows them.",
             "Without replications the interval of B / A is that of A and of B together.",
-            "Not compared: waiting: one of the two has no interval of it.",
+            "Not compared: waiting: A and B are too short runs for an interval; how long is enough is not known",
         ] {
             assert_eq!(words.matches(part).count(), 1, "{part}:\n{told}");
         }
@@ -254,6 +260,14 @@ mod tests {
         assert_eq!(all.matches("response_time_p90").count(), 160, "{all}");
         assert_eq!(all.matches("Not compared").count(), 1, "{all}");
         assert!(!all.contains("--all"), "{all}");
+    }
+
+    /// Where nothing has an interval in both runs there is no table, and why is said.
+    #[test]
+    fn what_is_all_left_out_is_said() {
+        let bare = VariantComparison { metrics: Vec::new(), ..variant("a", Engine::Live, &[]) };
+        let told = tables(&[bare], false, 0).join("\n");
+        assert!(told.trim_start().starts_with("Not compared: waiting: A and B are too short runs"), "{told}");
     }
 
     /// What two variants say is all read, and so has a table each.

@@ -300,7 +300,8 @@ fn loads_that_cannot_be() {
     let folder = tempfile::tempdir().unwrap();
     let posts = file(folder.path(), "posts.txt", "/a method=POST contents='x'\n");
     let list = file(folder.path(), "list.txt", "/a\nheavy /b\n");
-    let cases: [(&[&str], &str); 48] = [
+    let limits = file(folder.path(), "limits.toml", "stolen = \"5%\"\nstollen = \"5%\"\n");
+    let cases: [(&[&str], &str); 49] = [
         (
             &[url, "--arrivals", "500/s"],
             "`500/s` is a rate where a law of gaps is expected: write `exponential(rate = 500/s)`",
@@ -313,6 +314,7 @@ fn loads_that_cannot_be() {
         (&[url, "--limit", "stollen=5%"], "unknown limit `stollen`; did you mean `stolen`?"),
         (&[url, "--limit", "stolen"], "NAME=VALUE"),
         (&[url, "--limits-file", "/nowhere/at/all"], "--limits-file: /nowhere/at/all"),
+        (&[url, "--limits-file", &limits], "limits.toml:2: stollen: unknown limit `stollen`; did you mean `stolen`?"),
         (&[url, "--profile", "steps(1, 2, every = 1 s)"], "--rate"),
         (&[url, "--rate", "9 /s", "--profile", "stairs(1)"], "--profile"),
         (&[url, "--streams", "4"], "--http 2"),

@@ -215,6 +215,34 @@ fn what_is_wrong_in_the_file_is_said_in_a_line() {
     assert_eq!(alone.status.code(), Some(0), "{}", stderr(&alone));
 }
 
+/// What `openssl` makes without a subjectAltName no browser takes; what older recipes make (X.509 version 1) rustls does not
+/// take either.
+#[test]
+fn a_certificate_for_no_name_is_told_of() {
+    if !has("openssl") {
+        return;
+    }
+    let folder = folder();
+    let path = file(folder.path(), "node.toml", WHOLE);
+    let checked = |order: &str| {
+        let made = Command::new("sh").args(["-ec", order]).current_dir(folder.path()).output().unwrap();
+        assert!(made.status.success(), "{}", stderr(&made));
+        sojourn(&["node", "--config", &path, "--check"])
+    };
+    let bare = checked("openssl req -x509 -key site.key -days 90 -subj /CN=localhost -out site.pem");
+    let text = stdout(&bare);
+    assert_eq!(bare.status.code(), Some(0), "{text}{}", stderr(&bare));
+    assert!(text.contains("site.pem has no subjectAltName that names a host"), "{text}");
+    assert!(!text.contains("certificates for"), "{text}");
+    let old = checked(
+        "openssl req -new -key site.key -subj /CN=localhost -out site.csr
+         openssl x509 -req -in site.csr -signkey site.key -days 90 -out site.pem",
+    );
+    let (code, text) = (old.status.code(), stderr(&old));
+    assert_eq!((code, text.lines().count()), (Some(2), 1), "{text}");
+    assert!(text.contains("site.pem: it is of X.509 version 1, and TLS here takes version 3"), "{text}");
+}
+
 /// HUP reads the file anew, USR1 opens the log anew, TERM answers what was asked, and none of them loses a request of a load.
 #[test]
 fn signals_lose_no_request() {

@@ -171,7 +171,10 @@ fn what_is_no_record_gets_a_line() {
         (write("json", "{\"a\": 1}\n".into()), "line 1: it is no record of decisions"),
         (write("newer", header("random").replace("\"format\":2", "\"format\":9")), "this version reads formats 1 to 2"),
         (write("unknown", header("roundrobin")), "or `round-robin`?"),
-        (write("line", header("random") + "{\"choose\": 7}\n{}\n"), "line 2"),
+        (
+            write("line", header("random") + "{\"choose\": 7}\n{}\n"),
+            "line 2: invalid type: integer `7`, expected an object (column ",
+        ),
         (
             write("none", header("random") + "{\"origin\":{\"backend\":9,\"origin\":{}}}\n"),
             "line 2: there is no backend 9",

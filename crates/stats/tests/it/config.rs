@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use serde::Deserialize;
 use sojourn_stats::Span;
-use sojourn_stats::config::{ConfigFile, Wrong};
+use sojourn_stats::config::{ConfigFile, Wrong, of_json};
 
 const TEXT: &str = r#"listen = "127.0.0.1:80"
 timeout = "10 s"
@@ -105,6 +105,38 @@ fn a_mistake_is_told_in_one_line_with_its_place() {
     ];
     for (right, wrong, line) in cases {
         assert_eq!(refusal(&TEXT.replacen(right, wrong, 1)), line);
+    }
+}
+
+/// Types of Rust have no name in what is said of JSON, and where a mistake is stands behind it.
+#[test]
+fn a_mistake_in_json_is_told_without_types() {
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[allow(dead_code)]
+    struct Header {
+        format: u32,
+        share: f64,
+        hosts: Vec<Host>,
+    }
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code)]
+    struct Host {
+        name: String,
+    }
+    let told = |text: &str| of_json(serde_json::from_str::<Header>(text).expect_err(text));
+    for (text, expected) in [
+        ("5", "invalid type: integer `5`, expected an object (column "),
+        ("{\"format\": {}}", "invalid type: an object, expected a whole number that is not negative (column "),
+        ("{\n\"share\": \"a\"}", "invalid type: string \"a\", expected a number (line 2, column "),
+        ("{\"hosts\": 1}", "invalid type: integer `1`, expected a list (column "),
+        ("{\"hosts\": [1]}", "invalid type: integer `1`, expected an object (column "),
+        ("{\"host\": [1]}", "unknown key `host`; did you mean `hosts`? (column "),
+        ("{\"format\": 1", "EOF while parsing an object (column "),
+    ] {
+        let told = told(text);
+        let place = told.strip_prefix(expected).and_then(|place| place.strip_suffix(')'));
+        assert!(place.is_some_and(|column| column.parse::<u32>().is_ok()), "{text}: {told}");
     }
 }
 

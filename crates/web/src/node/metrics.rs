@@ -106,7 +106,8 @@ impl Replies {
         if let Some(certificates) = numbers.certificates {
             let name = head(&mut text, "certificate_ends_seconds", "gauge", "When a certificate ends (s since 1970).");
             for (file, ends) in certificates.ends() {
-                let _ = writeln!(text, "{name}{{file={:?}}} {ends}", file.display().to_string());
+                let file = prometheus::label(&file.display().to_string());
+                let _ = writeln!(text, "{name}{{file=\"{file}\"}} {ends}");
             }
         }
         text

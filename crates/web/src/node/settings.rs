@@ -34,11 +34,18 @@ pub fn check(settings: &NodeSettings) -> Result<(), Wrong> {
     }
 }
 
-/// What is to be known of these settings beside what they say: the names that their certificates are for, and files of the site
-/// that the node's own paths hide.
+/// What is to be known of these settings beside what they say: the names that their certificates are for, or that one is for
+/// none, and files of the site that the node's own paths hide.
 pub fn notes(settings: &NodeSettings) -> Vec<String> {
-    let certificates = certificates_of(settings).ok().flatten();
-    let certificates = certificates.map(|all| format!("certificates for {}", all.names().join(", ")));
+    let certificates = certificates_of(settings).ok().flatten().map_or(Vec::new(), |all| {
+        let names = Some(all.names()).filter(|names| !names.is_empty());
+        let names = names.map(|names| format!("certificates for {}", names.join(", ")));
+        let nameless = all.nameless().map(|file| {
+            let file = file.display();
+            format!("{file} has no subjectAltName that names a host: browsers and `sojourn load` refuse it (RFC 9525)")
+        });
+        names.into_iter().chain(nameless).collect()
+    });
     let root = settings.files.as_ref().filter(|_| settings.has_test_paths()).map(|files| &files.root);
     let own = ["work", "bytes", "load", "health"].into_iter();
     let hidden: Vec<&str> = own.filter(|name| root.is_some_and(|root| root.join(name).exists())).collect();

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use sojourn_part::certificate::CertificateFiles;
 use sojourn_part::listen::H2;
 use sojourn_stats::input;
-use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
+use x509_parser::prelude::{FromDer, GeneralName, X509Certificate, X509Version};
 
 /// A certificate that ends sooner than this is told of (s): 14 days.
 const SOON: i64 = 14 * 24 * 3600;
@@ -93,6 +93,12 @@ impl Certificates {
         self.all.iter().flat_map(|certificate| &certificate.names).map(String::as_str).collect()
     }
 
+    /// The files of those that are for no name at all: what stands in CN alone is no name of a server (RFC 9525).
+    pub(super) fn nameless(&self) -> impl Iterator<Item = &Path> {
+        let nameless = self.all.iter().filter(|certificate| certificate.names.is_empty());
+        nameless.map(|certificate| certificate.chain.as_path())
+    }
+
     /// An event of each that ends soon.
     pub(super) fn ending_soon(&self, now: i64) -> Vec<Value> {
         let soon = self.all.iter().filter(|certificate| certificate.ends.0 - now < SOON);
@@ -124,7 +130,15 @@ impl Certificate {
         };
         let first = first.clone();
         let (_, parsed) = X509Certificate::from_der(&first)
-            .map_err(|error| format!("{chain_file}: its first part is no certificate: {error}"))?;
+            .map_err(|_| format!("{chain_file}: its first part cannot be read as a certificate (X.509 in DER)"))?;
+        // What rustls does not take, and older recipes make.
+        if parsed.version() != X509Version::V3 {
+            let version = parsed.version().0.saturating_add(1);
+            return Err(format!(
+                "{chain_file}: it is of X.509 version {version}, and TLS here takes version 3; make it with \
+                 `openssl req -x509 ... -addext subjectAltName=DNS:NAME`"
+            ));
+        }
         let validity = parsed.validity();
         if now < validity.not_before.timestamp() {
             let begins = &validity.not_before;

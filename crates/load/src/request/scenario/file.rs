@@ -306,7 +306,7 @@ impl Source<'_> {
         }
     }
 
-    /// What serde refuses, with the nearest valid key where a key is unknown.
+    /// What serde refuses, with what would be right, and the nearest valid key where a key is unknown.
     fn not_toml(&self, error: &toml::de::Error) -> ScenarioError {
         let message = error.message().lines().next().unwrap_or("not TOML").to_string();
         let mut ticked = message.split('`').skip(1).step_by(2);
@@ -317,7 +317,7 @@ impl Source<'_> {
                 let guess = guess.map_or(String::new(), |near| format!("did you mean `{near}`? "));
                 format!("unknown key `{word}`; {guess}known: {}", known.join(", "))
             }
-            _ => config::unknown_name(&message).unwrap_or(message),
+            _ => config::with_remedy(&message),
         };
         let line = self.line(error.span().map_or(0, |span| span.start));
         ScenarioError(format!("{}:{line}: {why}", self.path.display()))
