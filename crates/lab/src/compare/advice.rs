@@ -123,7 +123,7 @@ mod tests {
     /// 41 rounds are 9.46 %, and of 40 they are 9.58 %, where it is to be ln(1.1), 9.53 %.
     #[test]
     fn a_small_difference_in_noise_is_told_in_rounds() {
-        let of = |k: u32| (1.0, 1.03 * (if k % 2 == 0 { 0.2_f64 } else { -0.2 }).exp());
+        let of = |k: u32| (1.0, 1.03 * (if k.is_multiple_of(2) { 0.2_f64 } else { -0.2 }).exp());
         let pairs: Vec<(f64, f64)> = (0..10).map(of).collect();
         let spent = Spent::Rounds { each: Length::Seconds(40.0) };
         let noisy = Comparison { spent, ..Comparison::of_pairs("response_time_mean", "s", &pairs).unwrap() };

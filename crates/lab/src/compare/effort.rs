@@ -186,7 +186,7 @@ impl Comparison {
             (Spent::Replications { .. }, How::Pairs(_)) => "replications of both".to_owned(),
             (Spent::Replications { .. }, _) => return format!("more than {MOST_MORE} times as many replications"),
             (Spent::Log, _) => return format!("logs more than {MOST_MORE} times as long"),
-            (Spent::Rounds { .. } | Spent::Unknown, How::Pairs(_)) => "pairs".to_owned(),
+            (Spent::Unknown, How::Pairs(_)) => "pairs".to_owned(),
             _ => return format!("runs more than {MOST_MORE} times as long"),
         };
         format!("more than {MOST_MORE} more {what}")

@@ -85,11 +85,13 @@ impl LeftOut {
     }
 }
 
+/// The first that is left out for a reason, how many times as long runs that takes, and the metrics with how often each is left out.
+type Reason<'a> = (&'a LeftOut, Option<f64>, Vec<(&'a str, usize)>);
+
 /// What is not compared in so many comparisons: a sentence for each reason, with its metrics, and in how many where it is not in
 /// all. Where it takes longer runs, those of the comparison that takes most.
 pub(super) fn sentences<'a>(left_out: impl Iterator<Item = &'a LeftOut>, among: usize) -> Vec<String> {
-    // For each reason the first of its kind, how many times as long runs take, and its metrics with how often each is left out.
-    let mut told: Vec<(&LeftOut, Option<f64>, Vec<(&str, usize)>)> = Vec::new();
+    let mut told: Vec<Reason<'_>> = Vec::new();
     for of in left_out {
         let place = match told.iter().position(|(first, ..)| first.is_alike(of)) {
             Some(place) => place,
@@ -109,7 +111,7 @@ pub(super) fn sentences<'a>(left_out: impl Iterator<Item = &'a LeftOut>, among: 
         true => (*name).to_owned(),
         false => format!("{name} (in {count} of {among})"),
     };
-    let sentence = |(of, times, metrics): (&LeftOut, Option<f64>, Vec<(&str, usize)>)| {
+    let sentence = |(of, times, metrics): Reason<'_>| {
         let names: Vec<String> = metrics.iter().map(name).collect();
         format!("Not compared: {}: {} for an interval; {}.", names.join(", "), of.who(), of.cure(times))
     };
