@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import math
 import os
 from collections.abc import Iterator
@@ -160,6 +161,17 @@ class Answers:
         """The command that repeats it."""
         return self._inner.command
 
+    def pairs(self) -> list[dict[str, Any]]:
+        """Variants two by two, with all else equal: B against A, from the pairs of their replications, as rows of ``pairs.csv``.
+
+        Each row has the settings of B, ``engine``, ``metric`` (``response_time_mean_ratio`` is how many times as long B takes,
+        ``response_time_mean_difference`` how much longer, in s), ``unit``, ``estimate``, ``ci_low`` and ``ci_high`` (95 %), ``samples``
+        (pairs), then ``variant_a`` and ``variant_b``, the numbers ``a`` and ``b``, ``differs``, ``differs_among_all`` (judged among all
+        pairs) and ``verdict``. Settings are texts.
+        """
+        rows: list[dict[str, Any]] = json.loads(self._inner.pairs())
+        return rows
+
     def curve(self, variant: int, engine: str) -> list[tuple[float, float]]:
         """The distribution of the response time of the variant of this number: (seconds, share that took no longer)."""
         return self._inner.curve(variant, engine)
@@ -191,14 +203,14 @@ class Answers:
         heads, rows, told = self._table()
         lines = [heads, *rows]
         widths = [max(len(line[at]) for line in lines) for at in range(len(heads))]
-        left = len(self._inner.settings) + 1
+        left = len(self._told()) + 1
         aligned = ["  ".join(cell.ljust(w) if at < left else cell.rjust(w) for at, (cell, w) in enumerate(zip(line, widths))) for line in lines]
         return "\n".join([self.name, *(line.rstrip() for line in aligned), *told])
 
     def _repr_html_(self) -> str:
         """A table of the mean and the 99th percentile of the response time and of the throughput, with intervals."""
         heads, rows, told = self._table()
-        left = len(self._inner.settings) + 1
+        left = len(self._told()) + 1
         head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
         aligned = ["<td>"] * left + ["<td style='text-align: right'>"] * len(heads)
         cells = ["".join(f"{begin}{html.escape(text)}</td>" for begin, text in zip(aligned, row)) for row in rows]
@@ -206,12 +218,17 @@ class Answers:
         notes = "".join(f"<br>{html.escape(note)}" for note in told)
         return f"<table><caption>{html.escape(self.name)}</caption><tr>{head}</tr>{body}</table><small>{notes}</small>"
 
+    def _told(self) -> list[str]:
+        """The settings that tell variants apart; what has one value says nothing, unless there is nothing else."""
+        columns = self.columns()
+        return [key for key in self._inner.settings if len(set(columns[key])) > 1] or self._inner.settings
+
     def _table(self) -> tuple[list[str], list[list[str]], list[str]]:
         """Heads, rows and remarks of the table for people."""
         known = {row["metric"] for row in self.rows()}
         wanted = ["response_time_mean", "response_time_p99", "throughput", "error_ratio"]
         metrics = [metric for metric in wanted if metric in known]
-        settings = self._inner.settings
+        settings = self._told()
         numbers: dict[tuple[Any, ...], dict[str, str]] = {}
         scales = {metric: self._scale(metric) for metric in metrics}
         for row in self.rows():
@@ -279,7 +296,7 @@ class Answers:
         if not rows:
             known = ", ".join(sorted({one for one in columns["metric"] if one}))
             raise InputError(f"nothing has `{metric}`; there are {known}")
-        others = [key for key in settings if key != x]
+        others = [key for key in self._told() if key != x]
         by = by if by is not None else next(iter(others), None)
         rest = [key for key in others if key != by]
         ax = ax if ax is not None else pyplot.subplots()[1]

@@ -46,8 +46,8 @@ def sweep(
     Points that fail do not end a sweep: they are rows with ``method`` "failed", and ``note`` says why. All points have the same seed,
     so that they are compared under common random numbers. Each has the rows ``response_time_mean_difference`` (s) and
     ``response_time_mean_ratio`` against the first policy of the grid where all else is equal (against the first value of another setting, where
-    no policy varies), replication by replication: their intervals are much narrower than those of the two numbers. Rows are in the order of
-    the grid, and the same bytes on one process, on several, and on Ray, resumed or not.
+    no policy varies), replication by replication: their intervals are much narrower than those of the two numbers. A variant that the file has
+    a name for has them too. Rows are in the order of the grid, and the same bytes on one process, on several, and on Ray, resumed or not.
 
     Args:
         experiment: an experiment, or its file; what it varies belongs to the grid.

@@ -167,6 +167,11 @@ impl Answers {
         self.answers.objectives.iter().map(of).collect()
     }
 
+    /// The rows of `pairs.csv` as JSON.
+    fn pairs(&self) -> String {
+        serde_json::Value::from(self.answers.pairs_to_json()).to_string()
+    }
+
     /// The distribution of the response time of a variant (its number) by an engine: seconds, and the share that took no longer.
     fn curve(&self, variant: usize, engine: &str) -> PyResult<Vec<(f64, f64)>> {
         let engine = Engine::named(engine).ok_or_else(|| error::input(format!("`{engine}` is no engine")))?;

@@ -242,6 +242,20 @@ def test_printed_answers_are_a_table(four: sojourn.Experiment) -> None:
     head, *rows = printed.splitlines()[1:4]
     assert head.split()[:3] == ["utilization", "engine", "response_time_mean"] and len(rows) == 2
     assert all("theory" in row and len(row) <= len(head) + 20 for row in rows)
+    # What has one value tells nothing apart; where all have one, it stands.
+    one = four.vary(servers=[4], utilization=[0.5, 0.6]).set(policy="random").ask("theory")
+    assert str(one).splitlines()[1].split()[:2] == ["utilization", "engine"] and "servers" in one.columns()
+    alone = four.vary(servers=[4]).set(policy="random").ask("theory")
+    assert str(alone).splitlines()[1].split()[:2] == ["servers", "engine"]
+
+
+def test_variants_are_paired_two_by_two(four: sojourn.Experiment) -> None:
+    answers = four.vary(policy=["random", "least-connections"]).ask("sim")
+    ratio = next(row for row in answers.pairs() if row["metric"] == "response_time_mean_ratio")
+    assert (ratio["variant_a"], ratio["variant_b"], ratio["policy"]) == ("random", "least-connections", "least-connections")
+    assert ratio["ci_low"] < ratio["estimate"] < ratio["ci_high"] < 1, "to the shortest queue is faster"
+    assert ratio["verdict"] == "B is faster" and ratio["differs"] and ratio["samples"] > 1
+    assert four.ask("theory").pairs() == []
 
 
 def test_what_is_not_known_is_none_and_an_end_that_is_open_is_infinite(four: sojourn.Experiment, tmp_path: Path) -> None:

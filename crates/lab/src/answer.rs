@@ -250,6 +250,8 @@ pub const FAILURES: [(&str, &str); 6] = [
     (ATTEMPTS, "attempts"),
 ];
 
+/// The column of what the file calls variants, behind the settings.
+pub(crate) const NAME: &str = "name";
 /// The setting that tells several runs in one page apart.
 pub(crate) const RUN: &str = "run";
 /// What stands between the label of a variant and its run.
@@ -371,6 +373,13 @@ impl Answers {
         self.iter().any(|answer| answer.engine == engine)
     }
 
+    /// Whether not all variants that have the setting `key` have the same value of it.
+    pub(crate) fn varies(&self, key: &str) -> bool {
+        let mut values = self.variants.iter().filter_map(|variant| variant.setting(key));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    }
+
     /// Whether no engine has a number.
     pub fn is_empty(&self) -> bool {
         self.iter().next().is_none()
@@ -465,6 +474,20 @@ impl VariantAnswers {
     /// Whether its label is of values of settings, and that of `key` is one of them.
     pub(crate) fn tells(&self, key: &str) -> bool {
         self.name().is_none() && self.told().1.iter().any(|(of, _)| *of == key)
+    }
+
+    /// Whether what the file calls it stands for its value of `key`: it has a name, beside which that value is not told.
+    pub(crate) fn is_by_name(&self, key: &str) -> bool {
+        key != RUN && self.name().is_some() && !self.has_beside_name(key)
+    }
+
+    /// Whether its label has the value of `key` before what the file calls it, or behind that.
+    pub(crate) fn has_beside_name(&self, key: &str) -> bool {
+        let (own, behind) = self.told();
+        let words = self.setting(key).map_or(String::new(), |value| label(std::iter::once((key, value))));
+        // A value may have commas of its own.
+        let is_before = !words.is_empty() && format!(", {own}, ").contains(&format!(", {words}, "));
+        is_before || behind.iter().any(|(of, _)| *of == key)
     }
 
     /// The values of its settings without those of these keys and without its run, as a label has them.

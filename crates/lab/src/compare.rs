@@ -37,8 +37,8 @@ pub use self::same::in_common;
 pub(crate) use self::same::{briefest, filled, in_common_of, keys_of_runs};
 pub use self::settings::differing;
 pub use self::verdict::{ALONE, legend_of_alone};
-pub use self::within::{Within, compared_setting, equal_but_for, within};
-pub(crate) use self::within::{compared_but, is_policy, within_setting};
+pub(crate) use self::within::{Choice, compared_but, is_policy, within_setting};
+pub use self::within::{PAIRED, Within, compared_choice, compared_setting, equal_but_for, pairs, within};
 
 /// Half the chance that an interval misses.
 const UPPER: f64 = 0.975;

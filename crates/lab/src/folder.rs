@@ -5,6 +5,7 @@
 //! | `run.json` | what was run, where, by which command, and how far it can be trusted ([`Answers`]) |
 //! | `outcomes.csv` | the answers ([`crate::outcome`]) |
 //! | `curves.csv` | response-time distributions: `variant,engine,time_s,fraction` |
+//! | `pairs.csv` | variants two by two, with all else equal, in the columns of `outcomes.csv` and more ([`crate::outcome`]) |
 //! | `replications.csv` | each replication's value of every metric: `variant,engine,replication,metric,value` |
 //! | `seconds.csv` | each second of a live run: `variant,engine,second` and [`Second`]'s fields |
 //! | `places.csv` | where requests went over time, where something breaks: `variant,engine,place,second,per_second` |
@@ -14,8 +15,8 @@
 //! | `decisions-N.jsonl` | every decision of variant N's gateway, when asked for |
 //! | `report.html` | all of it for people |
 //!
-//! All of it but the decisions and the page is what [`Answers`] holds. Every file is written under another name first and
-//! renamed when it is whole.
+//! All of it but the decisions, the pairs and the page is what [`Answers`] holds. Every file is written under another name
+//! first and renamed when it is whole.
 
 use std::fmt;
 use std::fs;
@@ -29,6 +30,7 @@ use sojourn_stats::config::of_json;
 use sojourn_stats::{Estimate, input};
 
 use crate::answer::{Answer, Answers, Flow, MetricOverTime};
+use crate::compare;
 use crate::judged;
 use crate::outcome;
 use crate::spec::{Engine, SpecError};
@@ -108,10 +110,12 @@ impl Writer {
         let all = || answers.all();
         let table = |name, has: bool, csv: fn(&Answers) -> io::Result<Vec<u8>>| has.then(|| (name, csv(answers)));
         let json = serde_json::to_vec_pretty(answers).map_err(io::Error::other);
+        let pairs = compare::pairs(answers);
         let files = [
             Some(("run.json", json)),
             table("outcomes.csv", true, outcome::to_csv),
             table("curves.csv", true, curves_to_csv),
+            (!pairs.is_empty()).then(|| ("pairs.csv", outcome::pairs::to_csv(answers, &pairs))),
             table("replications.csv", all().any(|answer| !answer.replications.is_empty()), replications_to_csv),
             table("seconds.csv", all().any(|answer| !answer.seconds.is_empty()), seconds_to_csv),
             table("connections.csv", all().any(|answer| !answer.connections.is_empty()), connections_to_csv),

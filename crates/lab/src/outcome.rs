@@ -6,7 +6,10 @@
 //! interval says why in `ci_low` and `ci_high`: `too-few` samples, or `too-short` a run. A quantile with no sample beyond it
 //! has no estimate: that column says `too-few`. (Schema 1 of the run folder had no estimate without an interval; it is read
 //! by the same rules.) Intervals end where a metric cannot be in all that is told, as a time does at 0
-//! ([`Measure::within_range`]): what is computed from them before, such as the stopping rule, has them whole.
+//! ([`Measure::within_range`]): what is computed from them before, such as the stopping rule, has them whole. Pairs of variants
+//! have rows of their own ([`Answers::pairs_to_json`]).
+
+pub(crate) mod pairs;
 
 use std::io;
 
@@ -14,15 +17,12 @@ use serde_json::{Value, json};
 use sojourn_stats::measure::NoInterval;
 use sojourn_stats::{Estimate, Measure};
 
-use crate::answer::Answers;
+use crate::answer::{Answers, NAME};
 pub use crate::report::number::{asymmetric, range, ratio};
 use crate::spec::Engine;
 
 /// The columns behind the varied settings.
 pub const COLUMNS: [&str; 7] = ["engine", "metric", "unit", "estimate", "ci_low", "ci_high", "samples"];
-
-/// The column of what the file calls variants, behind the settings.
-pub(crate) const NAME: &str = "name";
 
 /// Whether there is such a column: no other has that heading.
 pub(crate) fn has_names(answers: &Answers) -> bool {

@@ -60,12 +60,12 @@ use sojourn_stats::Stream;
 use self::key::{Files, key};
 use self::rounds::Run;
 pub use self::store::{Record, Store};
-use crate::answer::{Answers, ObjectiveAnswer, VariantAnswers, Verdict};
+use crate::answer::{Answers, NAME, ObjectiveAnswer, VariantAnswers, Verdict};
 use crate::folder::SCHEMA;
 use crate::outcome;
 use crate::run::{Progress, RunError};
 use crate::spec::{Engine, SpecError};
-use crate::variants::{Combination, Experiment, label};
+use crate::variants::{Combination, Experiment};
 
 /// The points of an experiment, and which engines to ask.
 pub struct Sweep {
@@ -198,7 +198,7 @@ impl Sweep {
 
     /// The experiment of a point by itself, in which nothing varies; it is not checked yet.
     fn alone(&self, number: usize, requests: Option<u64>) -> Result<Experiment, SpecError> {
-        let Combination { settings, changes } = &self.combinations[number];
+        let Combination { settings, changes, .. } = &self.combinations[number];
         let changes: Vec<(&str, &str)> = changes.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         let mut alone = self.bare.changed(&changes)?;
         if !self.independent.is_empty() {
@@ -265,7 +265,7 @@ impl Sweep {
         let mut variants = Vec::new();
         let mut objectives: Vec<ObjectiveAnswer> = Vec::new();
         for (number, (point, record)) in known.enumerate() {
-            let label = label(point.settings.iter().map(|(key, value)| (&**key, &**value)));
+            let label = point.label.clone();
             let mut variant = record.answers();
             record.notes.iter().for_each(|(engine, note)| variant.answer_mut(*engine).notes.push(note.clone()));
             if let (Some(why), Some(first)) = (&record.failed, self.by.first()) {
@@ -303,17 +303,22 @@ impl Sweep {
         answers
     }
 
-    /// The rows of all points of which there is a record, as CSV: those of `outcomes.csv`, then the differences; and of a
-    /// point that failed one whose metric is `failed` and whose estimate says why.
+    /// The rows of all points of which there is a record, as CSV: those of `outcomes.csv`, then the differences; of a point
+    /// that failed one whose metric is `failed` and whose estimate says why.
     ///
     /// # Errors
     /// When a row cannot be written.
     pub fn table(&self, records: &BTreeMap<String, Record>) -> io::Result<Vec<u8>> {
         let mut csv = csv::Writer::from_writer(Vec::new());
-        csv.write_record(self.columns.iter().map(String::as_str).chain(outcome::COLUMNS))?;
         let failures: BTreeMap<usize, String> = self.failures(records).into_iter().collect();
-        for (number, variant) in self.answers(records).variants.iter().enumerate() {
-            let settings: Vec<&str> = variant.settings.iter().map(|(_, value)| value.as_str()).collect();
+        let answers = self.answers(records);
+        let is_named = outcome::has_names(&answers);
+        let heading = is_named.then_some(NAME);
+        csv.write_record(self.columns.iter().map(String::as_str).chain(heading).chain(outcome::COLUMNS))?;
+        for (number, variant) in answers.variants.iter().enumerate() {
+            let name = is_named.then(|| variant.name_alone().unwrap_or_default());
+            let settings = variant.settings.iter().map(|(_, value)| value.as_str());
+            let settings: Vec<&str> = settings.chain(name.as_deref()).collect();
             if let Some(why) = failures.get(&number) {
                 csv.write_record(settings.iter().copied().chain(["", "failed", "", why.as_str(), "", "", ""]))?;
                 continue;

@@ -5,7 +5,8 @@
 //! `system.tier.0.policy`, `station.access-line.rate`: one of a list by its number or its name) or one of a few short names
 //! ([`SHORT_NAMES`]). A value of a list may be a table of settings that go together (`site = [{ loner_sigma = 1.143, server =
 //! "a.toml" }, ...]`): the list's own name then only says what they have in common. Such a table and a `[[variant]]` may have a
-//! `name`, which is then its label in tables, legends and run folders.
+//! `name`, which is then its label in tables, legends and run folders. What has one value in all that have no name tells
+//! none apart: it is a column of a run's files, and in no label.
 
 mod blamed;
 mod change;
@@ -79,7 +80,7 @@ pub struct Variant {
     pub name: Option<String>,
     /// What `--set` says of settings that the file varies, and that do not vary any more.
     pub fixed: Vec<Setting>,
-    /// Keys of settings that its label leaves out: they differ only in variants that have a name of their own.
+    /// Keys of settings that its label leaves out: they have one value in all variants but those that have a name of their own.
     pub untold: Vec<String>,
     /// What `--set` does to its own values that its name would not let one expect, a line each.
     pub remarks: Vec<String>,
@@ -91,14 +92,19 @@ impl Variant {
     /// A short name: the one that the file gives it, or the values that it sets or that were fixed by `--set`, numbers with the
     /// setting they are of, or `as given` where nothing varies: the file may have been changed by `--set` otherwise.
     pub fn label(&self) -> String {
-        if let Some(name) = &self.name {
-            return name.clone();
-        }
         let told = self.settings.iter().filter(|setting| !self.untold.contains(&setting.key));
-        let all = self.fixed.iter().chain(told);
-        let label = label(all.map(|setting| (&*setting.key, &*setting.value)));
-        if label.is_empty() { "as given".into() } else { label }
+        let all = self.fixed.iter().chain(told).map(|setting| (&*setting.key, &*setting.value));
+        named(self.name.as_deref(), all)
     }
+}
+
+/// What a variant is called of which nothing is to be told.
+pub(crate) const AS_GIVEN: &str = "as given";
+
+/// A variant's label: what the file calls it, or the values of settings, or [`AS_GIVEN`].
+fn named<'a>(name: Option<&str>, settings: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let label = name.map_or_else(|| label(settings), str::to_owned);
+    if label.is_empty() { AS_GIVEN.to_owned() } else { label }
 }
 
 /// The values of settings, as key and value, in a line. A number says nothing alone, so its setting goes before it.

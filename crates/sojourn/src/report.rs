@@ -60,7 +60,7 @@ pub(crate) fn report(arguments: &Arguments) -> Result<Exit, Failure> {
         return table::print(answers, dir, arguments.json);
     }
     if arguments.json {
-        let rows = all.iter().flat_map(|(dir, answers)| answers.to_json().into_iter().map(move |row| (dir, row)));
+        let rows = all.iter().flat_map(|(dir, answers)| table::rows(answers).into_iter().map(move |row| (dir, row)));
         let rows = rows.map(|(dir, mut row)| {
             row["run"] = json!(dir);
             row

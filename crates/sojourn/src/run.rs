@@ -195,7 +195,7 @@ fn run_all(arguments: &Arguments, cancel: &Arc<AtomicBool>) -> Result<Exit, Fail
         let Ran { path, answers, unwritten } = run_one(arguments, file, Some(out.join(stem)), cancel)?;
         if arguments.json {
             let name = stem.to_string_lossy();
-            rows.extend(answers.to_json().into_iter().map(|mut row| {
+            rows.extend(table::rows(&answers).into_iter().map(|mut row| {
                 row["experiment"] = json!(name);
                 row
             }));

@@ -10,6 +10,7 @@ mod text;
 
 use std::path::Path;
 
+use serde_json::Value;
 use sojourn_lab::compare::{ALONE, Within, legend_of_alone};
 use sojourn_lab::outcome::ratio as told_ratio;
 use sojourn_lab::report::{Said, doubts, legend_of_recovery, open_answers, scope, unrecovered};
@@ -32,7 +33,7 @@ pub(crate) use text::{errln, hanging, outln, paragraph, width, wrote};
 /// When there is none.
 pub(crate) fn print(answers: &Answers, path: &Path, as_json: bool) -> Result<Exit, Failure> {
     if as_json {
-        outln(&serde_json::to_string_pretty(&answers.to_json()).expect("outcome rows are plain JSON"));
+        outln(&serde_json::to_string_pretty(&rows(answers)).expect("outcome rows are plain JSON"));
     } else {
         outln(&text(answers, path));
     }
@@ -40,6 +41,11 @@ pub(crate) fn print(answers: &Answers, path: &Path, as_json: bool) -> Result<Exi
         exit @ Exit::Failed => Err(Failure { exit, message: unanswered(answers) }),
         exit => Ok(exit),
     }
+}
+
+/// The rows of a run as JSON: its outcomes, and behind them its pairs of variants.
+pub(crate) fn rows(answers: &Answers) -> Vec<Value> {
+    [answers.to_json(), answers.pairs_to_json()].concat()
 }
 
 /// How the program should end after this run. One that answered nothing has failed, however orderly it ended.
@@ -330,7 +336,9 @@ fn pairs_table(answers: &Answers) -> Option<String> {
         return None;
     }
     if all.len() > PAIRS_LINES {
-        return Some(format!("\nResponse time of B over A by sim: {} pairs of variants, in report.html", all.len()));
+        let told =
+            format!("Response time of B over A by sim: {} pairs of variants, in report.html and pairs.csv", all.len());
+        return Some(format!("\n{}", paragraph("", &told)));
     }
     let p99 = sojourn_lab::compare::within(answers, "response_time_p99");
     let has_others = all.iter().any(|of| !of.others.is_empty());
@@ -483,9 +491,8 @@ mod tests {
         assert!(!none.contains("never:"), "{none}");
     }
 
-    /// A ratio of response times of which one is of some requests only has the same mark as its mean.
-    #[test]
-    fn ratios_of_few_are_marked() {
+    /// `random`, of which so many requests fail, and `jsq`, which is faster in each of eight replications.
+    fn two_policies(failed: f64) -> Answers {
         let variant = |policy: &str, failed: f64| {
             let replications: Vec<Option<f64>> =
                 (1..9).map(|of| Some(f64::from(of) * if policy == "jsq" { 1.0 } else { 1.1 })).collect();
@@ -504,10 +511,33 @@ mod tests {
                 answers: vec![Answer { measures, replications, ..Answer::new(Engine::Sim) }],
             }
         };
-        let told = |failed: f64| {
-            let variants = vec![variant("random", failed), variant("jsq", 0.0)];
-            pairs_table(&Answers { settings: vec!["policy".into()], variants, ..Answers::default() }).unwrap()
-        };
+        let variants = vec![variant("random", failed), variant("jsq", 0.0)];
+        Answers { settings: vec!["policy".into()], variants, ..Answers::default() }
+    }
+
+    /// Whoever reads the rows finds the pairs behind the outcomes, in the same shape.
+    #[test]
+    fn pairs_stand_behind_the_outcomes_in_json() {
+        let told = |row: &Value| format!("{} {} {}", row["policy"], row["metric"], row["variant_a"]).replace('"', "");
+        let all = rows(&two_policies(0.0));
+        let expected = [
+            "random response_time_mean null",
+            "random error_ratio null",
+            "jsq response_time_mean null",
+            "jsq error_ratio null",
+            "jsq response_time_mean_difference random",
+            "jsq response_time_mean_ratio random",
+        ];
+        assert_eq!(all.iter().map(told).collect::<Vec<String>>(), expected);
+        let has_number =
+            |row: &Value| ["estimate", "ci_low", "ci_high", "samples"].iter().all(|key| row[key].is_number());
+        assert!(all.iter().all(has_number), "{all:?}");
+    }
+
+    /// A ratio of response times of which one is of some requests only has the same mark as its mean.
+    #[test]
+    fn ratios_of_few_are_marked() {
+        let told = |failed: f64| pairs_table(&two_policies(failed)).unwrap();
         assert!(told(0.18).contains(") *") && told(0.18).contains("*: more than 1 %"), "{}", told(0.18));
         assert!(!told(0.005).contains('*'), "{}", told(0.005));
     }

@@ -23,8 +23,8 @@ const TAIL: f64 = 0.25;
 /// Relative differences up to this are those of sums in another order.
 const ROUNDING: f64 = 1e-12;
 
-/// The only metrics that can be negative: the bias of predictions, and differences.
-const SIGNED: [&str; 2] = ["prediction_error_mean", "response_time_mean_difference"];
+/// The only metrics that can be negative, but for differences: the bias of predictions.
+const SIGNED: [&str; 1] = ["prediction_error_mean"];
 /// What metrics begin with that are shares of each part of a system.
 const SHARES: [&str; 3] = ["utilization_", "hit_ratio_", "share_"];
 
@@ -257,9 +257,11 @@ impl Measure {
     }
 }
 
-/// Whether `metric` is a share of the requests, which people read in per cent. Attempts at each request are a plain number.
+/// Whether `metric` is a share of the requests, which people read in per cent. Attempts at each request are a plain number, and
+/// so is how many times as long a response takes as another.
 pub fn is_share(metric: &str) -> bool {
-    metric.ends_with("_ratio") && !metric.ends_with("attempts_ratio")
+    let is_of_times = metric.starts_with("response_time_");
+    metric.ends_with("_ratio") && !metric.ends_with("attempts_ratio") && !is_of_times
 }
 
 /// Between which numbers `metric` is in any case, in its SI unit: shares between 0 and 1, attempts at each request 1 or more;
@@ -267,7 +269,7 @@ pub fn is_share(metric: &str) -> bool {
 pub fn range(metric: &str) -> (f64, f64) {
     let is_part = || SHARES.iter().any(|of| metric.starts_with(of));
     match metric {
-        _ if SIGNED.contains(&metric) => (f64::NEG_INFINITY, f64::INFINITY),
+        _ if SIGNED.contains(&metric) || metric.ends_with("_difference") => (f64::NEG_INFINITY, f64::INFINITY),
         _ if is_share(metric) || metric == "utilization" || is_part() => (0.0, 1.0),
         _ if metric.ends_with("attempts_ratio") => (1.0, f64::INFINITY),
         _ => (0.0, f64::INFINITY),

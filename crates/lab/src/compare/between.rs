@@ -172,6 +172,7 @@ mod tests {
             engine: Engine::Sim,
             others: String::new(),
             values: ("random".into(), "jsq".into()),
+            places: (0, 1),
             comparison,
             is_of_few: false,
             replications: (3, 3),

@@ -7,7 +7,7 @@ use toml_edit::DocumentMut;
 
 use super::settings::default_of;
 use crate::answer::{Answers, VariantAnswers};
-use crate::variants::{is_replaced, long_name, written_in};
+use crate::variants::{AS_GIVEN, is_replaced, long_name, written_in};
 
 /// The keys that vary in any of the runs, in the order in which they come.
 pub(crate) fn keys_of_runs(runs: &[&Answers]) -> Vec<String> {
@@ -107,7 +107,7 @@ fn are_alike(a: &VariantAnswers, b: &VariantAnswers) -> bool {
 
 /// The label that says most briefly what two have in common: a name that a file gives, else the shorter one.
 pub(crate) fn briefest<'a>(variants: &[&'a VariantAnswers]) -> &'a str {
-    let is_told = |label: &&str| !label.is_empty() && *label != "as given";
+    let is_told = |label: &&str| !label.is_empty() && *label != AS_GIVEN;
     let named = variants.iter().find_map(|of| of.name());
     let labels = || variants.iter().map(|of| of.label.as_str());
     named.or_else(|| labels().filter(is_told).min_by_key(|label| label.len())).or_else(|| labels().next()).unwrap_or("")

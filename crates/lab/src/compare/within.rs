@@ -1,23 +1,36 @@
-//! The variants of one run beside each other: those that are equal but for one setting.
+//! The variants of one run beside each other: those that are equal but for one choice.
+//!
+//! A choice is the value of a setting, as a policy. A variant that the file has a name for is a choice as a whole: what it alone
+//! sets is part of that, as the one server of four cores of an "M/M/4" beside four servers. What the others vary over, what its
+//! ranges vary over and how fast requests come is not, so that each is set beside what has the same load. The price: a variant
+//! with a name that sets what the others vary over is beside those alone that have the same value.
 
 use std::collections::BTreeSet;
 
-use sojourn_stats::Estimate;
+use sojourn_stats::{Estimate, quantity};
 
 use super::{Comparison, How, Stated, numbers, variants_by};
-use crate::answer::{Answers, RUN, VariantAnswers};
+use crate::answer::{Answers, NAME, RUN, VariantAnswers};
 use crate::spec::Engine;
-use crate::variants::{label, long_name};
+use crate::variants::{AS_GIVEN, label, long_name};
 
-/// Two variants that differ in one setting only, by one engine.
+/// What is compared in pairs.
+pub const PAIRED: [&str; 2] = ["response_time_mean", "response_time_p99"];
+
+/// What is compared in pairs.
+pub const PAIRED: [&str; 2] = ["response_time_mean", "response_time_p99"];
+
+/// Two variants that differ in one choice only, by one engine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Within {
     /// Who says it of both.
     pub engine: Engine,
     /// The settings that they have in common, in a few words; empty where they have none.
     pub others: String,
-    /// The value of the setting in A, which comes before B's, and in B.
+    /// The value of the setting, or the name, of A, which comes before B, and of B.
     pub values: (String, String),
+    /// The numbers of A and B among the variants of the run.
+    pub places: (usize, usize),
     /// B against A: of the simulator replication by replication, as far as both have one, since under the same seed they begin
     /// with the same requests.
     pub comparison: Comparison,
@@ -35,11 +48,7 @@ pub fn compared_setting(run: &Answers) -> Option<&str> {
 
 /// The same of the settings but these.
 pub(crate) fn compared_but<'a>(run: &'a Answers, but: &[&str]) -> Option<&'a str> {
-    let varied = |key: &&String| {
-        let mut values = run.variants.iter().filter_map(|variant| variant.setting(key));
-        let first = values.next();
-        !but.contains(&key.as_str()) && values.any(|value| Some(value) != first)
-    };
+    let varied = |key: &&String| !but.contains(&key.as_str()) && run.varies(key);
     let are_names = |key: &&String| {
         let values: Vec<&str> = run.variants.iter().filter_map(|variant| variant.setting(key)).collect();
         numbers(&values).is_none()
@@ -60,10 +69,84 @@ fn is_of_load(key: &str) -> bool {
     path.starts_with("workload.") || path.starts_with("chain.")
 }
 
+/// By what variants are set beside each other: the values of that setting; where these are numbers and the file has names for
+/// variants, these names (`name`).
+pub fn compared_choice(run: &Answers) -> Option<&str> {
+    let key = compared_setting(run)?;
+    let values = run.variants.iter().filter_map(|variant| variant.setting(key)).filter(|value| !value.is_empty());
+    let values: Vec<&str> = values.collect();
+    let are_numbers = numbers(&values).is_some() || values.iter().all(|value| quantity::parse_any(value).is_ok());
+    let has_names = are_numbers && !is_policy(key) && run.variants.iter().any(|variant| variant.name().is_some());
+    let is_by_name = has_names && equal_but_for(run, NAME).iter().any(|(_, variants)| variants.len() > 1);
+    Some(if is_by_name { NAME } else { key })
+}
+
+/// A choice between variants, and in which of their settings those are equal that are set beside each other.
+pub(crate) struct Choice {
+    key: String,
+    /// Settings that are part of what has a name.
+    own: BTreeSet<String>,
+}
+
+impl Choice {
+    /// Of the values of `key`, or of the names that stand for them.
+    pub(crate) fn of(run: &Answers, key: &str) -> Choice {
+        let (named, others): (Vec<&VariantAnswers>, Vec<&VariantAnswers>) =
+            run.variants.iter().partition(|variant| variant.is_by_name(key));
+        let is_own = |of: &&String| {
+            let mut values = others.iter().map(|variant| variant.setting(of));
+            let first = values.next();
+            let is_apart = *of == key || *of == RUN || LOADS.contains(&long_name(of));
+            !is_apart
+                && values.all(|value| Some(value) == first)
+                && !named.iter().any(|variant| variant.has_beside_name(of))
+        };
+        let keys = named.iter().flat_map(|variant| &variant.settings).map(|(key, _)| key);
+        let keys: BTreeSet<&String> = keys.collect();
+        Choice { key: key.to_owned(), own: keys.into_iter().filter(is_own).cloned().collect() }
+    }
+
+    /// What a variant is among those beside it: the value of the setting, or what the file calls it, where that stands for the
+    /// value. By names, what has none is what its label tells beside what all have in common.
+    pub(crate) fn told(&self, variant: &VariantAnswers) -> Option<String> {
+        if variant.is_by_name(&self.key) {
+            return variant.name_alone();
+        }
+        if self.key != NAME {
+            return variant.setting(&self.key).map(str::to_owned);
+        }
+        let others: Vec<&str> = self.others(variant).map(|(key, _)| key.as_str()).collect();
+        let told = variant.label_without(&others);
+        Some(if told.is_empty() { AS_GIVEN.to_owned() } else { told })
+    }
+
+    /// Whether variants that are set beside each other may have other values of this setting.
+    pub(crate) fn may_differ_in(&self, key: &str) -> bool {
+        key == self.key || self.own.contains(key)
+    }
+
+    /// The settings of a variant that are those of every other beside it.
+    pub(crate) fn others<'v>(&self, variant: &'v VariantAnswers) -> impl Iterator<Item = &'v (String, String)> {
+        let is_other =
+            move |(of, value): &&(String, String)| *of != self.key && !value.is_empty() && !self.own.contains(of);
+        variant.settings.iter().filter(is_other)
+    }
+}
+
+/// Settings that say how fast requests come: under another load another system is no choice.
+const LOADS: [&str; 6] = [
+    "workload.arrivals",
+    "workload.utilization",
+    "workload.rate",
+    "workload.users",
+    "workload.growth",
+    "workload.think",
+];
+
 /// What a variant is called, of runs beside each other, and its other settings.
 type Kind<'a> = (Option<&'a str>, Vec<&'a (String, String)>);
 
-/// Variants that are equal but for one setting.
+/// Variants that are equal but for one choice.
 #[derive(Default)]
 struct Group<'a> {
     kinds: Vec<Kind<'a>>,
@@ -73,11 +156,14 @@ struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    fn add(&mut self, variant: &'a VariantAnswers, (name, others): Kind<'a>, key: &str) {
-        let by_values = || label(others.iter().map(|(key, value)| (key.as_str(), value.as_str())));
+    fn add(&mut self, variant: &'a VariantAnswers, (name, others): Kind<'a>, choice: &Choice, run: &Answers) {
+        let key = choice.key.as_str();
+        let varied = || others.iter().filter(|(key, _)| run.varies(key));
+        let by_values = || label(varied().map(|(key, value)| (key.as_str(), value.as_str())));
         // A label leaves out what need not be said.
         let is_by_label = variant.name().is_none() && (key == RUN || variant.setting(RUN).is_none());
-        let by_label = is_by_label.then(|| variant.label_without(&[key]));
+        let left_out: Vec<&str> = std::iter::once(key).chain(choice.own.iter().map(String::as_str)).collect();
+        let by_label = is_by_label.then(|| variant.label_without(&left_out));
         let unnamed = || by_label.filter(|told| !told.is_empty()).unwrap_or_else(by_values);
         let told = name.map_or_else(unnamed, str::to_owned);
         if self.names.is_empty() || key == RUN && !self.names.contains(&told) {
@@ -91,16 +177,17 @@ impl<'a> Group<'a> {
     }
 }
 
-/// The variants of a run that are equal but for `key`, in the order of the run, with what they have in common. Of runs beside
-/// each other (`key` is the run) those are equal that two runs have in common ([`super::in_common`]), of each run one.
+/// The variants of a run that are equal but for `key`, or for a name that stands for its value, in the order of the run, with
+/// what they have in common. Of runs beside each other (`key` is the run) those are equal that two runs have in common
+/// ([`super::in_common`]), of each run one.
 pub fn equal_but_for<'a>(run: &'a Answers, key: &str) -> Vec<(String, Vec<&'a VariantAnswers>)> {
     let mut groups: Vec<Group<'a>> = Vec::new();
+    let choice = Choice::of(run, key);
     let are_only_ones = key == RUN && are_of_different_runs(&run.variants);
     for variant in &run.variants {
         let of_run = variant.setting(RUN).filter(|_| key == RUN);
         let name = of_run.map(|_| variant.own_label()).filter(|name| !name.is_empty());
-        let others: Vec<&(String, String)> =
-            variant.settings.iter().filter(|(of, value)| of != key && !value.is_empty()).collect();
+        let others: Vec<&(String, String)> = choice.others(variant).collect();
         // The files of two runs may call otherwise what has the same settings, and may differ in what labels leave out.
         let is_alike = |group: &Group<'a>| {
             let mut kinds = group.kinds.iter();
@@ -112,7 +199,7 @@ pub fn equal_but_for<'a>(run: &'a Answers, key: &str) -> Vec<(String, Vec<&'a Va
         if place == groups.len() {
             groups.push(Group::default());
         }
-        groups[place].add(variant, (name, others), key);
+        groups[place].add(variant, (name, others), &choice, run);
     }
     groups.into_iter().map(|group| (group.names.join(" / "), group.variants)).collect()
 }
@@ -123,9 +210,14 @@ fn are_of_different_runs(variants: &[VariantAnswers]) -> bool {
     runs.len() == variants.len()
 }
 
-/// Every variant against those that are equal to it but for one setting, in `metric`, replication by replication.
+/// Every variant against those that are equal to it but for one choice, in each of [`PAIRED`], replication by replication.
+pub fn pairs(run: &Answers) -> Vec<Within> {
+    PAIRED.into_iter().flat_map(|metric| within(run, metric)).collect()
+}
+
+/// The same in `metric`.
 pub fn within(run: &Answers, metric: &str) -> Vec<Within> {
-    let Some(key) = compared_setting(run) else { return Vec::new() };
+    let Some(key) = compared_choice(run) else { return Vec::new() };
     let mut all = within_setting(run, key, metric, &[Engine::Sim]);
     all.retain(|of| matches!(of.comparison.how, How::Pairs(_)));
     all
@@ -138,6 +230,7 @@ const EACH_AGAINST_EACH: usize = 5;
 /// against the first; by each of `engines`, theory only where no other says anything.
 pub(crate) fn within_setting(run: &Answers, key: &str, metric: &str, engines: &[Engine]) -> Vec<Within> {
     let stated = Stated::by(run);
+    let choice = Choice::of(run, key);
     let mut all = Vec::new();
     for (others, variants) in equal_but_for(run, key) {
         let by = |engine: Engine| {
@@ -149,11 +242,13 @@ pub(crate) fn within_setting(run: &Answers, key: &str, metric: &str, engines: &[
                 let (a, b) = (known[first], known[second]);
                 let spent = stated.spent(a, engine).and(stated.spent(b, engine));
                 let comparison = Comparison { spent, ..variants_by(a, b, engine, metric)? };
-                let values = (a.setting(key)?.to_owned(), b.setting(key)?.to_owned());
+                let values = (choice.told(a)?, choice.told(b)?);
+                let place = |of: &VariantAnswers| run.variants.iter().position(|one| std::ptr::eq(one, of));
+                let places = (place(a)?, place(b)?);
                 let count = |of: &VariantAnswers| of.answer(engine)?.replications(metric).map(<[_]>::len);
                 let replications = (count(a).unwrap_or(0), count(b).unwrap_or(0));
                 let (others, is_of_few) = (others.clone(), a.is_of_few(engine) || b.is_of_few(engine));
-                Some(Within { engine, others, values, comparison, is_of_few, replications })
+                Some(Within { engine, others, values, places, comparison, is_of_few, replications })
             };
             pairs.filter_map(of_two).collect::<Vec<Within>>()
         };

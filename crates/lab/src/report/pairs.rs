@@ -2,28 +2,30 @@
 
 use super::html::escape;
 use super::{Answers, Engine, RUN, compare, number};
+use crate::answer::NAME;
 use crate::compare::{
-    ALONE, Between, How, Within, about_pairs, compared_setting, legend_of_alone, within, within_setting,
+    ALONE, Between, How, PAIRED, Within, about_pairs, compared_choice, legend_of_alone, pairs, within_setting,
 };
 
-/// What the slowest hundredth of requests sees.
-const P99: &str = "response_time_p99";
-
-/// Variants that are equal but for one setting, two by two, replication by replication.
+/// Variants that are equal but for one choice, two by two, replication by replication.
 pub(super) fn section(report: &Answers) -> String {
-    let Some(key) = compared_setting(report) else { return String::new() };
-    let all: Vec<Within> = PAIRED.into_iter().flat_map(|metric| within(report, metric)).collect();
+    let Some(key) = compared_choice(report) else { return String::new() };
+    let all = pairs(report);
     let Some(first) = all.first() else { return String::new() };
     let lead = format!(
         "Response time of B over that of A by sim, with its 95\u{a0}% interval from {} of replications. {}",
         escape(&first.comparison.how.to_string()),
         escape(&about_pairs(&[report], &all))
     );
-    table(&format!("Another <code>{}</code>, all else equal", escape(key)), &lead, &all)
+    let is_by_name = |place: usize| report.variants[place].is_by_name(key);
+    let has_names = all.iter().any(|of| is_by_name(of.places.0) || is_by_name(of.places.1));
+    let choice = match (key, has_names) {
+        (NAME, _) => "variant".to_owned(),
+        (key, true) => format!("<code>{}</code> or variant with a name", escape(key)),
+        (key, false) => format!("<code>{}</code>", escape(key)),
+    };
+    table(&format!("Another {choice}, all else equal"), &lead, &all)
 }
-
-/// What is compared two by two.
-const PAIRED: [&str; 2] = [compare::MEAN, P99];
 
 /// Runs beside each other, two by two, in what is equal but for the run; `merged` has the variants of all.
 pub(super) fn of_runs(merged: &Answers, runs: &[&Answers]) -> String {
@@ -110,7 +112,7 @@ mod tests {
                 Comparison::of_pairs("response_time_mean", "s", &[(1.0, 1.5), (2.0, 2.6), (3.0, 3.4)]).unwrap();
             let values = ("random".to_owned(), "jsq".to_owned());
             let (engine, others, replications) = (Engine::Sim, String::new(), (3, 3));
-            table("", "", &[Within { engine, others, values, comparison, is_of_few, replications }])
+            table("", "", &[Within { engine, others, values, places: (0, 1), comparison, is_of_few, replications }])
         };
         assert!(told(true).contains(") *</td>") && told(true).contains("<p>*: more than 1"), "{}", told(true));
         assert!(!told(false).contains('*'), "{}", told(false));
@@ -121,7 +123,8 @@ mod tests {
         let comparison = Comparison::of_pairs("response_time_mean", "s", pairs).unwrap();
         let values = ("random".to_owned(), "jsq".to_owned());
         let (engine, others, replications) = (Engine::Sim, String::new(), (3, 3));
-        let one = Within { engine, others, values, comparison, is_of_few: false, replications };
+        let places = (0, 1);
+        let one = Within { engine, others, values, places, comparison, is_of_few: false, replications };
         table("", "", &vec![one; count]).replace('\u{a0}', " ")
     }
 

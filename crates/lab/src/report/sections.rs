@@ -3,8 +3,8 @@
 use super::html::{and_list, count, engine, escape};
 use super::{Answers, Engine, VariantAnswers, Verdict, compare, doubts, headline, legend_of_recovery, number, reasons};
 use super::{unrecovered, when};
-use crate::answer::{OF_FAULTS, Trust};
-use crate::outcome::{NAME, has_names};
+use crate::answer::{NAME, OF_FAULTS, Trust};
+use crate::outcome::has_names;
 use sojourn_stats::Estimate;
 
 /// The classes of verdicts in the style sheet, by rank.

@@ -54,6 +54,8 @@ impl Combined {
 
 /// One combination of what varies.
 pub(crate) struct Combination {
+    /// What it is called, as [`super::Variant::label`] has it.
+    pub(crate) label: String,
     /// Every key that varies in any of them, with its value here.
     pub(crate) settings: Vec<(String, String)>,
     /// What is set here, in the order in which it is.
@@ -78,6 +80,14 @@ pub(super) fn of_named_alone(combinations: &[Combined]) -> Vec<String> {
     let is_theirs =
         |key: &String| others().any(|of| of.settings.iter().any(|(set, _)| long_name(set) == long_name(key)));
     keys_of(combinations).into_iter().filter(|key| are_told && !is_theirs(key)).collect()
+}
+
+/// The keys that have one value in all of these; each has its value of each key.
+pub(super) fn of_one_value<'a>(mut values: impl Iterator<Item = &'a Vec<(String, String)>>) -> Vec<String> {
+    let Some(first) = values.next() else { return Vec::new() };
+    let others: Vec<_> = values.collect();
+    let is_same = |place: usize| others.iter().all(|other| other[place].1 == first[place].1);
+    first.iter().enumerate().filter(|(place, _)| is_same(*place)).map(|(_, (key, _))| key.clone()).collect()
 }
 
 /// The values of a key of `[vary]`: a list, in which a text may be a range, or a range alone.

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use toml_edit::{DocumentMut, Item, Table, Value};
 
 use super::change::{drop_disciplines_keys, drop_loads, put};
-use super::combined::{Combination, Combined, called, keys_of, of_named_alone, together, values_of};
-use super::{Experiment, Setting, Variant, long_name, show};
+use super::combined::{Combination, Combined, called, keys_of, of_named_alone, of_one_value, together, values_of};
+use super::{AS_GIVEN, Experiment, Setting, Variant, long_name, named, show};
 use crate::range;
 use crate::spec::{Overload, Shared, Spec, SpecError};
 
@@ -20,26 +20,65 @@ impl Experiment {
         let keys = keys_of(&combinations);
         let shared = Shared::default();
         self.check_replaced(&combinations, &shared)?;
-        let mut variants =
-            combinations.iter().map(|one| self.variant(&keys, one, &shared)).collect::<Result<Vec<_>, _>>()?;
-        if self.fixed.is_empty() {
-            leave_out(&of_named_alone(&combinations), &mut variants);
-        }
-        Ok(variants)
+        let values: Vec<_> = combinations.iter().map(|one| self.values(&keys, one)).collect();
+        let untold = self.untold(&combinations, &values);
+        let all = combinations.iter().zip(values);
+        all.map(|(one, values)| self.variant(values, one, &untold, &shared)).collect()
     }
 
     /// What varies, and every combination of it as texts: [`Experiment::changed`] makes experiments of them.
     pub(crate) fn combinations(&self) -> Result<(Vec<String>, Vec<Combination>), SpecError> {
         let combined = self.combined()?;
         let keys = keys_of(&combined);
-        let of = |Combined { settings, .. }: Combined| {
-            let changes: Vec<_> = settings.iter().map(|(key, value)| (key.clone(), show(value))).collect();
-            let set = |key: &String| changes.iter().find(|(of, _)| of == key).map(|(_, value)| value.clone());
-            let text = |key: &String| (key.clone(), set(key).or_else(|| self.written(key)).unwrap_or_default());
-            Combination { settings: keys.iter().map(text).collect(), changes }
+        let values: Vec<_> = combined.iter().map(|one| self.values(&keys, one)).collect();
+        let untold = self.untold(&combined, &values);
+        let of = |(one, settings): (&Combined, Vec<(String, String)>)| {
+            let label = self.label_of(one, &settings, &untold);
+            let changes = one.settings.iter().map(|(key, value)| (key.clone(), show(value))).collect();
+            Combination { label, settings, changes }
         };
-        let all = combined.into_iter().map(of).collect();
+        let all = combined.iter().zip(values).map(of).collect();
         Ok((keys, all))
+    }
+
+    /// Every key that varies, with its value in this combination: as it sets it, or else as the file has it; empty where it has
+    /// none.
+    fn values(&self, keys: &[String], one: &Combined) -> Vec<(String, String)> {
+        let set = |key: &String| one.settings.iter().find(|(of, _)| of == key).map(|(_, value)| show(value));
+        keys.iter().map(|key| (key.clone(), set(key).or_else(|| self.written(key)).unwrap_or_default())).collect()
+    }
+
+    /// The label of this combination without these settings.
+    fn label_of(&self, one: &Combined, values: &[(String, String)], untold: &[String]) -> String {
+        let fixed = self.fixed.iter().map(|setting| (&*setting.key, &*setting.value));
+        let told = values.iter().filter(|(key, _)| !untold.contains(key)).map(|(key, value)| (&**key, &**value));
+        named(one.name().as_deref(), fixed.chain(told))
+    }
+
+    /// The keys of settings that labels leave out, since they tell nothing apart: those that have one value in all variants but
+    /// those with a name. Where two labels were equal then, or one had nothing left, fewer: those that have one value in all, and
+    /// those that only variants with a name set; or these alone.
+    fn untold(&self, combined: &[Combined], values: &[Vec<(String, String)>]) -> Vec<String> {
+        // What was set by hand stands before what varies, as if it were a name.
+        if !self.fixed.is_empty() {
+            return Vec::new();
+        }
+        let labels = |untold: &[String]| -> HashSet<String> {
+            combined.iter().zip(values).map(|(one, values)| self.label_of(one, values, untold)).collect()
+        };
+        let unnamed = combined.iter().zip(values).filter(|(one, _)| one.name().is_none());
+        let of_unnamed = of_one_value(unnamed.map(|(_, values)| values));
+        if of_unnamed.is_empty() {
+            return Vec::new();
+        }
+        let of_names = of_named_alone(combined);
+        let choices = [of_unnamed, [of_one_value(values.iter()), of_names.clone()].concat(), of_names];
+        let whole = labels(&[]).len();
+        let is_enough = |untold: &Vec<String>| {
+            let labels = labels(untold);
+            labels.len() == whole && !labels.contains(AS_GIVEN)
+        };
+        choices.into_iter().filter(|untold| !untold.is_empty()).find(is_enough).unwrap_or_default()
     }
 
     /// The combinations: the product of all lists of `[vary]`, then each `[[variant]]`.
@@ -61,9 +100,12 @@ impl Experiment {
                     return Err(at(&format!("vary.{key}"), twice));
                 }
                 let values = values_of(key, item).map_err(|fault| at(&format!("vary.{key}"), fault))?;
+                // Beside a name too, one value is told only where a variant without a name has another.
+                let is_untold = values.len() == 1 && !self.single().any(|more| is_set_without_name(more, key));
+                let words = |value| called(key, value).or(is_untold.then_some(""));
                 combinations = combinations
                     .iter()
-                    .flat_map(|done| values.iter().map(|value| done.and(together(key, value), called(key, value))))
+                    .flat_map(|done| values.iter().map(|value| done.and(together(key, value), words(value))))
                     .collect();
             }
         }
@@ -130,20 +172,18 @@ impl Experiment {
         parsed.map_err(|error| self.without_place(&error).to_owned())
     }
 
-    /// One combination, read and checked.
-    fn variant(&self, keys: &[String], combined: &Combined, shared: &Shared) -> Result<Variant, SpecError> {
-        let settings = &combined.settings;
-        let experiment = self.experiment(settings, shared, Overload::Refused)?;
-        let settings = keys
-            .iter()
-            .map(|key| {
-                let set = settings.iter().find(|(of, _)| of == key).map(|(_, value)| show(value));
-                let value = set.or_else(|| self.written(key)).unwrap_or_default();
-                Setting { key: key.clone(), value }
-            })
-            .collect();
+    /// One combination with its values, read and checked.
+    fn variant(
+        &self,
+        values: Vec<(String, String)>,
+        combined: &Combined,
+        untold: &[String],
+        shared: &Shared,
+    ) -> Result<Variant, SpecError> {
+        let experiment = self.experiment(&combined.settings, shared, Overload::Refused)?;
+        let settings = values.into_iter().map(|(key, value)| Setting { key, value }).collect();
         let (name, fixed, remarks) = (combined.name(), self.fixed.clone(), self.remarks(combined));
-        Ok(Variant { settings, name, fixed, untold: Vec::new(), remarks, experiment })
+        Ok(Variant { settings, name, fixed, untold: untold.to_vec(), remarks, experiment })
     }
 
     /// The experiment with these settings; what is wrong with it is said of what its author wrote.
@@ -191,15 +231,7 @@ fn one_value(error: SpecError, settings: &[(String, Value)]) -> SpecError {
     ))
 }
 
-/// Leaves these settings out of the labels of all variants, unless two labels were equal then.
-fn leave_out(keys: &[String], variants: &mut [Variant]) {
-    let count = |variants: &[Variant]| variants.iter().map(Variant::label).collect::<HashSet<String>>().len();
-    if keys.is_empty() {
-        return;
-    }
-    let told = count(variants);
-    variants.iter_mut().for_each(|variant| variant.untold = keys.to_vec());
-    if count(variants) < told {
-        variants.iter_mut().for_each(|variant| variant.untold.clear());
-    }
+/// Whether a `[[variant]]` without a name sets this key of `[vary]`.
+fn is_set_without_name(more: &Table, key: &str) -> bool {
+    !more.contains_key("name") && more.iter().any(|(of, _)| long_name(of) == long_name(key))
 }

@@ -10,6 +10,7 @@ mod heavy;
 mod limits;
 mod network;
 mod outcome;
+mod pairs;
 mod paths;
 mod plan;
 mod report;

@@ -303,7 +303,9 @@ fn an_interval_ends_where_its_metric_cannot_be() {
     for metric in ["attempts_ratio", "during(fault).attempts_ratio"] {
         assert_eq!((range(metric).0, of(metric, 1.5).interval()), (1.0, Some((1.0, 3.5))), "{metric}");
     }
-    for metric in ["prediction_error_mean", "response_time_mean_difference"] {
+    // How many times as long is no share.
+    assert_eq!(of("response_time_mean_ratio", 1.5).interval(), Some((0.0, 3.5)));
+    for metric in ["prediction_error_mean", "response_time_mean_difference", "response_time_p99_difference"] {
         assert_eq!(of(metric, -0.5).interval(), Some((-2.5, 1.5)), "{metric}");
     }
     assert_eq!(of("utilization", 1.5).interval(), Some((0.0, 1.5)), "a number stays within its interval");

@@ -4,7 +4,7 @@
 
 use sojourn_stats::Estimate;
 
-use crate::compare::{compared_setting, equal_but_for, variants_by};
+use crate::compare::{Choice, compared_choice, equal_but_for, variants_by};
 use crate::objective::FAILED_MOST;
 use crate::report::compare::MEAN;
 use crate::report::{Answers, Engine, VariantAnswers, html, number};
@@ -123,8 +123,8 @@ pub(super) fn first_and_last(means: &[(&VariantAnswers, f64)], engine: Engine) -
 /// Who is fastest where all other settings are equal, of a run in which several vary: what serves half the load is no answer.
 /// Who is not seen to differ from the fastest is not slower, and where a mean has no interval nothing is seen.
 pub(super) fn equal_settings(report: &Answers, engine: Engine) -> Option<String> {
-    let key = compared_setting(report)?;
-    let groups = equal_but_for(report, key);
+    let key = compared_choice(report)?;
+    let (choice, groups) = (Choice::of(report, key), equal_but_for(report, key));
     let cases = groups.iter().map(|(others, variants)| (others, answered(variants.iter().copied(), engine)));
     let all: Vec<_> = cases.filter(|(_, means)| means.len() > 1).collect();
     if groups.len() < 2 || all.is_empty() {
@@ -158,16 +158,16 @@ pub(super) fn equal_settings(report: &Answers, engine: Engine) -> Option<String>
     }
     let pairs: usize = cases.iter().map(|(_, means)| pairs_of(means.len())).sum();
     // Of each value: in how many cases it alone is the lowest, and in how many it is one of those that may be.
-    let mut wins: Vec<(&str, usize, usize)> = Vec::new();
+    let mut wins: Vec<(String, usize, usize)> = Vec::new();
     for (_, means) in &cases {
         let first = means[0].0;
         let may_be =
             |of: &&VariantAnswers| std::ptr::eq(*of, first) || are_apart(first, of, engine, pairs) != Some(true);
-        let lowest: Vec<&str> =
-            means.iter().map(|(of, _)| *of).filter(may_be).filter_map(|of| of.setting(key)).collect();
-        for value in &lowest {
-            let alone = usize::from(lowest.len() == 1);
-            match wins.iter_mut().find(|(of, ..)| of == value) {
+        let lowest: Vec<String> =
+            means.iter().map(|(of, _)| *of).filter(may_be).filter_map(|of| choice.told(of)).collect();
+        let alone = usize::from(lowest.len() == 1);
+        for value in lowest {
+            match wins.iter_mut().find(|(of, ..)| *of == value) {
                 Some((_, of_it, among)) => (*of_it, *among) = (*of_it + alone, *among + 1 - alone),
                 None => wins.push((value, alone, 1 - alone)),
             }
@@ -176,7 +176,7 @@ pub(super) fn equal_settings(report: &Answers, engine: Engine) -> Option<String>
     let bold = |name: &str| format!("<strong>{}</strong>", html::escape(name));
     // Of equals the first, in the order of the file.
     let (winner, alone, among) = wins.into_iter().rev().max_by_key(|(_, alone, among)| (alone + among, *alone))?;
-    let (winner, all) = (bold(winner), count);
+    let (winner, all) = (bold(&winner), count);
     let lead = match (alone, among) {
         (alone, 0) => format!("{winner} has the lowest mean response time in {alone} of {all}."),
         (0, among) => format!(
@@ -190,7 +190,7 @@ pub(super) fn equal_settings(report: &Answers, engine: Engine) -> Option<String>
     let ends = cases.iter().filter_map(|(others, means)| {
         let ((first, low), (last, high)) = (means.first()?, means.last()?);
         let is_seen = *low > 0.0 && are_apart(first, last, engine, pairs) == Some(true);
-        is_seen.then(|| Some((others, (first.setting(key)?, *low), (last.setting(key)?, *high))))?
+        is_seen.then(|| Some((others, (choice.told(first)?, *low), (choice.told(last)?, *high))))?
     });
     let largest = ends.max_by(|a, b| (a.2.1 / a.1.1).total_cmp(&(b.2.1 / b.1.1)));
     let says_none = among > 0 || largest.is_none();
@@ -199,9 +199,9 @@ pub(super) fn equal_settings(report: &Answers, engine: Engine) -> Option<String>
             "The largest difference is at {}: {} with {} against {} with {} ({} times as long).",
             html::escape(others),
             number::quantity(least.1, "s"),
-            bold(least.0),
+            bold(&least.0),
             number::quantity(most.1, "s"),
-            bold(most.0),
+            bold(&most.0),
             times(most.1 / least.1)
         ),
         None => "In no case is a difference seen between the lowest and the highest.".to_owned(),

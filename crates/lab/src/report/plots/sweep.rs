@@ -324,7 +324,7 @@ fn sweeps<'a>(report: &'a Answers, axis: &Setting<'_>) -> Vec<Sweep<'a>> {
         match all.iter_mut().find(|sweep| sweep.others.settings == settings) {
             Some(sweep) => sweep.points.push((x, variant)),
             None => {
-                let label = name(variant, key);
+                let label = name(report, variant, key);
                 let others = VariantAnswers { label, settings: settings.clone(), answers: Vec::new() };
                 all.push(Sweep { others, points: vec![(x, variant)] });
             }
@@ -337,8 +337,9 @@ fn sweeps<'a>(report: &'a Answers, axis: &Setting<'_>) -> Vec<Sweep<'a>> {
 }
 
 /// What a variant is called without where it is on the axis, and behind that its run, where there are several.
-fn name(variant: &VariantAnswers, axis: &str) -> String {
-    let others = variant.settings.iter().filter(|(key, _)| key != RUN && key != axis);
+fn name(report: &Answers, variant: &VariantAnswers, axis: &str) -> String {
+    let is_told = |key: &str| key != RUN && key != axis && report.varies(key);
+    let others = variant.settings.iter().filter(|(key, _)| is_told(key));
     let by_values = || label(others.map(|(key, value)| (&**key, &**value)));
     let own = Some(variant.label_without(&[axis])).filter(|own| !own.is_empty()).unwrap_or_else(by_values);
     match variant.setting(RUN) {

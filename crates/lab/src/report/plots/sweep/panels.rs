@@ -83,16 +83,17 @@ impl<'a> Colors<'a> {
 }
 
 /// Sweeps by panel.
-fn by_panel<'a>(sweeps: &'a [Sweep<'a>], colors: &Colors<'_>) -> Vec<Panel<'a>> {
+fn by_panel<'a>(curves: &'a Curves<'a>, colors: &Colors<'_>) -> Vec<Panel<'a>> {
     let mut panels: Vec<Panel<'a>> = Vec::new();
-    for sweep in sweeps {
+    for sweep in &curves.sweeps {
         let settings = sweep.others.settings.iter().filter(|(key, _)| key != colors.key);
         let settings: Vec<(String, String)> = settings.cloned().collect();
         let (part, ink) = colors.of(sweep);
         match panels.iter_mut().find(|panel| panel.part == part && panel.of.settings == settings) {
             Some(panel) => panel.curves.push((sweep, ink)),
             None => {
-                let by_values = || label(settings.iter().map(|(key, value)| (&**key, &**value)));
+                let told = || settings.iter().filter(|(key, _)| curves.report.varies(key));
+                let by_values = || label(told().map(|(key, value)| (&**key, &**value)));
                 let own = sweep.others.name().is_none().then(|| sweep.others.label_without(&[colors.key]));
                 let label = own.filter(|own| !own.is_empty()).unwrap_or_else(by_values);
                 let of = VariantAnswers { label, settings, answers: Vec::new() };
@@ -125,7 +126,7 @@ impl<'a> Grid<'a> {
         let all = points().flat_map(|(_, of)| of_engine(of)).flat_map(|(estimate, value)| heights(estimate, value));
         let y = bounds(&all.collect::<Vec<f64>>());
         let x = bounds(&points().map(|point| point.0).collect::<Vec<f64>>());
-        let panels = by_panel(&curves.sweeps, &colors);
+        let panels = by_panel(curves, &colors);
         (y.1 >= y.0 && x.1 > x.0).then_some(Grid { curves, metric, colors, panels, x, y })
     }
 
