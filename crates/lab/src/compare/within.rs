@@ -17,9 +17,6 @@ use crate::variants::{AS_GIVEN, label, long_name};
 /// What is compared in pairs.
 pub const PAIRED: [&str; 2] = ["response_time_mean", "response_time_p99"];
 
-/// What is compared in pairs.
-pub const PAIRED: [&str; 2] = ["response_time_mean", "response_time_p99"];
-
 /// Two variants that differ in one choice only, by one engine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Within {
