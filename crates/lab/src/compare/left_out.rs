@@ -85,7 +85,7 @@ impl LeftOut {
     }
 }
 
-/// The first that is left out for a reason, how many times as long runs that takes, and the metrics with how often each is left out.
+/// The first that is left out for a reason, how many times as long runs that takes, and how often each metric is left out.
 type Reason<'a> = (&'a LeftOut, Option<f64>, Vec<(&'a str, usize)>);
 
 /// What is not compared in so many comparisons: a sentence for each reason, with its metrics, and in how many where it is not in
