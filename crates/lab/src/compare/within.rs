@@ -37,8 +37,8 @@ pub struct Within {
     pub replications: (usize, usize),
 }
 
-/// The setting by whose values variants are set beside each other: a policy, else one of what serves before one of the load, under
-/// which it is compared, and one whose values are names before one with numbers; of equals the first.
+/// The setting by whose values variants are set beside each other: a policy, else one of what serves before one of the load,
+/// under which it is compared, and one whose values are names before one with numbers; of equals the first.
 pub fn compared_setting(run: &Answers) -> Option<&str> {
     compared_but(run, &[])
 }

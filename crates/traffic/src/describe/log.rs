@@ -211,8 +211,8 @@ fn laws_are_of(kept: usize, all: usize) -> Option<String> {
     (kept < all).then(|| {
         format!(
             "laws and tails are of {kept} of {all} requests, those that `fit` takes: without what failed (a status of 400 or \
-             more, or no reply), what clients gave up, and what is beyond a silence at an end; means and percentiles of sizes and \
-             response times are of all"
+             more, or no reply), what clients gave up, and what is beyond a silence at an end; means and percentiles of sizes \
+             and response times are of all"
         )
     })
 }
