@@ -438,7 +438,7 @@ fn a_file_that_is_no_scenario_says_where_and_what_would_be_right() {
         ("[[step]]\nname = \"a\"\n".into(), &[":1: missing field `path`"]),
         (format!("{step}body_file = \"not-there\"\n"), &[":3: body_file", "not-there"]),
         (format!("[data]\nfile = \"not-there.csv\"\n{step}"), &[":2: file", "not-there.csv"]),
-        (format!("name = 7\n{step}"), &[":1: ", "string"]),
+        (format!("name = 7\n{step}"), &[":1: invalid type: integer `7`: it is a text in quotes"]),
     ] {
         let error = Scenarios::parse(&[(&text, Path::new("x.toml"))]).expect_err(&text).to_string();
         assert!(error.starts_with("x.toml") && !error.contains('\n'), "{text}: {error}");

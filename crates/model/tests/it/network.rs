@@ -186,7 +186,7 @@ fn bad_networks_are_refused_in_one_line_with_the_place_and_the_remedy() {
         (
             "cores = 2",
             "cores = \"two\"",
-            &["line 3: invalid type: string \"two\": it is a whole number, without quotes"],
+            &["line 6: invalid type: string \"two\": it is a whole number, without quotes"],
         ),
         ("speed = 2", "speed = 0.0", &["line 17", "speed", "above 0"]),
         ("rates = [1, 1.5]", "rates = [1, 0]", &["line 17", "rates", "above 0"]),
