@@ -1,5 +1,9 @@
 //! A table, a policy and its stream, held together.
 
+mod client;
+mod requirement;
+mod setting;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
@@ -8,11 +12,11 @@ use std::io::{self, Write};
 use sojourn_stats::{Span, Stream, Time};
 
 use crate::claims::Claims;
+use crate::dispatcher::requirement::{check_names, check_weight, met_by, polls};
 use crate::record::{Detail, Header, RecordError, Recorder};
 use crate::{
-    Action, Ask, BackendId, Catalogue, ClientRules, Clients, Code, Command, Decision, DispatchError, Event,
-    Explanation, Hardware, Hold, Information, Limit, Origin, Policy, Reason, Remembered, Report, Request, RoundTrip,
-    Signals, State, Table,
+    Action, Ask, BackendId, Catalogue, Clients, Code, Command, Decision, DispatchError, Event, Explanation, Hold,
+    Information, Policy, Reason, Report, Request, Signals, State, Table,
 };
 
 /// One decider: what the simulator's balancer and the live gateway both hold.
@@ -232,168 +236,6 @@ impl Dispatcher {
         taken
     }
 
-    /// Says what is kept of clients and when it is old ([`ClientRules::default`] unless this is called), and forgets those
-    /// known so far: call it at the start.
-    pub fn keep_clients(&mut self, rules: ClientRules) {
-        self.fresh = false;
-        if let Some(recorder) = &mut self.recorder {
-            recorder.clients(rules);
-        }
-        self.clients = Clients::new(rules);
-        self.reschedule();
-    }
-
-    /// A client, which is where `origin` says, sends this many requests per second; false for a number that no client can
-    /// send (not finite, below 0), which is ignored.
-    pub fn tell_rate(&mut self, client: u64, origin: Origin, rate: f64, now: Time) -> bool {
-        self.catch_up(now);
-        self.fresh = false;
-        let taken = self.clients.tell_rate(client, rate, now);
-        if taken {
-            if let Some(recorder) = &mut self.recorder {
-                recorder.rate(client, origin, rate, now);
-            }
-            self.reschedule();
-            if self.listens {
-                let request = Request { client, origin, ..Request::default() };
-                let ask = Ask { request: &request, table: &self.table, clients: &self.clients, tried: &[], now };
-                self.policy.rated(&ask, &mut self.stream);
-                self.ask_policy();
-            }
-        }
-        taken
-    }
-
-    /// What was known of a client before a restart: call it before the first choice, the oldest rate first. It orders nothing.
-    ///
-    /// # Panics
-    /// When a backend's number was never given.
-    pub fn recall(&mut self, remembered: &Remembered, now: Time) {
-        assert!(
-            remembered.round_trips.iter().all(|trip| self.table.knows(trip.from)),
-            "round trips are of known backends"
-        );
-        self.catch_up(now);
-        self.fresh = false;
-        if let Some(recorder) = &mut self.recorder {
-            recorder.recall(remembered, now);
-        }
-        self.clients.recall(remembered, now);
-        self.reschedule();
-    }
-
-    /// A round trip between a client and a backend was measured.
-    pub fn tell_round_trip(&mut self, client: u64, from: BackendId, round_trip: RoundTrip, now: Time) {
-        self.catch_up(now);
-        self.fresh = false;
-        if let Some(recorder) = &mut self.recorder {
-            recorder.round_trip(client, from, round_trip, now);
-        }
-        self.clients.tell_round_trip(client, from, round_trip);
-    }
-
-    /// From now on a backend with as many requests in flight as `limit` says is not chosen until it has come down to the
-    /// lower mark; what it has beyond that stays.
-    ///
-    /// # Errors
-    /// When the face does not tell the end of each request: then nothing could be counted.
-    pub fn limit(&mut self, limit: Limit) -> Result<(), DispatchError> {
-        self.may_limit(limit.connections())?;
-        if let Some(recorder) = &mut self.recorder {
-            recorder.limit(limit);
-        }
-        self.table.set_limit(limit);
-        Ok(())
-    }
-
-    /// From now on this backend has a limit of its own, or none; what it has beyond that stays.
-    ///
-    /// # Errors
-    /// As [`Dispatcher::limit`].
-    ///
-    /// # Panics
-    /// When the backend's number was never given.
-    pub fn limit_of(&mut self, backend: BackendId, limit: Option<Limit>) -> Result<(), DispatchError> {
-        self.may_limit(limit.map_or(0, Limit::connections))?;
-        if let Some(recorder) = &mut self.recorder {
-            recorder.limit_of(backend, limit);
-        }
-        self.table.set_limit_of(backend, limit);
-        Ok(())
-    }
-
-    /// From now on this backend has this weight, which may be a part of one that its policy takes ([`Policy::weighs`]).
-    ///
-    /// # Panics
-    /// When the backend's number was never given.
-    pub fn set_weight(&mut self, backend: BackendId, weight: f64, now: Time) {
-        self.catch_up(now);
-        self.fresh = false;
-        if let Some(recorder) = &mut self.recorder {
-            recorder.weight(backend, weight, now);
-        }
-        self.table.set_weight(backend, weight);
-    }
-
-    /// As [`Policy::weighs`].
-    pub fn weighs(&self) -> bool {
-        self.policy.weighs()
-    }
-
-    fn may_limit(&self, most: u32) -> Result<(), DispatchError> {
-        match self.table.is_counted() {
-            true => Ok(()),
-            false => Err(DispatchError::Limit(format!(
-                "a limit of {most} connections needs {}, which this face does not provide",
-                Signals::IN_FLIGHT.in_words()
-            ))),
-        }
-    }
-
-    /// From now on a request is refused where backends are up and none of them has room for what its client asks for: its
-    /// rate as told, else the mean of those told, else any room at all. The policy is then not asked. Or, with false, as usual
-    /// the policy chooses in any case.
-    pub fn need_room(&mut self, needs: bool) {
-        self.fresh = false;
-        if let Some(recorder) = &mut self.recorder {
-            recorder.need_room(needs);
-        }
-        self.needs_room = needs;
-    }
-
-    /// Says what a backend is made of.
-    ///
-    /// # Panics
-    /// When the backend's number was never given.
-    pub fn set_hardware(&mut self, backend: BackendId, hardware: Hardware) {
-        self.fresh = false;
-        if let Some(recorder) = &mut self.recorder {
-            recorder.hardware(backend, hardware);
-        }
-        self.table.set_hardware(backend, hardware);
-    }
-
-    /// Says where a backend is.
-    ///
-    /// # Panics
-    /// When the backend's number was never given.
-    pub fn set_origin(&mut self, backend: BackendId, origin: Origin) {
-        self.fresh = false;
-        if let Some(recorder) = &mut self.recorder {
-            recorder.origin(backend, origin);
-        }
-        self.table.set_origin(backend, origin);
-    }
-
-    /// Says which backends own an object.
-    pub fn set_owners(&mut self, object: u32, owners: &[BackendId]) {
-        self.fresh = false;
-        if let Some(recorder) = &mut self.recorder {
-            recorder.owners(object, owners);
-        }
-        self.table.set_owners(object, owners);
-    }
-
     /// Makes a backend of this name known and eligible. One that was known before, and left, keeps its number and its
     /// counters; its weight is the new one.
     ///
@@ -586,81 +428,4 @@ fn missing_room(ask: &Ask<'_>) -> Option<f64> {
     let has_any =
         if tried.is_empty() { table.any_has_room(rate) } else { ask.candidates().any(|id| table.has_room(id, rate)) };
     (!has_any && ask.candidates().next().is_some()).then_some(rate)
-}
-
-/// What a policy requires, as this face meets it: it gets the client's first byte where the balancer sees none.
-fn met_by(requires: Signals, signals: Signals) -> Signals {
-    let missing = requires.difference(signals);
-    if missing.contains(Signals::FIRST_BYTE) && signals.contains(Signals::CLIENT_FIRST_BYTE) {
-        requires.difference(Signals::FIRST_BYTE) | Signals::CLIENT_FIRST_BYTE
-    } else {
-        requires
-    }
-}
-
-/// What must be polled, if anything; an error where a signal is missing.
-fn polls(
-    requires: Signals,
-    text: &str,
-    information: Information,
-    signals: Signals,
-) -> Result<Option<Polls>, DispatchError> {
-    let mut provided = signals;
-    let mut polls = None;
-    if let Information::Polled { every } = information {
-        if every == Span::ZERO {
-            return Err(DispatchError::Information(
-                "polls every 0 s; the time between polls must be above zero".into(),
-            ));
-        }
-        if requires.intersects(Signals::IN_FLIGHT | Signals::REPORTS) {
-            if !signals.contains(Signals::REPORTS) {
-                return Err(missing(text, Signals::REPORTS, " when its information is polled"));
-            }
-            provided |= Signals::IN_FLIGHT;
-            polls = Some(Polls { every, next: Time::ZERO });
-        }
-    }
-    match requires.difference(provided).iter().next() {
-        Some(signal) => Err(missing(text, signal, "")),
-        None => Ok(polls),
-    }
-}
-
-fn missing(text: &str, signal: Signals, when: &str) -> DispatchError {
-    let words = signal.in_words();
-    DispatchError::MissingSignal(format!("policy `{text}` needs {words}{when}, which this face does not provide"))
-}
-
-fn check_names(policy: &dyn Policy, text: &str, backends: &[(String, f64)]) -> Result<(), DispatchError> {
-    let is_known = |name: &String| backends.len() < 2 || backends.iter().any(|(backend, _)| backend == name);
-    match policy.names().iter().find(|name| !is_known(name)) {
-        None => Ok(()),
-        Some(name) => {
-            let known: Vec<&str> = backends.iter().take(8).map(|(backend, _)| backend.as_str()).collect();
-            let known = known.join(", ");
-            Err(DispatchError::Policy(format!("policy `{text}`: there is no backend `{name}`; there are {known}")))
-        }
-    }
-}
-
-fn check_weight(policy: &dyn Policy, text: &str, backend: &str, weight: f64) -> Result<(), DispatchError> {
-    let can = policy.weights();
-    if weight == 0.0 || (can.contains(&weight) && (!policy.whole_weights() || weight.fract() == 0.0)) {
-        return Ok(());
-    }
-    if policy.whole_weights() {
-        return Err(DispatchError::Backend(format!(
-            "backend `{backend}` has weight {weight}; with policy `{text}` a weight is a whole number from {} to {}, or 0 \
-             for one that is never chosen",
-            can.start(),
-            can.end()
-        )));
-    }
-    Err(DispatchError::Backend(format!(
-        "backend `{backend}` has weight {weight}; with policy `{text}` a weight is 0 (never chosen by weighted policies) or \
-         from {:e} to {:e}",
-        can.start(),
-        can.end()
-    )))
 }
