@@ -6,31 +6,37 @@ pub(crate) mod gaps;
 mod hdr;
 pub(crate) mod limits;
 pub(crate) mod measured;
+mod measures;
+mod pace;
 #[cfg(test)]
 mod proof;
+mod second;
 pub mod verdict;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use sojourn_stats::parts::{attempts_of_few, clump};
-use sojourn_stats::{Estimate, Histogram, Measure, Span, Time, measure};
+use sojourn_stats::{Histogram, Measure, Span};
 
 use crate::outcome::{Connections, Counts};
-use crate::recorder::division::Windowing;
+use crate::recorder::Recorder;
 use crate::recorder::emitted::Emitted;
 use crate::recorder::interval::Interval;
-use crate::recorder::objects::{Objects, time_measures};
+use crate::recorder::objects::Objects;
 use crate::recorder::passes::{PassTally, Passes};
 use crate::recorder::record::Record;
 use crate::recorder::records::Recorded;
-use crate::recorder::{Recorder, SLICE, STEPS, Slice, Window};
-use crate::report::estimate::{alike, never, quantile, quantile_of_independent, rate, ratio, share};
 use crate::report::gaps::Gaps;
 use crate::report::limits::Limits;
 use crate::report::measured::{Facts, ShareReport, ThreadFacts};
+use crate::report::measures::{at_most, measures, measures_of_objects, measures_of_steps};
+use crate::report::pace::pace;
+use crate::report::second::{seconds, when_failed};
 use crate::report::verdict::{Evidence, Proof, verdict};
 use crate::setting::Pacing;
+
+pub use crate::report::pace::Pace;
+pub use crate::report::second::Second;
 
 /// What a run measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -131,52 +137,6 @@ pub struct Report {
     pub bytes: u64,
 }
 
-/// Offered and achieved rate (1/s) after the warm-up. A closed schedule offers what it achieves.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Pace {
-    /// Requests planned per second.
-    pub offered: f64,
-    /// Requests begun per second.
-    pub achieved: f64,
-    /// What the plan offers in the long run, where its gaps have a law: what came of it is more or less by chance.
-    #[serde(default)]
-    pub asked: Option<f64>,
-}
-
-/// One second of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Second {
-    /// Requests planned in it.
-    pub planned: u64,
-    /// Requests begun in it.
-    pub begun: u64,
-    /// Attempts after the first of their requests that were begun in it.
-    #[serde(default)]
-    pub again: u64,
-    /// Good replies that came in it.
-    pub ok: u64,
-    /// Requests that failed or were given up in it.
-    pub failed: u64,
-    /// Requests that were due and not over at its end.
-    #[serde(default)]
-    pub inside: u64,
-    /// Mean response time (s) of these good replies; 0 without any.
-    pub response_time_mean_s: f64,
-    /// Their median response time (s), of whole objects where users browse; none with too few to say.
-    #[serde(default)]
-    pub response_time_p50_s: Option<f64>,
-    /// Their 99th percentile, in the same way.
-    #[serde(default)]
-    pub response_time_p99_s: Option<f64>,
-    /// 99th percentile of the generator's lateness (s) in it; none with too few requests to say.
-    #[serde(default)]
-    pub lateness_p99_s: Option<f64>,
-    /// The mean of that lateness (s); none where none was begun. A standstill of some milliseconds shows in it, and in no
-    /// 99th percentile of a second.
-    #[serde(default)]
-    pub lateness_mean_s: Option<f64>,
-}
-
 impl Report {
     /// What the shares of a load measured, as one run: counts, windows and histograms added up, the instants of what was
     /// sent on one time axis, and one verdict.
@@ -231,42 +191,15 @@ impl Report {
             let files = std::mem::replace(&mut response, tally.response());
             (tally, files)
         });
-        let measures = match &objects {
+        let mut measures = match &objects {
             None => measures(&all, &response, &measured, (warm_up, timeout), end),
-            Some((tally, files)) => {
-                let of_files = time_measures(
-                    "file_response_time",
-                    files,
-                    || all.windows.iter().map(|window| &window.response),
-                    &[("p90", 0.9)],
-                );
-                let mut measures = tally.measures(all.may_leave);
-                measures.extend(of_files);
-                let (whole, files, bytes): (Of, Of, Of) =
-                    (|slice| slice.objects, |slice| slice.ok, |slice| slice.bytes);
-                for (name, unit, of, count) in [
-                    ("throughput", "1/s", whole, whole),
-                    ("file_throughput", "1/s", files, files),
-                    ("byte_throughput", "B/s", bytes, files),
-                ] {
-                    measures.push(Measure::new(name, unit, per_second(&all.slices, warm_up, end, of, count)));
-                }
-                measures.extend(lateness(&all));
-                measures
-            }
+            Some((tally, files)) => measures_of_objects(&all, (tally, files), warm_up, end),
         };
-        let mut measures = measures;
         if open && objects.is_none() {
             let most = pace.offered.max(pace.asked.unwrap_or(0.0));
             measures.iter_mut().filter(|of| of.metric == "throughput").for_each(|of| at_most(&mut of.estimate, most));
         }
-        let refusals = [("failed_response_time", &all.refusals)];
-        let steps = STEPS.iter().map(|(name, _)| *name).zip(&all.steps).chain(refusals);
-        for (name, steps) in steps.filter(|(_, steps)| !steps.0.is_empty()) {
-            let mut whole = Histogram::new();
-            steps.0.iter().for_each(|window| whole.merge(window));
-            measures.extend(time_measures(name, &whole, || steps.0.iter(), &[("p90", 0.9), ("p99", 0.99)]));
-        }
+        measures.extend(measures_of_steps(&all));
         measures.extend(all.passes.iter().flat_map(PassTally::measures));
         // Whoever tells of them, a table, a page or a file, has the same ends.
         let measures = measures.iter().map(Measure::within_range).collect();
@@ -331,23 +264,6 @@ impl Report {
     }
 }
 
-/// Offered and achieved rate after the warm-up.
-///
-/// Whatever was planned was taken up, however late, so the windows' counts are the offered load. `end` may have become
-/// known only after the start: then what was begun after it is told by whole slices.
-fn pace(all: &Recorder, measured: &Counts, open: bool, end: Time, measured_s: f64) -> Pace {
-    let rate = |count: u64| if measured_s > 0.0 { count as f64 / measured_s } else { 0.0 };
-    let offered = rate(measured.planned);
-    if !open {
-        return Pace { offered, achieved: offered, asked: None };
-    }
-    let late: u64 = match all.windowing() {
-        Windowing::Until(until) if until <= end => 0,
-        _ => all.slices.iter().skip((end.0 / SLICE.0) as usize + 1).map(|slice| slice.begun).sum(),
-    };
-    Pace { offered, achieved: rate(all.begun_in_time.saturating_sub(late)), asked: None }
-}
-
 /// Busy and stolen share of each core of each machine; of shares on the same one the largest.
 fn cores(shares: &[ShareReport]) -> Vec<(f64, f64)> {
     let mut machines: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
@@ -377,174 +293,14 @@ fn text(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
-/// The slices by seconds, with the quantiles of the interval that each lies in.
-fn seconds(slices: &[Slice], intervals: &[Interval]) -> Vec<Second> {
-    let mut seconds = Vec::new();
-    let (mut due, mut over) = (0, 0);
-    for ten in slices.chunks((1_000_000_000 / SLICE.0) as usize) {
-        let mut second = Second::default();
-        let mut sum_s = 0.0;
-        for slice in ten {
-            second.planned += slice.planned;
-            second.begun += slice.begun;
-            second.again += slice.again;
-            second.ok += slice.ok;
-            second.failed += slice.failed;
-            sum_s += slice.response_sum_ns as f64 * 1e-9;
-        }
-        due += second.planned;
-        over += second.ok + second.failed;
-        second.inside = u64::saturating_sub(due, over);
-        second.response_time_mean_s = if second.ok > 0 { sum_s / second.ok as f64 } else { 0.0 };
-        seconds.push(second);
-    }
-    for interval in intervals {
-        let (response, lateness) =
-            (Histogram::from(interval.response.clone()), Histogram::from(interval.lateness.clone()));
-        let (p50, p99) = (told_quantile(&response, 0.5), told_quantile(&response, 0.99));
-        let (late_p99, late_mean) = (told_quantile(&lateness, 0.99), lateness.mean().map(|mean_ns| mean_ns * 1e-9));
-        let (first, count) =
-            ((interval.start.0 / 1_000_000_000) as usize, (interval.length.0 / 1_000_000_000) as usize);
-        for second in seconds.iter_mut().skip(first).take(count) {
-            (second.response_time_p50_s, second.response_time_p99_s) = (p50, p99);
-            (second.lateness_p99_s, second.lateness_mean_s) = (late_p99, late_mean);
-        }
-    }
-    seconds
-}
-
-/// Ends the interval of what is never above `most` there, or at its value.
-fn at_most(estimate: &mut Estimate, most: f64) {
-    if let Estimate::Sampled { value, ci_high, .. } = estimate {
-        *ci_high = ci_high.min(most.max(*value));
-    }
-}
-
-/// Times of trouble that are told one by one; of more their number.
-const TOLD_MOST: usize = 3;
-
-/// When requests failed. Seconds that follow each other, or have one without a failure between them, are one time.
-fn when_failed(seconds: &[Second]) -> Option<String> {
-    let mut spans: Vec<(usize, usize)> = Vec::new();
-    for (at, _) in seconds.iter().enumerate().filter(|(_, second)| second.failed > 0) {
-        match spans.last_mut() {
-            Some((_, end)) if at <= *end + 1 => *end = at + 1,
-            _ => spans.push((at, at + 1)),
-        }
-    }
-    let (&(first, _), &(_, last)) = (spans.first()?, spans.last()?);
-    let all = seconds.len();
-    let told: Vec<String> = spans.iter().map(|(from, to)| format!("from {from} s to {to} s")).collect();
-    let mut text = match spans.len() {
-        1 if first == 0 && last == all => "from the start to the end".to_owned(),
-        1..=TOLD_MOST => format!("{} of {all} s", told.join(", ")),
-        times => format!("{times} times between {first} s and {last} s of {all} s"),
-    };
-    // The last second of a run may hold a few replies only.
-    let good = seconds.iter().rposition(|second| second.ok > 0).map_or(0, |at| at + 1);
-    if good > 0 && good + 1 < all {
-        text += &format!("; no good reply after {good} s");
-    }
-    Some(text)
-}
-
 /// A quantile (s) of times (ns), where enough of them lie beyond it.
 fn told_quantile(times: &Histogram, q: f64) -> Option<f64> {
     let told = times.count() as f64 * (1.0 - q) * (1.0 + 1e-12) >= BEYOND_LEAST;
     told.then(|| times.quantile(q)).flatten().map(|ns| ns as f64 * 1e-9)
 }
 
-fn measures(
-    all: &Recorder,
-    response: &Histogram,
-    measured: &Counts,
-    (warm_up, timeout): (Span, Span),
-    end: Time,
-) -> Vec<Measure> {
-    let windows = &all.windows;
-    let per_window = |of: fn(&Window) -> (f64, f64)| windows.iter().map(of).collect::<Vec<_>>();
-    let responses = per_window(|window| (response_sum_s(window), window.counts.ok as f64));
-    let services = per_window(|window| (window.service_sum_ns as f64 * 1e-9, window.counts.ok as f64));
-    let errors = per_window(|window| (window.counts.wrong() as f64, window.counts.planned as f64));
-    let abandoned = per_window(|window| (window.counts.abandoned as f64, window.counts.planned as f64));
-    let first = warm_up.0.div_ceil(SLICE.0) as usize;
-    let clump_of = |of: Of| {
-        let parts = all.slices.iter().skip(first).map(|slice| (of(slice), slice.planned));
-        clump(&parts.collect::<Vec<_>>())
-    };
-
-    let mean = ratio(&responses, measured.ok);
-    let alike = alike(&mean, response);
-    let mut measures = vec![Measure::new("response_time_mean", "s", mean)];
-    for (name, q) in [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)] {
-        let estimate = quantile(q, response, windows.iter().map(|window| &window.response));
-        measures.push(Measure::new(format!("response_time_{name}"), "s", estimate));
-    }
-    measures.push(Measure::new("response_time_from_sent_mean", "s", ratio(&services, measured.ok)));
-    measures.push(Measure::new(
-        "throughput",
-        "1/s",
-        per_second(&all.slices, warm_up, end, |slice| slice.ok, |slice| slice.ok),
-    ));
-    let slow = response.max().unwrap_or(0) as f64 * NEAR_TIMEOUT >= timeout.0 as f64;
-    let together = clump_of(|slice| slice.wrong).max(if slow { alike } else { 1.0 });
-    measures.push(Measure::new("error_ratio", "1", share(&errors, measured.planned, together)));
-    let abandoned = match all.may_leave {
-        true => share(&abandoned, measured.planned, clump_of(|slice| slice.abandoned).max(alike)),
-        false => never(measured.planned),
-    };
-    measures.push(Measure::new("abandoned_ratio", "1", abandoned));
-    if all.may_try_again {
-        let attempts = per_window(|window| {
-            let Counts { planned, tried_again, .. } = window.counts;
-            ((planned + tried_again) as f64, planned as f64)
-        });
-        let again: Vec<(u64, u64)> =
-            windows.iter().map(|window| (window.counts.tried_again, window.counts.planned)).collect();
-        let alike = if slow { alike } else { 1.0 };
-        let attempts = attempts_of_few(ratio(&attempts, measured.planned), &again, alike, measure::CONFIDENCE);
-        measures.push(Measure::new("attempts_ratio", "1", attempts));
-    }
-    measures.extend(lateness(all));
-    measures
-}
-
-fn lateness(all: &Recorder) -> impl Iterator<Item = Measure> {
-    [("lateness_p50", 0.5), ("lateness_p99", 0.99)]
-        .into_iter()
-        .map(|(name, q)| Measure::new(name, "s", quantile_of_independent(q, &all.lateness)))
-}
-
 /// Samples that must lie beyond a quantile: with fewer it is an extreme, not a quantile.
 const BEYOND_LEAST: f64 = 10.0;
-
-/// Where the slowest good reply took so large a part of the time-out, requests that failed by it would come with slow ones.
-const NEAR_TIMEOUT: f64 = 2.0;
-
-/// What is read from a slice.
-type Of = fn(&Slice) -> u64;
-
-/// Of what is over between the warm-up's end and the plan's so much per second, by batch means over time. Whole slices
-/// only, so that each batch has its full length. `count` says how many samples that is.
-fn per_second(slices: &[Slice], warm_up: Span, end: Time, of: Of, count: Of) -> Estimate {
-    let first = warm_up.0.div_ceil(SLICE.0) as usize;
-    let last = ((end.0 / SLICE.0) as usize).min(slices.len()).max(first);
-    let slices = slices.get(first..last).unwrap_or_default();
-    let samples = slices.iter().map(count).sum();
-    let per_batch = slices.len().div_ceil(crate::report::estimate::WINDOWS).max(1);
-    let batches: Vec<(f64, f64)> = slices
-        .chunks(per_batch)
-        .map(|batch| {
-            let sum: u64 = batch.iter().map(of).sum();
-            (sum as f64, batch.len() as f64 * SLICE.as_secs_f64())
-        })
-        .collect();
-    rate(&batches, samples)
-}
-
-fn response_sum_s(window: &Window) -> f64 {
-    window.response.mean().unwrap_or(0.0) * 1e-9 * window.response.count() as f64
-}
 
 /// The distribution function, finer towards the tail, so that a logarithmic axis has points there too.
 fn cdf(response: &Histogram) -> Vec<(f64, f64)> {
@@ -564,39 +320,4 @@ fn cdf(response: &Histogram) -> Vec<(f64, f64)> {
         }
     }
     points
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A second with so many good replies and so many failures.
-    fn second((ok, failed): (u64, u64)) -> Second {
-        Second { planned: ok + failed, ok, failed, ..Second::default() }
-    }
-
-    /// A server that dies at half time has no more good replies than requests were offered.
-    #[test]
-    fn throughput_ends_at_what_is_offered() {
-        let end = |value: f64, ci_high: f64| {
-            let mut estimate = Estimate::Sampled { value, ci_low: 0.0, ci_high, samples: 9 };
-            at_most(&mut estimate, 100.0);
-            estimate.ends().unwrap().1
-        };
-        assert_eq!([end(50.0, 172.0), end(50.0, 60.0), end(101.0, 104.0)], [100.0, 60.0, 101.0]);
-    }
-
-    #[test]
-    fn it_is_told_when_requests_failed() {
-        let told = |of: &[(u64, u64)]| when_failed(&of.iter().copied().map(second).collect::<Vec<_>>());
-        assert_eq!(told(&[(9, 0); 5]), None);
-        let dead = [(9, 0), (9, 0), (4, 5), (0, 9), (0, 9)];
-        assert_eq!(told(&dead).unwrap(), "from 2 s to 5 s of 5 s; no good reply after 3 s");
-        assert_eq!(told(&[(0, 9); 5]).unwrap(), "from the start to the end");
-        assert_eq!(told(&[(8, 1); 5]).unwrap(), "from the start to the end");
-        let back = [(9, 0), (0, 9), (9, 0), (1, 8), (9, 0), (9, 0), (8, 1)];
-        assert_eq!(told(&back).unwrap(), "from 1 s to 4 s, from 6 s to 7 s of 7 s");
-        let often: Vec<(u64, u64)> = (0..20).map(|at| (9, u64::from(at % 4 == 1))).collect();
-        assert_eq!(told(&often).unwrap(), "5 times between 1 s and 18 s of 20 s");
-    }
 }
