@@ -4,12 +4,15 @@
 pub(crate) mod division;
 pub mod emitted;
 pub(crate) mod interval;
+mod merge;
 pub(crate) mod objects;
 pub(crate) mod passes;
 #[cfg(test)]
 mod proof;
 pub(crate) mod record;
 pub mod records;
+mod slice;
+mod step;
 pub(crate) mod watch;
 
 use std::collections::BTreeMap;
@@ -32,86 +35,15 @@ use crate::schedule::job::Job;
 use crate::schedule::passes::PassEnded;
 use crate::wire::exchange::Exchange;
 
+pub(crate) use crate::recorder::slice::{SLICE, Slice};
+pub(crate) use crate::recorder::step::{STEPS, Steps};
+
 /// One of the equal parts of a run that intervals are made from, by planned instant or request number.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Window {
     pub(crate) response: Histogram,
     pub(crate) service_sum_ns: u128,
     pub(crate) counts: Counts,
-}
-
-/// A tenth of a second of the run.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-#[serde(from = "[u64; 10]", into = "[u64; 10]")]
-pub(crate) struct Slice {
-    pub(crate) planned: u64,
-    pub(crate) begun: u64,
-    pub(crate) ok: u64,
-    pub(crate) failed: u64,
-    pub(crate) response_sum_ns: u64,
-    /// Bytes of the replies that were over in it.
-    pub(crate) bytes: u64,
-    /// Whole objects.
-    pub(crate) objects: u64,
-    /// Of those planned in it, how many failed or were unfinished, and how many their clients gave up.
-    pub(crate) wrong: u64,
-    pub(crate) abandoned: u64,
-    /// Attempts after the first of their requests that were begun in it.
-    pub(crate) again: u64,
-}
-
-/// Length of a [`Slice`].
-pub(crate) const SLICE: Span = Span(100_000_000);
-
-impl From<[u64; 10]> for Slice {
-    fn from(of: [u64; 10]) -> Slice {
-        let [planned, begun, ok, failed, response_sum_ns, bytes, objects, wrong, abandoned, again] = of;
-        Slice { planned, begun, ok, failed, response_sum_ns, bytes, objects, wrong, abandoned, again }
-    }
-}
-
-impl From<Slice> for [u64; 10] {
-    fn from(slice: Slice) -> [u64; 10] {
-        let Slice { planned, begun, ok, failed, response_sum_ns, bytes, objects, wrong, abandoned, again } = slice;
-        [planned, begun, ok, failed, response_sum_ns, bytes, objects, wrong, abandoned, again]
-    }
-}
-
-/// A step on the way to a reply and how long it took, where there was one.
-type Step = (&'static str, fn(&Exchange) -> Option<Span>);
-
-/// The steps: name asked for, connection opened, TLS handshake, waiting for the reply's first byte.
-pub(crate) const STEPS: [Step; 4] = [
-    ("resolve_time", |exchange| Some(exchange.resolved?.saturating_since(exchange.begun))),
-    ("connect_time", |exchange| {
-        Some(exchange.connected?.saturating_since(exchange.resolved.unwrap_or(exchange.begun)))
-    }),
-    ("tls_time", |exchange| Some(exchange.secured?.saturating_since(exchange.connected?))),
-    ("first_byte_time", |exchange| Some(exchange.first_byte?.saturating_since(exchange.sent?))),
-];
-
-/// The times of one step by window; nothing is allocated where it is never gone.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Steps(pub(crate) Vec<Histogram>);
-
-impl Steps {
-    #[inline]
-    pub(crate) fn record(&mut self, window: usize, took: Span) {
-        if self.0.is_empty() {
-            self.0.resize(WINDOWS, Histogram::new());
-        }
-        self.0[window].record(took.0);
-    }
-
-    pub(crate) fn absorb(&mut self, other: Steps) {
-        if self.0.is_empty() {
-            self.0 = other.0;
-        } else {
-            for (window, more) in self.0.iter_mut().zip(&other.0) {
-                window.merge(more);
-            }
-        }
-    }
 }
 
 /// What a recorder is to keep beyond the flat minimum.
@@ -429,97 +361,6 @@ impl Recorder {
         if let (Some(passes), Some(window)) = (&mut self.passes, window) {
             passes.pass_over(pass, window, now);
         }
-    }
-
-    /// What several threads or shares recorded, as one: backends in order of name, records in order of number.
-    pub(crate) fn merged(recorders: Vec<Recorder>) -> Recorder {
-        let mut names: BTreeMap<Vec<u8>, [u64; 2]> = BTreeMap::new();
-        for (name, [replies, bytes]) in recorders.iter().flat_map(|recorder| &recorder.backends) {
-            let all = names.entry(name.clone()).or_default();
-            all[0] += replies;
-            all[1] += bytes;
-        }
-        let backends: Vec<(Vec<u8>, [u64; 2])> = names.into_iter().collect();
-        let mut recorders = recorders.into_iter().map(|recorder| recorder.renumbered(&backends));
-        let mut all = recorders.next().expect("a run has at least one thread");
-        for recorder in recorders {
-            all.absorb(recorder);
-        }
-        if let Some(records) = &mut all.records {
-            records.sort_by_key(|record| (record.k, record.planned));
-        }
-        all.backends = backends;
-        all
-    }
-
-    /// With the numbers of all `backends` for its own.
-    fn renumbered(mut self, backends: &[(Vec<u8>, [u64; 2])]) -> Recorder {
-        let number = |(name, _): &(Vec<u8>, [u64; 2])| {
-            backends.binary_search_by(|(other, _)| other.cmp(name)).expect("every name is in it") as u16
-        };
-        let numbers: Vec<u16> = self.backends.iter().map(number).collect();
-        for record in self.records.iter_mut().flatten() {
-            record.backend = record.backend.map(|backend| numbers[usize::from(backend)]);
-        }
-        if let Some(objects) = &mut self.objects {
-            objects.renumber(&numbers, backends.len());
-        }
-        self
-    }
-
-    /// Adds what another thread's recorder holds, its backends numbered in the same way.
-    fn absorb(&mut self, other: Recorder) {
-        self.whole.add(&other.whole);
-        for (window, more) in self.windows.iter_mut().zip(&other.windows) {
-            window.response.merge(&more.response);
-            window.service_sum_ns += more.service_sum_ns;
-            window.counts.add(&more.counts);
-        }
-        self.service.merge(&other.service);
-        self.lateness.merge(&other.lateness);
-        if self.slices.len() < other.slices.len() {
-            self.slices.resize(other.slices.len(), Slice::default());
-        }
-        for (slice, more) in self.slices.iter_mut().zip(&other.slices) {
-            slice.planned += more.planned;
-            slice.begun += more.begun;
-            slice.ok += more.ok;
-            slice.failed += more.failed;
-            slice.response_sum_ns += more.response_sum_ns;
-            slice.bytes += more.bytes;
-            slice.objects += more.objects;
-            slice.wrong += more.wrong;
-            slice.abandoned += more.abandoned;
-            slice.again += more.again;
-        }
-        self.may_leave |= other.may_leave;
-        self.may_try_again |= other.may_try_again;
-        if let (Some(emitted), Some(more)) = (&mut self.emitted, other.emitted) {
-            emitted.absorb(more);
-        }
-        self.begun_in_time += other.begun_in_time;
-        if let (Some(records), Some(mut more)) = (&mut self.records, other.records) {
-            records.append(&mut more);
-        }
-        if let (Some(objects), Some(more)) = (&mut self.objects, other.objects) {
-            objects.absorb(more);
-        }
-        if let (Some(passes), Some(more)) = (&mut self.passes, other.passes) {
-            passes.absorb(more);
-        }
-        self.intervals.absorb(other.intervals);
-        for (steps, more) in self.steps.iter_mut().zip(other.steps) {
-            steps.absorb(more);
-        }
-        self.refusals.absorb(other.refusals);
-        for (status, count) in other.statuses {
-            *self.statuses.entry(status).or_default() += count;
-        }
-        self.connections.add(&other.connections);
-        self.bytes += other.bytes;
-        self.area_ns += other.area_ns;
-        self.inside_sum_ns += other.inside_sum_ns;
-        self.last_done = self.last_done.max(other.last_done);
     }
 
     /// How what it measures falls into windows.
