@@ -1,5 +1,8 @@
 //! What a node answers to a request.
 
+mod load;
+mod service;
+
 use std::future::Future;
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -7,42 +10,37 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-use hyper::body::{Body, Incoming};
+use hyper::body::Incoming;
 use hyper::header::{ALLOW, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION};
 use hyper::{Method, Request, Response, StatusCode};
 use sojourn_model::Server;
-use sojourn_part::burn::{Amount, Workers};
+use sojourn_part::burn::Workers;
 use sojourn_part::caller::Caller;
 use sojourn_part::settings::node::{NodeLimits, NodeSettings};
 use sojourn_part::{ServeError, clock, headers};
-use sojourn_report::{Metric, Metrics, orca};
+use sojourn_report::orca;
 use sojourn_stats::{Span, Stream, Time};
 
 use super::ailment::Ailment;
 use super::body::NodeBody;
 use super::broker::{Broker, Place};
 use super::dynamic::Dynamic;
-use super::emulation::{Emulation, NotServed, Served};
+use super::emulation::Emulation;
 use super::files::Files;
 use super::hand_over::{Passed, from_copy, pass_on};
-use super::limits::{Overrun, drain, is_too_large};
+use super::limits::is_too_large;
 use super::log::{AccessLog, Line};
 use super::oracle::{Learner, Metered};
 use super::processor::Processor;
 use super::reply::{self, Reply, text};
 use super::requests::Requests;
 use super::stored::{STORED, Source};
-use super::work::Asked;
-use super::{BYTES_MAX, DEMAND_MAX, HEALTH, LOAD, NodeCounts};
+use super::{BYTES_MAX, HEALTH, LOAD, NodeCounts};
 use crate::gateway::Forwarder;
 use crate::redirection::leave_body;
 use crate::target;
 
-/// So long after its deadline the client of a request that was dropped is gone.
-const AFTER_DEADLINE: Span = Span(1_000_000_000);
-
-/// Load is averaged over the last one to two of these.
-const LOAD_WINDOW: Span = Span(1_000_000_000);
+use load::BusyMarks;
 
 /// What answers the requests of all connections.
 pub(crate) struct Handler {
@@ -82,13 +80,6 @@ struct Wish {
     is_head: bool,
     wants_load: bool,
     line: Option<Line>,
-}
-
-/// Busy time at two instants that lie a window apart.
-#[derive(Clone, Copy)]
-struct BusyMarks {
-    older: (Time, Span),
-    newer: (Time, Span),
 }
 
 impl Handler {
@@ -404,141 +395,9 @@ impl Handler {
         self.has_test_paths && (path == "/work" || path.starts_with("/work/"))
     }
 
-    async fn work(self: &Arc<Handler>, request: Request<Incoming>, source: Option<Source<'_>>) -> Result<Reply, Reply> {
-        let asked = Asked::parse(&request).map_err(wrong)?;
-        let (parts, body) = request.into_parts();
-        let fetched = match (source, asked.object) {
-            (Some(_), _) if !body.is_end_stream() => {
-                return Err(wrong("a file that another node owns is asked for without a body".into()));
-            }
-            (Some(source), Some(object)) => Some(source.fetch(parts, body, object, asked.size)),
-            _ if body.is_end_stream() => None,
-            _ => {
-                drain(&self.limits, body).await.map_err(|overrun| match overrun {
-                    Overrun::TooLarge => self.too_large(),
-                    Overrun::Malformed => last(text(StatusCode::BAD_REQUEST, "the body of the request is malformed\n")),
-                    Overrun::TooSlow => text(StatusCode::REQUEST_TIMEOUT, "the body of the request came too slowly\n"),
-                })?;
-                None
-            }
-        };
-        let served = match (&self.emulation, asked.rounds) {
-            (Some(emulation), None) => Some(self.emulate(emulation, &asked, fetched).await?),
-            (_, Some(rounds)) => {
-                self.workers.burn(Amount::Rounds(rounds)).await;
-                None
-            }
-            (None, None) => {
-                let Some(demand) = asked.demand else {
-                    let wanted = "/work wants ?iter=N, ?demand=10ms or the header x-sojourn-demand here\n";
-                    return Err(text(StatusCode::BAD_REQUEST, wanted));
-                };
-                self.workers.burn(Amount::Time(demand)).await;
-                None
-            }
-        };
-        let mut reply = reply::of(NodeBody::filler(asked.size), "application/octet-stream");
-        if let Some(served) = served {
-            reply.headers_mut().insert(headers::SERVICE, service_value(served));
-        }
-        Ok(reply)
-    }
-
-    async fn emulate(
-        &self,
-        emulation: &Emulation,
-        asked: &Asked,
-        fetched: Option<impl Future<Output = Result<Span, NotServed>>>,
-    ) -> Result<Served, Reply> {
-        if !emulation.takes(self.in_flight()) {
-            return Err(not_served(NotServed::Full));
-        }
-        let wanted = asked.wanted();
-        let service = self.ailment.of(emulation.server.service_time(emulation.work_of(&wanted)));
-        match emulation.serve(&wanted, service, fetched).await {
-            Err(NotServed::Dropped) => Err(silence(asked.deadline).await),
-            served => served.map_err(not_served),
-        }
-    }
-
-    /// A file of the emulated disk, for the node that has asked.
-    async fn stored(&self, emulation: &Emulation, request: &Request<Incoming>) -> Result<Reply, Reply> {
-        let asked = Asked::parse(request).map_err(wrong)?;
-        let served = emulation.read(&asked.wanted()).await.map_err(not_served)?;
-        let mut reply = reply::of(NodeBody::filler(asked.size), "application/octet-stream");
-        reply.headers_mut().insert(headers::SERVICE, service_value(served));
-        Ok(reply)
-    }
-
     fn too_large(&self) -> Reply {
         let most = self.limits.body_size.0;
         text(StatusCode::PAYLOAD_TOO_LARGE, format!("the body of a request has at most {most} bytes here\n"))
-    }
-
-    fn load(&self) -> Reply {
-        let value = self.load_value();
-        let mut reply = text(StatusCode::OK, [value.as_bytes(), b"\n"].concat());
-        reply.headers_mut().insert(HeaderName::from_static(orca::HEADER), value);
-        reply
-    }
-
-    /// Its load now, as ORCA writes it.
-    fn load_value(&self) -> HeaderValue {
-        let mut load = orca::Load::of_in_flight(self.in_flight());
-        load.cpu_utilization = Some(self.utilization());
-        load.named_metrics.extend(self.totals().into_iter().map(|(metric, value)| (metric.name().into(), value)));
-        HeaderValue::from_str(&load.to_text()).expect("a load report is plain text")
-    }
-
-    /// What the emulated server has done, for those who make differences of it.
-    fn totals(&self) -> Vec<(Metric, f64)> {
-        let Some(emulation) = &self.emulation else { return Vec::new() };
-        let (totals, cores) = (emulation.totals(), f64::from(emulation.server.cores));
-        let elapsed = clock::now().saturating_since(self.started);
-        vec![
-            (Metric::Arrived, totals.arrived as f64),
-            (Metric::Completed, totals.served as f64),
-            (Metric::Stayed, totals.stayed.as_secs_f64()),
-            (Metric::Busy, totals.busy.as_secs_f64()),
-            (Metric::CoreTime, cores * elapsed.as_secs_f64()),
-            (Metric::Cores, cores),
-        ]
-    }
-
-    /// Says what the node's peers are told of it; what the machine says is there already, where nothing is emulated.
-    pub(crate) fn tell(&self, metrics: &mut Metrics) {
-        let (all, inside) = (self.requests.all(), self.in_flight());
-        metrics.set(Metric::InFlight, inside as f64);
-        if self.emulation.is_some() {
-            self.totals().into_iter().for_each(|(metric, value)| metrics.set(metric, value));
-            metrics.set(Metric::Cpu, self.utilization());
-        } else {
-            metrics.set(Metric::Arrived, all as f64);
-            metrics.set(Metric::Completed, all.saturating_sub(inside) as f64);
-        }
-        let cores = metrics.value(Metric::Cores).unwrap_or(1.0).max(1.0);
-        let of_core = |requests: u64| (requests as f64 / cores).floor();
-        let Some(emulation) = &self.emulation else { return metrics.set(Metric::CpuQueue, of_core(inside)) };
-        metrics.set(Metric::CpuQueue, of_core(emulation.inside("cpu")));
-        metrics.set(Metric::DiskQueue, emulation.inside("disk") as f64);
-        metrics.set(Metric::NetQueue, emulation.inside("net") as f64);
-    }
-
-    /// Share of the (emulated) processor that was busy lately.
-    fn utilization(&self) -> f64 {
-        let (busy, cores) = match &self.emulation {
-            Some(emulation) => (emulation.totals().busy, emulation.server.cores),
-            None => (clock::process_cpu(), 1),
-        };
-        let now = clock::now();
-        let mut marks = self.busy.lock().expect("nothing panics while it holds the marks");
-        if now.saturating_since(marks.newer.0) >= LOAD_WINDOW {
-            *marks = BusyMarks { older: marks.newer, newer: (now, busy) };
-        }
-        let (since, before) = marks.older;
-        let elapsed = now.saturating_since(since).as_secs_f64() * f64::from(cores.max(1));
-        let worked = busy.as_secs_f64() - before.as_secs_f64();
-        if elapsed > 0.0 { worked.max(0.0) / elapsed } else { 0.0 }
     }
 }
 
@@ -551,37 +410,6 @@ impl Future for Answer {
             Answer::Later(answering) => answering.as_mut().poll(cx),
         }
     }
-}
-
-/// No answer, for as long as the client waits: a connection that it has closed meanwhile is then let go.
-async fn silence(deadline: Time) -> Reply {
-    if deadline == Time::NEVER {
-        return std::future::pending().await;
-    }
-    let left = deadline.saturating_since(clock::now()) + AFTER_DEADLINE;
-    tokio::time::sleep(left.as_std()).await;
-    last(not_served(NotServed::Dropped))
-}
-
-/// The answer to a request that cannot be meant so.
-fn wrong(why: String) -> Reply {
-    text(StatusCode::BAD_REQUEST, format!("{why}\n"))
-}
-
-fn not_served(why: NotServed) -> Reply {
-    match why {
-        NotServed::Full | NotServed::Dropped => text(StatusCode::SERVICE_UNAVAILABLE, "the server is full\n"),
-        NotServed::NotFetched(why) => text(StatusCode::BAD_GATEWAY, format!("the node that owns the file {why}\n")),
-        NotServed::TooLong(service) => {
-            let words = format!("the model makes this a service of {service:.3}; at most {DEMAND_MAX} are served\n");
-            text(StatusCode::INTERNAL_SERVER_ERROR, words)
-        }
-    }
-}
-
-/// `waited=NS stayed=NS`: the request's own times on the virtual processor, free of the machine's lateness.
-fn service_value(Served { waited, stayed }: Served) -> HeaderValue {
-    HeaderValue::from_str(&format!("waited={} stayed={}", waited.0, stayed.0)).expect("digits are plain text")
 }
 
 /// The last reply of its connection: what else comes from such a client is not read.
