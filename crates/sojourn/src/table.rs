@@ -1,26 +1,28 @@
 //! The terminal's view of a run's answers: theory, sim and live beside each other, and their differences.
 
+mod failures;
 mod grid;
 mod measures;
 mod names;
 mod network;
 mod objectives;
+mod pairs;
 mod scale;
 mod text;
+mod times;
 
 use std::path::Path;
 
 use serde_json::Value;
-use sojourn_lab::compare::{ALONE, Within, legend_of_alone};
-use sojourn_lab::outcome::ratio as told_ratio;
-use sojourn_lab::report::{Said, doubts, legend_of_recovery, open_answers, scope, unrecovered};
-use sojourn_lab::{Answers, Engine, OF_FAULTS, VariantAnswers, Verdict};
-use sojourn_stats::Estimate;
+use sojourn_lab::report::{Said, doubts, open_answers, scope};
+use sojourn_lab::{Answers, OF_FAULTS, VariantAnswers, Verdict};
 
 use crate::exit::{Exit, Failure};
 
+use failures::{failure_table, fault_table};
 use network::network_table;
-use scale::{Scale, in_scale, plus_minus, titled};
+use pairs::pairs_table;
+use times::{mean_table, tail_table};
 
 pub(crate) use grid::Grid;
 pub(crate) use measures::{print_beside, print_measures, print_rows};
@@ -187,206 +189,10 @@ fn decides(note: &str) -> bool {
     !details.iter().any(|start| note.starts_with(start)) && !inside.iter().any(|part| note.contains(part))
 }
 
-/// None where no engine knows it.
-fn mean_table(answers: &Answers) -> Option<String> {
-    const MEAN: &str = "response_time_mean";
-    let knows = |engine: &Engine| answers.variants.iter().any(|of| of.estimate(*engine, MEAN).is_some());
-    let engines: Vec<Engine> = Engine::ALL.into_iter().filter(knows).collect();
-    if engines.is_empty() {
-        return None;
-    }
-    let mut header = vec!["variant"];
-    header.extend(engines.iter().map(|engine| engine.name()));
-    let against = [
-        (Engine::Theory, Engine::Sim, "sim - theory"),
-        (Engine::Twin, Engine::Live, "live - twin"),
-        (Engine::Log, Engine::Sim, "sim - log"),
-    ];
-    let against: Vec<_> = against.into_iter().filter(|(a, b, _)| engines.contains(a) && engines.contains(b)).collect();
-    let all = answers.variants.iter().flat_map(|of| engines.iter().map(|engine| of.estimate(*engine, MEAN)));
-    let (title, scale) = titled("Mean response time", Scale::common("s", all.flatten()));
-    header.extend(against.iter().map(|(_, _, title)| *title));
-    // The twin is in its difference from live, which is what a reader wants of it.
-    let spare = ["twin", "sim - theory", "live - twin", "theory", "live"];
-    let spare: Vec<usize> = spare.iter().filter_map(|name| header.iter().position(|head| head == name)).collect();
-    let mut table = Grid::new(&header).spare(&spare).elsewhere("report.html");
-    names::add_rows(&mut table, &all_variants(answers), |variant| {
-        let numbers = engines.iter().map(|engine| {
-            let mark = if variant.is_of_few(*engine) { MARK_OF_FEW } else { "" };
-            estimate(variant, *engine, MEAN, &scale) + mark
-        });
-        let differences = against.iter().map(|(reference, of, _)| {
-            let value = |engine: &Engine| variant.estimate(*engine, MEAN).and_then(Estimate::value);
-            match (value(reference), value(of)) {
-                (Some(reference), Some(of)) if reference > 0.0 => format!("{:+.1} %", (of / reference - 1.0) * 100.0),
-                _ => String::new(),
-            }
-        });
-        numbers.chain(differences).collect()
-    });
-    let few = answers.variants.iter().any(|of| engines.iter().any(|engine| of.is_of_few(*engine)));
-    Some(format!("\n{title}\n{table}{}", if few { legend_of_few() } else { String::new() }))
-}
-
-/// What the mark of so few means, on a line of its own.
-fn legend_of_few() -> String {
-    format!("\n{}", paragraph("  ", &format!("{}: {OF_FEW}", MARK_OF_FEW.trim())))
-}
-
-fn all_variants(answers: &Answers) -> Vec<&VariantAnswers> {
-    answers.variants.iter().collect()
-}
-
-/// What marks response times of some requests only, and what is made of them.
-const MARK_OF_FEW: &str = " *";
-const OF_FEW: &str = "more than 1 % of the requests failed: response times are of those that were answered well";
-
-/// None where no engine knows anything of it; of a long sweep a line that says where it stands.
-fn tail_table(answers: &Answers) -> Option<String> {
-    let metric = |p: &str| format!("response_time_{p}");
-    let columns: Vec<(&str, Engine)> = ["p90", "p99"]
-        .into_iter()
-        .flat_map(|p| Engine::ALL.map(|engine| (p, engine)))
-        .filter(|(p, engine)| answers.variants.iter().any(|of| of.estimate(*engine, &metric(p)).is_some()))
-        .collect();
-    if columns.is_empty() {
-        return None;
-    }
-    if answers.variants.len() > names::LONG {
-        let title = format!("Tail of the response time: {} variants, in report.html", answers.variants.len());
-        return Some(format!("\n{}", paragraph("", &format!("{title} and, with all percentiles, in outcomes.csv"))));
-    }
-    let of_variant =
-        |of: &'_ VariantAnswers| columns.iter().map(|(p, engine)| of.estimate(*engine, &metric(p)).cloned()).collect();
-    let all: Vec<Vec<Option<Estimate>>> = answers.variants.iter().map(of_variant).collect();
-    let (title, scale) = titled("Tail of the response time", Scale::common("s", all.iter().flatten().flatten()));
-    let mut header = vec!["variant".to_string()];
-    header.extend(columns.iter().map(|(p, engine)| format!("{p} {engine}")));
-    // Live stands beside its twin last of all.
-    let spare = [
-        ("p90", Engine::Theory),
-        ("p99", Engine::Theory),
-        ("p90", Engine::Twin),
-        ("p90", Engine::Sim),
-        ("p99", Engine::Sim),
-        ("p90", Engine::Live),
-    ];
-    let place = |of: &(&str, Engine)| columns.iter().position(|column| column == of).map(|index| index + 1);
-    let spare: Vec<usize> = spare.iter().filter_map(place).collect();
-    let mut table = Grid::new(&header).spare(&spare).elsewhere("report.html");
-    names::add_rows(&mut table, &all_variants(answers), |variant| {
-        columns.iter().map(|(p, engine)| estimate(variant, *engine, &metric(p), &scale)).collect()
-    });
-    Some(format!("\n{title}\n{table}"))
-}
-
-/// What went wrong with requests, in every variant, or of a long sweep in those where something did; none where all went well.
-fn failure_table(answers: &Answers) -> Option<String> {
-    let (title, failures) = ("What went wrong", answers.failures());
-    if answers.variants.len() <= names::LONG {
-        return metrics_table(title, answers, &failures, &all_variants(answers));
-    }
-    let (failed, others): (Vec<_>, Vec<_>) = answers.variants.iter().partition(|of| of.has_failures());
-    let table = metrics_table(title, answers, &failures, &failed)?;
-    let rest = match others.len() {
-        0 => String::new(),
-        count => format!("Nothing was seen to go wrong at {count} others; report.html has all."),
-    };
-    Some(format!("{table}\n{}", paragraph("  ", &rest)).trim_end().to_owned())
-}
-
-/// What stands in a cell of [`metrics_table`] without a number.
-const NONE: &str = "-";
-
-/// What was while a fault lasted, and how long the system took to be as before; none where no fault is planned.
-fn fault_table(answers: &Answers) -> Option<String> {
-    let table = metrics_table("While a fault lasts", answers, &OF_FAULTS, &all_variants(answers))?;
-    let legend =
-        legend_of_recovery(answers, NONE).into_iter().map(|meaning| format!("\n{}", paragraph("  ", &meaning)));
-    Some(std::iter::once(table.trim_end().to_owned()).chain(legend).collect())
-}
-
-/// A row for each of these variants, with a column for each of these metrics and engine that has one; none where none has.
-fn metrics_table(title: &str, answers: &Answers, all: &[(&str, &str)], variants: &[&VariantAnswers]) -> Option<String> {
-    let columns: Vec<(&str, &str, Engine)> = all
-        .iter()
-        .flat_map(|(metric, words)| Engine::ALL.map(|engine| (*metric, *words, engine)))
-        .filter(|(metric, _, engine)| answers.variants.iter().any(|of| of.measure(*engine, metric).is_some()))
-        .collect();
-    if columns.is_empty() {
-        return None;
-    }
-    let cell = |variant: &VariantAnswers, (metric, _, engine): &(&str, &str, Engine)| {
-        variant.measure(*engine, metric).map_or(NONE.into(), |of| match &of.estimate {
-            Estimate::TooFew { samples } if *metric == "recovery_time" => unrecovered(*samples).to_owned(),
-            estimate => in_scale(estimate, &Scale::of_measure(of)),
-        })
-    };
-    let header = columns.iter().map(|(_, words, engine)| format!("{words} {engine}"));
-    let header: Vec<String> = std::iter::once("variant".to_owned()).chain(header).collect();
-    let mut table = Grid::new(&header);
-    names::add_rows(&mut table, variants, |variant| columns.iter().map(|column| cell(variant, column)).collect());
-    Some(format!("\n{title}\n{}", table.continued()))
-}
-
-/// Variants that are equal but for one setting, two by two; none where there are none, or too many to read.
-fn pairs_table(answers: &Answers) -> Option<String> {
-    let all = sojourn_lab::compare::within(answers, "response_time_mean");
-    if all.is_empty() {
-        return None;
-    }
-    if all.len() > PAIRS_LINES {
-        let told =
-            format!("Response time of B over A by sim: {} pairs of variants, in report.html and pairs.csv", all.len());
-        return Some(format!("\n{}", paragraph("", &told)));
-    }
-    let p99 = sojourn_lab::compare::within(answers, "response_time_p99");
-    let has_others = all.iter().any(|of| !of.others.is_empty());
-    let names = ["at", "B", "A", "mean B / A", "p99 B / A"];
-    let header = &names[usize::from(!has_others)..names.len() - usize::from(p99.is_empty())];
-    let mut table = Grid::new(header).elsewhere("report.html");
-    let about = sojourn_lab::compare::about_pairs(&[answers], &[&all[..], &p99[..]].concat());
-    let count = all.len() + p99.len();
-    let is_alone = |of: &Within| of.comparison.is_only_alone(count);
-    let ratio = |of: Option<&Within>| {
-        let few = if of.is_some_and(|of| of.is_of_few) { MARK_OF_FEW } else { "" };
-        let alone = if of.is_some_and(is_alone) { format!(" {ALONE}") } else { String::new() };
-        if let Some(not_known) = of.and_then(|of| of.comparison.not_known()) {
-            return format!("{not_known}{few}");
-        }
-        let ratio = of.and_then(|of| of.comparison.ratio);
-        ratio.map_or("-".into(), |of| format!("{}{few}{alone}", told_ratio(of.value, (of.low, of.high))))
-    };
-    for of in &all {
-        let same = p99.iter().find(|other| (&other.others, &other.values) == (&of.others, &of.values));
-        let ratios = [ratio(Some(of)), ratio(same)].into_iter().take(if p99.is_empty() { 1 } else { 2 });
-        let others = has_others.then(|| of.others.clone());
-        table.add_row(others.into_iter().chain([of.values.1.clone(), of.values.0.clone()]).chain(ratios));
-    }
-    let few = if all.iter().any(|of| of.is_of_few) { legend_of_few() } else { String::new() };
-    let alone = match all.iter().chain(&p99).any(is_alone) {
-        true => format!("\n{}", paragraph("  ", &legend_of_alone(count))),
-        false => String::new(),
-    };
-    Some(format!("\nResponse time of B over A by sim\n{table}{few}{alone}\n{}", text::paragraph("", &about)))
-}
-
-/// More pairs than this are left to the report.
-const PAIRS_LINES: usize = 20;
-
-/// In the table's scale, or where it has none in the number's own.
-fn estimate(variant: &VariantAnswers, engine: Engine, metric: &str, scale: &Option<Scale>) -> String {
-    match (variant.estimate(engine, metric), scale) {
-        (None, _) => "-".into(),
-        (Some(estimate), Some(scale)) => in_scale(estimate, scale),
-        (Some(estimate), None) => plus_minus(estimate, "s"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use sojourn_lab::Answer;
-    use sojourn_stats::Measure;
+    use sojourn_lab::{Answer, Engine};
+    use sojourn_stats::{Estimate, Measure};
 
     use super::*;
 

@@ -3,12 +3,17 @@
 //! The name of a sweep's point has all of its settings, and takes three lines of eighty columns. Most points differ from the one
 //! before in their last setting alone, so that is what stands in their row. The price: a row is read with the heading above it.
 
-use sojourn_lab::VariantAnswers;
+use sojourn_lab::{Answers, VariantAnswers};
 
 use super::Grid;
 
 /// A table of more variants than this is long.
 pub(super) const LONG: usize = 40;
+
+/// Every variant of a run, for a table that has a row for each.
+pub(super) fn all_variants(answers: &Answers) -> Vec<&VariantAnswers> {
+    answers.variants.iter().collect()
+}
 
 /// Adds a row for each of these variants: its name and its cells.
 pub(super) fn add_rows(table: &mut Grid, variants: &[&VariantAnswers], cells: impl Fn(&VariantAnswers) -> Vec<String>) {
