@@ -166,8 +166,9 @@ class Answers:
 
         Each row has the settings of B, ``engine``, ``metric`` (``response_time_mean_ratio`` is how many times as long B takes,
         ``response_time_mean_difference`` how much longer, in s), ``unit``, ``estimate``, ``ci_low`` and ``ci_high`` (95 %), ``samples``
-        (pairs), then ``variant_a`` and ``variant_b``, the numbers ``a`` and ``b``, ``differs``, ``differs_among_all`` (judged among all
-        pairs) and ``verdict``. Settings are texts.
+        (pairs), then ``variant_a`` and ``variant_b``, the numbers ``a`` and ``b``, ``failed_a`` and ``failed_b`` (the shares of their
+        requests that failed or were given up, of which response times say nothing), ``differs``, ``differs_among_all`` (judged
+        among all pairs) and ``verdict``. Settings are texts.
         """
         rows: list[dict[str, Any]] = json.loads(self._inner.pairs())
         return rows

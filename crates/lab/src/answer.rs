@@ -13,7 +13,7 @@ use sojourn_model::system::Fault;
 use sojourn_stats::{Estimate, Measure, Span};
 use thiserror::Error;
 
-use crate::objective::FAILED_MOST;
+use crate::objective::{FAILED_MOST, GIVEN_UP};
 use crate::spec::Engine;
 use crate::variants::label;
 
@@ -566,12 +566,13 @@ impl VariantAnswers {
         self.answers.iter().any(|answer| FAILURES.iter().any(|(metric, _)| is_seen(answer, metric)))
     }
 
-    /// The share (1) of the requests that failed by `engine`; none where it says nothing of it.
+    /// The share (1) of the requests that failed or were given up by `engine`; none where it says nothing of either.
     pub fn failed(&self, engine: Engine) -> Option<f64> {
-        self.estimate(engine, Metric::ERROR_RATIO.0)?.value()
+        self.answer(engine)?.failed()
     }
 
-    /// Whether so many requests failed by `engine`, more than 1 %, that its response times are of some of them only.
+    /// Whether so many requests failed or were given up by `engine`, more than 1 %, that its response times are of some of them
+    /// only.
     pub fn is_of_few(&self, engine: Engine) -> bool {
         self.failed(engine).is_some_and(|failed| failed > FAILED_MOST)
     }
@@ -614,6 +615,13 @@ impl Answer {
     /// How `metric` is known, where something is said of it.
     pub fn estimate(&self, metric: &str) -> Option<&Estimate> {
         self.measures.iter().find(|measure| measure.metric == metric).map(|measure| &measure.estimate)
+    }
+
+    /// The share (1) of the requests that failed or were given up, of which response times say nothing; none where nothing is
+    /// said of either.
+    pub fn failed(&self) -> Option<f64> {
+        let known = [Metric::ERROR_RATIO.0, GIVEN_UP].into_iter().filter_map(|metric| self.estimate(metric)?.value());
+        known.reduce(|sum, share| sum + share)
     }
 
     /// A number with its interval; `metric` is a [`Metric`] or the name of any other.

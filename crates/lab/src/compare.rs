@@ -36,7 +36,7 @@ pub(crate) use self::numbers::{Numbers, numbers};
 pub use self::same::in_common;
 pub(crate) use self::same::{briefest, filled, in_common_of, keys_of_runs};
 pub use self::settings::differing;
-pub use self::verdict::{ALONE, legend_of_alone};
+pub use self::verdict::{ALONE, FEW, legend_of_alone, legend_of_failures};
 pub(crate) use self::within::{Choice, compared_but, is_policy, within_setting};
 pub use self::within::{PAIRED, Within, compared_choice, compared_setting, equal_but_for, pairs, within};
 
@@ -62,6 +62,9 @@ pub struct Comparison {
     pub a: f64,
     /// The value of B, likewise.
     pub b: f64,
+    /// The shares (1) of the requests of A and of B that failed or were given up, of which times say nothing; none where that is
+    /// not known.
+    pub failed: [Option<f64>; 2],
     /// B - A, with the ends of its interval.
     pub difference: Between,
     /// B / A, with the ends of its interval; none where one of them is not above 0.
@@ -131,6 +134,7 @@ impl Comparison {
             unit: unit.into(),
             a: pairs.iter().map(|pair| pair.0).sum::<f64>() / pairs.len() as f64,
             b: pairs.iter().map(|pair| pair.1).sum::<f64>() / pairs.len() as f64,
+            failed: [None; 2],
             difference,
             ratio: ratio.map(Between::exp),
             effect_size: (deviation > 0.0).then(|| differences.mean() / deviation),
@@ -152,6 +156,7 @@ impl Comparison {
             unit: unit.into(),
             a: a.iter().copied().collect::<Moments>().mean(),
             b: b.iter().copied().collect::<Moments>().mean(),
+            failed: [None; 2],
             difference: difference.0,
             ratio: logarithms.map(|(between, _)| between.exp()),
             effect_size: None,
@@ -185,6 +190,7 @@ impl Comparison {
             unit: unit.into(),
             a: of_a.0,
             b: of_b.0,
+            failed: [None; 2],
             difference: Between::apart(of_a, of_b),
             ratio: ratio.map(Between::exp),
             effect_size: None,
@@ -304,7 +310,8 @@ pub(crate) fn variants_by(a: &VariantAnswers, b: &VariantAnswers, engine: Engine
 
 /// B against A in a metric, no better known than the step in which it is told.
 fn metric(measure: &Measure, a: &Answer, b: &Answer, same_seed: bool) -> Option<Comparison> {
-    Some(steps::in_their_steps(as_told(measure, a, b, same_seed)?, a, b))
+    let compared = steps::in_their_steps(as_told(measure, a, b, same_seed)?, a, b);
+    Some(Comparison { failed: [a.failed(), b.failed()], ..compared })
 }
 
 fn as_told(measure: &Measure, a: &Answer, b: &Answer, same_seed: bool) -> Option<Comparison> {

@@ -189,7 +189,18 @@ fn pairs(reports: &[Reports; 2], each: Length) -> Vec<Comparison> {
         let values = a.iter().zip(b).filter_map(|(a, b)| Some((a.value(&m.metric)?, b.value(&m.metric)?)));
         Comparison::of_pairs(&m.metric, &m.unit, &values.collect::<Vec<_>>()).map(Comparison::in_buckets)
     });
-    compared.map(|of| Comparison { spent, ..of }).collect()
+    let failed = [failed(a), failed(b)];
+    compared.map(|of| Comparison { spent, failed, ..of }).collect()
+}
+
+/// The share (1) of the requests that failed or were given up, in the mean over the runs; none where no run says it.
+fn failed(reports: &[Report]) -> Option<f64> {
+    let of_run = |report: &Report| {
+        let known = ["error_ratio", "abandoned_ratio"].into_iter().filter_map(|metric| report.value(metric));
+        known.reduce(|sum, share| sum + share)
+    };
+    let shares: Vec<f64> = reports.iter().filter_map(of_run).collect();
+    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
 
 /// Why runs of `name` are not VALID: each cause once, with how many of them have it and what the first of these says. One cause

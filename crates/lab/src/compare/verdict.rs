@@ -4,16 +4,25 @@
 //! other means and need not agree: a difference is seen where both see it, to the same side. Beside the verdict stands the one
 //! that agrees with it ([`Comparison::told_ratio`]). Each comparison is judged by its own interval; what is not seen where all
 //! that stand beside each other are judged together, by Bonferroni's intervals, has a mark ([`ALONE`]).
+//!
+//! Times are of the requests that were answered. Where more than 1 % of those of A or of B were not, a verdict says so; where the
+//! one that takes less time failed more of its requests than the other, by more than 1 % of them, none is faster.
 
 use sojourn_stats::Dimension;
 use sojourn_stats::interval::t_quantile;
 
 use super::{Between, Comparison, How, ROUNDING, Spent, UPPER, WORTH_SEEING};
-use crate::objective::dimension;
+use crate::objective::{FAILED_MOST, dimension};
 use crate::report::number::Short;
 
 /// Marks a difference that is seen by its own interval, and not where all comparisons beside it are judged together.
 pub const ALONE: &str = "\u{2020}";
+
+/// Marks times of some requests only, since so many of A or of B failed or were given up.
+pub const FEW: &str = "*";
+
+/// The verdict where what takes less time failed more of its requests.
+const NOT_JUDGED: &str = "not judged";
 
 /// The verdict that is told with what could have been seen.
 pub(super) const NO_DIFFERENCE: &str = "no difference seen";
@@ -28,7 +37,43 @@ pub fn legend_of_alone(comparisons: usize) -> String {
     format!("{ALONE}: seen by this interval alone; where all {comparisons} are judged together, no difference is seen.")
 }
 
+/// What [`FEW`] and `not judged` mean beside these comparisons, a sentence for each of the two that stands beside one.
+pub fn legend_of_failures(told: &[&Comparison]) -> Vec<String> {
+    let few = told.iter().any(|of| of.is_seen_of_few()).then(|| {
+        format!(
+            "{FEW}: more than 1 % of the requests of A or of B failed or were given up: times are of those that were answered \
+             well."
+        )
+    });
+    let unjudged = told.iter().any(|of| of.fails_more().is_some()).then(|| {
+        format!(
+            "{NOT_JUDGED}: of what takes less time more of the requests failed or were given up, and times say nothing of \
+             these."
+        )
+    });
+    few.into_iter().chain(unjudged).collect()
+}
+
 impl Comparison {
+    /// Whether its times are of some requests only: of A or of B more than 1 % failed or were given up.
+    pub fn is_of_few(&self) -> bool {
+        let is_of_times = ["response_time", "waiting_time"].iter().any(|of| self.metric.starts_with(of));
+        is_of_times && self.failed.iter().flatten().any(|failed| *failed > FAILED_MOST)
+    }
+
+    /// The one of A and B that is seen to take less time, and failed more of the requests than the other: what answers half of
+    /// them soon is not faster. None where that is not so.
+    pub fn fails_more(&self) -> Option<&'static str> {
+        let [a, b] = self.failed.map(|failed| failed.unwrap_or(0.0));
+        let (name, more) = if self.side()? { ("A", a - b) } else { ("B", b - a) };
+        (self.is_of_few() && more > FAILED_MOST).then_some(name)
+    }
+
+    /// Whether a difference is seen and judged that is of the answered requests only.
+    fn is_seen_of_few(&self) -> bool {
+        self.differs() && self.is_of_few() && self.fails_more().is_none()
+    }
+
     /// Whether the interval of the difference leaves out 0, by more than sums of floating point can be off, and that of the ratio
     /// 1, where there is one, to the same side.
     pub fn differs(&self) -> bool {
@@ -107,16 +152,19 @@ impl Comparison {
         self.marked(self.verdict(), comparisons)
     }
 
-    /// The same in a word or a few.
+    /// The same in a word or a few, with [`FEW`] behind what is of the answered requests only.
     pub fn short_verdict(&self, comparisons: usize) -> String {
-        self.marked(self.in_short().to_owned(), comparisons)
+        let few = if self.is_seen_of_few() { format!(" {FEW}") } else { String::new() };
+        self.marked(format!("{}{few}", self.in_short()), comparisons)
+    }
+
+    /// Whether [`ALONE`] stands behind its verdict.
+    pub fn has_mark(&self, comparisons: usize) -> bool {
+        self.differs() && self.fails_more().is_none() && self.is_only_alone(comparisons)
     }
 
     fn marked(&self, verdict: String, comparisons: usize) -> String {
-        match self.differs() && self.is_only_alone(comparisons) {
-            true => format!("{verdict} {ALONE}"),
-            false => verdict,
-        }
+        if self.has_mark(comparisons) { format!("{verdict} {ALONE}") } else { verdict }
     }
 
     /// What it takes to see [`WORTH_SEEING`], in words; none where it was enough, or nothing is known of it.
@@ -138,8 +186,12 @@ impl Comparison {
     /// What it says about B, in words: of no difference also how small a one could have been seen, or what it takes to see more.
     pub fn verdict(&self) -> String {
         let verdict = self.in_short();
+        if let Some(name) = self.fails_more() {
+            return format!("{verdict}: more of {name}'s requests failed");
+        }
         if verdict != NO_DIFFERENCE {
-            return verdict.to_owned();
+            let answered = if self.is_seen_of_few() { ", of those answered" } else { "" };
+            return format!("{verdict}{answered}");
         }
         if let Some(why) = self.why_unknown() {
             return format!("{verdict}: {why}");
@@ -161,6 +213,9 @@ impl Comparison {
         let rounding = ROUNDING * self.a.abs().max(self.b.abs());
         if self.difference.low.abs().max(self.difference.high.abs()) <= rounding {
             return "equal";
+        }
+        if self.fails_more().is_some() {
+            return NOT_JUDGED;
         }
         match (self.side(), self.sides(), dimension(&self.metric)) {
             (Some(true), _, Some(Dimension::Time)) => "B is slower",
@@ -263,6 +318,33 @@ mod tests {
             samples.differs() && !samples.differs_among(40),
             "few samples have few degrees of freedom: {samples:?}"
         );
+    }
+
+    /// What answers half of the requests soon is not faster, whichever of the two it is; and a time of the answered says so.
+    #[test]
+    fn who_fails_more_is_not_faster() {
+        let of = |metric: &str, times: f64, failed: [Option<f64>; 2]| {
+            let pairs = [1.0, 1.2, 1.4].map(|a| (a, times * a + 0.001 * a * a));
+            Comparison { failed, ..Comparison::of_pairs(metric, "s", &pairs).unwrap() }
+        };
+        let mean = |times: f64, a: f64, b: f64| of("response_time_mean", times, [Some(a), Some(b)]);
+        for (compared, verdict, short) in [
+            (mean(0.8, 0.48, 0.6), "not judged: more of B's requests failed", "not judged"),
+            (mean(1.2, 0.6, 0.48), "not judged: more of A's requests failed", "not judged"),
+            (mean(0.8, 0.6, 0.48), "B is faster, of those answered", "B is faster *"),
+            (mean(1.2, 0.48, 0.6), "B is slower, of those answered", "B is slower *"),
+            (mean(0.8, 0.0, 0.009), "B is faster", "B is faster"),
+            (of("response_time_mean", 0.8, [None, None]), "B is faster", "B is faster"),
+            (of("throughput", 0.8, [Some(0.48), Some(0.6)]), "B has less", "B has less"),
+        ] {
+            assert!(compared.differs(), "{compared:?}");
+            assert_eq!((compared.verdict().as_str(), compared.short_verdict(1).as_str()), (verdict, short));
+            let legend = legend_of_failures(&[&compared]).concat();
+            assert_eq!(legend.starts_with("not judged: "), short == "not judged", "{legend}");
+            assert_eq!(legend.starts_with("*: more than 1 %"), short.ends_with('*'), "{legend}");
+        }
+        let unjudged = mean(0.8, 0.48, 0.6);
+        assert!(unjudged.is_only_alone(1000) && !unjudged.has_mark(1000), "what is not judged has no mark");
     }
 
     /// Zeros, and zeros but for rounding, are equal, whichever is second.

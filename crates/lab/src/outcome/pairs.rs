@@ -15,9 +15,10 @@ use super::{COLUMNS, cells, has_names, measure_to_json};
 use crate::answer::{Answers, NAME, VariantAnswers};
 use crate::compare::{self, Between, How, Within};
 
-/// The columns behind those of outcomes: what A and B are, their numbers, whether these differ, judged alone and among all
-/// pairs of the run, and what that says of B.
-const BEHIND: [&str; 7] = ["variant_a", "variant_b", "a", "b", "differs", "differs_among_all", "verdict"];
+/// The columns behind those of outcomes: what A and B are, their numbers, which shares of their requests these say nothing of,
+/// whether they differ, judged alone and among all pairs of the run, and what that says of B.
+const BEHIND: [&str; 9] =
+    ["variant_a", "variant_b", "a", "b", "failed_a", "failed_b", "differs", "differs_among_all", "verdict"];
 
 impl Answers {
     /// The rows of `pairs.csv` as JSON objects: the same names as its columns, numbers as numbers.
@@ -61,8 +62,11 @@ pub(crate) fn to_csv(answers: &Answers, pairs: &[Within]) -> io::Result<Vec<u8>>
     for of in pairs {
         let variant = answers.b_of(of);
         let name = is_named.then(|| variant.name_alone().unwrap_or_default());
-        let behind =
-            behind(of, pairs.len()).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+        let behind = behind(of, pairs.len()).map(|value| match value {
+            Value::Null => String::new(),
+            Value::String(text) => text,
+            other => other.to_string(),
+        });
         for Measure { metric, unit, estimate } in measures(of) {
             let settings = variant.settings.iter().map(|(_, value)| value.as_str());
             let named = [of.engine.name(), metric.as_str(), unit.as_str()];
@@ -89,7 +93,7 @@ fn measures(of: &Within) -> Vec<Measure> {
 }
 
 /// What stands in [`BEHIND`] of a pair, of so many in all.
-fn behind(of: &Within, among: usize) -> [Value; 7] {
+fn behind(of: &Within, among: usize) -> [Value; 9] {
     let Within { values: (a, b), comparison, .. } = of;
     let (differs, among_all) = (comparison.differs(), comparison.differs_among(among));
     [
@@ -97,6 +101,8 @@ fn behind(of: &Within, among: usize) -> [Value; 7] {
         json!(b),
         json!(comparison.a),
         json!(comparison.b),
+        json!(comparison.failed[0]),
+        json!(comparison.failed[1]),
         json!(differs),
         json!(among_all),
         json!(comparison.verdict()),

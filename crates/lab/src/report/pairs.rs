@@ -4,7 +4,7 @@ use super::html::escape;
 use super::{Answers, Engine, RUN, compare, number};
 use crate::answer::NAME;
 use crate::compare::{
-    ALONE, Between, How, PAIRED, Within, about_pairs, compared_choice, legend_of_alone, pairs, within_setting,
+    Between, How, PAIRED, Within, about_pairs, compared_choice, legend_of_alone, pairs, within_setting,
 };
 
 /// Variants that are equal but for one choice, two by two, replication by replication.
@@ -80,13 +80,12 @@ fn table(title: &str, lead: &str, all: &[Within]) -> String {
     let rows: String = all.iter().map(row).collect();
     let few = match all.iter().any(|of| of.is_of_few) {
         true => {
-            "<p>*: more than 1\u{a0}% of the requests of A or of B failed: response times are of those that were answered \
-             well.</p>\n"
+            "<p>*: more than 1\u{a0}% of the requests of A or of B failed or were given up: response times are of those that \
+             were answered well.</p>\n"
         }
         false => "",
     };
-    let has_mark = |of: &Within| of.comparison.marked_verdict(all.len()).ends_with(ALONE);
-    let alone = match all.iter().any(has_mark) {
+    let alone = match all.iter().any(|of| of.comparison.has_mark(all.len())) {
         true => format!("<p>{}</p>\n", escape(&legend_of_alone(all.len()))),
         false => String::new(),
     };
@@ -102,7 +101,7 @@ fn table(title: &str, lead: &str, all: &[Within]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::Comparison;
+    use crate::compare::{ALONE, Comparison};
 
     /// A ratio of the few that were answered is marked on the page as on a terminal.
     #[test]

@@ -113,7 +113,7 @@ fn pairs_are_rows_of_a_file_and_of_the_json() {
     let mut csv = csv::Reader::from_reader(text.as_bytes());
     let header: Vec<String> = csv.headers().unwrap().iter().map(str::to_owned).collect();
     let expected = "servers,policy,utilization,cores,name,engine,metric,unit,estimate,ci_low,ci_high,samples,\
-                    variant_a,variant_b,a,b,differs,differs_among_all,verdict";
+                    variant_a,variant_b,a,b,failed_a,failed_b,differs,differs_among_all,verdict";
     assert_eq!(header.join(","), expected);
     let rows: Vec<csv::StringRecord> = csv.records().map(Result::unwrap).collect();
     let json = answers.pairs_to_json();
@@ -124,7 +124,7 @@ fn pairs_are_rows_of_a_file_and_of_the_json() {
         for name in ["metric", "unit", "variant_a", "variant_b", "utilization", "servers", "verdict"] {
             assert_eq!(object[name].as_str(), Some(cell(name)), "{name}: {object}");
         }
-        for name in ["estimate", "ci_low", "ci_high", "a", "b"] {
+        for name in ["estimate", "ci_low", "ci_high", "a", "b", "failed_a", "failed_b"] {
             assert_eq!(object[name].as_f64(), cell(name).parse().ok(), "{name}: {object}");
         }
         assert_eq!((object["samples"].as_u64(), cell("samples")), (Some(4), "4"));
@@ -144,6 +144,38 @@ fn pairs_are_rows_of_a_file_and_of_the_json() {
     let path = folder.path().join("alone");
     alone.write(&path).unwrap();
     assert!(!path.join("pairs.csv").exists() && alone.pairs_to_json().is_empty());
+}
+
+/// Who answers the fewer requests is not faster, and a program reads how many failed; what was given up has not been answered.
+#[test]
+fn a_pair_tells_what_failed() {
+    let at = |policy: &str, factor, failed: &[(&str, f64)]| {
+        let mut of = variant(policy, &[("policy", policy)], factor);
+        let share = |(metric, value): &(&str, f64)| {
+            let (ci_low, ci_high) = (0.9 * value, 1.1 * value);
+            Measure::new(*metric, "1", Estimate::Sampled { value: *value, ci_low, ci_high, samples: 999 })
+        };
+        of.answers[0].measures.extend(failed.iter().map(share));
+        of
+    };
+    let told = |a: &[(&str, f64)], b: &[(&str, f64)]| {
+        let answers = run(vec![at("random", 1.0, a), at("round-robin", 0.867, b)]);
+        let page = render(&answers);
+        let row = answers.pairs_to_json().remove(0);
+        let verdict = row["verdict"].as_str().unwrap().to_owned();
+        let cell = format!("<td>{}</td>", verdict.replace('\'', "&#39;"));
+        assert!(page.contains(&cell), "{cell}: {page}");
+        (verdict, row["failed_a"].as_f64(), row["failed_b"].as_f64())
+    };
+    let error = |share: f64| [("error_ratio", share)];
+    let unjudged = "not judged: more of B's requests failed".to_owned();
+    assert_eq!(told(&error(0.487), &error(0.598)), (unjudged.clone(), Some(0.487), Some(0.598)));
+    let of_some = "B is faster, of those answered".to_owned();
+    assert_eq!(told(&error(0.598), &error(0.487)), (of_some, Some(0.598), Some(0.487)));
+    assert_eq!(told(&error(0.0), &error(0.005)), ("B is faster".to_owned(), Some(0.0), Some(0.005)));
+    assert_eq!(told(&[], &[]), ("B is faster".to_owned(), None, None));
+    let given_up = [("error_ratio", 0.0), ("abandoned_ratio", 0.25)];
+    assert_eq!(told(&error(0.0), &given_up), (unjudged, Some(0.0), Some(0.25)));
 }
 
 /// No end of a ratio is cut off as if it were a share: five times as long is five times as long.

@@ -72,7 +72,7 @@ fn tables(compared: &[VariantComparison], all: bool, count: usize) -> Vec<String
             };
             // What is all left out has notes below, and no table.
             let told = compared.iter().filter(|of| !of.metrics.is_empty());
-            (told.map(whole).collect(), legend(sampled(compared), count).into_iter().collect())
+            (told.map(whole).collect(), legend(sampled(compared), count))
         }
         false => {
             let groups = groups(compared);

@@ -1,7 +1,7 @@
 //! The tables of a comparison, and its JSON: a row for each metric, with the interval that its verdict follows from.
 
 use serde_json::{Value, json};
-use sojourn_lab::compare::{Between, Comparison, legend_of_alone};
+use sojourn_lab::compare::{Between, Comparison, legend_of_alone, legend_of_failures};
 use sojourn_lab::outcome::ratio;
 use sojourn_lab::{Engine, FAILURES};
 
@@ -115,9 +115,10 @@ fn words(metric: &str) -> &str {
 }
 
 /// What the marks of these comparisons mean; none where none has one.
-pub(super) fn legend<'a>(told: impl IntoIterator<Item = &'a Comparison>, among: usize) -> Option<String> {
-    let is_marked = told.into_iter().any(|of| of.differs() && of.is_only_alone(among));
-    is_marked.then(|| legend_of_alone(among))
+pub(super) fn legend<'a>(told: impl IntoIterator<Item = &'a Comparison>, among: usize) -> Vec<String> {
+    let told: Vec<&Comparison> = told.into_iter().collect();
+    let alone = told.iter().any(|of| of.has_mark(among)).then(|| legend_of_alone(among));
+    alone.into_iter().chain(legend_of_failures(&told)).collect()
 }
 
 /// A comparison, of so many that are judged in all.
@@ -128,6 +129,8 @@ pub(super) fn to_json(c: &Comparison, among: usize) -> Value {
         "unit": c.unit,
         "a": c.a,
         "b": c.b,
+        "failed_a": c.failed[0],
+        "failed_b": c.failed[1],
         "difference": ends(&c.difference),
         "ratio": c.ratio.as_ref().map(ends),
         "effect_size": c.effect_size,
@@ -224,9 +227,29 @@ mod tests {
         ] {
             assert!(told.contains(part), "{part}:\n{told}");
         }
-        let meaning = legend([&mean], 600).unwrap();
+        let meaning = legend([&mean], 600).concat();
         assert!(meaning.starts_with("\u{2020}: seen by this interval alone; where all 600 are judged"), "{meaning}");
-        assert_eq!(legend([&mean], 1), None);
+        assert!(legend([&mean], 1).is_empty());
+    }
+
+    /// A time of the answered requests is marked, or not judged, in words and for a program.
+    #[test]
+    fn failures_are_told_with_times() {
+        let pairs = [(1.0, 0.8), (1.2, 0.97), (1.4, 1.13)];
+        let with = |failed: [Option<f64>; 2]| Comparison {
+            failed,
+            ..Comparison::of_pairs("response_time_mean", "s", &pairs).unwrap()
+        };
+        let unjudged = with([Some(0.48), Some(0.6)]);
+        let json = to_json(&unjudged, 1);
+        assert_eq!((json["failed_a"].as_f64(), json["failed_b"].as_f64()), (Some(0.48), Some(0.6)));
+        assert_eq!(json["verdict"], "not judged: more of B's requests failed");
+        assert!(table_in(std::slice::from_ref(&unjudged), 1, 120).contains("not judged"));
+        assert!(legend([&unjudged], 1).concat().starts_with("not judged: "));
+        let few = with([Some(0.6), Some(0.48)]);
+        assert!(table_in(std::slice::from_ref(&few), 1, 120).contains("B is faster *"));
+        assert!(legend([&few], 1).concat().starts_with("*: more than 1 %"));
+        assert!(to_json(&with([None; 2]), 1)["failed_a"].is_null());
     }
 
     /// The numbers and names of the JSON are those that scripts know, and what holds among all is told beside.

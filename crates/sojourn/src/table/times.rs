@@ -9,7 +9,8 @@ use super::{Grid, names};
 
 /// What marks response times of some requests only, and what is made of them.
 pub(super) const MARK_OF_FEW: &str = " *";
-const OF_FEW: &str = "more than 1 % of the requests failed: response times are of those that were answered well";
+const OF_FEW: &str = "more than 1 % of the requests failed or were given up: response times are of those that were answered \
+                      well";
 
 /// None where no engine knows it.
 pub(super) fn mean_table(answers: &Answers) -> Option<String> {

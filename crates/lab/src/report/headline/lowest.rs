@@ -24,7 +24,7 @@ pub(super) fn of_the_answered(means: &[(&VariantAnswers, f64)], engine: Engine) 
         true => format!("{} to {}", share(least), share(most)),
         false => format!("up to {}", share(most)),
     };
-    format!(" Means are of what was answered: {range} of the requests failed.")
+    format!(" Means are of what was answered: {range} of the requests failed or were given up.")
 }
 
 /// Whether of the variants of a case the one with the lowest mean failed more of the requests than another: what answers half of
@@ -101,6 +101,14 @@ pub(super) fn first_and_last(means: &[(&VariantAnswers, f64)], engine: Engine) -
             html::and_list(&all, MOST_NAMED),
             range(*low, *high),
             at_once(true, pairs)
+        );
+    }
+    if fails_more(&known, engine) {
+        return format!(
+            "By {by}, which is the fastest could not be judged: {} has the lowest mean response time, {}, and with it more of \
+             the requests failed than with another.{uncertain}",
+            name(first),
+            number::quantity(*low, "s")
         );
     }
     let (lows, mut highs) = (like(first), like(last));

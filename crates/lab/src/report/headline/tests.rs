@@ -142,7 +142,7 @@ fn a_mean_of_survivors_is_no_win() {
     for part in [
         "jsq has the lowest mean response time in 1 of 2 cases. In 1 case this could not be judged: with the lowest mean \
          more of the requests failed than with another. The largest difference is at load 0.7",
-        " Means are of what was answered: 9.00 % to 18.0 % of the requests failed. Not all went well",
+        " Means are of what was answered: 9.00 % to 18.0 % of the requests failed or were given up. Not all went well",
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
@@ -151,6 +151,13 @@ fn a_mean_of_survivors_is_no_win() {
     assert!(told.contains("up to 18.0 %"), "{told}");
     let told = headline([case("0.7", 0.005, 0.0), case("0.9", 0.0, 0.005)].concat());
     assert!(told.contains("in 2 of 2 cases") && !told.contains("Means are of"), "{told}");
+    // Of one case too.
+    let told = headline(case("0.7", 0.09, 0.18).to_vec());
+    let expected = "By sim, which is the fastest could not be judged: jsq has the lowest mean response time, 1.26 s, and with it \
+                    more of the requests failed than with another. Means are of what was answered: 9.00 % to 18.0 % of the";
+    assert!(told.starts_with(expected), "{told}");
+    let told = headline(case("0.7", 0.18, 0.09).to_vec());
+    assert!(told.starts_with("By sim, jsq has the lowest mean response time, 1.26 s; random the highest"), "{told}");
 }
 
 /// A case without intervals is neither a win nor one in which no difference is seen.
