@@ -29,12 +29,13 @@ use crate::answer::{Answer, VariantAnswers};
 use crate::spec::Engine;
 
 pub use self::advice::advice;
-pub use self::between::{VariantComparison, about_pairs, hardest, notes, runs};
+pub use self::between::{VariantComparison, about_pairs, hardest, judged_together, notes, runs};
 pub use self::effort::{Length, Spent};
 pub use self::left_out::{LeftOut, least_samples};
 pub(crate) use self::numbers::{Numbers, numbers};
 pub use self::same::in_common;
 pub(crate) use self::same::{briefest, filled, in_common_of, keys_of_runs};
+pub(crate) use self::settings::NOT_SET;
 pub use self::settings::differing;
 pub use self::verdict::{ALONE, FEW, legend_of_alone, legend_of_failures};
 pub(crate) use self::within::{Choice, compared_but, is_policy, within_setting};

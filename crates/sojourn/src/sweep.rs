@@ -125,7 +125,7 @@ fn tell_objectives(answers: &Answers) {
         let open = if open > 0 { format!(", {open} undecided") } else { String::new() };
         errln(&format!("{text}: met at {met} of {all} points by {}{open}", engine.name()));
     }
-    let meets = sojourn_lab::report::who_meets(answers, |of| of.label.clone()).into_iter();
+    let meets = sojourn_lab::report::who_meets(answers, usize::MAX, |of| of.label.clone()).into_iter();
     meets.filter(|of| of.objectives > 1).for_each(|of| errln(&of.sentence));
 }
 

@@ -35,6 +35,11 @@ impl VariantComparison {
     }
 }
 
+/// How many of these comparisons are judged together: formulas have no intervals to be judged by.
+pub fn judged_together(all: &[VariantComparison]) -> usize {
+    all.iter().filter(|of| of.engine != Engine::Theory).map(|of| of.metrics.len()).sum()
+}
+
 /// What a reader must know of all of these comparisons, in a sentence for each kind: which replications are in no pair, and what
 /// is not compared.
 pub fn notes(all: &[VariantComparison]) -> Vec<String> {

@@ -19,7 +19,7 @@ const DEFAULTS: [(&str, &str); 10] = [
     ("run.live.record", "false"),
 ];
 /// Of a setting that a file does not have, and whose default depends on others, or that has none.
-const NOT_SET: &str = "not set";
+pub(crate) const NOT_SET: &str = "not set";
 const SEED: &str = "seed";
 
 /// The settings of runs, in the order of the first that has each, with the value in each of `runs`: those that are not the

@@ -11,8 +11,16 @@ use super::failures::{self, NOT_WELL};
 use super::{Answers, Engine, VariantAnswers, html, number, who_meets};
 use crate::answer::FAILURES;
 
+/// Names of more letters together are left to the tables.
+const LETTERS_MOST: usize = 200;
+
 /// The answer in a sentence or two of HTML: who is fastest, how sure that is, and whether live agrees.
 pub(super) fn finding(report: &Answers) -> Option<String> {
+    finding_among(report, 0)
+}
+
+/// The same of what is picked from at least so many comparisons that are judged at once, as from all of runs beside each other.
+pub(super) fn finding_among(report: &Answers, comparisons: usize) -> Option<String> {
     // The simulator's numbers are the sharpest and cover the most; the first of those that cover as much is kept.
     let mut best = (Engine::Sim, answered(&report.variants, Engine::Sim));
     for engine in [Engine::Live, Engine::Theory, Engine::Twin] {
@@ -29,25 +37,30 @@ pub(super) fn finding(report: &Answers) -> Option<String> {
             format!("Mean response time by {}: {}.", engine.name(), number::estimate(estimate, "s"))
         }
         several => {
-            let text = equal_settings(report, engine).unwrap_or_else(|| first_and_last(several, engine));
+            let of_equals = equal_settings(report, engine, comparisons);
+            let text = of_equals.unwrap_or_else(|| first_and_last(several, engine, comparisons));
             text + &of_the_answered(several, engine)
         }
     };
     let name = |of: &VariantAnswers| format!("<strong>{}</strong>", html::escape(&of.label));
-    let meets = who_meets(report, name).into_iter().map(|of| of.sentence);
+    let meets = who_meets(report, LETTERS_MOST, name).into_iter().map(|of| of.sentence);
     let text = std::iter::once(text).chain(meets).chain(agreement(report)).chain(failures(report));
     Some(text.collect::<Vec<_>>().join(" "))
 }
 
 /// What went wrong where most did; not what is told with the number that it has when all goes well.
 fn failures(report: &Answers) -> Option<String> {
+    let mut before: Option<&VariantAnswers> = None;
     let most = |(metric, words): (&'static str, &'static str)| {
         let (variant, answer, value) = report.worst(metric)?;
         let said = failures::said((metric, words), value, "request")?;
-        let at = if report.variants.len() == 1 {
-            String::new()
-        } else {
-            format!(" at <strong>{}</strong>", html::escape(&variant.label))
+        // A long name stands once.
+        let is_told = before.is_some_and(|before| std::ptr::eq(before, variant));
+        before = Some(variant);
+        let at = match (report.variants.len(), is_told) {
+            (1, _) => String::new(),
+            (_, true) => " there".to_owned(),
+            (_, false) => format!(" at <strong>{}</strong>", html::escape(&variant.label)),
         };
         Some(format!("{said}{at} ({})", answer.engine.name()))
     };

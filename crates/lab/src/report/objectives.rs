@@ -234,9 +234,13 @@ pub struct WhoMeets {
     pub sentence: String,
 }
 
-/// Which of several variants meet every objective, by each engine that judges them: up to ten are called by their `name`. What
-/// could not be decided is not said to be missed.
-pub fn who_meets(report: &Answers, name: impl Fn(&VariantAnswers) -> String) -> Vec<WhoMeets> {
+/// Which of several variants meet every objective, by each engine that judges them: up to ten are called by their `name`, if
+/// their labels have at most so many letters together. What could not be decided is not said to be missed.
+pub fn who_meets(
+    report: &Answers,
+    letters_most: usize,
+    name: impl Fn(&VariantAnswers) -> String,
+) -> Vec<WhoMeets> {
     const MOST_NAMED: usize = 10;
     let sentence = |engine: Engine| {
         let by = || report.objectives.iter().filter(|of| of.engine == engine && of.variant < report.variants.len());
@@ -269,7 +273,8 @@ pub fn who_meets(report: &Answers, name: impl Fn(&VariantAnswers) -> String) -> 
             _ if count == all => format!("all {all} variants meet {what}"),
             _ => format!("{count} of {all} variants meet {what}"),
         };
-        let is_named = (1..=MOST_NAMED).contains(&count) && count < all;
+        let letters: usize = met.iter().map(|variant| report.variants[*variant].label.chars().count()).sum();
+        let is_named = (1..=MOST_NAMED).contains(&count) && count < all && letters <= letters_most;
         let names: Vec<String> = met.iter().map(|variant| name(&report.variants[*variant])).collect();
         let names = if is_named { format!(": {}", names.join("; ")) } else { String::new() };
         let others = match (count, open) {
@@ -372,6 +377,33 @@ mod tests {
         assert!(self::folded(&all)[0].line(&all).ends_with(": UNDECIDED 12"), "{}", self::folded(&all)[0].line(&all));
     }
 
+    /// Names that would fill a headline are those of the table.
+    #[test]
+    fn long_names_are_counted() {
+        let told = |label: &str| {
+            let of = |variant: usize| ObjectiveAnswer {
+                text: "p99 < 1 s".into(),
+                variant,
+                engine: Engine::Sim,
+                met: Some(variant > 0),
+                undecided: false,
+                measured: String::new(),
+                reason: String::new(),
+            };
+            let variant = |number: usize| {
+                let label = format!("{label}{number}");
+                VariantAnswers { label, ..VariantAnswers::default() }
+            };
+            let (objectives, variants) = ((0..10).map(of).collect(), (0..10).map(variant).collect());
+            let answers = Answers { variants, objectives, ..Answers::default() };
+            who_meets(&answers, 200, |of| of.label.clone()).remove(0)
+        };
+        let (short, long) = (told("v"), told("random \u{b7} overload-with-patience-"));
+        assert!(short.is_named && short.sentence.contains(": v1; v2; "), "{}", short.sentence);
+        assert!(!long.is_named, "{}", long.sentence);
+        assert_eq!(long.sentence, "By sim, 9 of 10 variants meet the objective.");
+    }
+
     /// Who passes is whoever meets every objective, not one of them.
     #[test]
     fn who_meets_every_objective_is_said() {
@@ -391,7 +423,8 @@ mod tests {
             let objectives: Vec<ObjectiveAnswer> = met.iter().enumerate().flat_map(of).collect();
             let label = |number: usize| VariantAnswers { label: format!("v{number}"), ..VariantAnswers::default() };
             let variants = (0..met.len()).map(label).collect();
-            let all = who_meets(&Answers { variants, objectives, ..Answers::default() }, |of| of.label.clone());
+            let answers = Answers { variants, objectives, ..Answers::default() };
+            let all = who_meets(&answers, usize::MAX, |of| of.label.clone());
             all.into_iter().map(|of| (of.objectives, of.sentence)).collect::<Vec<_>>()
         };
         let (yes, no) = (Some(true), Some(false));

@@ -11,8 +11,11 @@ use super::{
     Answers, BEFORE_RUN, RUN, VariantAnswers, Verdict, headline, notes, objectives, pairs, plots, sections, when,
 };
 use crate::answer::ObjectiveAnswer;
-use crate::compare::{briefest, differing, filled, in_common_of, keys_of_runs};
+use crate::compare::{
+    self, NOT_SET, briefest, differing, filled, in_common_of, is_policy, judged_together, keys_of_runs,
+};
 use crate::error::SpecError;
+use crate::variants::AS_GIVEN;
 
 /// The whole page; each run has a name, and no two the same. The same reports give the same bytes.
 pub fn render(runs: &[(String, &Answers)], version: &str) -> String {
@@ -78,6 +81,42 @@ fn merged(runs: &[(String, &Answers)], version: &str) -> Answers {
     Answers { name: title(runs), version: version.to_owned(), settings, variants, objectives, ..Answers::default() }
 }
 
+/// A longer value does not stand for a run.
+const VALUE_MOST: usize = 40;
+
+/// The same report for its headline: runs of one variant each, for which their files have no name, are called by what they differ
+/// in, where that is one setting or one policy, else by their own names alone.
+fn told(runs: &[(String, &Answers)], merged: &Answers) -> Answers {
+    let mut told = merged.clone();
+    if runs.iter().any(|(_, report)| report.variants.len() != 1) {
+        return told;
+    }
+    let mut differ = differing(&reports(runs));
+    differ.retain(|(key, _)| !["name", "description", "seed"].contains(&key.as_str()));
+    let policies: Vec<usize> = (0..differ.len()).filter(|place| is_policy(&differ[*place].0)).collect();
+    let values = match (differ.len(), &policies[..]) {
+        (1, _) => Some(&differ[0].1),
+        (_, [one]) => Some(&differ[*one].1),
+        _ => None,
+    };
+    for variant in told.variants.iter_mut().filter(|of| of.own_label() == AS_GIVEN) {
+        let Some(place) = runs.iter().position(|(name, _)| variant.setting(RUN) == Some(name.as_str())) else { continue };
+        let (run, value) = (&runs[place].0, values.map(|values| values[place].as_str()));
+        let value = value.filter(|value| *value != NOT_SET && value.chars().count() <= VALUE_MOST);
+        variant.label = value.map_or_else(|| run.clone(), |value| format!("{value}{BEFORE_RUN}{run}"));
+    }
+    told
+}
+
+/// From how many comparisons the headline picks: from all that are judged where two of the runs are compared, as `sojourn
+/// compare` does, so that both see the same.
+fn comparisons(reports: &[&Answers]) -> usize {
+    let pairs = (0..reports.len()).flat_map(|a| (a + 1..reports.len()).map(move |b| (a, b)));
+    // Runs that have no variant in common are not compared.
+    let compared = pairs.filter_map(|(a, b)| compare::runs(reports[a], reports[b]).ok());
+    compared.map(|all| judged_together(&all)).sum()
+}
+
 /// More settings that differ are not listed.
 const DIFFERENCES_MOST: usize = 40;
 
@@ -138,7 +177,8 @@ fn masthead(runs: &[(String, &Answers)], merged: &Answers) -> String {
         let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
         format!("<tr><th scope=\"row\">{}</th>{cells}</tr>\n", escape(name))
     };
-    let finding = headline::finding(merged).map_or(String::new(), |text| format!("<p class=\"finding\">{text}</p>\n"));
+    let finding = headline::finding_among(&told(runs, merged), comparisons(&reports(runs)));
+    let finding = finding.map_or(String::new(), |text| format!("<p class=\"finding\">{text}</p>\n"));
     let head: String = ["run", "experiment", "when", "seed", "version", "verdict"]
         .map(|name| format!("<th scope=\"col\">{name}</th>"))
         .concat();
@@ -187,7 +227,47 @@ fn seconds(runs: &[(String, &Answers)]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use sojourn_stats::{Estimate, Measure};
+
     use super::*;
+    use crate::answer::Answer;
+    use crate::spec::Engine;
+
+    /// A run of an experiment with this text, whose mean response time has these replications (s), with so many other numbers.
+    fn run(spec: &str, replications: [f64; 5], others: usize) -> Answers {
+        let sampled = |value: f64| Estimate::Sampled { value, ci_low: 0.8 * value, ci_high: 1.2 * value, samples: 100 };
+        let mean = Measure::new("response_time_mean", "s", sampled(replications.iter().sum::<f64>() / 5.0));
+        let others = (0..others).map(|of| Measure::new(format!("share_{of}"), "1", sampled(0.5)));
+        let measures = std::iter::once(mean).chain(others).collect();
+        let replications = vec![("response_time_mean".to_owned(), replications.map(Some).to_vec())];
+        let answer = Answer { measures, replications, ..Answer::new(Engine::Sim) };
+        let variant = VariantAnswers { label: AS_GIVEN.to_owned(), answers: vec![answer], ..VariantAnswers::default() };
+        Answers { spec: spec.to_owned(), variants: vec![variant], ..Answers::default() }
+    }
+
+    /// The headline judges as `sojourn compare` does, and calls runs by what they differ in.
+    #[test]
+    fn the_headline_sees_what_a_comparison_sees() {
+        let headline = |specs: [&str; 2], others: usize| {
+            let rr = run(specs[0], [1.1, 1.2, 1.05, 1.15, 1.02], others);
+            let lc = run(specs[1], [1.0; 5], others);
+            let runs = [("rr".to_owned(), &rr), ("lc".to_owned(), &lc)];
+            masthead(&runs, &merged(&runs, "0"))
+        };
+        let policies = ["[[system.tier]]\npolicy = \"round-robin\"\n", "[[system.tier]]\npolicy = \"random\"\n"];
+        let one = headline(policies, 0);
+        assert!(one.contains("<strong>random \u{b7} lc</strong> has the lowest mean response time"), "{one}");
+        assert!(one.contains("<strong>round-robin \u{b7} rr</strong> the highest"), "{one}");
+        // By its interval alone one of 13 is likely where nothing differs.
+        let many = headline(policies, 12);
+        assert!(many.contains("no difference is seen") && !many.contains("has the lowest"), "{many}");
+        assert!(many.contains("Here all 13 comparisons are judged at once"), "{many}");
+        // Neither of two settings is what they differ in.
+        let two = headline(["[system]\nservers = 4\ncores = 1\n", "[system]\nservers = 2\ncores = 2\n"], 0);
+        assert!(two.contains("<strong>lc</strong> has the lowest mean response time"), "{two}");
+        let unset = headline([policies[0], ""], 0);
+        assert!(unset.contains("<strong>lc</strong> has the lowest"), "{unset}");
+    }
 
     #[test]
     fn the_page_says_in_what_the_experiments_differ() {

@@ -20,7 +20,7 @@ pub(super) fn compare(arguments: &Arguments) -> Result<Exit, Failure> {
     let (a, b) = (open(&arguments.a)?, open(&arguments.b)?);
     let compared = compare::runs(&a, &b).map_err(bad_input)?;
     let verdict = a.verdict.max(b.verdict);
-    let count = sampled(&compared).count();
+    let count = compare::judged_together(&compared);
     if arguments.json {
         let row = |of: &VariantComparison| {
             let metrics: Vec<Value> = of.metrics.iter().map(|of| to_json(of, count)).collect();

@@ -15,7 +15,7 @@ const LINES: usize = 40;
 pub(super) fn lines(answers: &Answers) -> Vec<String> {
     let all = &answers.objectives;
     let meets = |is_counted: bool| {
-        let all = who_meets(answers, |of| of.label.clone()).into_iter();
+        let all = who_meets(answers, usize::MAX, |of| of.label.clone()).into_iter();
         // Of one objective its lines say it, or their count, but for the names.
         let says_more = move |of: &WhoMeets| of.objectives > 1 || is_counted && of.is_named;
         all.filter(says_more).map(|of| hanging("  ", "    ", &of.sentence))

@@ -9,8 +9,9 @@ use crate::objective::FAILED_MOST;
 use crate::report::compare::MEAN;
 use crate::report::{Answers, Engine, VariantAnswers, html, number};
 
-/// More names than this are counted.
+/// More names than this are counted, and where these have more letters all but the first.
 const MOST_NAMED: usize = 3;
+const LETTERS_MOST: usize = 60;
 
 /// What share of the requests the means that are set beside each other leave out; empty where that is little.
 pub(super) fn of_the_answered(means: &[(&VariantAnswers, f64)], engine: Engine) -> String {
@@ -51,31 +52,43 @@ fn are_apart(a: &VariantAnswers, b: &VariantAnswers, engine: Engine, pairs: usiz
     variants_by(a, b, engine, MEAN).map(|compared| compared.differs_among(pairs))
 }
 
+/// The names of variants in a list, so that long ones do not fill the page.
+fn listed(variants: &[&VariantAnswers]) -> String {
+    let letters: usize = variants.iter().take(MOST_NAMED).map(|of| of.label.chars().count()).sum();
+    let names: Vec<String> = variants.iter().map(|of| name(of)).collect();
+    html::and_list(&names, if letters > LETTERS_MOST { 1 } else { MOST_NAMED })
+}
+
+fn name(variant: &VariantAnswers) -> String {
+    format!("<strong>{}</strong>", html::escape(&variant.label))
+}
+
 /// The pairs of so many.
 fn pairs_of(count: usize) -> usize {
     count * count.saturating_sub(1) / 2
 }
 
 /// What a reader must know who finds a difference in a table of ratios where `says_none` was seen here: what is picked from so
-/// many pairs has to hold against all of them ([`crate::compare::Comparison::differs_among`]). Empty where it does not matter.
-fn at_once(says_none: bool, pairs: usize) -> String {
-    match says_none && pairs > 1 {
-        true => format!(" Here all {pairs} pairs are judged at once; a table of ratios judges each alone."),
+/// many has to hold against all of them ([`crate::compare::Comparison::differs_among`]). Empty where it does not matter.
+fn at_once(says_none: bool, pairs: usize, comparisons: usize) -> String {
+    let (all, what) = if comparisons > pairs { (comparisons, "comparisons") } else { (pairs, "pairs") };
+    match says_none && all > 1 {
+        true => format!(" Here all {all} {what} are judged at once; a table of ratios judges each alone."),
         false => String::new(),
     }
 }
 
-/// Who has the lowest mean and who the highest, of two and more, as far as they are seen to differ.
-pub(super) fn first_and_last(means: &[(&VariantAnswers, f64)], engine: Engine) -> String {
-    let name = |v: &VariantAnswers| format!("<strong>{}</strong>", html::escape(&v.label));
+/// Who has the lowest mean and who the highest, of two and more, as far as they are seen to differ where at least so many
+/// comparisons are judged at once.
+pub(super) fn first_and_last(means: &[(&VariantAnswers, f64)], engine: Engine, comparisons: usize) -> String {
     let without = |(of, _): &&(&VariantAnswers, f64)| of.estimate(engine, MEAN).and_then(Estimate::ends).is_none();
-    let unknown: Vec<String> = means.iter().filter(without).map(|(of, _)| name(of)).collect();
+    let unknown: Vec<&VariantAnswers> = means.iter().filter(without).map(|(of, _)| *of).collect();
     let known: Vec<(&VariantAnswers, f64)> = means.iter().filter(|of| !without(of)).copied().collect();
     let uncertain = match unknown.len() {
         0 => String::new(),
         count => format!(
             " Where {} {} in that order is not known: {} no interval.",
-            html::and_list(&unknown, MOST_NAMED),
+            listed(&unknown),
             if count == 1 { "stands" } else { "stand" },
             if count == 1 { "it has" } else { "they have" }
         ),
@@ -84,23 +97,24 @@ pub(super) fn first_and_last(means: &[(&VariantAnswers, f64)], engine: Engine) -
         return format!("No mean response time by {} has an interval: which is lower is not known.", engine.name());
     };
     let pairs = pairs_of(known.len());
+    let among = pairs.max(comparisons);
     let like = |one: &VariantAnswers| {
-        let is_like = |of: &VariantAnswers| std::ptr::eq(of, one) || are_apart(one, of, engine, pairs) != Some(true);
+        let is_like = |of: &VariantAnswers| std::ptr::eq(of, one) || are_apart(one, of, engine, among) != Some(true);
         let alike = known.iter().filter(|(of, _)| is_like(of));
-        alike.map(|(of, _)| name(of)).collect::<Vec<String>>()
+        alike.map(|(of, _)| *of).collect::<Vec<&VariantAnswers>>()
     };
     let by = engine.name();
     let range = |low: f64, high: f64| format!("{} to {}", number::quantity(low, "s"), number::quantity(high, "s"));
     if known.len() == 1 {
         return format!("Mean response time of {} by {by}: {}.{uncertain}", name(first), number::quantity(*low, "s"));
     }
-    if are_apart(first, last, engine, pairs) != Some(true) {
-        let all: Vec<String> = known.iter().map(|(of, _)| name(of)).collect();
+    if are_apart(first, last, engine, among) != Some(true) {
+        let all: Vec<&VariantAnswers> = known.iter().map(|(of, _)| *of).collect();
         return format!(
             "By {by}, no difference is seen between the mean response times of {}: {}.{uncertain}{}",
-            html::and_list(&all, MOST_NAMED),
+            listed(&all),
             range(*low, *high),
-            at_once(true, pairs)
+            at_once(true, pairs, comparisons)
         );
     }
     if fails_more(&known, engine) {
@@ -114,23 +128,24 @@ pub(super) fn first_and_last(means: &[(&VariantAnswers, f64)], engine: Engine) -
     let (lows, mut highs) = (like(first), like(last));
     // The last is told first.
     highs.reverse();
-    let seen = |names: &[String]| if names.len() == 1 { "" } else { " (no difference is seen between them)" };
-    let (has, times_of) = (if lows.len() == 1 { "has" } else { "have" }, times(high / low));
+    let seen = |names: &[&VariantAnswers]| if names.len() == 1 { "" } else { " (no difference is seen between them)" };
+    let (has, longer) = (if lows.len() == 1 { "has" } else { "have" }, longer(high / low));
     format!(
-        "By {by}, {} {has} the lowest mean response time, {}{}; {} the highest, {}{} ({times_of} times as long).{uncertain}{}",
-        html::and_list(&lows, MOST_NAMED),
+        "By {by}, {} {has} the lowest mean response time, {}{}; {} the highest, {}{} ({longer}).{uncertain}{}",
+        listed(&lows),
         number::quantity(*low, "s"),
         seen(&lows),
-        html::and_list(&highs, MOST_NAMED),
+        listed(&highs),
         number::quantity(*high, "s"),
         seen(&highs),
-        at_once(lows.len() > 1 || highs.len() > 1, pairs)
+        at_once(lows.len() > 1 || highs.len() > 1, pairs, comparisons)
     )
 }
 
 /// Who is fastest where all other settings are equal, of a run in which several vary: what serves half the load is no answer.
-/// Who is not seen to differ from the fastest is not slower, and where a mean has no interval nothing is seen.
-pub(super) fn equal_settings(report: &Answers, engine: Engine) -> Option<String> {
+/// Who is not seen to differ from the fastest is not slower, and where a mean has no interval nothing is seen. At least so many
+/// comparisons are judged at once.
+pub(super) fn equal_settings(report: &Answers, engine: Engine, comparisons: usize) -> Option<String> {
     let key = compared_choice(report)?;
     let (choice, groups) = (Choice::of(report, key), equal_but_for(report, key));
     let cases = groups.iter().map(|(others, variants)| (others, answered(variants.iter().copied(), engine)));
@@ -165,12 +180,13 @@ pub(super) fn equal_settings(report: &Answers, engine: Engine) -> Option<String>
         ));
     }
     let pairs: usize = cases.iter().map(|(_, means)| pairs_of(means.len())).sum();
+    let among_all = pairs.max(comparisons);
     // Of each value: in how many cases it alone is the lowest, and in how many it is one of those that may be.
     let mut wins: Vec<(String, usize, usize)> = Vec::new();
     for (_, means) in &cases {
         let first = means[0].0;
         let may_be =
-            |of: &&VariantAnswers| std::ptr::eq(*of, first) || are_apart(first, of, engine, pairs) != Some(true);
+            |of: &&VariantAnswers| std::ptr::eq(*of, first) || are_apart(first, of, engine, among_all) != Some(true);
         let lowest: Vec<String> =
             means.iter().map(|(of, _)| *of).filter(may_be).filter_map(|of| choice.told(of)).collect();
         let alone = usize::from(lowest.len() == 1);
@@ -197,26 +213,30 @@ pub(super) fn equal_settings(report: &Answers, engine: Engine) -> Option<String>
     };
     let ends = cases.iter().filter_map(|(others, means)| {
         let ((first, low), (last, high)) = (means.first()?, means.last()?);
-        let is_seen = *low > 0.0 && are_apart(first, last, engine, pairs) == Some(true);
+        let is_seen = *low > 0.0 && are_apart(first, last, engine, among_all) == Some(true);
         is_seen.then(|| Some((others, (choice.told(first)?, *low), (choice.told(last)?, *high))))?
     });
     let largest = ends.max_by(|a, b| (a.2.1 / a.1.1).total_cmp(&(b.2.1 / b.1.1)));
     let says_none = among > 0 || largest.is_none();
     let largest = match largest {
         Some((others, least, most)) => format!(
-            "The largest difference is at {}: {} with {} against {} with {} ({} times as long).",
+            "The largest difference is at {}: {} with {} against {} with {} ({}).",
             html::escape(others),
             number::quantity(least.1, "s"),
             bold(&least.0),
             number::quantity(most.1, "s"),
             bold(&most.0),
-            times(most.1 / least.1)
+            longer(most.1 / least.1)
         ),
         None => "In no case is a difference seen between the lowest and the highest.".to_owned(),
     };
-    Some(format!("By {by}, with all else equal, {lead}{unjudged} {largest}{}", at_once(says_none, pairs)))
+    Some(format!("By {by}, with all else equal, {lead}{unjudged} {largest}{}", at_once(says_none, pairs, comparisons)))
 }
 
-fn times(ratio: f64) -> String {
-    if ratio < 9.95 { format!("{ratio:.1}") } else { format!("{ratio:.0}") }
+/// How much longer what takes so many times as long takes: a small difference has digits of its own.
+fn longer(ratio: f64) -> String {
+    if ratio < 1.095 {
+        return format!("{}\u{a0}% longer", number::Short(100.0 * (ratio - 1.0)));
+    }
+    if ratio < 9.95 { format!("{ratio:.1} times as long") } else { format!("{ratio:.0} times as long") }
 }

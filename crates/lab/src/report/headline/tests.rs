@@ -127,6 +127,24 @@ fn a_headline_tells_failures_that_can_be_seen() {
     assert!(told.ends_with(expected), "{told}");
 }
 
+/// Many or long names do not make a headline long, and a small difference is more than 1.0 times as long.
+#[test]
+fn a_headline_stays_short() {
+    let long = |n: u32| format!("least-connections-with-patience-{n}");
+    let told = headline((0..4).map(|n| simulated(&long(n), "0.7", 1.0, 0.0)).collect());
+    let expected = "response times of least-connections-with-patience-0 and 3 more: 1.26 s to 1.26 s.";
+    assert!(told.contains(expected), "{told}");
+    let told = headline(vec![simulated("random", "0.7", 1.005, 0.0), simulated("jsq", "0.7", 1.0, 0.0)]);
+    assert!(told.contains("random the highest, 1.27 s (0.50 % longer)."), "{told}");
+    let mut failing = simulated("random", "0.7", 1.005, 0.0);
+    for (metric, value) in [("error_ratio", 0.02), ("abandoned_ratio", 0.03)] {
+        failing.answers[0].measures.push(sojourn_stats::Measure::new(metric, "1", sampled(value, 0.001)));
+    }
+    let told = headline(vec![failing, simulated("jsq", "0.7", 1.0, 0.0)]);
+    let expected = "2.00 % of the requests failed at random (sim), 3.00 % of the requests were given up there (sim).";
+    assert!(told.ends_with(expected), "{told}");
+}
+
 /// A mean of the few that were answered wins nothing where another failed fewer, and what failed is said.
 #[test]
 fn a_mean_of_survivors_is_no_win() {
