@@ -38,8 +38,10 @@ pub(crate) use self::same::{briefest, filled, in_common_of, keys_of_runs};
 pub(crate) use self::settings::NOT_SET;
 pub use self::settings::differing;
 pub use self::verdict::{ALONE, FEW, legend_of_alone, legend_of_failures};
-pub(crate) use self::within::{Choice, compared_but, is_policy, within_setting};
-pub use self::within::{PAIRED, Within, compared_choice, compared_setting, equal_but_for, pairs, within};
+pub(crate) use self::within::{Choice, compared_but, is_policy, runs_without_interval, within_setting};
+pub use self::within::{
+    PAIRED, Within, compared_choice, compared_setting, equal_but_for, pairs, within, without_interval,
+};
 
 /// Half the chance that an interval misses.
 const UPPER: f64 = 0.975;

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use sojourn_stats::{Estimate, quantity};
 
 use super::{Comparison, How, Stated, numbers, variants_by};
-use crate::answer::{Answers, NAME, RUN, VariantAnswers};
+use crate::answer::{Answer, Answers, NAME, RUN, VariantAnswers};
 use crate::spec::Engine;
 use crate::variants::{AS_GIVEN, label, long_name};
 
@@ -218,6 +218,57 @@ pub fn within(run: &Answers, metric: &str) -> Vec<Within> {
     let mut all = within_setting(run, key, metric, &[Engine::Sim]);
     all.retain(|of| matches!(of.comparison.how, How::Pairs(_)));
     all
+}
+
+/// How many pairs of [`pairs`] are not there since of one of the two a number has no interval, a sentence for each of [`PAIRED`].
+pub fn without_interval(run: &Answers) -> Vec<String> {
+    let Some(key) = compared_choice(run) else { return Vec::new() };
+    // What has no replications is in no pair, whatever its interval.
+    let has_replications = |answer: &Answer, metric: &str| answer.replications(metric).is_some();
+    let told = |metric: &str| left_out(metric, missing(run, key, metric, &[Engine::Sim], has_replications));
+    PAIRED.into_iter().filter_map(told).collect()
+}
+
+/// The same of runs beside each other, by each of `engines`.
+pub(crate) fn runs_without_interval(merged: &Answers, engines: &[Engine]) -> Vec<String> {
+    let told = |metric: &str| left_out(metric, missing(merged, RUN, metric, engines, |_, _| true));
+    PAIRED.into_iter().filter_map(told).collect()
+}
+
+/// That so many pairs are not compared in a metric; none where all are.
+fn left_out(metric: &str, pairs: usize) -> Option<String> {
+    let (pairs, are) = match pairs {
+        0 => return None,
+        1 => ("1 pair".to_owned(), "is"),
+        more => (format!("{more} pairs"), "are"),
+    };
+    let short = metric.trim_start_matches("response_time_");
+    let of = if metric == PAIRED[0] { String::new() } else { format!(" in {short}") };
+    Some(format!("{pairs} {are} not compared{of}: a {short} has no interval."))
+}
+
+/// How many pairs [`within_setting`] leaves out since one of the two has no interval, of what is answered as `is_one` says.
+fn missing(
+    run: &Answers,
+    key: &str,
+    metric: &str,
+    engines: &[Engine],
+    is_one: impl Fn(&Answer, &str) -> bool,
+) -> usize {
+    let groups = equal_but_for(run, key);
+    let of_group = |variants: &[&VariantAnswers], engine: Engine| {
+        let answers = variants.iter().filter_map(|of| of.answer(engine)).filter(|answer| is_one(answer, metric));
+        let estimates: Vec<&Estimate> = answers.filter_map(|answer| answer.estimate(metric)).collect();
+        let known = estimates.iter().filter(|of| of.ends().is_some()).count();
+        let each = |count: usize| count * count.saturating_sub(1) / 2;
+        match estimates.len() {
+            all if all <= EACH_AGAINST_EACH => each(all) - each(known),
+            // Each of the others is set beside the first.
+            all => all - known.max(1),
+        }
+    };
+    let by_all = |engine: &Engine| groups.iter().map(|(_, variants)| of_group(variants, *engine)).sum::<usize>();
+    engines.iter().map(by_all).sum()
 }
 
 /// Up to so many values of a setting are compared each with each other one, more with the first alone.

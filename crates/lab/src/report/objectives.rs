@@ -236,11 +236,7 @@ pub struct WhoMeets {
 
 /// Which of several variants meet every objective, by each engine that judges them: up to ten are called by their `name`, if
 /// their labels have at most so many letters together. What could not be decided is not said to be missed.
-pub fn who_meets(
-    report: &Answers,
-    letters_most: usize,
-    name: impl Fn(&VariantAnswers) -> String,
-) -> Vec<WhoMeets> {
+pub fn who_meets(report: &Answers, letters_most: usize, name: impl Fn(&VariantAnswers) -> String) -> Vec<WhoMeets> {
     const MOST_NAMED: usize = 10;
     let sentence = |engine: Engine| {
         let by = || report.objectives.iter().filter(|of| of.engine == engine && of.variant < report.variants.len());

@@ -4,19 +4,14 @@ use super::html::escape;
 use super::{Answers, Engine, RUN, compare, number};
 use crate::answer::NAME;
 use crate::compare::{
-    Between, How, PAIRED, Within, about_pairs, compared_choice, legend_of_alone, pairs, within_setting,
+    Between, How, PAIRED, Within, about_pairs, compared_choice, legend_of_alone, pairs, runs_without_interval,
+    within_setting, without_interval,
 };
 
 /// Variants that are equal but for one choice, two by two, replication by replication.
 pub(super) fn section(report: &Answers) -> String {
     let Some(key) = compared_choice(report) else { return String::new() };
-    let all = pairs(report);
-    let Some(first) = all.first() else { return String::new() };
-    let lead = format!(
-        "Response time of B over that of A by sim, with its 95\u{a0}% interval from {} of replications. {}",
-        escape(&first.comparison.how.to_string()),
-        escape(&about_pairs(&[report], &all))
-    );
+    let (all, left_out) = (pairs(report), without_interval(report));
     let is_by_name = |place: usize| report.variants[place].is_by_name(key);
     let has_names = all.iter().any(|of| is_by_name(of.places.0) || is_by_name(of.places.1));
     let choice = match (key, has_names) {
@@ -24,7 +19,16 @@ pub(super) fn section(report: &Answers) -> String {
         (key, true) => format!("<code>{}</code> or variant with a name", escape(key)),
         (key, false) => format!("<code>{}</code>", escape(key)),
     };
-    table(&format!("Another {choice}, all else equal"), &lead, &all)
+    let title = format!("Another {choice}, all else equal");
+    let Some(first) = all.first() else {
+        return if left_out.is_empty() { String::new() } else { empty(&title, &left_out.join(" ")) };
+    };
+    let lead = format!(
+        "Response time of B over that of A by sim, with its 95\u{a0}% interval from {} of replications. {}",
+        escape(&first.comparison.how.to_string()),
+        escape(&about_pairs(&[report], &all))
+    );
+    table(&title, &lead, &all, &left_out)
 }
 
 /// Runs beside each other, two by two, in what is equal but for the run; `merged` has the variants of all.
@@ -35,8 +39,7 @@ pub(super) fn of_runs(merged: &Answers, runs: &[&Answers]) -> String {
     let of_metric = |metric: &'static str| within_setting(merged, RUN, metric, &engines);
     let all: Vec<Within> = PAIRED.into_iter().flat_map(of_metric).collect();
     if all.is_empty() {
-        let why = "No two of them have a variant in common whose response time has an interval in both.";
-        return format!("<section id=\"pairs\">\n<h2>{title}</h2>\n<p class=\"left-out\">{why}</p>\n</section>\n");
+        return empty(title, "No two of them have a variant in common whose response time has an interval in both.");
     }
     let paired: Vec<Within> = all.iter().filter(|of| matches!(of.comparison.how, How::Pairs(_))).cloned().collect();
     let is_simulated = all.iter().any(|of| of.engine == Engine::Sim);
@@ -53,10 +56,18 @@ pub(super) fn of_runs(merged: &Answers, runs: &[&Answers]) -> String {
         "Response time of B over that of A, with its 95\u{a0}% interval; two formulas have none. {}",
         escape(&about)
     );
-    table(title, lead.trim_end(), &all)
+    // Formulas are asked where nothing else says anything, and have no intervals.
+    table(title, lead.trim_end(), &all, &runs_without_interval(merged, &engines[..2]))
 }
 
-fn table(title: &str, lead: &str, all: &[Within]) -> String {
+/// The section where there is no pair, with why.
+fn empty(title: &str, why: &str) -> String {
+    let why = escape(why);
+    format!("<section id=\"pairs\">\n<h2>{title}</h2>\n<p class=\"left-out\">{why}</p>\n</section>\n")
+}
+
+/// These pairs in rows, and in sentences what is left out of them.
+fn table(title: &str, lead: &str, all: &[Within], left_out: &[String]) -> String {
     let row = |of: &Within| {
         let ratio = match (of.comparison.told_ratio(), of.engine) {
             (Some(ratio), Engine::Theory) => format!("{:.3}", ratio.value),
@@ -89,12 +100,16 @@ fn table(title: &str, lead: &str, all: &[Within]) -> String {
         true => format!("<p>{}</p>\n", escape(&legend_of_alone(all.len()))),
         false => String::new(),
     };
+    let left_out = match left_out.is_empty() {
+        true => String::new(),
+        false => format!("<p class=\"left-out\">{}</p>\n", escape(&left_out.join(" "))),
+    };
     let head: String = ["of", "by", "at", "B", "A", "B / A", "which says"]
         .map(|name| format!("<th scope=\"col\">{name}</th>"))
         .concat();
     format!(
         "<section id=\"pairs\">\n<h2>{title}</h2>\n<p class=\"lead\">{lead}</p>\n<div class=\"scroll\">\
-         <table class=\"plain\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{few}{alone}</section>\n"
+         <table class=\"plain\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{few}{alone}{left_out}</section>\n"
     )
 }
 
@@ -111,7 +126,8 @@ mod tests {
                 Comparison::of_pairs("response_time_mean", "s", &[(1.0, 1.5), (2.0, 2.6), (3.0, 3.4)]).unwrap();
             let values = ("random".to_owned(), "jsq".to_owned());
             let (engine, others, replications) = (Engine::Sim, String::new(), (3, 3));
-            table("", "", &[Within { engine, others, values, places: (0, 1), comparison, is_of_few, replications }])
+            let pair = Within { engine, others, values, places: (0, 1), comparison, is_of_few, replications };
+            table("", "", &[pair], &[])
         };
         assert!(told(true).contains(") *</td>") && told(true).contains("<p>*: more than 1"), "{}", told(true));
         assert!(!told(false).contains('*'), "{}", told(false));
@@ -124,7 +140,7 @@ mod tests {
         let (engine, others, replications) = (Engine::Sim, String::new(), (3, 3));
         let places = (0, 1);
         let one = Within { engine, others, values, places, comparison, is_of_few: false, replications };
-        table("", "", &vec![one; count]).replace('\u{a0}', " ")
+        table("", "", &vec![one; count], &[]).replace('\u{a0}', " ")
     }
 
     /// Where the ratio's interval alone would see a difference that the difference's does not, the difference is told.

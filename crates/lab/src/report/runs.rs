@@ -100,7 +100,9 @@ fn told(runs: &[(String, &Answers)], merged: &Answers) -> Answers {
         _ => None,
     };
     for variant in told.variants.iter_mut().filter(|of| of.own_label() == AS_GIVEN) {
-        let Some(place) = runs.iter().position(|(name, _)| variant.setting(RUN) == Some(name.as_str())) else { continue };
+        let Some(place) = runs.iter().position(|(name, _)| variant.setting(RUN) == Some(name.as_str())) else {
+            continue;
+        };
         let (run, value) = (&runs[place].0, values.map(|values| values[place].as_str()));
         let value = value.filter(|value| *value != NOT_SET && value.chars().count() <= VALUE_MOST);
         variant.label = value.map_or_else(|| run.clone(), |value| format!("{value}{BEFORE_RUN}{run}"));
