@@ -51,6 +51,9 @@ const POWER: f64 = 0.8;
 pub const WORTH_SEEING: f64 = 0.1;
 /// Of more than so many pairs more, or so many times as long, no number is told.
 const MOST_MORE: f64 = 10_000.0;
+/// How evenly requests, connections or users are shared out. It is no mean of replications: few are shared out less evenly than
+/// many, whatever the policy, so that it is larger in a short one. Two of it are compared by what they are of all requests.
+const IMBALANCE: &str = "imbalance_index";
 /// Relative differences up to this are those of sums in another order.
 const ROUNDING: f64 = 1e-12;
 
@@ -121,6 +124,11 @@ impl fmt::Display for How {
 }
 
 impl Comparison {
+    /// Whether it is by the intervals of A and B even where there are replications, since these say another number.
+    pub fn is_of_whole_runs(&self) -> bool {
+        self.metric.ends_with(IMBALANCE)
+    }
+
     /// A and B measured pair by pair; none below two pairs.
     pub fn of_pairs(metric: &str, unit: &str, pairs: &[(f64, f64)]) -> Option<Comparison> {
         let differences: Moments = pairs.iter().map(|(a, b)| b - a).collect();
@@ -322,6 +330,9 @@ fn as_told(measure: &Measure, a: &Answer, b: &Answer, same_seed: bool) -> Option
     let other = b.estimate(metric)?;
     // Where the run was too short for an interval its replications say no more.
     estimate.ends().and(other.ends())?;
+    if metric.ends_with(IMBALANCE) {
+        return Comparison::of_estimates(metric, unit, estimate, other);
+    }
     if let (Some(of_a), Some(of_b)) = (a.replications(metric), b.replications(metric)) {
         let compared = if same_seed {
             let pairs: Vec<(f64, f64)> = of_a.iter().zip(of_b).filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect();
@@ -369,6 +380,27 @@ mod tests {
         let some = Estimate::Sampled { value: 0.01, ci_low: 0.0, ci_high: 0.02, samples: 200 };
         assert_eq!(together("error_ratio", &[&none, &some]), None);
         assert_eq!(together("response_time_mean", &[&none, &none]), None);
+    }
+
+    /// In short replications requests are shared out less evenly, the more so with the policy that draws: what is told is of all.
+    #[test]
+    fn an_index_of_all_requests_is_compared_as_a_whole() {
+        let measure = |value: f64| {
+            let (ci_low, ci_high) = (value - 0.01, value + 0.01);
+            Measure::new("imbalance_index", "1", Estimate::Sampled { value, ci_low, ci_high, samples: 900 })
+        };
+        let answer = |value: f64, each: f64| Answer {
+            measures: vec![measure(value)],
+            replications: vec![("imbalance_index".to_owned(), [0.0, 0.01, 0.02].map(|of| Some(each + of)).to_vec())],
+            ..Answer::new(Engine::Sim)
+        };
+        let (a, b) = (answer(1.0, 1.0), answer(1.01, 1.05));
+        for same_seed in [true, false] {
+            let of = metric(&measure(1.0), &a, &b, same_seed).unwrap();
+            let ratio = of.ratio.unwrap();
+            assert!((ratio.value - 1.01).abs() < 1e-9 && ratio.low < 1.0 && ratio.high > 1.0, "{of:?}");
+            assert!(of.how == How::Estimates && of.is_of_whole_runs() && !of.differs(), "{of:?}");
+        }
     }
 
     #[test]

@@ -40,11 +40,28 @@ pub fn judged_together(all: &[VariantComparison]) -> usize {
     all.iter().filter(|of| of.engine != Engine::Theory).map(|of| of.metrics.len()).sum()
 }
 
-/// What a reader must know of all of these comparisons, in a sentence for each kind: which replications are in no pair, and what
-/// is not compared.
+/// What a reader must know of all of these comparisons, in a sentence for each kind: which replications are in no pair, what is
+/// compared without them, and what is not compared.
 pub fn notes(all: &[VariantComparison]) -> Vec<String> {
     let left_out = left_out::sentences(all.iter().flat_map(|of| &of.left_out), all.len());
-    unpaired(all).into_iter().chain(left_out).collect()
+    unpaired(all).into_iter().chain(of_whole_runs(all)).chain(left_out).collect()
+}
+
+/// Which metrics are not compared replication by replication although there are some.
+fn of_whole_runs(all: &[VariantComparison]) -> Option<String> {
+    let mut names: Vec<&str> = Vec::new();
+    let has_replications = |of: &&VariantComparison| of.replications.0 > 0 && of.replications.1 > 0;
+    for of in all.iter().filter(has_replications).flat_map(|of| &of.metrics).filter(|of| of.is_of_whole_runs()) {
+        if !names.contains(&of.metric.as_str()) {
+            names.push(&of.metric);
+        }
+    }
+    (!names.is_empty()).then(|| {
+        format!(
+            "B / A of {} is that of A and of B together, by their two intervals: in a short replication the index is larger.",
+            names.join(", ")
+        )
+    })
 }
 
 /// What it takes to see a difference of the mean response time and of the throughput, of those comparisons in which none was seen

@@ -109,7 +109,8 @@ fn table(title: &str, lead: &str, all: &[Within], left_out: &[String]) -> String
         .concat();
     format!(
         "<section id=\"pairs\">\n<h2>{title}</h2>\n<p class=\"lead\">{lead}</p>\n<div class=\"scroll\">\
-         <table class=\"plain\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{few}{alone}{left_out}</section>\n"
+         <table class=\"plain\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n\
+         {few}{alone}{left_out}</section>\n"
     )
 }
 

@@ -137,7 +137,9 @@ fn bases(compared: &[VariantComparison]) -> Option<String> {
     let of_replications = "A and B are of all requests; B / A and its interval are of replications, by their logarithms, and so \
                            not quite B over A.";
     let of_both = "the interval of B / A is that of A and of B together.";
-    match (sampled(compared).any(is_of_replications), sampled(compared).any(|of| !is_of_replications(of))) {
+    // A note tells why what is of whole runs is.
+    let told = || sampled(compared).filter(|of| !of.is_of_whole_runs());
+    match (told().any(is_of_replications), told().any(|of| !is_of_replications(of))) {
         (true, true) => Some(format!("{of_replications} Without replications {of_both}")),
         (true, false) => Some(of_replications.to_owned()),
         (false, true) => Some(format!("Without replications {of_both}")),

@@ -63,3 +63,108 @@ pub(super) fn pairs_table(answers: &Answers) -> Option<String> {
     let about = format!("{left_out} {about}");
     Some(format!("\nResponse time of B over A by sim\n{table}{few}{alone}\n{}", paragraph("", about.trim_start())))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+    use sojourn_lab::{Answer, Engine, VariantAnswers};
+    use sojourn_stats::measure::NoInterval;
+    use sojourn_stats::{Estimate, Measure};
+
+    use super::*;
+    use crate::table::rows;
+
+    /// `random`, of which so many requests fail, and `jsq`, which is faster in each of eight replications.
+    fn two_policies(failed: f64) -> Answers {
+        let variant = |policy: &str, failed: f64| {
+            let replications: Vec<Option<f64>> =
+                (1..9).map(|of| Some(f64::from(of) * if policy == "jsq" { 1.0 } else { 1.1 })).collect();
+            let sampled = |value: f64| {
+                let (ci_low, ci_high) = (0.9 * value, 1.1 * value);
+                Estimate::Sampled { value, ci_low, ci_high, samples: 9 }
+            };
+            let measures = vec![
+                Measure::new("response_time_mean", "s", sampled(4.5)),
+                Measure::new("error_ratio", "1", sampled(failed)),
+            ];
+            let replications = vec![("response_time_mean".to_owned(), replications)];
+            VariantAnswers {
+                label: policy.into(),
+                settings: vec![("policy".into(), policy.into())],
+                answers: vec![Answer { measures, replications, ..Answer::new(Engine::Sim) }],
+            }
+        };
+        let variants = vec![variant("random", failed), variant("jsq", 0.0)];
+        Answers { settings: vec!["policy".into()], variants, ..Answers::default() }
+    }
+
+    /// Whoever reads the rows finds the pairs behind the outcomes, in the same shape.
+    #[test]
+    fn pairs_stand_behind_the_outcomes_in_json() {
+        let told = |row: &Value| format!("{} {} {}", row["policy"], row["metric"], row["variant_a"]).replace('"', "");
+        let all = rows(&two_policies(0.0));
+        let expected = [
+            "random response_time_mean null",
+            "random error_ratio null",
+            "jsq response_time_mean null",
+            "jsq error_ratio null",
+            "jsq response_time_mean_difference random",
+            "jsq response_time_mean_ratio random",
+        ];
+        assert_eq!(all.iter().map(told).collect::<Vec<String>>(), expected);
+        let has_number =
+            |row: &Value| ["estimate", "ci_low", "ci_high", "samples"].iter().all(|key| row[key].is_number());
+        assert!(all.iter().all(has_number), "{all:?}");
+    }
+
+    /// A ratio of response times of which one is of some requests only has the same mark as its mean.
+    #[test]
+    fn ratios_of_few_are_marked() {
+        let told = |failed: f64| pairs_table(&two_policies(failed)).unwrap();
+        assert!(told(0.18).contains(") *") && told(0.18).contains("*: more than 1 %"), "{}", told(0.18));
+        assert!(!told(0.005).contains('*'), "{}", told(0.005));
+    }
+
+    /// What a pair has no interval of is told, and a mark only where one stands in the table.
+    #[test]
+    fn pairs_do_not_vanish_without_a_word() {
+        let words = |answers: &Answers| {
+            let told = pairs_table(answers).unwrap();
+            told.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let three = || {
+            let mut answers = two_policies(0.0);
+            let settings = vec![("policy".to_owned(), "sed".to_owned())];
+            answers.variants.push(VariantAnswers { label: "sed".into(), settings, ..answers.variants[1].clone() });
+            answers
+        };
+        let bare = |answers: &mut Answers, variant: usize| {
+            let estimate = Estimate::WithoutInterval { value: 4.5, samples: 9, why: NoInterval::TooShort };
+            answers.variants[variant].answers[0].measures[0].estimate = estimate;
+        };
+        let mut answers = three();
+        assert!(!words(&answers).contains("not compared"), "{}", words(&answers));
+        bare(&mut answers, 2);
+        assert!(words(&answers).contains("2 pairs are not compared: a mean has no interval."), "{}", words(&answers));
+        let page = sojourn_lab::report::render(&answers);
+        assert!(page.contains("<p class=\"left-out\">2 pairs are not compared: a mean has no interval.</p>"), "{page}");
+        bare(&mut answers, 1);
+        let none = "Response time of B over A by sim: 3 pairs are not compared: a mean has no interval.";
+        assert_eq!(words(&answers), none);
+        // The p99 of `sed`, beside which no mean stands, differs from the others by its interval alone, and is in no row.
+        let mut answers = three();
+        for (variant, reach) in answers.variants.iter_mut().zip([0.0, 0.0, 0.0945]) {
+            let answer = &mut variant.answers[0];
+            let p99 = Measure { metric: "response_time_p99".into(), ..answer.measures[0].clone() };
+            answer.measures.push(p99);
+            let more = if reach > 0.0 { 0.1 } else { 0.0 };
+            let values = (0..8).map(|of| Some(1.0 + more + if of % 2 == 0 { reach } else { -reach }));
+            answer.replications.push(("response_time_p99".to_owned(), values.collect()));
+        }
+        assert!(words(&answers).contains("\u{2020}: seen by this interval alone"), "{}", words(&answers));
+        bare(&mut answers, 2);
+        let p99 = sojourn_lab::compare::within(&answers, "response_time_p99");
+        assert!(p99.iter().any(|of| of.comparison.is_only_alone(4)), "{p99:?}");
+        assert!(!words(&answers).contains('\u{2020}'), "{}", words(&answers));
+    }
+}
