@@ -9,7 +9,7 @@ use crate::objective::FAILED_MOST;
 use crate::report::compare::MEAN;
 use crate::report::{Answers, Engine, VariantAnswers, html, number};
 
-/// More names than this are counted, and where these have more letters all but the first.
+/// More names than this are counted, and of more than two that have more letters all but the first.
 const MOST_NAMED: usize = 3;
 const LETTERS_MOST: usize = 60;
 
@@ -56,7 +56,7 @@ fn are_apart(a: &VariantAnswers, b: &VariantAnswers, engine: Engine, pairs: usiz
 fn listed(variants: &[&VariantAnswers]) -> String {
     let letters: usize = variants.iter().take(MOST_NAMED).map(|of| of.label.chars().count()).sum();
     let names: Vec<String> = variants.iter().map(|of| name(of)).collect();
-    html::and_list(&names, if letters > LETTERS_MOST { 1 } else { MOST_NAMED })
+    html::and_list(&names, if letters > LETTERS_MOST && names.len() > 2 { 1 } else { MOST_NAMED })
 }
 
 fn name(variant: &VariantAnswers) -> String {
