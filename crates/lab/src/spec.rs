@@ -12,6 +12,7 @@ mod fault;
 mod findings;
 mod guards;
 mod limit;
+mod links;
 mod message;
 mod network;
 mod objectives;

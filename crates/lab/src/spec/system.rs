@@ -19,8 +19,9 @@ pub(super) use self::model::ServerSource;
 use self::target::{Kind, targets};
 use super::client::{RawClient, RawResolver};
 use super::fault::RawFault;
+use super::links::RawNetwork;
 use super::path::{RawMedium, RawPaths, RawRegion, RawTcp};
-use super::tier::{NO_POLICY, RawNetwork, RawTier};
+use super::tier::{NO_POLICY, RawTier};
 use super::workload::RawWorkload;
 use super::{Reader, Run, SpecError, Text};
 

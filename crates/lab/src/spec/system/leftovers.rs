@@ -5,7 +5,8 @@ use sojourn_model::system::Face;
 use toml::Spanned;
 
 use super::super::client::RawClient;
-use super::super::tier::{RawNetwork, RawTier};
+use super::super::links::RawNetwork;
+use super::super::tier::RawTier;
 use super::super::workload::RawWorkload;
 use super::super::{Reader, SpecError};
 use super::RawSystem;
