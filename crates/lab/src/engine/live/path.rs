@@ -15,10 +15,13 @@ use sojourn_products::Behind;
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::{Planned, Request};
 
+use super::Conditions;
+use super::entrances::Entrances;
+use super::load::{REDIRECTS, pacing, through};
 use super::part::Part;
-use super::parts::Entrances;
 use super::product::Started;
-use super::{Conditions, REDIRECTS, Serving, pacing, probe_targets, through};
+use super::serving::Serving;
+use super::targets::probe_targets;
 use crate::answer::PathDelay;
 use crate::spec::{Spec, SystemQuestion};
 
