@@ -8,7 +8,6 @@ mod breakdown;
 mod breaking;
 mod choices;
 mod dns;
-mod entrances;
 mod faults;
 mod incidents;
 mod load;
@@ -23,9 +22,7 @@ mod report_traffic;
 mod reports;
 mod run_queue;
 mod servers;
-mod serving;
 mod switch;
-mod targets;
 mod tls;
 mod trust;
 

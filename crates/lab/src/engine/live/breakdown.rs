@@ -3,7 +3,7 @@
 use sojourn_model::system::server_name;
 use sojourn_stats::{Estimate, Measure, Time, measure};
 
-use super::targets::{counted_classes, counted_files};
+use super::load::{counted_classes, counted_files};
 use crate::spec::{Spec, SystemQuestion};
 
 /// The part of the requests that each server answered; of objects, by their page, where users browse.

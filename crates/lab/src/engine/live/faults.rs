@@ -30,7 +30,7 @@ use super::bed;
 use super::breaking::concerns;
 use super::part::Part;
 use super::parts::Parts;
-use super::serving::Serving;
+use super::servers::Serving;
 use crate::spec::{Spec, SystemQuestion};
 
 /// Refuses faults after the end of the run, and what the twin does not have.

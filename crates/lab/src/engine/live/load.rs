@@ -1,5 +1,7 @@
 //! The load of a live run: what its clients ask for, when, and on which terms.
 
+mod targets;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -7,8 +9,9 @@ use sojourn_load::{Allowed, Attempts, Load, Pacing, Resolves, Schedule, Stop, Ta
 use sojourn_stats::Span;
 use sojourn_traffic::{Closed, Http, Open, Plan, Script, Visitor, Workload};
 
-use super::entrances::Entrances;
-use super::targets::{counted_classes, counted_files, named_classes, targets};
+pub(super) use self::targets::{counted_classes, counted_files, probe_targets, site};
+use self::targets::{named_classes, targets};
+use super::parts::Entrances;
 use super::{dns, faults, nodes, over_time, refusals, tls};
 use crate::spec::{Spec, SystemQuestion};
 use crate::topology::ClientHosts;

@@ -23,7 +23,7 @@ use sojourn_part::settings::node::{ClusterSettings, HardwareSettings, NodeSettin
 use sojourn_stats::Span;
 
 use super::part::Part;
-use super::serving::Serving;
+use super::servers::Serving;
 use super::{bed, reports, tls};
 use crate::spec::SystemQuestion;
 

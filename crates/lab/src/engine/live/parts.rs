@@ -4,6 +4,8 @@
 //! addresses of its targets, so they are started first. Every child has a host of the ground, and so an address of its own,
 //! but for those beside the servers of a switch.
 
+mod entrances;
+
 use std::net::SocketAddr;
 use std::path::{self, PathBuf};
 
@@ -19,13 +21,13 @@ use sojourn_part::settings::switch::SwitchSettings;
 use sojourn_products::{Behind, Decider};
 use sojourn_stats::{Span, Stream, Time};
 
+pub(super) use self::entrances::Entrances;
 use super::choices::Choices;
 use super::dns::{Dns, Naming};
-use super::entrances::Entrances;
 use super::incidents::Incident;
 use super::part::{Last, Part};
 use super::product::{Ended, Kept, Started};
-use super::serving::Serving;
+use super::servers::Serving;
 use super::switch::{self, Beside, Switch};
 use super::{Conditions, breaking, dns};
 use crate::spec::{Spec, SystemQuestion};

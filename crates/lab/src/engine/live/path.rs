@@ -16,12 +16,11 @@ use sojourn_stats::{Span, Time};
 use sojourn_traffic::{Planned, Request};
 
 use super::Conditions;
-use super::entrances::Entrances;
-use super::load::{REDIRECTS, pacing, through};
+use super::load::{REDIRECTS, pacing, probe_targets, through};
 use super::part::Part;
+use super::parts::Entrances;
 use super::product::Started;
-use super::serving::Serving;
-use super::targets::probe_targets;
+use super::servers::Serving;
 use crate::answer::PathDelay;
 use crate::spec::{Spec, SystemQuestion};
 

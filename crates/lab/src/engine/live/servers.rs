@@ -1,5 +1,7 @@
 //! The servers of a live run, as they are started: programs that serve files, or nodes that emulate the model.
 
+mod serving;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,9 +14,10 @@ use sojourn_part::settings::{self, Section};
 use sojourn_stats::Span;
 use sojourn_traffic::Workload;
 
+pub(super) use self::serving::Serving;
+use self::serving::{Real, Served, on};
+use super::load::site;
 use super::part::Part;
-use super::serving::{Real, Served, Serving, on};
-use super::targets::site;
 use super::{Conditions, bed, nodes, parts, switch, tls};
 use crate::spec::{Program, Spec, SystemQuestion};
 use crate::topology::{as_host, origin_of};

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use sojourn_bed::{Ground, Host as Place};
 use sojourn_part::program::Running;
 
-use super::bed;
-use super::entrances::Entrances;
-use super::incidents::{self, Incident};
-use super::part::Part;
+use super::super::bed;
+use super::super::incidents::{self, Incident};
+use super::super::part::Part;
+use super::super::parts::Entrances;
 
 /// A server of a live run.
-pub(super) enum Serving {
+pub(in crate::engine::live) enum Serving {
     /// A child of ours that emulates the model.
     Node(Box<Part>),
     /// A real server.
@@ -21,7 +21,7 @@ pub(super) enum Serving {
 }
 
 /// A real server; its parts go in this order.
-pub(super) struct Real {
+pub(in crate::engine::live) struct Real {
     /// Where it is, in a bed.
     pub(super) place: Option<Place>,
     pub(super) running: Running,
@@ -36,7 +36,7 @@ pub(super) struct Real {
 }
 
 impl Serving {
-    pub(super) fn address(&self) -> SocketAddr {
+    pub(in crate::engine::live) fn address(&self) -> SocketAddr {
         match self {
             Serving::Node(part) => part.address(),
             Serving::Program(real) => real.running.address(),
@@ -44,7 +44,7 @@ impl Serving {
     }
 
     /// How clients reach it.
-    pub(super) fn entrance(&self) -> Entrances {
+    pub(in crate::engine::live) fn entrance(&self) -> Entrances {
         let origin = match self {
             Serving::Program(real) if real.is_forward_proxy => real.origin.as_ref(),
             _ => None,
@@ -58,7 +58,7 @@ impl Serving {
 
 impl Real {
     /// What happened to it, and whether it still answers.
-    pub(super) fn incidents(&self, name: &str, ground: &dyn Ground) -> Vec<Incident> {
+    pub(in crate::engine::live) fn incidents(&self, name: &str, ground: &dyn Ground) -> Vec<Incident> {
         let behind = self.origin.as_ref().map(|origin| (format!("the web server behind {name}"), origin, self.behind));
         let parts = [Some((name.to_owned(), &self.running, self.place)), behind];
         let of = |(part, running, place): (String, &Running, Option<Place>)| {

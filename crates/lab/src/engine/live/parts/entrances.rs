@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use sojourn_load::Rotation;
 
 /// Where clients go.
-pub(super) enum Entrances {
+pub(in crate::engine::live) enum Entrances {
     /// To one address.
     One(SocketAddr),
     /// To a forward proxy, which is asked for what the web server at the other address has.

@@ -16,7 +16,7 @@ pub(super) fn targets(asked: &SystemQuestion) -> Targets {
 }
 
 /// What to ask of a server that is to have no work: nothing of a node, the smallest file of a program.
-pub(super) fn probe_targets(asked: &SystemQuestion) -> Targets {
+pub(in crate::engine::live) fn probe_targets(asked: &SystemQuestion) -> Targets {
     if asked.program.is_none() {
         return Targets::Work;
     }
@@ -26,7 +26,7 @@ pub(super) fn probe_targets(asked: &SystemQuestion) -> Targets {
 }
 
 /// The files of a workload that has some: every one that a real program is to serve has.
-pub(super) fn site(asked: &SystemQuestion) -> Arc<Site> {
+pub(in crate::engine::live) fn site(asked: &SystemQuestion) -> Arc<Site> {
     match &asked.workload {
         Workload::Sessions(sessions) => Arc::clone(&sessions.site),
         Workload::Open(Open { sizes, .. }) | Workload::Closed(Closed { sizes, .. }) => files_of(sizes),
@@ -48,7 +48,7 @@ pub(super) fn named_classes(workload: &Workload) -> Vec<String> {
 }
 
 /// The sizes of the files, where there are few enough to tell their response times apart.
-pub(super) fn counted_files(asked: &SystemQuestion) -> Option<Vec<u64>> {
+pub(in crate::engine::live) fn counted_files(asked: &SystemQuestion) -> Option<Vec<u64>> {
     let is_plain = !matches!(asked.workload, Workload::Sessions(_));
     let files = (asked.program.is_some() && is_plain).then(|| site(asked))?;
     let sizes: Vec<u64> = files.files().iter().map(|file| file.size).collect();
@@ -56,6 +56,6 @@ pub(super) fn counted_files(asked: &SystemQuestion) -> Option<Vec<u64>> {
 }
 
 /// The classes of requests whose response times are told apart.
-pub(super) fn counted_classes(asked: &SystemQuestion) -> Vec<String> {
+pub(in crate::engine::live) fn counted_classes(asked: &SystemQuestion) -> Vec<String> {
     if matches!(asked.workload, Workload::Sessions(_)) { Vec::new() } else { named_classes(&asked.workload) }
 }
