@@ -107,7 +107,7 @@ pub use error::LoadError;
 pub use generator::attempts::Attempts;
 pub use generator::awake::Awake;
 pub use generator::clock::realtime_ns;
-pub use generator::load::Load;
+pub use generator::load::{AS_NEEDED, Load};
 pub use generator::progress::Progress;
 pub use generator::run::{run, run_share};
 pub use outcome::{Connections, Counts, Outcome};

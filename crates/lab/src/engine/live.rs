@@ -20,6 +20,8 @@ mod report_traffic;
 mod reports;
 mod run_queue;
 mod switch;
+#[cfg(test)]
+mod tests;
 mod tls;
 
 use std::net::SocketAddr;
@@ -30,7 +32,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::Value;
 use sojourn_bed::{Ground, Host as Place, Loopback, Namespaces, clock};
 use sojourn_dispatch::Catalogue;
-use sojourn_load::{Allowed, Attempts, Cause, Load, Pacing, Proof, Resolves, Schedule, Stop, Targets, Url, Version};
+use sojourn_load::{
+    AS_NEEDED, Allowed, Attempts, Cause, Load, Pacing, Proof, Resolves, Schedule, Stop, Targets, Url, Version,
+};
 use sojourn_model::system::{Abandoned, Host, Tier, server_name};
 use sojourn_part::program::{self as serve, Running};
 use sojourn_part::settings::node::{LogSettings, NodeSettings};
@@ -447,7 +451,7 @@ fn load(
         stop: Stop::After(live.duration),
         // Whatever a server may still answer, it has the time to, and clients have theirs.
         grace: live.timeout.max(grace(&asked.workload)),
-        connections_max: live.connections,
+        connections_max: live.connections.unwrap_or(AS_NEEDED),
         limits: refusals::limits(&asked.system, faults::limits(asked, live.limits)),
         redirects: REDIRECTS,
         keep_records: counted_files(asked).is_some() || !counted_classes(asked).is_empty() || over_time::is_kept(asked),
