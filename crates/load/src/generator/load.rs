@@ -21,9 +21,8 @@ use crate::wire::tls::Tls;
 
 /// Most streams of an HTTP/2 connection.
 const MAX_STREAMS: u32 = 1024;
-/// As many connections as a plan needs, of [`Load::connections_max`]: no more than there are ports of one address to connect from,
-/// and no more than files may be open.
-pub const AS_NEEDED: u32 = 28_000;
+/// Of [`Load::connections_max`]: as many connections as a plan needs.
+pub const AS_NEEDED: u32 = u32::MAX;
 
 /// The Connection Attempt Delay that RFC 8305 (section 5) recommends.
 const NEXT_ADDRESS: Span = Span(250_000_000);
@@ -88,7 +87,7 @@ pub struct Load {
     /// threads by client.
     pub cookies: bool,
     /// Most connections of an open schedule; closed users have one each, and users who browse say how many.
-    /// [`AS_NEEDED`]: as many as it takes, and as files may be open.
+    /// [`AS_NEEDED`]: of a plan over HTTP/1 as many as it takes, up to 28,000 and to the files that may be open; 1024 else.
     pub connections_max: u32,
     /// Threads; more than the machine's cores never help.
     pub threads: usize,
