@@ -122,7 +122,7 @@ pub use report::gaps::{Gaps, Order};
 pub use report::limits::Limits;
 pub use report::measured::ShareReport;
 pub use report::verdict::Proof;
-pub use report::{Pace, Report, Second, estimate, verdict};
+pub use report::{Pace, Report, Second, Unsettled, estimate, verdict};
 pub use request::endpoint::Endpoint;
 pub use request::scenario::{ScenarioError, Scenarios};
 pub use request::template::{Template, TemplateError};
