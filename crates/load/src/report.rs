@@ -208,8 +208,8 @@ impl Report {
         }
         measures.extend(measures_of_steps(&all));
         measures.extend(all.passes.iter().flat_map(PassTally::measures));
-        // Whoever tells of them, a table, a page or a file, has the same ends.
         let unsettled = Unsettled::of(&all.slices, warm_up, end).filter(|_| open);
+        // Whoever tells of them, a table, a page or a file, has the same ends.
         let measures = measures.iter().map(Measure::within_range).collect();
         let measures = as_far_as_settled(measures, unsettled);
         let passes = all.passes.map(|tally| tally.report(told_quantile));

@@ -69,10 +69,11 @@ impl Measured {
         (judgement, self.weigh(objective, judgement))
     }
 
-    /// That the queue grew to the end of the run, where the number that `objective` limits has no interval for that.
+    /// That the queue grew to the end of the run, where the number that `objective` limits has no interval.
     pub(super) fn why_unsettled(&self, objective: &Objective) -> Option<&str> {
-        let is_bare = matches!(self.estimate, Some(Estimate::WithoutInterval { .. })) && !objective.is_of_a_rate();
-        self.unsettled.as_deref().filter(|_| is_bare)
+        let is_bare =
+            matches!(self.estimate, Some(Estimate::WithoutInterval { .. } | Estimate::TooFew { samples: 1.. }));
+        self.unsettled.as_deref().filter(|_| is_bare && !objective.is_of_a_rate())
     }
 
     /// Whether a doubt is one about what the objective limits: that requests failed is none where that is known all the same.

@@ -285,8 +285,8 @@ fn what_always_or_never_holds_has_an_open_bracket_and_an_interruption_keeps_what
     assert_eq!((found.complete, found.holds, found.trials.len()), (false, Some(400.0), 3));
 }
 
-/// A server of 1000 /s: beyond that the queue grows to the end, and a mean of a second per second of the run has no interval. It
-/// is none of a run that is too short for its percentile, after which a search would try a higher rate.
+/// A server of 1000 /s: beyond that the queue grows to the end, and times that grow with the length of the run have no interval.
+/// Such a run does not have too few requests, after which a search would try a higher rate.
 #[test]
 fn a_queue_that_grows_to_the_end_never_holds() {
     let mut good = server(0.0);
@@ -317,6 +317,7 @@ fn a_queue_that_grows_to_the_end_never_holds() {
     };
     let bare = Estimate::WithoutInterval { value: 0.1, samples: 9, why: sojourn_stats::measure::NoInterval::TooShort };
     assert_eq!(grows("p99 > 200 ms", bare), Finding::Open("the queue grew".into()));
+    assert_eq!(grows("p99 < 200 ms", TOO_FEW), Finding::Open("the queue grew".into()));
     let known = Estimate::Sampled { value: 500.0, ci_low: 490.0, ci_high: 510.0, samples: 5000 };
     assert_eq!(grows("throughput > 400 /s", known.clone()), Finding::Holds);
     assert_eq!(grows("throughput > 505 /s", known), Finding::Open("the limit lies inside the interval".into()));
