@@ -138,8 +138,8 @@ pub(super) fn answer(
     let report_traffic = report_traffic::of(&told);
     live.facts.extend(report_traffic.iter().map(Traffic::fact));
     let report_traffic = report_traffic.and_then(|traffic| traffic.measure(&report));
-    let by_file = file_means(experiment, asked, &report);
-    let by_class = class_means(experiment, asked, &report);
+    let by_file = report.as_far_as_settled(file_means(experiment, asked, &report));
+    let by_class = report.as_far_as_settled(class_means(experiment, asked, &report));
     let flows = over_time::of(experiment, asked, &report);
     let (over_time, outcomes, recoveries) = over_time::outcomes(experiment, asked, &report, &happened.faults);
     let events = told.incidents.iter().map(|of| of.event(start)).chain(said(&told.events, start));
@@ -150,6 +150,7 @@ pub(super) fn answer(
         }
         _ => (None, Vec::new()),
     };
+    notes.extend(report.unsettled.map(|unsettled| unsettled.to_string()));
     notes.extend(super::over_time::aftermath(&asked.system, &over_time, &outcomes, &recoveries));
     let recovery_untold = super::over_time::untold(&asked.system, &over_time, &outcomes, &recoveries);
     notes.extend(told.notes);

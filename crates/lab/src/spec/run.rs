@@ -49,8 +49,9 @@ pub struct Live {
     pub timeout: Span,
     /// Every request has a connection of its own (HTTP/1.0); users who browse say it themselves.
     pub one_request_per_connection: bool,
-    /// Most connections at once of an open workload; further requests wait for one, and the run is SUSPECT.
-    pub connections: u32,
+    /// Most connections at once of an open workload; further requests wait for one, and the run is SUSPECT. None: as many as it
+    /// needs.
+    pub connections: Option<u32>,
     /// Threads of the load generator.
     pub load_threads: u32,
     /// Spin before each send instead of sleeping up to it.
@@ -218,7 +219,7 @@ impl Reader<'_> {
                     Some(text) => self.span(text, "timeout")?,
                     None => Span::from_secs_f64(10.0),
                 },
-                connections: connections.unwrap_or(1024),
+                connections,
                 load_threads: load_threads.unwrap_or(1),
                 spin,
                 kernel_tcp,

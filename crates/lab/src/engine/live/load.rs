@@ -1,11 +1,13 @@
 //! The load of a live run: what its clients ask for, when, and on which terms.
 
 mod targets;
+#[cfg(test)]
+mod tests;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use sojourn_load::{Allowed, Attempts, Load, Pacing, Resolves, Schedule, Stop, Targets, Url, Version};
+use sojourn_load::{AS_NEEDED, Allowed, Attempts, Load, Pacing, Resolves, Schedule, Stop, Targets, Url, Version};
 use sojourn_stats::Span;
 use sojourn_traffic::{Closed, Http, Open, Plan, Script, Visitor, Workload};
 
@@ -68,7 +70,7 @@ pub(super) fn load(
         stop: Stop::After(live.duration),
         // Whatever a server may still answer, it has the time to, and clients have theirs.
         grace: live.timeout.max(grace(&asked.workload)),
-        connections_max: live.connections,
+        connections_max: live.connections.unwrap_or(AS_NEEDED),
         limits: refusals::limits(&asked.system, faults::limits(asked, live.limits)),
         redirects: REDIRECTS,
         keep_records: counted_files(asked).is_some() || !counted_classes(asked).is_empty() || over_time::is_kept(asked),
