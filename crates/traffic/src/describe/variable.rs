@@ -1,5 +1,6 @@
 //! One quantity: its laws, its tail, and its distribution for a plot.
 
+mod cells;
 mod rounded;
 mod taken;
 
@@ -9,6 +10,7 @@ use sojourn_stats::fit::hill::{self, Kind, Tail};
 use sojourn_stats::fit::{Family, Fit, FitError, Sample, Shape, bootstrap, candidates};
 use sojourn_stats::{Dimension, Stream, quantity};
 
+use self::cells::Cells;
 pub(super) use self::rounded::Rounding;
 use self::rounded::{Unrounded, unrounded};
 pub use self::taken::Taken;
@@ -111,9 +113,25 @@ impl Variable {
 
     /// The quantity of these values, in the SI unit of `dimension`.
     pub fn of(name: &'static str, title: &'static str, values: &[f64], dimension: Dimension) -> Variable {
+        Variable::of_cells(name, title, values, None, dimension)
+    }
+
+    /// The same of values that were rounded, where one makes so large a part of all that it may be a cell of the grid.
+    fn of_cells(
+        name: &'static str,
+        title: &'static str,
+        values: &[f64],
+        rounding: Option<Rounding>,
+        dimension: Dimension,
+    ) -> Variable {
         let sorted = ascending(values.iter().copied().filter(|value| *value > 0.0));
         let atom = Atom::of(&sorted).filter(Atom::is_large);
-        let (fits, no_fit) = match (fits(&sorted, dimension), atom) {
+        let cells = rounding.filter(|_| atom.is_some()).and_then(|rounding| Cells::of(&sorted, rounding));
+        let in_cells = cells.and_then(|cells| cells.fits(dimension).map(|fits| (cells, fits)));
+        let (cells, fits_of_cells) = in_cells.unzip();
+        let atom = atom.filter(|_| cells.is_none());
+        let fitted = fits_of_cells.map_or_else(|| fits(&sorted, dimension), Ok);
+        let (fits, no_fit) = match (fitted, atom) {
             (Ok(_), Some(atom)) => (Vec::new(), Some(without_a_law(atom, dimension))),
             (Ok(fits), None) => (fits, None),
             (Err(error), _) => (Vec::new(), Some(error.to_string())),
@@ -152,7 +170,11 @@ impl Variable {
             ccdf,
             dimension,
         };
-        Variable { taken: Taken::of(&variable, &sorted, values.len()), ..variable }
+        let mut taken = Taken::of(&variable, &sorted, values.len());
+        if let (Some(taken), Some(cells)) = (&mut taken, &cells) {
+            taken.judge_by(cells);
+        }
+        Variable { taken, ..variable }
     }
 
     /// The quantity of values that may have been rounded to a step, times by their clock: with the middle of what becomes 0 in
@@ -165,7 +187,8 @@ impl Variable {
         rounding: Option<Rounding>,
         dimension: Dimension,
     ) -> (Variable, Option<String>) {
-        let of = |values: &[f64]| Variable::of(name, title, values, dimension);
+        let rounding = rounding.map(|rounding| rounding.of_multiples(values));
+        let of = |values: &[f64]| Variable::of_cells(name, title, values, rounding, dimension);
         match rounding.and_then(|rounding| unrounded(values, rounding, dimension)) {
             None => (of(values), None),
             Some(Unrounded::Filled { filled, remark }) => {
@@ -217,6 +240,7 @@ impl Variable {
         let test = match best.p_value {
             Some(p) if p <= 0.05 => format!("; it is rejected (bootstrap p = {p:.2})"),
             Some(p) => format!("; it is not rejected (bootstrap p = {p:.2})"),
+            None if self.count <= BOOTSTRAP_MOST as u64 => String::new(),
             None => {
                 let n = self.count;
                 format!(

@@ -326,24 +326,6 @@ fn zeros_among_times_are_rounding() {
     assert!(said(&ticks[..9]).contains("less than 1 ms"), "{}", said(&ticks[..9]));
 }
 
-/// What cuts times to milliseconds has whole ones at 0, not halves: Envoy's duration, which Istio writes.
-#[test]
-fn zeros_of_a_clock_that_cuts_are_half_a_step() {
-    let line = |n: u32| {
-        let (minute, second, millis) = (n / 60, n % 60, [0, 0, 1, 2, 3][n as usize % 5]);
-        format!(
-            "[2020-11-25T21:{minute:02}:{second:02}.409Z] \"GET / HTTP/1.1\" 200 - via_upstream - \"-\" 0 135 {millis} {millis} \"-\" \
-             \"curl/7.73.0-DEV\" \"84961386-6d84-929d-98bd-c5aee93b5c88\" \"httpbin:8000\" \"10.44.1.27:80\" \
-             outbound|8000||httpbin.foo.svc.cluster.local 10.44.1.23:37652 10.44.1.23:15443 10.44.1.23:46520 \
-             outbound_.8000_._.httpbin.foo.svc.cluster.local default\n"
-        )
-    };
-    let log = read((0..200).map(line).collect::<String>()).unwrap();
-    assert_eq!(log.formats(), ["istio"]);
-    let remarks = describe(&log).remarks.concat();
-    assert!(remarks.contains("the step of their clock: in the law half a step, 500 us"), "{remarks}");
-}
-
 /// A column without a unit as nginx writes `$request_time`, all with three digits: a 0.000 among them is less than half a step,
 /// whatever the unit is, and the law is that of the same column with its unit. Of counts, of numbers that no program rounded,
 /// beside negative ones and where nothing else is there, a 0 is none that was rounded.

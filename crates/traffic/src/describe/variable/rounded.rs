@@ -20,7 +20,7 @@ pub(in crate::describe) struct Rounding {
 
 impl Rounding {
     /// Its true step: so many times as long as the digits tell where enough different values are multiples of that.
-    fn of_multiples(self, values: &[f64]) -> Rounding {
+    pub(super) fn of_multiples(self, values: &[f64]) -> Rounding {
         let is_multiple = |value: f64, step: f64| {
             ((value / step) - (value / step).round().max(1.0)).abs() < OFF_MOST * (value / step).max(1.0)
         };
@@ -29,6 +29,20 @@ impl Rounding {
         let longer = (1..=9).rev().map(|digits| self.step * 10_f64.powi(digits)).filter(|_| tell);
         let is_step = |step: &f64| sorted.iter().all(|value| is_multiple(*value, *step));
         Rounding { step: longer.into_iter().find(is_step).unwrap_or(self.step), ..self }
+    }
+
+    /// Which multiple of the step this one became, 0 also by what stands for it.
+    pub(super) fn place(self, value: f64) -> f64 {
+        let steps = value / self.step;
+        if self.is_cut { (steps + OFF_MOST).floor() } else { steps.round() }
+    }
+
+    /// Between what values lies all that became this multiple of the step.
+    pub(super) fn ends(self, place: f64) -> (f64, f64) {
+        match self.is_cut {
+            true => (place * self.step, (place + 1.0) * self.step),
+            false => ((place - 0.5).max(0.0) * self.step, (place + 0.5) * self.step),
+        }
     }
 
     /// What a 0 stands for: the middle of all that becomes 0; and that in words.
@@ -48,13 +62,12 @@ pub(super) enum Unrounded {
     Unknown(String),
 }
 
-/// Values of which some are 0 because they were rounded to a step, times by their clock. None where none is 0.
+/// Values of which some are 0 because they were rounded to a step (the true one), times by their clock. None where none is 0.
 pub(super) fn unrounded(values: &[f64], rounding: Rounding, dimension: Dimension) -> Option<Unrounded> {
     let zeros = values.iter().filter(|value| **value == 0.0).count();
     if zeros == 0 || values.iter().any(|value| *value < 0.0) {
         return None;
     }
-    let rounding = rounding.of_multiples(values);
     let (all, step_text) = (values.len(), quantity::format(digits(rounding.step), dimension));
     let (what, of_what, are) = match dimension {
         Dimension::Time => ("times", "the step of their clock", "as the clock has them"),
