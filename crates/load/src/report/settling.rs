@@ -60,8 +60,8 @@ impl Unsettled {
         let slices = slices.get(first..last).unwrap_or_default();
         let each = (slices.len() / WINDOWS).max(1);
         let count = |part: &[Slice], of: fn(&Slice) -> u64| part.iter().map(of).sum::<u64>() as f64;
-        let (came, ended): (fn(&Slice) -> u64, fn(&Slice) -> u64) =
-            (|slice| slice.planned, |slice| slice.ok + slice.failed);
+        let came = |slice: &Slice| slice.planned;
+        let ended = |slice: &Slice| slice.ok + slice.failed;
         let growths: Vec<f64> = slices.chunks_exact(each).map(|part| count(part, came) - count(part, ended)).collect();
         if growths.len() < PARTS_LEAST {
             return None;
