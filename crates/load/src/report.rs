@@ -11,6 +11,7 @@ mod pace;
 #[cfg(test)]
 mod proof;
 mod second;
+mod settling;
 pub mod verdict;
 
 use std::collections::BTreeMap;
@@ -32,11 +33,13 @@ use crate::report::measured::{Facts, ShareReport, ThreadFacts};
 use crate::report::measures::{at_most, measures, measures_of_objects, measures_of_steps};
 use crate::report::pace::pace;
 use crate::report::second::{seconds, when_failed};
+use crate::report::settling::as_far_as_settled;
 use crate::report::verdict::{Evidence, Proof, verdict};
 use crate::setting::Pacing;
 
 pub use crate::report::pace::Pace;
 pub use crate::report::second::Second;
+pub use crate::report::settling::Unsettled;
 
 /// What a run measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -100,6 +103,10 @@ pub struct Report {
     pub record_files: Vec<Recorded>,
     /// Requests per second, as planned and as begun in time.
     pub pace: Pace,
+    /// Of an open schedule: that requests came faster than they ended, to the end. Times then have no interval, nor has what a
+    /// queue that goes on growing ends in.
+    #[serde(default)]
+    pub unsettled: Option<Unsettled>,
     /// Of an open schedule: whether the requests went out with the gaps that were planned and asked for.
     #[serde(default)]
     pub gaps: Option<Gaps>,
@@ -201,8 +208,10 @@ impl Report {
         }
         measures.extend(measures_of_steps(&all));
         measures.extend(all.passes.iter().flat_map(PassTally::measures));
+        let unsettled = Unsettled::of(&all.slices, warm_up, end).filter(|_| open);
         // Whoever tells of them, a table, a page or a file, has the same ends.
         let measures = measures.iter().map(Measure::within_range).collect();
+        let measures = as_far_as_settled(measures, unsettled);
         let passes = all.passes.map(|tally| tally.report(told_quantile));
         let objects = objects.map(|(tally, files)| tally.report(files));
         let mut report = Report {
@@ -225,6 +234,7 @@ impl Report {
             records: all.records,
             record_files,
             pace,
+            unsettled,
             gaps: runs.as_deref().and_then(|runs| Gaps::of(runs, asked.as_ref(), Span::from_secs_f64(limits.late_s))),
             pacing,
             limits,
@@ -256,6 +266,12 @@ impl Report {
     /// When requests failed, in words: `from 10 s to 20 s of 30 s; no good reply after 10 s`. None where none failed.
     pub fn when_failed(&self) -> Option<String> {
         when_failed(&self.seconds)
+    }
+
+    /// `measures` of its requests, without intervals where they hang on how long the load lasts.
+    #[must_use]
+    pub fn as_far_as_settled(&self, measures: Vec<Measure>) -> Vec<Measure> {
+        as_far_as_settled(measures, self.unsettled)
     }
 
     /// The value of a measure, where there is one.

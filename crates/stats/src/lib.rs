@@ -98,7 +98,7 @@ pub use law::{Law, LawError};
 pub use line::Line;
 pub use measure::{Estimate, Measure};
 pub use moments::Moments;
-pub use nearest::{absent, meant_aside, nearest, suggestion, unknown};
+pub use nearest::{absent, is_slip, meant_aside, nearest, suggestion, unknown};
 pub use quantity::Dimension;
 pub use stream::Stream;
 pub use time::{Span, Time};

@@ -167,6 +167,8 @@ const ABSENT: [(&str, &str); 5] = [
 
 /// So many letters of a name from elsewhere may have one edit: it is offered under another name, and has to be meant.
 const LETTERS_PER_EDIT: usize = 5;
+/// A shorter word is no slip of another: most of what is as short is one.
+const SLIP_LEAST: usize = 3;
 
 /// What the rule is that goes by `word` in the literature and is known under no name here: join the idle queue, of `JIQ`.
 pub fn absent(word: &str) -> Option<&'static str> {
@@ -227,12 +229,29 @@ fn initials(name: &str) -> String {
     words().filter_map(|word| word.chars().next()).flat_map(char::to_lowercase).collect()
 }
 
-/// The candidate of which the name elsewhere was misspelt: `poison`.
+/// Whether `word` is `name` but for a slip of the finger: a letter that was hit twice, or two neighbours that are swapped
+/// (`jsqq`, `jqs`). Both are in small letters; a name of one or two letters has no slips.
+pub fn is_slip(word: &str, name: &str) -> bool {
+    let undoubled = |text: &str| {
+        let mut letters: Vec<char> = text.chars().collect();
+        letters.dedup();
+        letters
+    };
+    let sorted = |text: &str| {
+        let mut letters: Vec<char> = text.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let is_close = word.len().min(name.len()) >= SLIP_LEAST && distance(word, name) == 1;
+    is_close && (undoubled(word) == undoubled(name) || sorted(word) == sorted(name))
+}
+
+/// The candidate of which the name elsewhere was misspelt: `poison`, or of a short one slipped: `jsqq`.
 fn nearly_called<'a>(letters: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let near = |(other, ours): &(&str, &str)| {
         let candidate = candidates.iter().copied().find(|name| name == ours)?;
         let edits = distance(letters, other);
-        (edits <= other.len() / LETTERS_PER_EDIT).then_some((edits, candidate))
+        (edits <= other.len() / LETTERS_PER_EDIT || is_slip(letters, other)).then_some((edits, candidate))
     };
     ELSEWHERE.iter().filter_map(near).min_by_key(|(edits, _)| *edits).map(|(_, candidate)| candidate)
 }

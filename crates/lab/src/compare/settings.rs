@@ -6,14 +6,13 @@
 use crate::answer::Answers;
 
 /// What a run has where its file does not say it, of settings whose default does not depend on anything else.
-const DEFAULTS: [(&str, &str); 10] = [
+const DEFAULTS: [(&str, &str); 9] = [
     ("run.precision", "5% at 95%"),
     ("run.max_jobs", "50000000"),
     ("run.replications", "10"),
     ("run.engine", "auto"),
     ("run.live.duration", "15 s"),
     ("run.live.timeout", "10 s"),
-    ("run.live.connections", "1024"),
     ("run.live.threads", "1"),
     ("run.live.pacing", "timer"),
     ("run.live.record", "false"),
@@ -21,6 +20,8 @@ const DEFAULTS: [(&str, &str); 10] = [
 /// Of a setting that a file does not have, and whose default depends on others, or that has none.
 pub(crate) const NOT_SET: &str = "not set";
 const SEED: &str = "seed";
+/// Its default is no number that a file could have.
+const CONNECTIONS: (&str, &str) = ("run.live.connections", "as many as needed");
 
 /// The settings of runs, in the order of the first that has each, with the value in each of `runs`: those that are not the
 /// same in all. Of a file that lacks a setting the value is its default, or `not set`.
@@ -48,6 +49,7 @@ pub fn differing(runs: &[&Answers]) -> Vec<(String, Vec<String>)> {
 pub(super) fn default_of(run: &Answers, key: &str) -> Option<String> {
     match key {
         SEED => Some(run.seed.to_string()),
+        key if key == CONNECTIONS.0 => Some(CONNECTIONS.1.to_owned()),
         key => DEFAULTS.iter().find(|(of, _)| *of == key).map(|(_, value)| (*value).to_owned()),
     }
 }
@@ -128,8 +130,11 @@ mod tests {
         let of = |key: &str, values: [&str; 2]| (key.to_owned(), values.map(str::to_owned).to_vec());
         let (bare, seeded) = (run("name = \"x\"\n", 1), run("name = \"x\"\nseed = 2\n", 2));
         assert_eq!(differing(&[&bare, &seeded]), [of("seed", ["1", "2"])]);
-        let told = run("name = \"x\"\nseed = 1\n[run]\nreplications = 10\nlive = { connections = 1024 }\n", 1);
+        let told = run("name = \"x\"\nseed = 1\n[run]\nreplications = 10\nlive = { threads = 1 }\n", 1);
         assert!(differing(&[&bare, &told]).is_empty(), "{:?}", differing(&[&bare, &told]));
+        let bounded = run("name = \"x\"\n[run]\nlive = { connections = 64 }\n", 1);
+        let connections = of("run.live.connections", ["64", "as many as needed"]);
+        assert_eq!(differing(&[&bounded, &bare]), [connections]);
         let more = run("name = \"x\"\n[run]\nreplications = 20\n", 1);
         assert_eq!(differing(&[&more, &bare]), [of("run.replications", ["20", "10"])]);
     }

@@ -9,7 +9,8 @@
 use sojourn_stats::Estimate;
 use sojourn_stats::measure::Measure;
 
-use super::{DURING, FAILED_MOST, GIVEN_UP, Judgement, Objective, percentile};
+use super::metric::DURING;
+use super::{FAILED_MOST, GIVEN_UP, Judgement, Objective, percentile};
 use crate::report::number::significant;
 
 /// The share of the requests that failed over a run.

@@ -32,7 +32,9 @@ impl Shortest {
     pub(super) fn read(text: &str) -> Result<Option<Shortest>, SpecError> {
         let Some((queue, order)) = text.split_once('-') else { return Ok(None) };
         let order = order.trim().to_ascii_uppercase();
-        let Some(drawn) = order.strip_prefix("JSQ").map(str::trim) else { return Ok(None) };
+        // What goes on with a letter is another word, `JSQQ`.
+        let behind = order.strip_prefix("JSQ").filter(|rest| !rest.starts_with(char::is_alphabetic));
+        let Some(drawn) = behind.map(str::trim) else { return Ok(None) };
         let inside = drawn.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).map(str::trim);
         let policy = match (drawn, inside.map(str::parse::<u32>)) {
             ("", _) => "least-connections".to_owned(),

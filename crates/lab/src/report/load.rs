@@ -18,10 +18,11 @@ use crate::answer::FAILURES;
 pub fn render(report: &Report, name: &str, version: &str, objectives: &[(String, String)]) -> String {
     let mut body = format!(
         "<header>\n<p class=\"kicker\">Sojourn load</p>\n<h1>{}</h1>\n<p class=\"finding\">{}</p>\n{}\
-         <p class=\"facts\">sojourn {}</p>\n</header>\n",
+         {}<p class=\"facts\">sojourn {}</p>\n</header>\n",
         escape(name),
         headline(report),
         verdict(report),
+        report.unsettled.map_or(String::new(), |unsettled| format!("<p>{}.</p>\n", escape(&unsettled.to_string()))),
         escape(version)
     );
     if report.counts.wrong() > 0 {

@@ -15,6 +15,7 @@ mod legend;
 pub mod scan;
 mod shares;
 mod sweep;
+mod unanswered;
 
 use super::html::{behind, engine, escape};
 use super::{Answers, Engine, VariantAnswers, compare, number};
@@ -156,6 +157,7 @@ fn means(report: &Answers) -> String {
                     short to be the long run.";
     }
     caption += suspects(variants);
+    caption += &crosses(variants, &[compare::MEAN.to_owned()]);
     Figure {
         id: "plot-means",
         heading,
@@ -186,8 +188,9 @@ fn quantiles(report: &Answers) -> String {
     let caption = format!(
         "The times within which nine in ten requests (p90) and all but one in a hundred (p99) were answered, as far as \
          asked for. The further into the tail, the wider the intervals, and the more a policy\u{2019}s mistakes \
-         show. Each plot has its own scale.{}{rest}",
-        suspects(variants)
+         show. Each plot has its own scale.{}{}{rest}",
+        suspects(variants),
+        crosses(variants, &compare::quantiles(report))
     );
     let table = estimates_table(heading, variants, &compare::quantiles(report));
     Figure { id: "plot-quantiles", heading, columns, legend: String::new(), drawings, caption, table }.html()
@@ -242,7 +245,8 @@ fn estimates_table(heading: &str, variants: &[VariantAnswers], metrics: &[String
     let head: Vec<String> = std::iter::once("variant".into()).chain(columns.iter().map(name)).collect();
     let row = |variant: &VariantAnswers| {
         let cell = |(metric, engine): &(&String, Engine)| {
-            variant.estimate(*engine, metric).map_or(NOTHING.into(), |estimate| number::estimate(estimate, "s"))
+            let lost = unanswered::share(variant, *engine, metric).map_or_else(String::new, unanswered::told);
+            variant.estimate(*engine, metric).map_or(NOTHING.into(), |estimate| number::estimate(estimate, "s") + &lost)
         };
         std::iter::once(escape(&variant.label)).chain(columns.iter().map(cell)).collect()
     };
@@ -251,6 +255,12 @@ fn estimates_table(heading: &str, variants: &[VariantAnswers], metrics: &[String
 
 fn suspects(variants: &[VariantAnswers]) -> &'static str {
     if variants.iter().any(|v| v.is_suspect()) { " A hollow square is a live run that is not valid." } else { "" }
+}
+
+/// What crosses say, where there are some on numbers of these metrics.
+fn crosses(variants: &[VariantAnswers], metrics: &[String]) -> String {
+    let is_any = metrics.iter().any(|metric| unanswered::is_any(variants, metric));
+    if is_any { unanswered::sentence() } else { String::new() }
 }
 
 /// A variant's name above its panel.

@@ -36,6 +36,9 @@ pub fn judge(objective: &Objective, report: &Report) -> Judged {
         (Judgement::Fails, _) if is_of_good_replies(objective) && has_no_reply(&report.measured) => {
             "MISSED: no request got a good reply".into()
         }
+        (Judgement::Undecided, Finding::Open(why)) if measured.why_unsettled(objective).is_some() => {
+            format!("UNDECIDED: {why}")
+        }
         (Judgement::Holds | Judgement::Fails, Finding::Open(why)) => format!("UNDECIDED: {why}"),
         _ => match (hindrance, measured.enough(objective, judgement, report)) {
             (Some(why), _) => format!("UNDECIDED: {why}"),

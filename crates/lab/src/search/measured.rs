@@ -18,6 +18,8 @@ pub struct Measured {
     pub bears_failures: bool,
     /// Why a time that meets the objective is none of all requests, where these are why.
     pub outdone: Option<String>,
+    /// That the queue grew to the end of the run, where it did.
+    pub unsettled: Option<String>,
     /// Why the run is SUSPECT; empty when it is not.
     pub doubts: Vec<Doubt>,
 }
@@ -48,14 +50,30 @@ impl Measured {
             failed_by_server: failed_by_server(&report.measured),
             bears_failures: objective.bears(unanswered(&report.measures)),
             outdone: objective.outdone_by_failures(&report.measures, &report.response_time_cdf),
+            unsettled: report.unsettled.map(|unsettled| unsettled.to_string()),
             doubts,
         }
     }
 
     /// What it says about `objective`, doubts aside, and what with them.
     pub fn judge(&self, objective: &Objective) -> (Judgement, Finding) {
-        let judgement = self.estimate.as_ref().map_or(Judgement::Unknown, |estimate| objective.judge(estimate));
+        let judgement = match &self.estimate {
+            None => Judgement::Unknown,
+            // What is above its limit already is no less in a longer run; what is not may become so.
+            Some(estimate) if self.why_unsettled(objective).is_some() => {
+                let is_missed = objective.below && estimate.value().is_some_and(|value| !objective.met(value));
+                if is_missed { Judgement::Fails } else { Judgement::Undecided }
+            }
+            Some(estimate) => objective.judge(estimate),
+        };
         (judgement, self.weigh(objective, judgement))
+    }
+
+    /// That the queue grew to the end of the run, where the number that `objective` limits has no interval.
+    pub(super) fn why_unsettled(&self, objective: &Objective) -> Option<&str> {
+        let is_bare =
+            matches!(self.estimate, Some(Estimate::WithoutInterval { .. } | Estimate::TooFew { samples: 1.. }));
+        self.unsettled.as_deref().filter(|_| is_bare && !objective.is_of_a_rate())
     }
 
     /// Whether a doubt is one about what the objective limits: that requests failed is none where that is known all the same.
@@ -81,7 +99,7 @@ impl Measured {
         let hinders = |doubt: &Doubt| {
             matches!(doubt.cause.effect(), Effect::Slower | Effect::OtherLoad) && self.is_open_to(doubt)
         };
-        let is_of_use = is_open && !self.doubts.iter().any(hinders);
+        let is_of_use = is_open && self.why_unsettled(objective).is_none() && !self.doubts.iter().any(hinders);
         objective.enough(&report.measures, true).filter(|_| is_of_use)
     }
 
@@ -121,7 +139,9 @@ impl Measured {
                 });
                 open(doubt(&|effect| matches!(effect, Effect::OtherLoad | Effect::Slower)).or(own), Finding::Fails)
             }
-            Judgement::Undecided => Finding::Open("the limit lies inside the interval".into()),
+            Judgement::Undecided => {
+                Finding::Open(self.why_unsettled(objective).unwrap_or("the limit lies inside the interval").into())
+            }
             Judgement::NoInterval => {
                 let why = match &self.estimate {
                     Some(Estimate::WithoutInterval { why, .. }) => format!(" ({})", why.words()),

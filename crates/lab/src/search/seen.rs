@@ -133,6 +133,7 @@ mod tests {
             failed_by_server: 0.0,
             bears_failures: false,
             outdone: None,
+            unsettled: None,
             doubts: Vec::new(),
         };
         Trial { rate, stretch: 1, measured, judgement: Judgement::Unknown, finding }

@@ -18,7 +18,15 @@ fn server(noise: f64) -> impl FnMut(f64, u32) -> Result<Option<Measured>, ()> {
 
 fn measured(estimate: Estimate, lateness_s: f64) -> Measured {
     let (estimate, failed_by_server, bears_failures) = (Some(estimate), 0.0, false);
-    Measured { estimate, lateness_s, failed_by_server, bears_failures, outdone: None, doubts: Vec::new() }
+    Measured {
+        estimate,
+        lateness_s,
+        failed_by_server,
+        bears_failures,
+        outdone: None,
+        unsettled: None,
+        doubts: Vec::new(),
+    }
 }
 
 fn doubt(cause: Cause, text: &str) -> Doubt {
@@ -275,4 +283,42 @@ fn what_always_or_never_holds_has_an_open_bracket_and_an_interruption_keeps_what
     };
     let found = search(&p99(), Search { start: 100.0, within: 0.1 }, &mut run).unwrap();
     assert_eq!((found.complete, found.holds, found.trials.len()), (false, Some(400.0), 3));
+}
+
+/// A server of 1000 /s: beyond that the queue grows to the end, and times that grow with the length of the run have no interval.
+/// Such a run does not have too few requests, after which a search would try a higher rate.
+#[test]
+fn a_queue_that_grows_to_the_end_never_holds() {
+    let mut good = server(0.0);
+    let mut run = |rate: f64, stretch: u32| {
+        let bare = || Estimate::WithoutInterval {
+            value: 8e-3 * f64::from(stretch),
+            samples: 5000,
+            why: sojourn_stats::measure::NoInterval::TooShort,
+        };
+        let grows = || Measured { unsettled: Some("the queue grew".into()), ..measured(bare(), 0.0) };
+        Ok::<_, ()>(if rate < 1000.0 { good(rate, stretch)? } else { Some(grows()) })
+    };
+    for start in [100.0, 4000.0] {
+        let found = search(&p99(), Search { start, within: 0.02 }, &mut run).unwrap();
+        let (low, high) = (found.holds.unwrap(), found.fails.unwrap());
+        assert!(low < 900.0 && high >= 900.0 && high <= low * 1.02 && found.complete, "{start}: {found:?}");
+        // 8 ms at first, which may become more, and twice that when it is made longer.
+        let beyond: Vec<&Trial> = found.trials.iter().filter(|trial| trial.rate >= 1000.0).collect();
+        let [open, fails] = [1, 2].map(|stretch| beyond.iter().find(|trial| trial.stretch == stretch).unwrap());
+        assert_eq!(open.finding, Finding::Open("the queue grew".into()));
+        assert_eq!(fails.finding, Finding::Fails);
+        assert!(beyond.iter().all(|trial| trial.rate <= 4000.0 && trial.stretch < 4), "{beyond:?}");
+    }
+    // To be above a limit is no failure that a longer run could not mend; and a rate is known.
+    let grows = |text: &str, estimate: Estimate| {
+        let grown = Measured { unsettled: Some("the queue grew".into()), ..measured(estimate, 0.0) };
+        grown.judge(&Objective::parse(text).unwrap()).1
+    };
+    let bare = Estimate::WithoutInterval { value: 0.1, samples: 9, why: sojourn_stats::measure::NoInterval::TooShort };
+    assert_eq!(grows("p99 > 200 ms", bare), Finding::Open("the queue grew".into()));
+    assert_eq!(grows("p99 < 200 ms", TOO_FEW), Finding::Open("the queue grew".into()));
+    let known = Estimate::Sampled { value: 500.0, ci_low: 490.0, ci_high: 510.0, samples: 5000 };
+    assert_eq!(grows("throughput > 400 /s", known.clone()), Finding::Holds);
+    assert_eq!(grows("throughput > 505 /s", known), Finding::Open("the limit lies inside the interval".into()));
 }

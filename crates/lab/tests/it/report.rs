@@ -259,7 +259,7 @@ fn a_curve_comes_before_its_table() {
             variant.settings = vec![("rtt".into(), (*value).into())];
         }
         let html = render(&report);
-        html.contains("id=\"plot-sweep\"").then(|| html.contains("rtt (s)"))
+        html.contains("id=\"plot-sweep\"").then(|| figure(&html, "plot-sweep").contains(">\n3\u{a0}s\n</text>"))
     };
     assert_eq!(axis(&["500 ms", "1 s", "2 s", "3 s"]), Some(true));
     assert_eq!(axis(&["0.5", "1", "2", "3"]), Some(false));
@@ -294,7 +294,11 @@ fn swept(policies: usize) -> Answers {
 
 /// Five policies at three numbers of servers: more curves than one panel has colours for.
 fn in_panels() -> Answers {
-    let mut report = swept(5);
+    with_servers(swept(5), &["4", "16", "64"])
+}
+
+/// The same at each of these numbers of servers.
+fn with_servers(mut report: Answers, servers: &[&str]) -> Answers {
     report.settings.push("servers".into());
     let of_policies = std::mem::take(&mut report.variants);
     let with = |servers: &str, variant: &VariantAnswers| {
@@ -303,9 +307,8 @@ fn in_panels() -> Answers {
         variant.settings.push(("servers".into(), servers.into()));
         variant
     };
-    let all =
-        ["4", "16", "64"].map(|servers| of_policies.iter().map(|variant| with(servers, variant)).collect::<Vec<_>>());
-    report.variants = all.concat();
+    let at = |&servers: &&str| of_policies.iter().map(|variant| with(servers, variant)).collect::<Vec<_>>();
+    report.variants = servers.iter().flat_map(at).collect();
     report
 }
 
@@ -540,6 +543,112 @@ fn are_evenly_spaced(report: &Answers) {
         let (first, second) = (at("100") - at("10"), at("1000") - at("100"));
         assert!(first > 100.0 && (first - second).abs() <= 1.0, "{first} and {second}: {drawing}");
     }
+}
+
+/// Times on the axis have the units that those up the plot have, in a page and in a file.
+#[test]
+fn times_on_an_axis_have_their_units() {
+    let mut report = swept(2);
+    report.settings[1] = "demand".into();
+    for variant in &mut report.variants {
+        let users: u32 = variant.settings[1].1.parse().expect("a number of users");
+        let demand = format!("exponential(mean = {} us)", 10_u64.pow(users / 10 - 1));
+        variant.settings[1] = ("demand".into(), demand);
+        variant.label = by_settings(variant);
+    }
+    let html = render(&report);
+    let page = figure(&html, "plot-sweep").split("<svg").nth(1).expect("a drawing");
+    for drawing in [page, &plot(&report, "response_time_mean").expect("curves").svg] {
+        for part in ["10\u{a0}\u{b5}s", "100\u{a0}ms", "x in demand = exponential(mean = x)"] {
+            assert!(drawing.contains(&format!(">\n{part}\n</text>")), "{part}: {drawing}");
+        }
+        assert!(!drawing.contains("0.0001") && drawing.contains("<title>10\u{a0}\u{b5}s: policy-0 "), "{drawing}");
+    }
+}
+
+/// Sim has a share of failed requests of each policy at the most users: of the first many, of the others as many as a mean may
+/// leave out.
+fn failing(mut report: Answers) -> Answers {
+    for variant in report.variants.iter_mut().filter(|of| of.setting("workload.users") == Some("70")) {
+        let value = if variant.setting("policy") == Some("policy-0") { 0.46 } else { 0.01 };
+        for answer in variant.answers.iter_mut().filter(|answer| answer.engine == Engine::Sim) {
+            answer.measures.push(Measure::new("error_ratio", "1", Estimate::Exact { value }));
+        }
+    }
+    report
+}
+
+/// Where many requests failed a response time is of the others: a red cross lies on its mark, what that says is in the drawing, and
+/// the share is told where one points at it and in the table.
+#[test]
+fn a_time_of_some_requests_only_has_a_cross() {
+    const NOTE: &str = "more than 1\u{a0}% of the requests failed or were given up";
+    const SHARE: &str = "46.0\u{a0}% of the requests failed or were given up)";
+    // Each is two strokes.
+    let crosses = |drawing: &str| drawing.matches("class=\"s-failed\"").count() / 2;
+    let file = |report: &Answers| plot(report, "response_time_mean").expect("a plot").svg;
+
+    let report = failing(swept(2));
+    let html = render(&report);
+    for id in ["plot-sweep", "plot-sweep-p99"] {
+        let figure = figure(&html, id);
+        let drawing = figure.split("<svg").nth(1).expect("a drawing");
+        assert_eq!(crosses(drawing), 1 + 1, "one point and the legend: {drawing}");
+        assert!(drawing.contains("; failed or given up: policy-0 46.0\u{a0}% (sim)</title>"), "{drawing}");
+        assert!(drawing.contains(&format!(">\n{}", &NOTE[..20])), "{drawing}");
+        let caption = figure.split("<figcaption>").nth(1).expect("a caption");
+        assert!(caption.contains(NOTE), "{caption}");
+    }
+    assert_eq!(crosses(&file(&report)), 2);
+    assert!(html.contains(&format!("{SHARE}</td>")), "{html}");
+
+    let report = failing(in_panels());
+    let html = render(&report);
+    let panels = figure(&html, "plot-sweep");
+    assert_eq!(crosses(panels), 3, "one in each panel");
+    assert_eq!(panels.matches(&format!("{SHARE}</title>")).count(), 3, "{panels}");
+    assert!(panels.contains("<span class=\"cross\">") && panels.contains(NOTE), "{panels}");
+    assert_eq!(crosses(&file(&report)), 3 + 1);
+    assert!(file(&report).contains(NOTE));
+
+    let mut report = sample();
+    report.variants[0].answers[1].measures.push(Measure::new("error_ratio", "1", Estimate::Exact { value: 0.46 }));
+    let dots = file(&report);
+    assert!(dots.contains("by variant and engine") && dots.contains(&format!("{SHARE}</title>")), "{dots}");
+    assert!(crosses(&dots) == 2 && dots.contains(&format!(">\n{NOTE}")), "{dots}");
+    let html = render(&report);
+    let means = figure(&html, "plot-means");
+    assert!(crosses(means) == 2 * 2 && means.contains(&format!("A red cross: {NOTE}")), "{means}");
+
+    for report in [swept(2), in_panels(), sample()] {
+        let (html, file) = (render(&report), file(&report));
+        assert!(crosses(&file) == 0 && !file.contains(NOTE), "all are answered: {file}");
+        assert!(!html.contains(NOTE) && !html.contains("class=\"cross\""), "all are answered");
+    }
+}
+
+/// A policy has one colour as soon as there are more than a few curves, where it is in several panels then; what has a curve in one
+/// of them only stays beside the others.
+#[test]
+fn a_policy_has_one_color_where_another_setting_varies() {
+    let drawn = |report: &Answers| {
+        let html = render(report);
+        let figure = figure(&html, "plot-sweep");
+        (figure.matches("<div class=\"panel\">").count(), colors(figure).len())
+    };
+    for (policies, servers, panels, colors) in
+        [(3, &["4", "16"][..], 0, 6), (4, &["4", "16"], 2, 4), (4, &["4", "16", "64"], 3, 4), (6, &["4", "16"], 2, 6)]
+    {
+        let report = with_servers(swept(policies), servers);
+        assert_eq!(drawn(&report), (panels, colors), "{policies} policies, servers {servers:?}");
+    }
+    let mut report = swept(8);
+    report.settings.push("servers".into());
+    for variant in &mut report.variants {
+        let servers = if variant.setting("policy") == Some("policy-7") { "1" } else { "4" };
+        variant.settings.push(("servers".into(), servers.into()));
+    }
+    assert_eq!(drawn(&report), (0, 8), "no policy is in two panels");
 }
 
 /// What a file leaves out is said, and what it would have nothing of is refused.

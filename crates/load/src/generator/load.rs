@@ -21,8 +21,8 @@ use crate::wire::tls::Tls;
 
 /// Most streams of an HTTP/2 connection.
 const MAX_STREAMS: u32 = 1024;
-/// As many connections as a plan needs: no more than there are ports of one address to connect from.
-pub(crate) const AS_NEEDED: u32 = 28_000;
+/// Of [`Load::connections_max`]: as many connections as a plan needs.
+pub const AS_NEEDED: u32 = u32::MAX;
 
 /// The Connection Attempt Delay that RFC 8305 (section 5) recommends.
 const NEXT_ADDRESS: Span = Span(250_000_000);
@@ -86,8 +86,8 @@ pub struct Load {
     /// Whether each client sends back the `SOJOURN=...` cookie that it was given last. A plan is then dealt to
     /// threads by client.
     pub cookies: bool,
-    /// Most connections of an open schedule; closed users have one each, and users who browse say how many. 28,000:
-    /// as many as it takes, and as files may be open.
+    /// Most connections of an open schedule; closed users have one each, and users who browse say how many.
+    /// [`AS_NEEDED`]: of a plan over HTTP/1 as many as it takes, up to 28,000 and to the files that may be open; 1024 else.
     pub connections_max: u32,
     /// Threads; more than the machine's cores never help.
     pub threads: usize,
@@ -125,8 +125,8 @@ pub struct Load {
 }
 
 impl Load {
-    /// A load with the defaults of everything that has one: one thread, 1024 connections, timer pacing, 10 s timeout
-    /// and grace, no warm-up, for 10 s.
+    /// A load with the defaults of everything that has one: one thread, as many connections as a plan needs, timer
+    /// pacing, 10 s timeout and grace, no warm-up, for 10 s.
     pub fn new(target: SocketAddr, host: impl Into<String>, schedule: Schedule, targets: Targets) -> Load {
         Load::of(vec![Endpoint::at(target, host)], schedule, targets)
     }
@@ -173,7 +173,7 @@ impl Load {
             open_ahead: Span(10_000_000),
             seed: 1,
             cookies: false,
-            connections_max: 1024,
+            connections_max: AS_NEEDED,
             threads: 1,
             pacing: Pacing::Timer,
             timeout: Span(10_000_000_000),

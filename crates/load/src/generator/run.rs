@@ -31,6 +31,10 @@ use crate::schedule::{Coming, Deal, Dealt, Schedule, Source, deal};
 use crate::setting::{Stop, Version};
 use crate::wire::resolve::Names;
 
+/// As many connections as a plan may need: no more than there are ports of one address to connect from.
+const NEEDED_MOST: u64 = 28_000;
+/// Most connections where no number is asked for, and each has its place made ready before the start.
+const READY_MOST: u32 = 1024;
 /// What it costs both sides to open a connection, at most, where they share a machine.
 const OPENING: Span = Span(200_000);
 /// No start waits longer than this for connections that are opened ahead.
@@ -91,7 +95,10 @@ pub fn run_share(
     // A thread has an epoll, a timer and a socket to its name server.
     let others = load.threads as u64 * 3;
     let connections_max = match load.connections_max {
-        AS_NEEDED => u64::from(AS_NEEDED).min(files_left(others) * u64::from(load.share.of)) as u32,
+        AS_NEEDED if streams.is_none() && matches!(load.schedule, Schedule::Open(_)) => {
+            NEEDED_MOST.min(files_left(others) * u64::from(load.share.of)) as u32
+        }
+        AS_NEEDED => READY_MOST,
         asked => asked,
     };
     let connections = match &load.schedule {

@@ -4,6 +4,7 @@
 //! time, as the loop tells it. No clock and no socket: nothing but the script can raise a doubt.
 
 mod ends;
+mod overload;
 mod patience;
 
 use sojourn_stats::{Dimension, Law, Span, Stream, Time};

@@ -77,6 +77,11 @@ pub(crate) fn verdict(report: &Report) -> (&'static str, Vec<String>) {
     (word, report.verdict.reasons())
 }
 
+/// What to know of its numbers beside the verdict, which is about the generator.
+pub(crate) fn remarks(report: &Report) -> Vec<String> {
+    report.unsettled.iter().map(ToString::to_string).collect()
+}
+
 /// The same in words, behind the number that decides it.
 pub(crate) fn judge_in_words(objective: &Objective, report: &Report) -> String {
     format!("{}: {}", measured_words(objective, report), judge(objective, report).words)
@@ -91,6 +96,7 @@ pub(crate) fn to_json(report: &Report) -> Value {
     let mut told = json!({
         "verdict": verdict,
         "reasons": reasons,
+        "remarks": remarks(report),
         "outcomes": rows,
         "facts": facts,
         "counts": report.counts,
@@ -115,6 +121,7 @@ pub(crate) fn to_json(report: &Report) -> Value {
 
 fn for_people(report: &Report) {
     table::outln(&table::paragraph("", &headline(report).replace('\u{a0}', " ")));
+    remarks(report).iter().for_each(|remark| table::outln(&table::paragraph("", remark)));
     if report.counts.wrong() > 0 {
         table::outln(&table::paragraph("", &failures(report)));
     }

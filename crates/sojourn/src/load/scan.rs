@@ -78,7 +78,7 @@ fn text(range: &Range, steps: &[(f64, Report)]) -> String {
     }
     let mut text = rows.to_string();
     for (value, report) in steps {
-        for reason in print::verdict(report).1 {
+        for reason in print::remarks(report).into_iter().chain(print::verdict(report).1) {
             text += &format!("\n{}", table::hanging("  ", "    ", &format!("{}: {reason}", number(*value))));
         }
     }

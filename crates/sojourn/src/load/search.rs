@@ -183,6 +183,7 @@ mod tests {
                 doubts: Vec::new(),
                 bears_failures: false,
                 outdone: None,
+                unsettled: None,
             };
             Trial { rate: 123_456.7, stretch, measured, judgement: Judgement::Undecided, finding }
         };
@@ -227,6 +228,7 @@ mod tests {
                 doubts: Vec::new(),
                 bears_failures: false,
                 outdone: None,
+                unsettled: None,
             };
             Trial { rate, stretch: 1, measured, judgement: Judgement::Undecided, finding }
         };

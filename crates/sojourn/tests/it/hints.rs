@@ -30,6 +30,9 @@ fn a_queue_that_is_nearly_one_is_named() {
         ("M/M/4-POD(2)", "did you mean `M/M/4-JSQ(2)`?\n"),
         ("M/M/4-JSQ2", "did you mean `M/M/4-JSQ(2)`?\n"),
         ("jsq2", "did you mean `M/M/4-JSQ(2)`?\n"),
+        ("jsqq", "did you mean `M/M/4-JSQ`?\n"),
+        ("M/M/4-jsqq", "there is no discipline `jsqq`; did you mean `M/M/4-JSQ`?\n"),
+        ("M/M/4-JSQ-PS", "after the dash JSQ, or JSQ(2), stands alone"),
         ("M/M/JSQ", "the number of servers is missing; did you mean `M/M/4-JSQ`?\n"),
         ("M/M-JSQ", "the number of servers is missing; did you mean `M/M/4-JSQ`?\n"),
         ("M/G/PS", "the number of servers is missing; did you mean `M/G/1-PS`?\n"),
@@ -70,6 +73,7 @@ fn a_setting_that_is_called_otherwise_is_named() {
     let set = |setting: &str| refused(&["run", &four, "--by", "theory", "--set", setting]);
     for (setting, meant) in [
         ("policy=JSQ", "did you mean `least-connections`?"),
+        ("policy=jsqq", "unknown policy `jsqq`; did you mean `least-connections`?"),
         ("policy=JSQ(2)", "did you mean `power-of-d(d = 2)`?"),
         ("policy=power-of-d(2)", "`2`: did you mean `power-of-d(d = 2)`?"),
         ("policy=LeastConn", "did you mean `haproxy(2.6, leastconn)` or `least-connections`?"),

@@ -60,6 +60,35 @@ fn a_time_that_most_did_not_wait_for_meets_nothing() {
     assert!(*met == false && why.contains("failed or were given up, and the time is that of the others"), "{told}");
 }
 
+/// Three times what a server can do for two seconds: the generator did its part, and no time of it is one of a steady state. A
+/// limit that they are below already may be missed later; one that they are above is missed.
+#[test]
+fn times_of_a_queue_that_grows_to_the_end_meet_nothing() {
+    let node = node("20 ms");
+    let url = format!("http://127.0.0.1:{}/work", node.port());
+    let page = tempfile::tempdir().unwrap();
+    let page = page.path().join("page.html").display().to_string();
+    let load = ["load", &url, "--rate", "150 /s", "-d", "2 s", "--report", &page];
+    let objectives = ["--objective", "mean < 100 s", "--objective", "mean < 10 ms"];
+    let (code, told) = json(&[&load[..], &objectives].concat());
+    assert_eq!(code, Some(1));
+    let grew = "the queue grew to the end, so that times hang on how long the load lasts";
+    assert!(told["remarks"][0].as_str().is_some_and(|remark| remark.contains(grew)), "{told}");
+    let why = |index: usize| told["objectives"][index]["why"].as_str().unwrap();
+    assert!(why(0).starts_with("UNDECIDED: requests came at ") && why(0).contains(grew), "{told}");
+    assert!(told["verdict"] != "VALID" || why(1) == "MISSED", "{told}");
+    let mut rows = told["outcomes"].as_array().unwrap().iter();
+    let mean = rows.find(|row| row["metric"] == "response_time_mean").unwrap();
+    assert!(mean["estimate"].as_f64().is_some() && mean["ci_low"].as_f64().is_none(), "{mean}");
+    assert!(std::fs::read_to_string(&page).unwrap().contains(grew));
+    let output = sojourn(&load);
+    let text = stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.find(grew).is_some_and(|at| at < text.find("generator lateness").unwrap()), "{text}");
+    // What it can do leaves no such word.
+    let (_, told) = json(&["load", &url, "--rate", "20 /s", "-d", "2 s"]);
+    assert_eq!(told["remarks"], serde_json::json!([]), "{told}");
+}
+
 /// Requests for bytes alone are said to ask for no work, which the node's own model would have.
 #[test]
 fn bytes_without_work_are_said_to_be_so() {

@@ -38,10 +38,33 @@ impl Sample {
         Ok(Sample::of_sorted(&sorted))
     }
 
+    /// Of these values, each with how often it occurs, which may be no whole number.
+    ///
+    /// # Errors
+    /// As [`super::candidates`].
+    pub fn weighted(mut values: Vec<(f64, f64)>) -> Result<Sample, FitError> {
+        if let Some(place) = values.iter().position(|(value, _)| !(*value > 0.0 && value.is_finite())) {
+            return Err(FitError::NotPositive { place: place + 1, number: values[place].0.to_string() });
+        }
+        values.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
+        let count: f64 = values.iter().map(|(_, weight)| weight).sum();
+        if count < LEAST as f64 {
+            return Err(FitError::TooFew { least: LEAST, found: count as usize });
+        }
+        if values[0].0 == values[values.len() - 1].0 {
+            return Err(FitError::Constant { found: count as usize, number: values[0].0.to_string() });
+        }
+        Ok(Sample::of_groups(values, count))
+    }
+
     /// Of numbers that are known to be sorted, positive, enough and not all the same.
     pub(super) fn of_sorted(sorted: &[f64]) -> Sample {
-        let mut groups: Vec<(f64, f64)> =
-            sorted.chunk_by(|one, other| one == other).map(|equal| (equal[0], equal.len() as f64)).collect();
+        let groups = sorted.chunk_by(|one, other| one == other).map(|equal| (equal[0], equal.len() as f64)).collect();
+        Sample::of_groups(groups, sorted.len() as f64)
+    }
+
+    /// Of values in their order, each with how often it occurs: together `count` times.
+    fn of_groups(mut groups: Vec<(f64, f64)>, count: f64) -> Sample {
         if groups.len() > DISTINCT_MOST {
             let group = |value: f64| (value.ln() * GROUPS_PER_E_FOLD).floor();
             groups = groups.chunk_by(|one, other| group(one.0) == group(other.0)).map(together).collect();
@@ -49,14 +72,7 @@ impl Sample {
         let (values, weights): (Vec<f64>, Vec<f64>) = groups.into_iter().unzip();
         let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
         let weighted = |of: &[f64]| of.iter().zip(&weights).map(|(value, weight)| value * weight).sum::<f64>();
-        Sample {
-            count: sorted.len() as f64,
-            sum: weighted(&values),
-            sum_of_logs: weighted(&logs),
-            values,
-            logs,
-            weights,
-        }
+        Sample { count, sum: weighted(&values), sum_of_logs: weighted(&logs), values, logs, weights }
     }
 
     /// How many numbers.

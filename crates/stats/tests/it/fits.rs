@@ -173,3 +173,22 @@ fn what_is_no_sample() {
     let fits = candidates(&even, Dimension::Number).unwrap();
     assert!(fits.iter().all(|fit| fit.family != Family::Hyperexponential && fit.log_likelihood.is_finite()));
 }
+
+/// Numbers that occur several times are the same sample, one by one and counted; too few, none above 0, or all the same are none.
+#[test]
+fn a_weighted_sample_is_that_of_its_numbers() {
+    let values: Vec<(f64, f64)> = (1..=40).rev().map(|n| (f64::from(n) * 0.3, f64::from(1 + n % 7))).collect();
+    let numbers: Vec<f64> =
+        values.iter().flat_map(|(value, weight)| std::iter::repeat_n(*value, *weight as usize)).collect();
+    let (single, counted) = (Sample::new(&numbers).unwrap(), Sample::weighted(values).unwrap());
+    assert_eq!(single.count(), counted.count());
+    for family in [Family::Exponential, Family::Gamma, Family::Lognormal, Family::Weibull] {
+        let of = |sample: &Sample| Fit::of(family, sample, Dimension::Number).unwrap().law.to_string();
+        assert_eq!(of(&single), of(&counted));
+    }
+    let refused = |values: &[(f64, f64)]| Sample::weighted(values.to_vec()).unwrap_err().to_string();
+    assert!(refused(&[(1.0, 4.5), (2.0, 4.5)]).contains("at least 10 numbers, and there are 9"));
+    assert!(refused(&[(1.0, 20.0)]).contains("all 20 numbers are 1"));
+    assert!(refused(&[(1.0, 20.0), (0.0, 1.0)]).contains("number 2 is 0"));
+    assert!(refused(&[]).contains("there are 0"));
+}

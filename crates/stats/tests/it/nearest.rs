@@ -1,6 +1,6 @@
 //! The name a misspelt word was meant to be.
 
-use sojourn_stats::{absent, meant_aside, nearest, suggestion, unknown};
+use sojourn_stats::{absent, is_slip, meant_aside, nearest, suggestion, unknown};
 
 #[test]
 fn misspellings_find_their_name() {
@@ -113,4 +113,25 @@ fn misspelt_names_of_other_programs_are_known() {
         assert_eq!(nearest(word, laws), meant, "{word}");
     }
     assert_eq!(nearest("leastcon", ["round-robin", "least-connections", "least-load"]), Some("least-connections"));
+}
+
+/// A short name of another program has no letters to spare; only what a finger does by itself is forgiven.
+#[test]
+fn a_slip_of_the_finger_in_a_short_name_is_known() {
+    let policies = ["round-robin", "random", "least-connections", "least-load", "power-of-d", "peak-ewma"];
+    for (word, meant) in [
+        ("jsqq", Some("least-connections")),
+        ("JJSQ", Some("least-connections")),
+        ("jqs", Some("least-connections")),
+        ("pod2", None),
+        ("jsx", None),
+        ("jsqx", None),
+        ("jiqq", None),
+        ("roundrobbin", Some("round-robin")),
+        ("least_con", Some("least-connections")),
+        ("leastcon", Some("least-connections")),
+    ] {
+        assert_eq!(nearest(word, policies), meant, "{word}");
+    }
+    assert!(is_slip("fiffo", "fifo") && is_slip("fio", "foi") && !is_slip("fifo", "fifo") && !is_slip("pss", "ps"));
 }

@@ -156,7 +156,8 @@ fn discipline(text: &str) -> Option<String> {
     if known.is_none() && argument.is_none() && named(word).is_some_and(|known| known.starts_with("JSQ")) {
         return drawn.parse::<u32>().ok().map(|drawn| format!("JSQ({drawn})"));
     }
-    let known = known?;
+    let slipped = || CALLED.iter().find(|(other, _)| sojourn_stats::is_slip(&letters, other)).map(|(_, name)| *name);
+    let known = known.or_else(slipped)?;
     // `d = 2` is 2.
     let number = argument.and_then(|of| of.rsplit('=').next()?.trim().parse::<u32>().ok());
     match (known, argument) {
@@ -194,6 +195,10 @@ mod tests {
             ("M/M/4-lc", "M/M/4-JSQ"),
             ("jsq2", "M/M/4-JSQ(2)"),
             ("M/M/1-foreground-background", "M/M/1-LAS"),
+            ("jsqq", "M/M/4-JSQ"),
+            ("M/M/4-jsqq", "M/M/4-JSQ"),
+            ("M/M/4-jqs(3)", "M/M/4-JSQ(3)"),
+            ("M/G/1-fiffo", "M/G/1-FCFS"),
         ];
         for (text, right) in cases {
             assert_eq!(meant(text).as_deref(), Some(right), "{text}");

@@ -5,6 +5,7 @@ use std::io::{BufRead, Read};
 use sojourn_stats::{Dimension, input, nearest};
 use thiserror::Error;
 
+use super::variable::Rounding;
 use super::{Description, Facts, Variable, ascending, mean, variance};
 
 /// Why a text is not a column of numbers.
@@ -41,7 +42,9 @@ impl Numbers {
             Dimension::Number => self.step.filter(|_| self.is_rounded),
             _ => None,
         };
-        Variable::of_rounded("number", "The numbers", &self.values, step, dimension)
+        // What writes a number with so many digits rounds it.
+        let rounding = step.map(|step| Rounding { step, is_cut: false });
+        Variable::of_rounded("number", "The numbers", &self.values, rounding, dimension)
     }
 
     /// All of both.

@@ -137,7 +137,7 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
                 .into(),
         );
     }
-    if let Some((times, rounded)) = response_times(kept(), log.response_step_s()) {
+    if let Some((times, rounded)) = response_times(kept(), log) {
         let count = times.count;
         let what = match &times.no_fit {
             Some(why) if times.mean == 0.0 => format!("{why}, so they have no law."),

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use sojourn_stats::{Dimension, Stream, quantity};
 
+use super::variable::Rounding;
 use super::{
     Description, Facts, Popularity, Rate, Variable, ascending, below, cache, counts, hurst, mean, outcomes, profiled,
     rate, scv, servers, sessions, silence,
@@ -97,7 +98,7 @@ pub fn describe(log: &Log) -> Description {
     let size = sizes(kept());
     size.tell(&mut facts);
 
-    let response = response_times(kept(), log.response_step_s());
+    let response = response_times(kept(), log);
     let sorted = ascending(log.entries().iter().filter_map(Entry::response_s));
     if !sorted.is_empty() {
         facts.group("response times (by the log)");
@@ -223,16 +224,16 @@ pub(super) fn sizes<'a>(entries: impl Iterator<Item = &'a Entry>) -> Variable {
     Variable::of("size", "Sizes of the replies", &sizes, Dimension::Size)
 }
 
-/// The response times of requests, which a clock of this step has measured, and what is to be known of those that were rounded;
-/// none where no line has one.
+/// The response times of these requests of a log, and what is to be known of those that were rounded; none where no line has one.
 pub(super) fn response_times<'a>(
     entries: impl Iterator<Item = &'a Entry>,
-    step_s: f64,
+    log: &Log,
 ) -> Option<(Variable, Option<String>)> {
     let times_s: Vec<f64> = entries.filter_map(Entry::response_s).collect();
     let of = || {
         let (name, title) = ("response_time", "Response times by the log");
-        Variable::of_rounded(name, title, &times_s, Some(step_s), Dimension::Time)
+        let rounding = Rounding { step: log.response_step_s(), is_cut: log.cut_off_s() > 0.0 };
+        Variable::of_rounded(name, title, &times_s, Some(rounding), Dimension::Time)
     };
     (!times_s.is_empty()).then(of)
 }

@@ -1,5 +1,7 @@
 //! One quantity: its laws, its tail, and its distribution for a plot.
 
+mod cells;
+mod rounded;
 mod taken;
 
 use serde::Serialize;
@@ -8,6 +10,9 @@ use sojourn_stats::fit::hill::{self, Kind, Tail};
 use sojourn_stats::fit::{Family, Fit, FitError, Sample, Shape, bootstrap, candidates};
 use sojourn_stats::{Dimension, Stream, quantity};
 
+use self::cells::Cells;
+pub(super) use self::rounded::Rounding;
+use self::rounded::{Unrounded, unrounded};
 pub use self::taken::Taken;
 use super::{Facts, ascending, log_spaced};
 
@@ -28,9 +33,6 @@ const OTHER_TAIL: f64 = 2.0;
 /// A value that makes a larger part of all is no draw from a continuous law: any such law is half of that part off at least,
 /// which is [`FAR`].
 const ATOM: f64 = 2.0 * FAR;
-/// Different times that are multiples of a step longer than the digits tell are no chance: one in ten would be.
-const MULTIPLES_LEAST: usize = 10;
-
 /// The value that occurs most often.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Atom {
@@ -111,9 +113,25 @@ impl Variable {
 
     /// The quantity of these values, in the SI unit of `dimension`.
     pub fn of(name: &'static str, title: &'static str, values: &[f64], dimension: Dimension) -> Variable {
+        Variable::of_cells(name, title, values, None, dimension)
+    }
+
+    /// The same of values that were rounded, where one makes so large a part of all that it may be a cell of the grid.
+    fn of_cells(
+        name: &'static str,
+        title: &'static str,
+        values: &[f64],
+        rounding: Option<Rounding>,
+        dimension: Dimension,
+    ) -> Variable {
         let sorted = ascending(values.iter().copied().filter(|value| *value > 0.0));
         let atom = Atom::of(&sorted).filter(Atom::is_large);
-        let (fits, no_fit) = match (fits(&sorted, dimension), atom) {
+        let cells = rounding.filter(|_| atom.is_some()).and_then(|rounding| Cells::of(&sorted, rounding));
+        let in_cells = cells.and_then(|cells| cells.fits(dimension).map(|fits| (cells, fits)));
+        let (cells, fits_of_cells) = in_cells.unzip();
+        let atom = atom.filter(|_| cells.is_none());
+        let fitted = fits_of_cells.map_or_else(|| fits(&sorted, dimension), Ok);
+        let (fits, no_fit) = match (fitted, atom) {
             (Ok(_), Some(atom)) => (Vec::new(), Some(without_a_law(atom, dimension))),
             (Ok(fits), None) => (fits, None),
             (Err(error), _) => (Vec::new(), Some(error.to_string())),
@@ -152,25 +170,30 @@ impl Variable {
             ccdf,
             dimension,
         };
-        Variable { taken: Taken::of(&variable, &sorted, values.len()), ..variable }
+        let mut taken = Taken::of(&variable, &sorted, values.len());
+        if let (Some(taken), Some(cells)) = (&mut taken, &cells) {
+            taken.judge_by(cells);
+        }
+        Variable { taken, ..variable }
     }
 
-    /// The quantity of values that may have been rounded to a step, times by their clock, as far as the digits that are written
-    /// tell it (in the SI unit of `dimension`): with half a step in place of 0 for the law, and a sentence about it. Where all
-    /// are 0, nothing is known of them, and their mean is 0. Without a step a 0 is none that was rounded.
-    pub fn of_rounded(
+    /// The quantity of values that may have been rounded to a step, times by their clock: with the middle of what becomes 0 in
+    /// place of 0 for the law, and a sentence about it. Where all are 0, nothing is known of them, and their mean is 0. Without a
+    /// step a 0 is none that was rounded.
+    pub(super) fn of_rounded(
         name: &'static str,
         title: &'static str,
         values: &[f64],
-        step: Option<f64>,
+        rounding: Option<Rounding>,
         dimension: Dimension,
     ) -> (Variable, Option<String>) {
-        let of = |values: &[f64]| Variable::of(name, title, values, dimension);
-        match step.and_then(|step| unrounded(values, step, dimension)) {
+        let rounding = rounding.map(|rounding| rounding.of_multiples(values));
+        let of = |values: &[f64]| Variable::of_cells(name, title, values, rounding, dimension);
+        match rounding.and_then(|rounding| unrounded(values, rounding, dimension)) {
             None => (of(values), None),
-            Some(Unrounded::HalfAStep { halved, remark }) => {
+            Some(Unrounded::Filled { filled, remark }) => {
                 let mean = super::mean(values);
-                (Variable { mean, ..of(&halved) }, Some(remark))
+                (Variable { mean, ..of(&filled) }, Some(remark))
             }
             Some(Unrounded::Unknown(why)) => {
                 let count = values.len() as u64;
@@ -217,6 +240,7 @@ impl Variable {
         let test = match best.p_value {
             Some(p) if p <= 0.05 => format!("; it is rejected (bootstrap p = {p:.2})"),
             Some(p) => format!("; it is not rejected (bootstrap p = {p:.2})"),
+            None if self.count <= BOOTSTRAP_MOST as u64 => String::new(),
             None => {
                 let n = self.count;
                 format!(
@@ -311,47 +335,6 @@ impl Variable {
         remarks.extend(self.tail_against_law());
         remarks
     }
-}
-
-/// What is known of values that were rounded to 0.
-enum Unrounded {
-    /// Of some: half a step is taken in their place, and a sentence says so.
-    HalfAStep { halved: Vec<f64>, remark: String },
-    /// All are 0, and why that says nothing.
-    Unknown(String),
-}
-
-/// Values of which some are 0 because they were rounded to a step, times by their clock. None where none is 0. The digits that
-/// are written tell a step; the true one is so many times as long where enough different values are multiples of that.
-fn unrounded(values: &[f64], step: f64, dimension: Dimension) -> Option<Unrounded> {
-    let zeros = values.iter().filter(|value| **value == 0.0).count();
-    if zeros == 0 || values.iter().any(|value| *value < 0.0) {
-        return None;
-    }
-    let is_multiple = |value: f64, step: f64| {
-        ((value / step) - (value / step).round().max(1.0)).abs() < 1e-6 * (value / step).max(1.0)
-    };
-    let sorted = ascending(values.iter().copied().filter(|value| *value > 0.0));
-    let tell = sorted.chunk_by(|one, other| one == other).count() >= MULTIPLES_LEAST;
-    let longer = (1..=9).rev().map(|digits| step * 10_f64.powi(digits)).filter(|_| tell);
-    let step = longer.into_iter().find(|step| sorted.iter().all(|value| is_multiple(*value, *step))).unwrap_or(step);
-    let (all, step_text) = (values.len(), quantity::format(super::digits(step), dimension));
-    let (what, of_what, are) = match dimension {
-        Dimension::Time => ("times", "the step of their clock", "as the clock has them"),
-        _ => ("numbers", "the step to which they are written", "as they are written"),
-    };
-    if zeros == all {
-        return Some(Unrounded::Unknown(format!(
-            "all {all} {what} are 0, which is less than {step_text}, {of_what}: nothing is known below it"
-        )));
-    }
-    let remark = format!(
-        "{zeros} of {all} {what} are 0, which is less than {step_text}, {of_what}: in the law half a step, {}, is taken in their \
-         place; the mean, the percentiles and all else are {are}",
-        quantity::format(super::digits(step / 2.0), dimension)
-    );
-    let halved = values.iter().map(|value| if *value == 0.0 { step / 2.0 } else { *value }).collect();
-    Some(Unrounded::HalfAStep { halved, remark })
 }
 
 /// Why no continuous law is fitted beside this value, and what is right instead.

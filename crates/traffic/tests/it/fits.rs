@@ -289,8 +289,8 @@ fn a_column_gives_a_law() {
     assert!(told(&[1.0, 2.0]).contains("at least 10"));
 }
 
-/// A clock in milliseconds rounds short times to 0: they are half a millisecond, and that is said. Zeros that are no rounding,
-/// or may be none, are still refused.
+/// A clock in milliseconds rounds short times to 0: they are a quarter of a millisecond in the mean, and that is said. Zeros that
+/// are no rounding, or may be none, are still refused.
 #[test]
 fn zeros_among_times_are_rounding() {
     let law = Law::parse("exponential(mean = 8 ms)", Dimension::Time).unwrap();
@@ -319,7 +319,7 @@ fn zeros_among_times_are_rounding() {
     let ticks: Vec<f64> = (0..30).map(|tick| f64::from(tick) / 100.0).collect();
     let said = |times: &[f64]| describe_numbers(&in_steps(times, Some(1e-3)), Dimension::Time).remarks.concat();
     assert!(
-        said(&ticks).contains("less than 10 ms, the step of their clock: in the law half a step, 5 ms"),
+        said(&ticks).contains("less than 10 ms, the step of their clock: in the law a quarter of a step, 2.5 ms"),
         "{}",
         said(&ticks)
     );
@@ -337,8 +337,8 @@ fn zeros_among_numbers_with_as_many_digits_are_rounding() {
     let zeros = times.iter().filter(|time| **time == 0.0).count();
     let read = |text: &str| read_column(text.as_bytes(), None, "t.txt").unwrap();
     let column = read(&times.iter().map(|time| format!("{time:.3}\n")).collect::<String>());
-    let told =
-        "numbers are 0, which is less than 0.001, the step to which they are written: in the law half a step, 0.0005,";
+    let told = "numbers are 0, which is less than 0.001, the step to which they are written: in the law a quarter of a step, \
+                0.00025,";
     let remark = format!("{zeros} of 5000 {told}");
     let law_of = |dimension| {
         let text = fit::of_numbers(&column, dimension).unwrap();
@@ -374,7 +374,7 @@ fn values_that_make_most_of_all_are_parts_of_their_own() {
     assert!(variable.fits.is_empty() && variable.chosen().is_none());
     let verdict = variable.verdict();
     assert!(
-        verdict.starts_with("No law: 98.0 % of the values are 500 us, so every continuous law is at least 0.49 off"),
+        verdict.starts_with("No law: 98.0 % of the values are 250 us, so every continuous law is at least 0.49 off"),
         "{verdict}"
     );
     assert!(
@@ -383,10 +383,10 @@ fn values_that_make_most_of_all_are_parts_of_their_own() {
     let fitted = fit::of_numbers(&in_steps(&times, Some(1e-3)), Dimension::Time).unwrap();
     let law = Law::parse(fitted.lines().last().unwrap(), Dimension::Time).unwrap();
     assert!((law.cdf(0.0006) - 0.98).abs() < 1e-5 && (law.cdf(0.0011) - 0.98 - 0.02 / 3.0).abs() < 1e-5, "{fitted}");
-    // What describes the log has the mean of its clock, in each place; the law, half a step for each 0.
+    // What describes the log has the mean of its clock, in each place; the law, a quarter of a step for each 0.
     let logged = times.iter().sum::<f64>() / 3000.0;
     assert_eq!(variable.mean, logged);
-    let mean = logged + 0.98 * 0.0005;
+    let mean = logged + 0.98 * 0.00025;
     assert!((law.mean() / mean - 1.0).abs() < 1e-3, "{fitted}");
     // Of one document all sizes are the same, and so is what is written.
     let workload = fit::of_log(&log, "access.log").unwrap();

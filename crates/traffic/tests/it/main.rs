@@ -19,6 +19,7 @@ mod plan;
 mod profile;
 mod real_servers;
 mod replay;
+mod rounded;
 mod script;
 mod served;
 mod silences;

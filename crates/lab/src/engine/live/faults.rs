@@ -26,10 +26,11 @@ use sojourn_model::{LossLaw, System};
 use sojourn_stats::{Span, Time};
 
 use self::happened::{Happened, Notes};
+use super::bed;
 use super::breaking::concerns;
 use super::part::Part;
 use super::parts::Parts;
-use super::{Serving, bed};
+use super::servers::Serving;
 use crate::spec::{Spec, SystemQuestion};
 
 /// Refuses faults after the end of the run, and what the twin does not have.

@@ -23,7 +23,8 @@ use sojourn_part::settings::node::{ClusterSettings, HardwareSettings, NodeSettin
 use sojourn_stats::Span;
 
 use super::part::Part;
-use super::{Serving, bed, reports, tls};
+use super::servers::Serving;
+use super::{bed, reports, tls};
 use crate::spec::SystemQuestion;
 
 /// The name of the service (RFC 6761 keeps `test` for such), and the port of every node: each is alone on its host.

@@ -4,13 +4,14 @@
 //! addresses of its targets, so they are started first. Every child has a host of the ground, and so an address of its own,
 //! but for those beside the servers of a switch.
 
+mod entrances;
+
 use std::net::SocketAddr;
 use std::path::{self, PathBuf};
 
 use serde_json::Value;
 use sojourn_bed::Ground;
 use sojourn_dispatch::{FrontSettings, Guards, Queue};
-use sojourn_load::Rotation;
 use sojourn_model::System;
 use sojourn_model::system::{Face, Fault, Host, Target, Tier, Trouble};
 use sojourn_part::Backend;
@@ -20,13 +21,15 @@ use sojourn_part::settings::switch::SwitchSettings;
 use sojourn_products::{Behind, Decider};
 use sojourn_stats::{Span, Stream, Time};
 
+pub(super) use self::entrances::Entrances;
 use super::choices::Choices;
 use super::dns::{Dns, Naming};
 use super::incidents::Incident;
 use super::part::{Last, Part};
 use super::product::{Ended, Kept, Started};
+use super::servers::Serving;
 use super::switch::{self, Beside, Switch};
-use super::{Conditions, Serving, breaking, dns};
+use super::{Conditions, breaking, dns};
 use crate::spec::{Spec, SystemQuestion};
 use crate::topology::name_of;
 
@@ -42,23 +45,6 @@ pub(super) struct Parts {
     products: Vec<((usize, usize), Started)>,
     beside: Beside,
     pub(super) entrances: Entrances,
-}
-
-/// Where clients go.
-pub(super) enum Entrances {
-    /// To one address.
-    One(SocketAddr),
-    /// To a forward proxy, which is asked for what the web server at the other address has.
-    Proxy {
-        /// The proxy's address.
-        proxy: SocketAddr,
-        /// The web server's.
-        origin: SocketAddr,
-    },
-    /// To these, which are dealt to them.
-    Rotated(Vec<SocketAddr>, Rotation),
-    /// Where the DNS at this address says.
-    Named(SocketAddr),
 }
 
 /// What the children said when they stopped.

@@ -15,10 +15,12 @@ use sojourn_products::Behind;
 use sojourn_stats::{Span, Time};
 use sojourn_traffic::{Planned, Request};
 
+use super::Conditions;
+use super::load::{REDIRECTS, pacing, probe_targets, through};
 use super::part::Part;
 use super::parts::Entrances;
 use super::product::Started;
-use super::{Conditions, REDIRECTS, Serving, pacing, probe_targets, through};
+use super::servers::Serving;
 use crate::answer::PathDelay;
 use crate::spec::{Spec, SystemQuestion};
 

@@ -1,14 +1,16 @@
 //! Points, curves and bands over two axes: what the plots of a description share.
 
+mod beside;
 mod cover;
 
 use std::cmp::Reverse;
 
+pub(in crate::report) use self::beside::Beside;
 use self::cover::Cover;
 pub(super) use self::cover::covers;
-use super::canvas::{Align, Axis, Canvas, Ink, LAYERS, alone, size, svg};
-use super::dots;
+use super::canvas::{Align, Axis, Canvas, Ink, LAYERS, alone, svg};
 use super::legend::{self, Entry};
+use super::{dots, unanswered};
 use crate::report::Engine;
 use crate::report::html::{behind, escape};
 
@@ -47,14 +49,6 @@ pub(in crate::report) struct Chart {
     pub(in crate::report) beside: Vec<Beside>,
     /// The ink of each series, where that is not the one of its place.
     pub(in crate::report) inks: Vec<Ink>,
-}
-
-/// A mark beside a series.
-pub(in crate::report) enum Beside {
-    /// The interval of an engine's number.
-    Interval { series: usize, engine: Engine, at: f64, low: f64, high: f64 },
-    /// An engine's number, hollow where it is not sure.
-    Marker { series: usize, engine: Engine, at: f64, value: f64, hollow: bool },
 }
 
 /// An axis.
@@ -100,7 +94,7 @@ impl Chart {
         let (x, y) = self.axes(width);
         let names: usize = self.legend(&self.covers(&x, &y), width).iter().map(|entry| entry.rows.len()).sum();
         let engines = self.engines().len().div_ceil(engines_in_a_row(width)) + usize::from(self.is_approximate());
-        TOP + width * ASPECT + BELOW + ROW * (names + engines) as f64
+        TOP + width * ASPECT + BELOW + ROW * (names + engines + self.note(width).len()) as f64
     }
 
     fn axes(&self, width: f64) -> (Axis, Axis) {
@@ -132,6 +126,19 @@ impl Chart {
         self.beside.iter().any(Beside::is_approximate)
     }
 
+    /// The marks of numbers that are not of all requests.
+    fn crosses(&self) -> impl Iterator<Item = &Beside> {
+        self.beside.iter().filter(|it| it.is_cross())
+    }
+
+    /// What crosses stand for, in rows; none where there are none.
+    fn note(&self, width: f64) -> Vec<String> {
+        match self.crosses().next() {
+            Some(_) => unanswered::note_in_rows(width - LEFT - MARK - RIGHT, NAME),
+            None => Vec::new(),
+        }
+    }
+
     /// For each series, which others it lies on or under.
     fn covers(&self, x: &Axis, y: &Axis) -> Vec<Cover> {
         let place = |series: &Series| match series.mark {
@@ -161,6 +168,7 @@ impl Chart {
             draw(canvas, &self.series[index], (self.ink(index), covers[index]), &x, &y);
         }
         LAYERS[1..].iter().for_each(|engine| self.of_engine(*engine, canvas, (&x, &y)));
+        self.crosses().for_each(|cross| cross.draw(canvas, |series| self.ink(series), (&x, &y)));
         self.tell(canvas, (&x, bottom));
         let mut at = bottom + BELOW;
         for (index, Entry { rows, whole }) in self.legend(&covers, width).into_iter().enumerate() {
@@ -186,16 +194,21 @@ impl Chart {
             canvas.layered(engine, Ink::Muted, at, false);
             canvas.text(engine.name(), (at.0 + 19.0, at.1), Align::Left, NAME, Ink::Text);
         }
+        let mut at = at + ROW * self.engines().len().div_ceil(in_a_row) as f64;
         if self.is_approximate() {
-            let at = (LEFT + 11.0, at + ROW * self.engines().len().div_ceil(in_a_row) as f64);
-            canvas.layered(Engine::Theory, Ink::Muted, at, true);
-            canvas.text(APPROXIMATE, (at.0 + 19.0, at.1), Align::Left, NAME, Ink::Text);
+            canvas.layered(Engine::Theory, Ink::Muted, (LEFT + 11.0, at), true);
+            canvas.text(APPROXIMATE, (LEFT + MARK, at), Align::Left, NAME, Ink::Text);
+            at += ROW;
+        }
+        let note = self.note(width);
+        if !note.is_empty() {
+            unanswered::entry(canvas, (LEFT + 11.0, at), LEFT + MARK, &note, (NAME, ROW));
         }
     }
 
     /// The marks of an engine above its intervals.
     fn of_engine(&self, engine: Engine, canvas: &Canvas, axes: (&Axis, &Axis)) {
-        let own = self.beside.iter().filter(|it| it.engine() == engine);
+        let own = self.beside.iter().filter(|it| it.engine() == engine && !it.is_cross());
         let (intervals, marks): (Vec<&Beside>, Vec<&Beside>) =
             own.partition(|it| matches!(it, Beside::Interval { .. }));
         intervals.into_iter().chain(marks).for_each(|it| it.draw(canvas, |series| self.ink(series), axes));
@@ -205,36 +218,6 @@ impl Chart {
 /// How many engines' marks have room beside each other.
 fn engines_in_a_row(width: f64) -> usize {
     ((width - LEFT - RIGHT) / ENGINE).floor().max(1.0) as usize
-}
-
-impl Beside {
-    fn engine(&self) -> Engine {
-        match self {
-            Beside::Interval { engine, .. } | Beside::Marker { engine, .. } => *engine,
-        }
-    }
-
-    /// Whether it is the mark of an approximate formula.
-    fn is_approximate(&self) -> bool {
-        matches!(self, Beside::Marker { engine: Engine::Theory, hollow: true, .. })
-    }
-
-    fn draw(&self, canvas: &Canvas, ink: impl Fn(usize) -> Ink, (x, y): (&Axis, &Axis)) {
-        match *self {
-            Beside::Interval { series, engine, at, low, high } => {
-                let (at, top, bottom, ink) = (x.at(at), y.at(high), y.at(low), ink(series));
-                canvas.bar((at - 0.6, top), (at + 0.6, bottom), ink, 1.0);
-                // As wide as its mark, which tells it from that of another engine.
-                let half = size(engine) + 1.0;
-                for end in [top, bottom] {
-                    canvas.bar((at - half, end - 0.5), (at + half, end + 0.5), ink, 1.0);
-                }
-            }
-            Beside::Marker { series, engine, at, value, hollow } => {
-                canvas.layered(engine, ink(series), (x.at(at), y.at(value)), hollow);
-            }
-        }
-    }
 }
 
 impl Chart {
@@ -286,7 +269,14 @@ impl Chart {
                 Some(format!("{} {}", series.name, (self.y.label)(point.1)))
             };
             let values: Vec<String> = lines().filter_map(value).collect();
-            canvas.tell(&format!("{}: {}", (self.x.label)(place), values.join(", ")), (left, TOP), (right, bottom));
+            let name = |series: usize| self.series[series].name.as_str();
+            let lost: Vec<String> = self.crosses().filter_map(|cross| cross.told(place, name)).collect();
+            let lost = match lost.is_empty() {
+                true => String::new(),
+                false => format!("; failed or given up: {}", lost.join(", ")),
+            };
+            let told = format!("{}: {}{lost}", (self.x.label)(place), values.join(", "));
+            canvas.tell(&told, (left, TOP), (right, bottom));
         }
     }
 }

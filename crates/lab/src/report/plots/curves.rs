@@ -1,7 +1,7 @@
 //! The distribution of the response time, as small multiples: one panel per variant, all on the same scale.
 
 use super::canvas::{Align, Axis, Canvas, Ink, LAYERS, svg};
-use super::{Figure, NOTHING, dots, drawn, left_out, legend, panel};
+use super::{Figure, NOTHING, crosses, dots, drawn, left_out, legend, panel, unanswered};
 use crate::report::html::{behind, escape};
 use crate::report::{Answer, Answers, Engine, VariantAnswers, number};
 
@@ -27,6 +27,21 @@ enum Kind {
     Body,
     /// The share of requests that took longer, on logarithmic scales.
     Tail,
+}
+
+impl Kind {
+    /// What is marked, as name and share.
+    fn marked(self) -> [(&'static str, f64); 3] {
+        match self {
+            Kind::Body => [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)],
+            Kind::Tail => [("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)],
+        }
+    }
+
+    /// The same by their full names.
+    fn metrics(self) -> [String; 3] {
+        self.marked().map(|(name, _)| format!("response_time_{name}"))
+    }
 }
 
 /// Both kinds, in one figure each.
@@ -70,7 +85,8 @@ pub(super) fn figure(report: &Answers) -> String {
         caption: format!(
             "The share of requests (up) that were answered within a time (right); a curve further left and higher is \
              better. Markers sit at the median, p90 and p99 as far as these are known, hollow where there is no \
-             interval. Every panel has the same scale.{rest}"
+             interval. Every panel has the same scale.{}{rest}",
+            crosses(variants, &Kind::Body.metrics())
         ),
         table: times_table(heading, &with_curves, &[0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99]),
     };
@@ -80,11 +96,13 @@ pub(super) fn figure(report: &Answers) -> String {
         columns,
         legend: legend(&shown),
         drawings: panels(Kind::Tail, &tail_axes),
-        caption: "The share of requests (up) that took longer than a time (right), both on logarithmic scales, so that \
-                  one in a thousand is as easy to see as one in two. A heavy tail falls as a straight line, a light one \
-                  bends down. Markers sit at p90, p99 and p99.9 as far as these are known; the last stretch of a curve \
-                  rests on very few requests."
-            .to_owned(),
+        caption: format!(
+            "The share of requests (up) that took longer than a time (right), both on logarithmic scales, so that one in \
+             a thousand is as easy to see as one in two. A heavy tail falls as a straight line, a light one bends down. \
+             Markers sit at p90, p99 and p99.9 as far as these are known; the last stretch of a curve rests on very few \
+             requests.{}",
+            crosses(variants, &Kind::Tail.metrics())
+        ),
         table: times_table("The slowest requests", &with_curves, &[0.9, 0.99, 0.999, 0.9999]),
     };
     body.html() + &tail.html()
@@ -133,18 +151,20 @@ fn draw(variant: &VariantAnswers, kind: Kind, (x, y): &(Axis, Axis)) -> String {
 /// An engine's marks on its curve.
 fn mark(canvas: &Canvas, variant: &VariantAnswers, (engine, kind): (Engine, Kind), (x, y): (&Axis, &Axis)) {
     let Some(answer) = variant.answer(engine).filter(|a| a.curve.len() > 1) else { return };
-    let quantiles = match kind {
-        Kind::Body => [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)],
-        Kind::Tail => [("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)],
-    };
-    for (name, p) in quantiles {
+    for (name, p) in kind.marked() {
         // What is no outcome is not marked, however far the curve goes.
-        let outcome = variant.estimate(engine, &format!("response_time_{name}"));
+        let metric = format!("response_time_{name}");
+        let outcome = variant.estimate(engine, &metric);
         let Some(known) = outcome.filter(|estimate| estimate.value().is_some()) else { continue };
         let Some(t) = quantile(&answer.curve, p).filter(|t| x.shows(*t)) else { continue };
         let at = (x.at(t), height_of(p, kind, y));
         canvas.layered(engine, Ink::Engine(engine), at, known.interval().is_none());
-        let told = format!("{} {name}: {}", engine.name(), number::estimate(known, "s"));
+        let lost = unanswered::share(variant, engine, &metric);
+        if lost.is_some() {
+            unanswered::cross(canvas, at);
+        }
+        let lost = lost.map_or_else(String::new, unanswered::told);
+        let told = format!("{} {name}: {}{lost}", engine.name(), number::estimate(known, "s"));
         canvas.tell(&told, (at.0 - NEAR, at.1 - NEAR), (at.0 + NEAR, at.1 + NEAR));
     }
 }

@@ -1,7 +1,7 @@
 //! Dot plots: values on a common scale, grouped by variant, with their intervals.
 
 use super::canvas::{Align, Axis, Canvas, Ink, alone, svg};
-use super::cut;
+use super::{cut, unanswered};
 use crate::report::number::{self, Scale};
 use crate::report::{Engine, VariantAnswers, compare};
 use sojourn_stats::Estimate;
@@ -15,6 +15,8 @@ const LABEL: f64 = 24.0;
 const ROW: f64 = 17.0;
 const GAP: f64 = 9.0;
 const FOOT: f64 = 42.0;
+/// From the left to what crosses stand for, behind one of them.
+const NOTE: f64 = 24.0;
 /// A linear scale that has to hold more than this ratio hides the small ones.
 const LARGEST_LINEAR_RATIO: f64 = 30.0;
 
@@ -23,10 +25,20 @@ struct Group<'a, R> {
     rows: Vec<R>,
 }
 
+/// What an engine says of a variant.
+struct Row<'a> {
+    engine: Engine,
+    estimate: &'a Estimate,
+    /// Whether it is a live run that is not valid.
+    is_suspect: bool,
+    /// The share (1) of the requests whose time it is not, where that is more than may be left out.
+    lost: Option<f64>,
+}
+
 /// One metric in seconds of every variant by every engine, `width` pixels wide.
 struct Dots<'a> {
-    /// A row for each engine; the last says whether it is a live run that is not valid.
-    groups: Vec<Group<'a, (Engine, &'a Estimate, bool)>>,
+    /// A row for each engine.
+    groups: Vec<Group<'a, Row<'a>>>,
     axis: Axis,
     width: f64,
 }
@@ -49,19 +61,21 @@ fn heading(title: &str) -> String {
 
 impl<'a> Dots<'a> {
     fn of(variants: &'a [VariantAnswers], metric: &str, width: f64) -> Option<Dots<'a>> {
-        let groups: Vec<Group<(Engine, &Estimate, bool)>> = variants
+        let row = |of: &'a VariantAnswers, engine: Engine| {
+            let estimate = of.estimate(engine, metric)?;
+            let is_suspect = engine == Engine::Live && of.is_suspect();
+            Some(Row { engine, estimate, is_suspect, lost: unanswered::share(of, engine, metric) })
+        };
+        let groups: Vec<Group<Row>> = variants
             .iter()
-            .map(|v| Group {
-                label: &v.label,
-                rows: Engine::ALL
-                    .into_iter()
-                    .filter_map(|e| Some((e, v.estimate(e, metric)?, e == Engine::Live && v.is_suspect())))
-                    .collect(),
+            .map(|of| Group {
+                label: &of.label,
+                rows: Engine::ALL.into_iter().filter_map(|engine| row(of, engine)).collect(),
             })
             .filter(|group| !group.rows.is_empty())
             .collect();
         let rows = groups.iter().flat_map(|g| &g.rows);
-        let known: Vec<(f64, f64, f64)> = rows.filter_map(|(_, e, _)| place(e)).collect();
+        let known: Vec<(f64, f64, f64)> = rows.filter_map(|row| place(row.estimate)).collect();
         let highest = known.iter().map(|(_, _, high)| *high).fold(f64::NEG_INFINITY, f64::max);
         let lowest = known.iter().map(|(value, ..)| *value).filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
         if known.is_empty() || highest <= 0.0 {
@@ -75,16 +89,27 @@ impl<'a> Dots<'a> {
     }
 
     fn height(&self) -> f64 {
-        height(&self.groups)
+        height(&self.groups) + ROW * self.note().len() as f64
+    }
+
+    /// What crosses stand for, in rows; none where there are none.
+    fn note(&self) -> Vec<String> {
+        let is_crossed = |row: &Row| row.lost.is_some() && place(row.estimate).is_some();
+        match self.groups.iter().flat_map(|group| &group.rows).any(is_crossed) {
+            true => unanswered::note_in_rows(self.width - NOTE, TEXT - 1.0),
+            false => Vec::new(),
+        }
     }
 
     fn draw(&self, canvas: &Canvas, title: &str) {
         let Dots { groups, axis, width } = self;
         let width = *width;
         bands(canvas, groups, width);
-        time_axis(canvas, axis, self.height() - FOOT, title, ticks(width));
-        rows(canvas, groups, width, |label, (engine, estimate, suspect), y| {
-            tell(canvas, &format!("{label}, {}: {}", engine.name(), number::estimate(estimate, "s")), y, width);
+        time_axis(canvas, axis, height(groups) - FOOT, title, ticks(width));
+        rows(canvas, groups, width, |label, Row { engine, estimate, is_suspect, lost }, y| {
+            let share = lost.map_or_else(String::new, unanswered::told);
+            let number = number::estimate(estimate, "s");
+            tell(canvas, &format!("{label}, {}: {number}{share}", engine.name()), y, width);
             canvas.text(engine.name(), (NAMES - 8.0, y), Align::Right, TEXT - 1.0, Ink::Engine(*engine));
             match place(estimate) {
                 Some((value, low, high)) => {
@@ -92,15 +117,20 @@ impl<'a> Dots<'a> {
                         canvas.interval(*engine, axis.at(low), axis.at(high), y);
                     }
                     let unsure = matches!(estimate, Estimate::Approximate { .. } | Estimate::WithoutInterval { .. });
-                    let hollow = *suspect || unsure;
+                    let hollow = *is_suspect || unsure;
                     canvas.marker(*engine, (axis.at(value), y), 5.0, hollow);
+                    if lost.is_some() {
+                        unanswered::cross(canvas, (axis.at(value), y));
+                    }
                 }
-                None => {
-                    let why = number::estimate(estimate, "s");
-                    canvas.text(&why, (NAMES + 6.0, y), Align::Left, TEXT - 1.0, Ink::Muted);
-                }
+                None => canvas.text(&number, (NAMES + 6.0, y), Align::Left, TEXT - 1.0, Ink::Muted),
             }
         });
+        let note = self.note();
+        if !note.is_empty() {
+            let at = (0.5 * NOTE, height(groups) + 0.5 * ROW);
+            unanswered::entry(canvas, at, NOTE, &note, (TEXT - 1.0, ROW));
+        }
     }
 }
 

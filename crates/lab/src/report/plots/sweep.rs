@@ -1,59 +1,34 @@
 //! Metrics over a setting that is a number (a load, users, servers, a time, the rate of a law): a curve for each combination of
 //! the other settings, all in one panel, with marks of every engine and their intervals. Drawn where a number takes enough values
-//! to make a curve, in a page and, of one metric, in a file of its own. Where several settings make more combinations than there
-//! are colours, one of them has the colours, the policy for one, and each combination of the others has a panel, on the same
+//! to make a curve, in a page and, of one metric, in a file of its own. Where several settings make more combinations than an eye
+//! follows, one of them has the colours, the policy for one, and each combination of the others has a panel, on the same
 //! scale. A value has one colour, and beyond as many as there are one kind of dashes, in all panels of a page. Of very many
 //! values each panel has a part, evenly.
 
 mod panels;
 mod runs;
+mod setting;
 
 use sojourn_stats::Estimate;
 
-use super::canvas::{Axis, Ink};
+use self::setting::{Setting, axis, ends, spans_decades, with_room};
+use super::canvas::Ink;
 use super::chart::{Beside, Chart, Mark, Series, Side};
-use super::{cut, dots, estimates_table, figure_with};
-use crate::compare::{Numbers, compared_setting, is_policy, numbers};
+use super::{cut, dots, estimates_table, figure_with, unanswered};
+use crate::compare::compared_setting;
 use crate::report::html::{and_list, escape};
 use crate::report::{Answers, BEFORE_RUN, Engine, RUN, VariantAnswers, compare};
 use crate::variants::label;
 
-/// Fewer values are better compared in the dot plots.
-const FEWEST_VALUES: usize = 3;
 /// More curves than this are not followed by the eye in one panel.
 const MOST_CURVES: usize = 24;
-/// From this factor between the ends on, an axis is logarithmic.
-const DECADES: f64 = 50.0;
+/// Of more curves of several settings one value has too many colours, where panels would give it one.
+const MOST_MIXED: usize = 6;
 /// The title of an axis has room for so many characters on a narrow page.
 const TITLE: usize = 46;
 /// What is drawn over the setting, and its name on an axis.
 const METRICS: [(&str, &str); 2] =
     [(compare::MEAN, "mean response time"), ("response_time_p99", "99th percentile of the response time")];
-
-/// A setting as an axis.
-struct Setting<'a> {
-    key: &'a str,
-    /// Those of the variants that have the setting, in the order of the run.
-    numbers: Numbers,
-}
-
-impl Setting<'_> {
-    /// What the axis is of, with its unit: `workload.users`, `rtt (s)`, `x (/s) in arrivals = exponential(rate = x)`.
-    fn title(&self) -> String {
-        let Numbers { unit, form, .. } = &self.numbers;
-        let with_unit = |name: &str| if unit.is_empty() { name.to_owned() } else { format!("{name} ({unit})") };
-        let last = self.key.rsplit('.').next().unwrap_or(self.key);
-        form.as_ref().map_or_else(|| with_unit(self.key), |form| format!("{} in {last} = {form}", with_unit("x")))
-    }
-
-    /// Where a variant is on the axis, in words.
-    fn told(&self, at: f64, variant: &VariantAnswers) -> String {
-        match (&self.numbers.form, variant.setting(self.key)) {
-            (Some(_), Some(value)) => value.to_owned(),
-            _ => format!("{} {at}", self.title()),
-        }
-    }
-}
 
 /// The variants that differ only in the setting on the axis, in its order.
 struct Sweep<'a> {
@@ -88,7 +63,12 @@ impl<'a> Curves<'a> {
             values.any(|value| Some(value) != first)
         };
         let is_mixed = self.inks.is_empty() && self.report.settings.iter().filter(is_varied).count() > 1;
-        self.sweeps.len() <= if is_mixed { Ink::SERIES } else { MOST_CURVES }
+        let most = match is_mixed {
+            true if panels::share_colors(self) => MOST_MIXED,
+            true => Ink::SERIES,
+            false => MOST_CURVES,
+        };
+        self.sweeps.len() <= most
     }
 
     /// The setting that has the colours where not every curve can have its own.
@@ -98,7 +78,7 @@ impl<'a> Curves<'a> {
 
     /// All curves in one panel; none where no engine has two numbers.
     fn chart(&self, metric: (&str, &str)) -> Option<Chart> {
-        let chart = together(&self.sweeps, &self.axis.title(), metric, &undrawn(self.report, &self.sweeps))?;
+        let chart = together(&self.sweeps, &self.axis, metric, &undrawn(self.report, &self.sweeps))?;
         Some(Chart { inks: self.inks.clone(), ..chart })
     }
 
@@ -148,11 +128,6 @@ fn undrawn(report: &Answers, sweeps: &[Sweep<'_>]) -> String {
     }
 }
 
-/// Whether values are told apart on a logarithmic axis only.
-fn spans_decades(least: f64, most: f64) -> bool {
-    least > 0.0 && most > DECADES * least
-}
-
 /// What an engine says of a metric that can be drawn on a logarithmic axis.
 fn known<'a>(variant: &'a VariantAnswers, engine: Engine, metric: &str) -> Option<(&'a Estimate, f64)> {
     let estimate = variant.estimate(engine, metric)?;
@@ -192,7 +167,7 @@ fn marks(shown: &[Engine]) -> String {
 }
 
 /// All sweeps in one panel: lines of the engine that knows most of them, and marks of all; none where no engine has two numbers.
-fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str), undrawn: &str) -> Option<Chart> {
+fn together(sweeps: &[Sweep<'_>], axis: &Setting<'_>, (metric, name): (&str, &str), undrawn: &str) -> Option<Chart> {
     let points = || sweeps.iter().flat_map(|sweep| &sweep.points);
     let count = |engine: Engine| points().filter(|(_, of)| known(of, engine, metric).is_some()).count();
     // The simulator, where others know as many: its numbers are the sharpest.
@@ -219,11 +194,15 @@ fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str), und
                 let interval = estimate.interval();
                 beside.extend(interval.map(|(low, high)| Beside::Interval { series, engine, at, low, high }));
                 beside.push(Beside::Marker { series, engine, at, value, hollow: is_hollow(estimate) });
+                let share = unanswered::share(of, engine, metric);
+                beside.extend(share.map(|share| Beside::Cross { series, engine, at, value, share }));
             }
         }
     }
     let log = spans_decades(least, most);
-    let x_ends = if log { (least, most) } else { ends((least, most), TICKS) };
+    let x_ends = if log { with_room((least, most)) } else { ends((least, most), TICKS) };
+    let crosses = if beside.iter().any(Beside::is_cross) { unanswered::sentence() } else { String::new() };
+    let title = axis.title();
     let side = |title: &str, log: bool, label: fn(f64) -> String, ends: (f64, f64)| Side {
         title: title.to_owned(),
         log,
@@ -234,37 +213,17 @@ fn together(sweeps: &[Sweep<'_>], title: &str, (metric, name): (&str, &str), und
         id: id(metric).into(),
         heading: format!("{} over the whole range", capital(name)),
         caption: format!(
-            "Lines join the numbers of {}, over <code>{}</code>; the vertical axis is logarithmic. {}{undrawn}",
+            "Lines join the numbers of {}, over <code>{}</code>; the vertical axis is logarithmic. {}{crosses}{undrawn}",
             engine.name(),
-            escape(title),
+            escape(&title),
             marks(&shown)
         ),
-        x: side(&cut(title, TITLE), log, |value| format!("{value}"), x_ends),
+        x: side(&cut(&title, TITLE), log, axis.label(), x_ends),
         y: side(name, true, dots::round_time, bounds(&heights)),
         series: sweeps.iter().map(line).collect(),
         beside,
         inks: Vec::new(),
     })
-}
-
-/// The ends of a linear axis over these values with at most about so many ticks: some room before the least, and behind the most
-/// as much as it takes for a tick to stand at the end. An axis to 0.95 whose last tick is 0.9 does not say where it ends.
-fn ends((least, most): (f64, f64), ticks: usize) -> (f64, f64) {
-    /// What is off by less, as a share of the axis, is rounded.
-    const ROUNDING: f64 = 1e-9;
-    let low = (least - (most - least) / 20.0).max(0.0);
-    let mut high = most;
-    // With room for another tick they may be set wider, and end elsewhere.
-    for _ in 0..4 {
-        let found = Axis::linear(low, high, 0.0, 1.0).ticks(ticks);
-        let [.., before, last] = found[..] else { break };
-        if last >= high - 2.0 * ROUNDING * (high - low) {
-            break;
-        }
-        // A hair more, so that sums of floating point do not leave the tick out.
-        high = last + (last - before) + ROUNDING * (high - low);
-    }
-    (low, high)
 }
 
 /// About so many ticks has the axis of a wide panel.
@@ -295,24 +254,6 @@ fn colored<'a>(report: &'a Answers, axis: &str) -> Option<&'a str> {
 
 fn bounds(values: &[f64]) -> (f64, f64) {
     values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(*value), high.max(*value)))
-}
-
-/// The setting that takes most values, all of them numbers, amounts of one kind, or texts that differ in one number. Policies are
-/// what is compared: a number of theirs is on the axis only where no other setting is.
-fn axis(report: &Answers) -> Option<Setting<'_>> {
-    let setting = |key: &String| {
-        let values: Vec<&str> = report.variants.iter().filter_map(|of| of.setting(key)).collect();
-        let numbers = numbers(&values)?;
-        let mut places = numbers.at.clone();
-        places.sort_by(f64::total_cmp);
-        places.dedup();
-        let rank = (numbers.form.is_none() || !is_policy(key), places.len(), numbers.form.is_none());
-        (places.len() >= FEWEST_VALUES).then_some((rank, numbers))
-    };
-    // The names of runs may be numbers, and are names all the same.
-    let keys = report.settings.iter().filter(|key| *key != RUN);
-    let all = keys.filter_map(|key| Some((key.as_str(), setting(key)?)));
-    all.max_by_key(|(_, (rank, _))| *rank).map(|(key, (_, numbers))| Setting { key, numbers })
 }
 
 fn sweeps<'a>(report: &'a Answers, axis: &Setting<'_>) -> Vec<Sweep<'a>> {
@@ -346,23 +287,5 @@ fn name(report: &Answers, variant: &VariantAnswers, axis: &str) -> String {
         Some(run) if own.is_empty() => run.to_owned(),
         Some(run) => format!("{own}{BEFORE_RUN}{run}"),
         None => own,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Loads to 0.95 are on an axis to 1, and what ends at a tick ends there.
-    #[test]
-    fn an_axis_ends_at_a_tick() {
-        for ticks in [TICKS, 6] {
-            for (values, end) in [((0.5, 0.95), 1.0), ((0.5, 0.9), 0.9), ((20.0, 70.0), 70.0), ((1.0, 9.0), 10.0)] {
-                let (low, high) = ends(values, ticks);
-                assert!(low <= values.0 && (high - end).abs() < 1e-6 * end, "{values:?}: {low} to {high}");
-                let last = Axis::linear(low, high, 0.0, 300.0).ticks(ticks).pop().expect("ticks");
-                assert!((last - end).abs() < 1e-6 * end, "{values:?} in {ticks}: the last tick is {last}");
-            }
-        }
     }
 }

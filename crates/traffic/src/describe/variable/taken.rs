@@ -3,13 +3,14 @@
 //!
 //! The exponential is taken where the values do not reject it, since it is the simplest; else the likeliest of those that are
 //! nearest to the data, or as near. One of infinite variance is cut at the largest value, since no run of any length would settle
-//! with it. Where single values make so large a part that no continuous law comes near, they are parts of a mixture.
+//! with it. Where single values make so large a part that no continuous law comes near, rounded or not, they are parts of a
+//! mixture.
 
 use serde::{Serialize, Serializer};
 use sojourn_stats::fit::{Family, Fit, LEAST};
 use sojourn_stats::{Dimension, Law, goodness};
 
-use super::{Atom, Variable, capital};
+use super::{Atom, Cells, Variable, capital};
 
 /// A value that makes such a part of all is written as a part of its own, where any is large enough to.
 const OFTEN: f64 = 0.05;
@@ -46,6 +47,14 @@ impl Taken {
         let said =
             format!("The variance of the law that is taken is infinite, so it is cut at the largest value, {largest}.");
         Some(Taken { kolmogorov: distance(sorted, &law), law, said: Some(said) })
+    }
+
+    /// Of a law of rounded values: its distance at the ends of their cells, and that it is taken there.
+    pub(super) fn judge_by(&mut self, cells: &Cells) {
+        self.kolmogorov = cells.distance(&self.law);
+        let how = "Single values are large parts of all, but as a continuous law rounded to the step has them: laws are fitted \
+                   to the counts of the steps, that of 0 among them, and distances are taken at their ends.";
+        self.said = Some(self.said.take().map_or(how.to_owned(), |said| format!("{said} {how}")));
     }
 }
 

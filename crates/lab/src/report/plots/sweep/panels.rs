@@ -6,10 +6,10 @@ use super::super::canvas::{Align, Axis, Canvas, Ink, LAYERS, alone as file, svg}
 use super::super::chart::{APPROXIMATE, covers};
 use super::super::curves::{BOTTOM, HEIGHT, LEFT, NEAR, RIGHT, TEXT, TOP, WIDTH};
 use super::super::legend::{room, rows};
-use super::super::{Figure, MOST_VARIANTS, apart, cut, dots, estimates_table, legend, panel};
+use super::super::{Figure, MOST_VARIANTS, apart, cut, dots, estimates_table, legend, panel, unanswered};
 use super::{
     Curves, MOST_CURVES, Sweep, TITLE, bounds, capital, ends, heights, id, is_hollow, known, known_by_another, marks,
-    spans_decades, undrawn,
+    spans_decades, undrawn, with_room,
 };
 use crate::report::html::escape;
 use crate::report::{Engine, VariantAnswers, number};
@@ -29,6 +29,13 @@ const TICKS: usize = 6;
 /// How many colours of series they have.
 pub(super) fn colors(curves: &Curves<'_>) -> usize {
     Colors::new(curves.colored(), &curves.sweeps).values.len()
+}
+
+/// Whether in panels each has several curves, and a colour is in several of them.
+pub(super) fn share_colors(curves: &Curves<'_>) -> bool {
+    let colors = Colors::new(curves.colored(), &curves.sweeps);
+    let panels = by_panel(curves, &colors);
+    colors.values.len() < curves.sweeps.len() && panels.iter().all(|panel| panel.curves.len() > 1)
 }
 
 /// What is drawn in one panel: the curves of variants that are equal but for the settings on the axis and of the colours.
@@ -167,7 +174,10 @@ impl<'a> Grid<'a> {
     fn axes(&self, (left, top): (f64, f64)) -> (Axis, Axis) {
         let ((least, most), (from, to)) = (self.x, (left + LEFT, left + RIGHT));
         let x = match spans_decades(least, most) {
-            true => Axis::log(least, most, from, to),
+            true => {
+                let (low, high) = with_room(self.x);
+                Axis::log(low, high, from, to)
+            }
             false => {
                 let (low, high) = ends(self.x, TICKS);
                 Axis::linear(low, high, from, to)
@@ -186,7 +196,7 @@ impl<'a> Grid<'a> {
             canvas.bar((from, at - 0.4), (to, at + 0.4), Ink::Grid, 1.0);
             canvas.text(&dots::round_time(tick), (from - 6.0, at), Align::Right, TEXT - 1.0, Ink::Muted);
         }
-        dots::x_axis(canvas, &x, corner.1 + TOP, corner.1 + BOTTOM, TICKS, |value| format!("{value}"), &title);
+        dots::x_axis(canvas, &x, corner.1 + TOP, corner.1 + BOTTOM, TICKS, self.curves.axis.label(), &title);
         let places = |sweep: &Sweep<'_>, engine: Engine| -> Vec<(f64, f64)> {
             let known = sweep.points.iter().filter_map(|(at, of)| Some((*at, known(of, engine, metric)?.1)));
             known.map(|(at, value)| (x.at(at), y.at(value))).collect()
@@ -214,6 +224,25 @@ impl<'a> Grid<'a> {
             canvas.path(points, *ink, *opacity, *width);
         }
         LAYERS[1..].iter().for_each(|engine| mark(*engine));
+        for (at, value) in panel.curves.iter().flat_map(|(sweep, _)| self.crossed(sweep)) {
+            unanswered::cross(canvas, (x.at(at), y.at(value)));
+        }
+    }
+
+    /// The numbers of a sweep that are not of all requests, with where they are on the axis.
+    fn crossed(&self, sweep: &Sweep<'_>) -> Vec<(f64, f64)> {
+        let metric = self.metric.0;
+        let mut crossed = Vec::new();
+        for (at, of) in &sweep.points {
+            let is_crossed = |engine: &Engine| unanswered::share(of, *engine, metric).is_some();
+            let engines = Engine::ALL.into_iter().filter(is_crossed);
+            crossed.extend(engines.filter_map(|engine| Some((*at, known(of, engine, metric)?.1))));
+        }
+        crossed
+    }
+
+    fn has_crosses(&self) -> bool {
+        self.curves.sweeps.iter().any(|sweep| !self.crossed(sweep).is_empty())
     }
 
     /// An engine's numbers with their intervals.
@@ -226,8 +255,9 @@ impl<'a> Grid<'a> {
                 canvas.bar((left - 0.5, y.at(high)), (left + 0.5, y.at(low)), *ink, 1.0);
                 canvas.layered(engine, *ink, (left, top), is_hollow(estimate));
                 let value = number::quantity(value, "s");
+                let lost = unanswered::share(of, engine, self.metric.0).map_or_else(String::new, unanswered::told);
                 let place = self.curves.axis.told(at, of);
-                let told = format!("{}, {place}, {}: {value}", sweep.others.label, engine.name());
+                let told = format!("{}, {place}, {}: {value}{lost}", sweep.others.label, engine.name());
                 canvas.tell(&told, (left - NEAR, top - NEAR), (left + NEAR, top + NEAR));
             }
         }
@@ -261,7 +291,8 @@ pub(super) fn figure(curves: &Curves<'_>, metric: (&str, &str)) -> String {
     let table = estimates_table(&grid.heading(), &curves.report.variants, &[metric.0.to_owned()]);
     let columns = if drawings.len() == 2 || drawings.len() == 4 { "two" } else { "three" };
     let id = format!("plot-{}", id(metric.0));
-    let legend = grid.colors.legend() + &legend(&engines);
+    let crosses = if grid.has_crosses() { unanswered::legend() } else { String::new() };
+    let legend = [grid.colors.legend(), legend(&engines), crosses].concat();
     Figure { id: &id, heading: &grid.heading(), columns, legend, drawings, caption, table }.html()
 }
 
@@ -283,7 +314,12 @@ pub(super) fn alone(curves: &Curves<'_>, metric: (&str, &str)) -> Option<(String
     engines.retain(|engine| *engine != Engine::Theory || is_exact);
     let in_a_row = ((width - LEFT) / ENGINE).floor().max(1.0) as usize;
     let approximate_at = engines_at + ROW * engines.len().div_ceil(in_a_row) as f64;
-    let height = approximate_at + ROW * (f64::from(u8::from(is_approximate)) + 0.5);
+    let crosses = match grid.has_crosses() {
+        true => unanswered::note_in_rows(width - LEFT - MARK, TEXT),
+        false => Vec::new(),
+    };
+    let crosses_at = approximate_at + ROW * f64::from(u8::from(is_approximate));
+    let height = crosses_at + ROW * (crosses.len() as f64 + 0.5);
     let drawing = file(width, height, &grid.heading(), |canvas| {
         canvas.text(metric.1, (8.0, 0.5 * HEAD), Align::Left, TEXT, Ink::Text);
         for (index, (one, rows)) in shown.iter().zip(&labels).enumerate() {
@@ -310,6 +346,10 @@ pub(super) fn alone(curves: &Curves<'_>, metric: (&str, &str)) -> Option<(String
             let at = (LEFT + 11.0, approximate_at + 0.5 * ROW);
             canvas.layered(Engine::Theory, Ink::Muted, at, true);
             canvas.text(APPROXIMATE, (at.0 + 19.0, at.1), Align::Left, TEXT, Ink::Text);
+        }
+        if !crosses.is_empty() {
+            let at = (LEFT + 11.0, crosses_at + 0.5 * ROW);
+            unanswered::entry(canvas, at, LEFT + MARK, &crosses, (TEXT, ROW));
         }
     });
     Some((drawing, grid.left_out()))
