@@ -14,12 +14,12 @@ use sojourn_stats::{Dimension, Law, quantity};
 use thiserror::Error;
 
 use super::hurst::{of_counts, undoubted};
-use super::log::{is_good, response_times, sizes, traffic};
-use super::rate::gaps_are_known;
-use super::{Covered, Memory, Numbers, Popularity, Profiled, Variable, counts, covered, digits, profiled, silence};
+use super::log::{end_seconds, is_good, response_times, sizes, traffic};
+use super::rate::{are_too_even, gaps_are_known, whole_counts, would_tell_a_change};
+use super::{Covered, Memory, Numbers, Popularity, Profiled, Variable, covered, digits, profiled, silence};
 use crate::arrivals::Arrivals as Written;
 use crate::recorded::capture::{Begin, Capture};
-use crate::recorded::log::Log;
+use crate::recorded::log::{EndStep, Log};
 
 /// How wide a comment may be: a terminal shows the file too.
 const COLUMNS: usize = 80;
@@ -130,12 +130,16 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
     }
     remarks.extend(silence::in_words(log).iter().map(|words| format!("{}.", capital(words))));
     let Covered { range, instants_s, span_s } = covered(log);
-    if range.len() < traffic.len() {
-        remarks.push(
-            "Of its first and its last second it may have a part only: rate and gaps are without them, sizes, response times and \
-             popularity with what there is of them."
-                .into(),
-        );
+    if let Some((seconds, them)) = end_seconds(log, EndStep::LeftOut) {
+        remarks.push(format!(
+            "Of {seconds} it may have a part only: rate and gaps are without {them}, sizes, response times and popularity with \
+             what there is of {them}."
+        ));
+    } else if let Some((seconds, them)) = end_seconds(log, EndStep::Kept) {
+        remarks.push(format!(
+            "It is too short to leave out {seconds}, of which it may have a part only: rate and gaps are with {them}, so that \
+             the rate may be too low."
+        ));
     }
     if let Some((times, rounded)) = response_times(kept(), log.response_step_s()) {
         let count = times.count;
@@ -246,16 +250,17 @@ impl GapLaw {
     /// Of gaps shorter than the log's step, from the requests in each step: those of a renewal process have, over many gaps, the
     /// variance over the mean that its gaps have over their squared mean (Cox, Renewal Theory, 1962, section 4.4). The variance
     /// is that of neighbours, which a rate that changes slowly leaves alone (von Neumann, Annals of Mathematical Statistics 12,
-    /// 1941).
+    /// 1941). All steps are whole ones.
     fn of_counts(counts: &[u64], step_s: f64) -> GapLaw {
-        // The last step may be cut short.
-        let counts = &counts[..counts.len().saturating_sub(1)];
         let (steps, dispersion) = (counts.len() as f64, dispersion(counts));
         let by_chance = CHANCE * (3.0 / steps.max(1.0)).sqrt();
         let step = quantity::format(digits(step_s), Dimension::Time);
-        let (cv, found) = if steps < STEPS_LEAST {
-            (1.0, format!("{steps} steps are too few to tell from the requests in each: taken to be exponential"))
-        } else if (dispersion - 1.0).abs() <= by_chance {
+        // That counts are too even shows in few of them, too.
+        let is_even = dispersion < 1.0 && are_too_even(counts);
+        let (cv, found) = if !is_even && steps < STEPS_LEAST {
+            let (step, are) = if counts.len() == 1 { ("step", "is") } else { ("steps", "are") };
+            (1.0, format!("{steps} {step} {are} too few to tell from the requests in each: taken to be exponential"))
+        } else if !is_even && (dispersion - 1.0).abs() <= by_chance {
             (
                 1.0,
                 format!(
@@ -326,7 +331,7 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
     let gap = Variable::of("gap", "Gaps", &gaps_s, Dimension::Time);
     let of_gaps = match gaps_are_known(instants_s.len(), span_s, finest_s) {
         true => gap.taken.as_ref().map(|taken| GapLaw { law: taken.law.clone(), said: gap.verdict() }),
-        false => Some(GapLaw::of_counts(&counts(&instants_s, span_s, finest_s), finest_s)),
+        false => Some(GapLaw::of_counts(&whole_counts(&instants_s, span_s, finest_s), finest_s)),
     };
     let GapLaw { law: gap_law, said: said_of_gaps } = of_gaps.ok_or_else(|| no_law(&gap, "gaps"))?;
     let mean_gap_s = span_s / instants_s.len() as f64 / f64::from(sampled);
@@ -346,7 +351,10 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
     let are_mostly_known = mean_gap_s * f64::from(sampled) * IN_A_STEP >= finest_s;
     text += &long_memory(if are_mostly_known { &gaps_s } else { &[] }, &gap_law, memory.as_ref());
     if levels.is_empty() {
-        text += &comment("The rate changes by no more than chance: there is no profile.");
+        text += &comment(match would_tell_a_change(span_s, every_s) {
+            true => "The rate changes by no more than chance: there is no profile.",
+            false => "What came is too little to tell whether the rate changes: there is no profile.",
+        });
     } else {
         text += &comment("The rate changes by more than chance: its levels over the mean.");
         let levels: Vec<String> = levels.iter().map(f64::to_string).collect();
