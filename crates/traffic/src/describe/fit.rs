@@ -20,6 +20,7 @@ use super::{Covered, Memory, Numbers, Popularity, Profiled, Variable, covered, d
 use crate::arrivals::Arrivals as Written;
 use crate::recorded::capture::{Begin, Capture};
 use crate::recorded::log::{EndStep, Log};
+use crate::words::{count, verb};
 
 /// How wide a comment may be: a terminal shows the file too.
 const COLUMNS: usize = 80;
@@ -90,11 +91,18 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
     largest.retain(|size| *size > 0.0);
     let mut remarks = Vec::new();
     if failed > 0 {
-        remarks.push(format!("{failed} requests with a status of 400 or more are left out{without_reply}."));
+        remarks.push(format!(
+            "{} with a status of 400 or more {} left out{without_reply}.",
+            count(failed, "request"),
+            verb(&failed, "is", "are")
+        ));
     }
     if abandoned > 0 {
-        remarks
-            .push(format!("{abandoned} requests that their clients gave up before the reply was over are left out."));
+        remarks.push(format!(
+            "{} given up before the reply was over {} left out.",
+            count(abandoned, "request"),
+            verb(&abandoned, "is", "are")
+        ));
     }
     if let Some(zipf) = &popularity.zipf {
         remarks.push(format!(
@@ -142,7 +150,7 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
         ));
     }
     if let Some((times, rounded)) = response_times(kept(), log.response_step_s()) {
-        let count = times.count;
+        let timed = times.count;
         let what = match &times.no_fit {
             Some(why) if times.mean == 0.0 => format!("{why}, so they have no law."),
             _ => {
@@ -153,7 +161,7 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
             }
         };
         remarks.push(format!(
-            "Response times, by the log ({count} of them): {what} They hold waiting and the client's network too, so they are \
+            "Response times, by the log ({timed} of them): {what} They hold waiting and the client's network too, so they are \
              what a model is to come near, and no demand."
         ));
     }
@@ -188,7 +196,7 @@ pub fn of_capture(capture: &Capture, name: &str) -> Result<String, NoWorkload> {
     clients.dedup();
     let whole = || opened().filter(|one| one.is_whole());
     let mut remarks = vec![
-        format!("Sizes are of the {} connections whose both ends are in the capture.", whole().count()),
+        format!("Sizes are of the {} whose both ends are in the capture.", count(whole().count(), "connection")),
         "A connection counts as one request of all that the server sent in it.".into(),
     ];
     let sizes: Vec<f64> = whole().map(|one| one.bytes_to_client as f64).collect();
@@ -225,7 +233,9 @@ pub fn of_numbers(column: &Numbers, dimension: Dimension) -> Result<String, NoWo
         let (some, all) = (variable.not_positive, column.values.len());
         let times = if dimension == Dimension::Number { "; if they are rounded times, say so: --unit s" } else { "" };
         return Err(NoWorkload(format!(
-            "{some} of {all} numbers are not above 0; the laws that are fitted are of positive ones{times}"
+            "{some} of {} {} not above 0; the laws that are fitted are of positive ones{times}",
+            count(all, "number"),
+            verb(&some, "is", "are")
         )));
     }
     let Some(taken) = &variable.taken else { return Err(NoWorkload(variable.no_fit.unwrap_or_default())) };
@@ -258,8 +268,8 @@ impl GapLaw {
         // That counts are too even shows in few of them, too.
         let is_even = dispersion < 1.0 && are_too_even(counts);
         let (cv, found) = if !is_even && steps < STEPS_LEAST {
-            let (step, are) = if counts.len() == 1 { ("step", "is") } else { ("steps", "are") };
-            (1.0, format!("{steps} {step} {are} too few to tell from the requests in each: taken to be exponential"))
+            let (counted, are) = (count(counts.len(), "step"), verb(&counts.len(), "is", "are"));
+            (1.0, format!("{counted} {are} too few to tell from the requests in each: taken to be exponential"))
         } else if !is_even && (dispersion - 1.0).abs() <= by_chance {
             (
                 1.0,

@@ -12,6 +12,7 @@ use sojourn_stats::parts::share_of_series;
 
 use super::{Description, Facts, Listing, Value, ascending, mean, servers};
 use crate::recorded::log::{Entry, Log, Method};
+use crate::words::{count, verb};
 
 /// What [`servers::failed`] counts.
 const ERRORS: &str = "status 500 and above, or no reply; not what clients gave up";
@@ -126,8 +127,9 @@ fn tell_abandoned(log: &Log, facts: &mut Facts) -> Option<String> {
         facts.quantiles_by_clock("abandoned_after", &waits, &[0.5, 0.9], ("s", Some(log.response_step_s())));
     }
     Some(format!(
-        "{abandoned} of {} requests were given up by their clients before the reply was over: how long these waited \
+        "{abandoned} of {} {} before the reply was over: how long these waited \
          (abandoned_after) is no response time; the load has them for as long as they waited, and error_ratio is without them",
-        log.requests()
+        count(log.requests(), "request"),
+        verb(&abandoned, "was given up by its client", "were given up by their clients")
     ))
 }

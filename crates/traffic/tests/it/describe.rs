@@ -515,6 +515,11 @@ fn few_distinct_values_have_no_tail() {
     ] {
         let text: String = (0..3000).map(|n| line(n, "/a", 1000 * (1 + u64::from(n) % distinct))).collect();
         let description = describe(&read(text).unwrap());
+        let plural = if distinct == 1 { "" } else { "s" };
+        let repeat = format!(
+            "size has {distinct} different value{plural} among 3000: they repeat, so no continuous law can be exact"
+        );
+        assert!(description.remarks.contains(&repeat), "{:?}", description.remarks);
         assert_eq!(value(&description, "size_tail"), &Value::Text(says.into()));
         assert!(description.facts.iter().all(|fact| fact.name != "size_tail_index"), "{distinct}");
     }

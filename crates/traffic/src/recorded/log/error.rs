@@ -4,6 +4,7 @@ use sojourn_stats::Span;
 use thiserror::Error;
 
 use super::fault::Fault;
+use crate::words::count;
 
 /// What is said where no format was asked for and none was found.
 const NO_FORMAT: &str = "a log format that is known (docs/log-formats.md; `sojourn traffic` takes one by --format); as Common \
@@ -65,7 +66,8 @@ pub enum LogError {
     },
     /// No line of it is in the format.
     #[error(
-        "{name}: none of {bad_lines} lines is in {}; line {line} has {fault}: `{text}`",
+        "{name}: none of {} is in {}; line {line} has {fault}: `{text}`",
+        count(*bad_lines, "line"),
         if format.is_empty() || format == "common" { NO_FORMAT } else { format }
     )]
     NoGoodLine {
