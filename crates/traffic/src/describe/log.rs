@@ -104,19 +104,13 @@ pub fn describe(log: &Log) -> Description {
     if !sorted.is_empty() {
         facts.group("response times (by the log)");
         facts.count("response_times", sorted.len() as u64);
-        let step_s = log.response_step_s();
-        match mean(&sorted) {
-            0.0 => facts.text("response_time_mean", below(step_s)),
-            mean_s => {
-                facts.number("response_time_mean", mean_s, "s");
-                facts.number("response_time_scv", scv(&sorted), "1");
-            }
-        }
-        facts.quantiles_by_clock("response_time", &sorted, &[0.5, 0.9, 0.99, 0.999], ("s", Some(step_s)));
-        match sorted.last().copied() {
-            Some(0.0) => facts.text("response_time_max", below(step_s)),
-            most => facts.number("response_time_max", most.unwrap_or(f64::NAN), "s"),
-        }
+        let zero = below(log.response_step_s());
+        let by_clock = ("s", Some(zero.as_str()));
+        facts.number_by_clock("response_time_mean", mean(&sorted), by_clock);
+        // There is none where all are 0.
+        facts.number("response_time_scv", scv(&sorted), "1");
+        facts.quantiles_by_clock("response_time", &sorted, &[0.5, 0.9, 0.99, 0.999], by_clock);
+        facts.number_by_clock("response_time_max", sorted[sorted.len() - 1], by_clock);
         if let Some((response, _)) = &response {
             response.tell(&mut facts);
         }
