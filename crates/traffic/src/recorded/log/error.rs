@@ -43,7 +43,10 @@ pub enum LogError {
         by: &'static str,
     },
     /// The packed file ends too early.
-    #[error("{name}: the {by} file is cut off after {good_lines} good lines; fetch it again, or unpack what there is")]
+    #[error(
+        "{name}: the {by} file is cut off after {}; fetch it again, or unpack what there is",
+        count(*good_lines, "good line")
+    )]
     Truncated {
         /// What was read.
         name: String,
@@ -53,7 +56,7 @@ pub enum LogError {
         good_lines: usize,
     },
     /// The packed file cannot be unpacked.
-    #[error("{name}: the {by} file is damaged after {good_lines} good lines: {fault}")]
+    #[error("{name}: the {by} file is damaged after {}: {fault}", count(*good_lines, "good line"))]
     Damaged {
         /// What was read.
         name: String,
