@@ -139,28 +139,35 @@ impl Facts {
         }
     }
 
+    /// A number of which a 0 stands for this, where it is known to be no 0.
+    fn number_by_clock(&mut self, name: &str, number: f64, (unit, zero): (&'static str, Option<&str>)) {
+        match zero {
+            Some(zero) if number == 0.0 => self.text(name, zero.to_owned()),
+            _ => self.number(name, number, unit),
+        }
+    }
+
     /// Quantiles by nearest rank: the smallest value that at least so much of all is not above. One that is the maximum
     /// only because there are too few values says so instead.
     fn quantiles(&mut self, of: &str, sorted: &[f64], probabilities: &[f64], unit: &'static str) {
         self.quantiles_by_clock(of, sorted, probabilities, (unit, None));
     }
 
-    /// The same of what a clock of this step has rounded down: its 0 is something below the step.
+    /// The same of numbers of which a 0 stands for this, where it is known to be no 0, as by a clock that rounds down.
     fn quantiles_by_clock(
         &mut self,
         of: &str,
         sorted: &[f64],
         probabilities: &[f64],
-        (unit, step): (&'static str, Option<f64>),
+        (unit, zero): (&'static str, Option<&str>),
     ) {
         for &probability in probabilities {
             let percent = format!("{}", (probability * 1e6).round() / 1e4).replace('.', "_");
             let name = if of.is_empty() { format!("p{percent}") } else { format!("{of}_p{percent}") };
             let rank = (probability * sorted.len() as f64).ceil().max(1.0) as usize;
-            match (sorted.get(rank - 1), step) {
-                _ if rank >= sorted.len() => self.text(&name, format!("too few ({})", sorted.len())),
-                (Some(0.0), Some(step)) => self.text(&name, below(step)),
-                _ => self.push(&name, Value::Number(sorted[rank - 1]), unit),
+            match rank >= sorted.len() {
+                true => self.text(&name, format!("too few ({})", sorted.len())),
+                false => self.number_by_clock(&name, sorted[rank - 1], (unit, zero)),
             }
         }
     }
@@ -168,7 +175,12 @@ impl Facts {
 
 /// What a time of 0 is by a clock of this step (s).
 fn below(step_s: f64) -> String {
-    format!("below {}", quantity::format(digits(step_s), Dimension::Time))
+    below_step(step_s, Dimension::Time)
+}
+
+/// What a 0 is among numbers that were rounded to this step.
+fn below_step(step: f64, dimension: Dimension) -> String {
+    format!("below {}", quantity::format(digits(step), dimension))
 }
 
 fn mean(numbers: &[f64]) -> f64 {

@@ -95,6 +95,7 @@ mod sessions;
 pub mod site;
 mod sizes;
 mod text;
+mod words;
 mod workload;
 
 pub use alias::Alias;

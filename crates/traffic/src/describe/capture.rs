@@ -4,6 +4,7 @@ use sojourn_stats::Dimension;
 
 use super::{Description, Facts, Rate, Variable, ascending, hurst, mean, profiled, rate, scv};
 use crate::recorded::capture::{Begin, Capture, Connection, End};
+use crate::words;
 
 /// What a capture holds: connections and how they went, gaps between their SYNs, durations, bytes.
 pub fn describe_capture(capture: &Capture) -> Description {
@@ -92,9 +93,10 @@ pub fn describe_capture(capture: &Capture) -> Description {
     let cut = all.iter().filter(|one| one.begin == Begin::Before || one.end == End::Open).count();
     if cut > 0 {
         remarks.push(format!(
-            "{cut} of {} connections are cut by the capture's edges: their durations and bytes are left out, since they \
-             would look too small, and long connections are missing more often than short ones",
-            all.len()
+            "{cut} of {} {} cut by the capture's edges: such durations and bytes are left out, since they would look too \
+             small, and long connections are missing more often than short ones",
+            words::count(all.len(), "connection"),
+            words::verb(&cut, "is", "are")
         ));
     }
     for variable in [&gap, &duration, &size] {

@@ -6,7 +6,7 @@ use sojourn_stats::{Dimension, input, nearest};
 use thiserror::Error;
 
 use super::variable::Rounding;
-use super::{Description, Facts, Variable, ascending, mean, variance};
+use super::{Description, Facts, Variable, ascending, below_step, mean, variance};
 
 /// Why a text is not a column of numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -36,15 +36,19 @@ impl Numbers {
 
     /// The quantity that they are of in the SI unit of `dimension`, and what is to be known of those that were rounded.
     pub(super) fn variable(&self, dimension: Dimension) -> (Variable, Option<String>) {
-        let step = match dimension {
+        // What writes a number with so many digits rounds it.
+        let rounding = self.rounded_to(dimension).map(|step| Rounding { step, is_cut: false });
+        Variable::of_rounded("number", "The numbers", &self.values, rounding, dimension)
+    }
+
+    /// The step that a 0 among them is below, of numbers of this dimension; none where a 0 is a 0, as far as one can tell.
+    fn rounded_to(&self, dimension: Dimension) -> Option<f64> {
+        match dimension {
             Dimension::Time => self.step,
             // Without a unit they may be of anything: of counts a 0 is none that was rounded.
             Dimension::Number => self.step.filter(|_| self.is_rounded),
             _ => None,
-        };
-        // What writes a number with so many digits rounds it.
-        let rounding = step.map(|step| Rounding { step, is_cut: false });
-        Variable::of_rounded("number", "The numbers", &self.values, rounding, dimension)
+        }
     }
 
     /// All of both.
@@ -71,16 +75,21 @@ pub fn describe_numbers(column: &Numbers, dimension: Dimension) -> Description {
         return Description { of: "numbers", facts: facts.all, ..Description::default() };
     }
     let (mean, variance) = (mean(&sorted), variance(&sorted));
-    facts.number("mean", mean, unit);
-    facts.number("standard_deviation", variance.sqrt(), unit);
+    // Beside a negative number a 0 is none that was rounded down.
+    let zero = column.rounded_to(dimension).filter(|_| sorted[0] >= 0.0).map(|step| below_step(step, dimension));
+    let by_clock = (unit, zero.as_deref());
+    facts.number_by_clock("mean", mean, by_clock);
+    if mean != 0.0 || zero.is_none() {
+        facts.number("standard_deviation", variance.sqrt(), unit);
+    }
     facts.number("scv", variance / (mean * mean), "1");
     let third = sorted.iter().map(|x| (x - mean).powi(3)).sum::<f64>() / sorted.len() as f64;
     facts.number("skewness", third / variance.powf(1.5), "1");
     let products: f64 = numbers.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
     facts.number("autocorrelation_lag_1", products / (variance * sorted.len() as f64), "1");
-    facts.number("min", sorted[0], unit);
-    facts.quantiles("", &sorted, &[0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999], unit);
-    facts.number("max", sorted[sorted.len() - 1], unit);
+    facts.number_by_clock("min", sorted[0], by_clock);
+    facts.quantiles_by_clock("", &sorted, &[0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999], by_clock);
+    facts.number_by_clock("max", sorted[sorted.len() - 1], by_clock);
     let (zero, negative) =
         (numbers.iter().filter(|x| **x == 0.0).count(), numbers.iter().filter(|x| **x < 0.0).count());
     if zero > 0 {

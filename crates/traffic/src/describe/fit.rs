@@ -7,19 +7,23 @@
 //! which object was asked for, sessions, and any order beyond the rate's. Long memory of the gaps is offered as `fgn(...)` where
 //! it is beyond doubt, and not written unasked: no formula knows it, and a simulation with it takes long to settle.
 
+mod gaps;
+
 use std::fmt::Write as _;
 
 use sojourn_stats::hurst::{self, Finding, Hurst};
 use sojourn_stats::{Dimension, Law, quantity};
 use thiserror::Error;
 
+use self::gaps::GapLaw;
 use super::hurst::{of_counts, undoubted};
-use super::log::{is_good, response_times, sizes, traffic};
-use super::rate::gaps_are_known;
-use super::{Covered, Memory, Numbers, Popularity, Profiled, Variable, counts, covered, digits, profiled, silence};
+use super::log::{end_seconds, is_good, response_times, sizes, traffic};
+use super::rate::{gaps_are_known, whole_counts, would_tell_a_change};
+use super::{Covered, Memory, Numbers, Popularity, Profiled, Variable, covered, digits, profiled, silence};
 use crate::arrivals::Arrivals as Written;
 use crate::recorded::capture::{Begin, Capture};
-use crate::recorded::log::Log;
+use crate::recorded::log::{EndStep, Log};
+use crate::words::{count, verb};
 
 /// How wide a comment may be: a terminal shows the file too.
 const COLUMNS: usize = 80;
@@ -27,18 +31,8 @@ const COLUMNS: usize = 80;
 const WITHOUT_BODY_LEAST: f64 = 0.005;
 /// The utilisation that the server which is written down is given at the profile's peak.
 const UTILIZATION: f64 = 0.6;
-
-/// Steps from which the variance of the requests in each is taken.
-const STEPS_LEAST: f64 = 20.0;
-/// Standard errors by which a dispersion is off by chance.
-const CHANCE: f64 = 3.0;
-/// Into so many parts the time is cut to see whether the requests vary as much in all of them.
-const REGIMES: usize = QUARTERS.len();
-const QUARTERS: [&str; 4] = ["first", "second", "third", "last"];
 /// So many gaps in a step, and long memory is looked for in the counts alone.
 const IN_A_STEP: f64 = 4.0;
-/// Gaps that vary less are all alike.
-const EVEN: f64 = 0.05;
 
 /// Why nothing can be fitted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -90,11 +84,18 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
     largest.retain(|size| *size > 0.0);
     let mut remarks = Vec::new();
     if failed > 0 {
-        remarks.push(format!("{failed} requests with a status of 400 or more are left out{without_reply}."));
+        remarks.push(format!(
+            "{} with a status of 400 or more {} left out{without_reply}.",
+            count(failed, "request"),
+            verb(&failed, "is", "are")
+        ));
     }
     if abandoned > 0 {
-        remarks
-            .push(format!("{abandoned} requests that their clients gave up before the reply was over are left out."));
+        remarks.push(format!(
+            "{} given up before the reply was over {} left out.",
+            count(abandoned, "request"),
+            verb(&abandoned, "is", "are")
+        ));
     }
     if let Some(zipf) = &popularity.zipf {
         remarks.push(format!(
@@ -130,15 +131,19 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
     }
     remarks.extend(silence::in_words(log).iter().map(|words| format!("{}.", capital(words))));
     let Covered { range, instants_s, span_s } = covered(log);
-    if range.len() < traffic.len() {
-        remarks.push(
-            "Of its first and its last second it may have a part only: rate and gaps are without them, sizes, response times and \
-             popularity with what there is of them."
-                .into(),
-        );
+    if let Some((seconds, them)) = end_seconds(log, EndStep::LeftOut) {
+        remarks.push(format!(
+            "Of {seconds} it may have a part only: rate and gaps are without {them}, sizes, response times and popularity with \
+             what there is of {them}."
+        ));
+    } else if let Some((seconds, them)) = end_seconds(log, EndStep::Kept) {
+        remarks.push(format!(
+            "It is too short to leave out {seconds}, of which it may have a part only: rate and gaps are with {them}, so that \
+             the rate may be too low."
+        ));
     }
     if let Some((times, rounded)) = response_times(kept(), log) {
-        let count = times.count;
+        let timed = times.count;
         let what = match &times.no_fit {
             Some(why) if times.mean == 0.0 => format!("{why}, so they have no law."),
             _ => {
@@ -149,7 +154,7 @@ pub fn of_log(log: &Log, name: &str) -> Result<String, NoWorkload> {
             }
         };
         remarks.push(format!(
-            "Response times, by the log ({count} of them): {what} They hold waiting and the client's network too, so they are \
+            "Response times, by the log ({timed} of them): {what} They hold waiting and the client's network too, so they are \
              what a model is to come near, and no demand."
         ));
     }
@@ -184,7 +189,7 @@ pub fn of_capture(capture: &Capture, name: &str) -> Result<String, NoWorkload> {
     clients.dedup();
     let whole = || opened().filter(|one| one.is_whole());
     let mut remarks = vec![
-        format!("Sizes are of the {} connections whose both ends are in the capture.", whole().count()),
+        format!("Sizes are of the {} whose both ends are in the capture.", count(whole().count(), "connection")),
         "A connection counts as one request of all that the server sent in it.".into(),
     ];
     let sizes: Vec<f64> = whole().map(|one| one.bytes_to_client as f64).collect();
@@ -221,7 +226,9 @@ pub fn of_numbers(column: &Numbers, dimension: Dimension) -> Result<String, NoWo
         let (some, all) = (variable.not_positive, column.values.len());
         let times = if dimension == Dimension::Number { "; if they are rounded times, say so: --unit s" } else { "" };
         return Err(NoWorkload(format!(
-            "{some} of {all} numbers are not above 0; the laws that are fitted are of positive ones{times}"
+            "{some} of {} {} not above 0; the laws that are fitted are of positive ones{times}",
+            count(all, "number"),
+            verb(&some, "is", "are")
         )));
     }
     let Some(taken) = &variable.taken else { return Err(NoWorkload(variable.no_fit.unwrap_or_default())) };
@@ -233,84 +240,6 @@ pub fn of_numbers(column: &Numbers, dimension: Dimension) -> Result<String, NoWo
     }
     let _ = writeln!(text, "{}", taken.law);
     Ok(text)
-}
-
-/// The law of the gaps.
-struct GapLaw {
-    law: Law,
-    /// How good it is.
-    said: String,
-}
-
-impl GapLaw {
-    /// Of gaps shorter than the log's step, from the requests in each step: those of a renewal process have, over many gaps, the
-    /// variance over the mean that its gaps have over their squared mean (Cox, Renewal Theory, 1962, section 4.4). The variance
-    /// is that of neighbours, which a rate that changes slowly leaves alone (von Neumann, Annals of Mathematical Statistics 12,
-    /// 1941).
-    fn of_counts(counts: &[u64], step_s: f64) -> GapLaw {
-        // The last step may be cut short.
-        let counts = &counts[..counts.len().saturating_sub(1)];
-        let (steps, dispersion) = (counts.len() as f64, dispersion(counts));
-        let by_chance = CHANCE * (3.0 / steps.max(1.0)).sqrt();
-        let step = quantity::format(digits(step_s), Dimension::Time);
-        let (cv, found) = if steps < STEPS_LEAST {
-            (1.0, format!("{steps} steps are too few to tell from the requests in each: taken to be exponential"))
-        } else if (dispersion - 1.0).abs() <= by_chance {
-            (
-                1.0,
-                format!(
-                    "the requests in each vary as those of a Poisson process do (variance over mean {dispersion:.3})"
-                ),
-            )
-        } else {
-            let way = if dispersion < 1.0 { "less" } else { "more" };
-            let found = format!(
-                "the requests in each vary {way} than those of a Poisson process do (variance over mean {dispersion:.3}, where \
-                 it has 1), and the law's variance is as many times its squared mean"
-            );
-            (dispersion.sqrt(), found)
-        };
-        let named = |name: &str| format!("{name}(mean = 1 s, cv = {})", digits(cv));
-        let text = match cv {
-            1.0 => "exponential(mean = 1 s)".to_owned(),
-            even if even < EVEN => "constant(1 s)".to_owned(),
-            less if less < 1.0 => named("gamma"),
-            _ => named("hyperexponential"),
-        };
-        let law = Law::parse(&text, Dimension::Time).expect("a law with a mean and a coefficient of variation");
-        let regimes = regimes(counts).map_or(String::new(), |said| format!(" {said}"));
-        let said = format!(
-            "They are shorter than the log's steps of {step}, in which requests are put by chance: {found}.{regimes}"
-        );
-        GapLaw { law, said }
-    }
-}
-
-/// Variance over mean of counts, the variance as that of neighbours.
-fn dispersion(counts: &[u64]) -> f64 {
-    let mean = counts.iter().sum::<u64>() as f64 / counts.len().max(1) as f64;
-    let squares: f64 = counts.windows(2).map(|two| (two[0] as f64 - two[1] as f64).powi(2)).sum();
-    squares / (2.0 * (counts.len() as f64 - 1.0).max(1.0)) / mean.max(f64::MIN_POSITIVE)
-}
-
-/// That counts vary more at one time than at another, by more than chance: one law is then none of both.
-fn regimes(counts: &[u64]) -> Option<String> {
-    let length = counts.len() / REGIMES;
-    if (length as f64) < STEPS_LEAST {
-        return None;
-    }
-    let all: Vec<f64> = counts.chunks_exact(length).take(REGIMES).map(dispersion).collect();
-    let least = all.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = all.iter().copied().fold(0.0, f64::max);
-    let by_chance = CHANCE * (3.0 / length as f64).sqrt() * least.hypot(most);
-    (most - least > by_chance).then(|| {
-        let quarter = |value: f64| all.iter().position(|of| *of == value).map_or("", |at| QUARTERS[at]);
-        format!(
-            "It is not so all along: {least:.3} in the {} quarter of the time, {most:.3} in the {}; one law stands for both.",
-            quarter(least),
-            quarter(most)
-        )
-    })
 }
 
 fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
@@ -326,7 +255,7 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
     let gap = Variable::of("gap", "Gaps", &gaps_s, Dimension::Time);
     let of_gaps = match gaps_are_known(instants_s.len(), span_s, finest_s) {
         true => gap.taken.as_ref().map(|taken| GapLaw { law: taken.law.clone(), said: gap.verdict() }),
-        false => Some(GapLaw::of_counts(&counts(&instants_s, span_s, finest_s), finest_s)),
+        false => Some(GapLaw::of_counts(&whole_counts(&instants_s, span_s, finest_s), finest_s)),
     };
     let GapLaw { law: gap_law, said: said_of_gaps } = of_gaps.ok_or_else(|| no_law(&gap, "gaps"))?;
     let mean_gap_s = span_s / instants_s.len() as f64 / f64::from(sampled);
@@ -346,7 +275,10 @@ fn arrivals_text(arrivals: Arrivals) -> Result<String, NoWorkload> {
     let are_mostly_known = mean_gap_s * f64::from(sampled) * IN_A_STEP >= finest_s;
     text += &long_memory(if are_mostly_known { &gaps_s } else { &[] }, &gap_law, memory.as_ref());
     if levels.is_empty() {
-        text += &comment("The rate changes by no more than chance: there is no profile.");
+        text += &comment(match would_tell_a_change(span_s, every_s) {
+            true => "The rate changes by no more than chance: there is no profile.",
+            false => "What came is too little to tell whether the rate changes: there is no profile.",
+        });
     } else {
         text += &comment("The rate changes by more than chance: its levels over the mean.");
         let levels: Vec<String> = levels.iter().map(f64::to_string).collect();

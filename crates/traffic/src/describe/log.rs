@@ -9,7 +9,7 @@ use super::{
     Description, Facts, Popularity, Rate, Variable, ascending, below, cache, counts, hurst, mean, outcomes, profiled,
     rate, scv, servers, sessions, silence,
 };
-use crate::recorded::log::{Entry, Log, Method, Silences};
+use crate::recorded::log::{EndStep, Entry, Log, Method, Silences};
 
 /// What a log holds: how much, how long, how fast, how large, how concentrated, how bursty, how bad.
 pub fn describe(log: &Log) -> Description {
@@ -70,6 +70,7 @@ pub fn describe(log: &Log) -> Description {
         ("gap_at_level_1", "Gaps between requests, the change of the rate taken out")
     };
     remarks.push(resolution_in_words(log));
+    remarks.extend(ends_in_words(log));
     let gap = Variable::of(name, title, &good.gaps_s, Dimension::Time);
     let gap = match rate::gaps_are_known(good_s.len(), span_s, log.resolution_s()) {
         true => gap,
@@ -80,6 +81,7 @@ pub fn describe(log: &Log) -> Description {
         ),
     };
     gap.tell(&mut facts);
+    remarks.extend(evenness_in_words(&good_s, span_s, log.resolution_s()));
     remarks.extend(silence::in_words(log));
     let memory = hurst::of_counts(&instants_s, span_s, &arrivals, log.resolution_s());
     hurst::tell(&memory, &mut facts);
@@ -103,19 +105,13 @@ pub fn describe(log: &Log) -> Description {
     if !sorted.is_empty() {
         facts.group("response times (by the log)");
         facts.count("response_times", sorted.len() as u64);
-        let step_s = log.response_step_s();
-        match mean(&sorted) {
-            0.0 => facts.text("response_time_mean", below(step_s)),
-            mean_s => {
-                facts.number("response_time_mean", mean_s, "s");
-                facts.number("response_time_scv", scv(&sorted), "1");
-            }
-        }
-        facts.quantiles_by_clock("response_time", &sorted, &[0.5, 0.9, 0.99, 0.999], ("s", Some(step_s)));
-        match sorted.last().copied() {
-            Some(0.0) => facts.text("response_time_max", below(step_s)),
-            most => facts.number("response_time_max", most.unwrap_or(f64::NAN), "s"),
-        }
+        let zero = below(log.response_step_s());
+        let by_clock = ("s", Some(zero.as_str()));
+        facts.number_by_clock("response_time_mean", mean(&sorted), by_clock);
+        // There is none where all are 0.
+        facts.number("response_time_scv", scv(&sorted), "1");
+        facts.quantiles_by_clock("response_time", &sorted, &[0.5, 0.9, 0.99, 0.999], by_clock);
+        facts.number_by_clock("response_time_max", sorted[sorted.len() - 1], by_clock);
         if let Some((response, _)) = &response {
             response.tell(&mut facts);
         }
@@ -323,18 +319,51 @@ fn dispersion_per_second(instants_s: &[f64], span_s: f64) -> f64 {
 
 /// How exactly the log says when requests came, and what follows from it.
 fn resolution_in_words(log: &Log) -> String {
-    let step_s = log.resolution_s();
-    let whole =
-        "of the first and the last second it may have a part, so rate, dispersion, gaps and counts are without them";
-    match step_s {
-        1.0 => format!(
-            "a log has whole seconds: requests are spread inside theirs, so gaps below a second are made up; {whole}"
+    match log.resolution_s() {
+        1.0 => "a log has whole seconds: requests are spread inside theirs, so gaps below a second are made up".into(),
+        step_s => format!(
+            "the log has its times in steps of {}: requests are spread inside theirs, so shorter gaps are made up",
+            quantity::format(super::digits(step_s), Dimension::Time)
         ),
-        _ => {
-            let step = quantity::format(super::digits(step_s), Dimension::Time);
-            format!(
-                "the log has its times in steps of {step}: requests are spread inside theirs, so shorter gaps are made up"
-            )
-        }
     }
+}
+
+/// Of which of its first and its last second a log may have a part, and whether rates are without them.
+fn ends_in_words(log: &Log) -> Option<String> {
+    if let Some((seconds, them)) = end_seconds(log, EndStep::LeftOut) {
+        return Some(format!(
+            "of {seconds} the log may have a part, so rate, dispersion, gaps and counts are without {them}"
+        ));
+    }
+    let (seconds, them) = end_seconds(log, EndStep::Kept)?;
+    Some(format!(
+        "the log is too short to leave out {seconds}, of which it may have a part: rate, dispersion, gaps and counts are with \
+         {them}, so that the rate may be too low and the dispersion too high"
+    ))
+}
+
+/// Those of the first and the last second of a log of which this becomes, and how they are called behind that; none where it is
+/// none of them, or where the log has its times in other steps than seconds.
+pub(super) fn end_seconds(log: &Log, becomes: EndStep) -> Option<(&'static str, &'static str)> {
+    let (first, last) = log.end_steps();
+    match (first == becomes, last == becomes) {
+        _ if log.resolution_s() != 1.0 => None,
+        (true, true) => Some(("its first and its last second", "them")),
+        (true, false) => Some(("its first second", "it")),
+        (false, true) => Some(("its last second", "it")),
+        (false, false) => None,
+    }
+}
+
+/// That requests of which several came in each step of the log's times came more evenly than independent ones do.
+fn evenness_in_words(instants_s: &[f64], span_s: f64, step_s: f64) -> Option<String> {
+    let is_told = !rate::gaps_are_known(instants_s.len(), span_s, step_s)
+        && rate::are_too_even(&rate::whole_counts(instants_s, span_s, step_s));
+    is_told.then(|| {
+        format!(
+            "requests came too evenly for independent arrivals: the counts of {} differ less than those of a Poisson process \
+             do in all but one of 741 logs",
+            rate::length_in_words(step_s)
+        )
+    })
 }

@@ -10,8 +10,9 @@ use serde::Serialize;
 use sojourn_stats::Estimate;
 use sojourn_stats::parts::share_of_series;
 
-use super::{Description, Facts, Listing, Value, ascending, mean, servers};
+use super::{Description, Facts, Listing, Value, ascending, below, mean, servers};
 use crate::recorded::log::{Entry, Log, Method};
+use crate::words::{count, verb};
 
 /// What [`servers::failed`] counts.
 const ERRORS: &str = "status 500 and above, or no reply; not what clients gave up";
@@ -122,12 +123,15 @@ fn tell_abandoned(log: &Log, facts: &mut Facts) -> Option<String> {
     tell_share(log, "abandoned_ratio", &Entry::is_abandoned, facts);
     let waits = ascending(log.entries().iter().filter_map(Entry::waited_s));
     if !waits.is_empty() {
-        facts.number("abandoned_after_mean", mean(&waits), "s");
-        facts.quantiles_by_clock("abandoned_after", &waits, &[0.5, 0.9], ("s", Some(log.response_step_s())));
+        let zero = below(log.response_step_s());
+        let by_clock = ("s", Some(zero.as_str()));
+        facts.number_by_clock("abandoned_after_mean", mean(&waits), by_clock);
+        facts.quantiles_by_clock("abandoned_after", &waits, &[0.5, 0.9], by_clock);
     }
     Some(format!(
-        "{abandoned} of {} requests were given up by their clients before the reply was over: how long these waited \
+        "{abandoned} of {} {} before the reply was over: how long these waited \
          (abandoned_after) is no response time; the load has them for as long as they waited, and error_ratio is without them",
-        log.requests()
+        count(log.requests(), "request"),
+        verb(&abandoned, "was given up by its client", "were given up by their clients")
     ))
 }

@@ -9,6 +9,7 @@
 //! profile as well: that is the price of not knowing it from the time of day.
 
 use serde::Serialize;
+use sojourn_stats::{Dimension, Law};
 
 /// Lengths that a part may have (s).
 const LENGTHS_S: [f64; 15] =
@@ -26,6 +27,9 @@ const PER_LEVEL_LEAST: f64 = 100.0;
 const DISPERSION_LEAST: f64 = 5.0;
 /// Into so many a part is cut to see how much counts vary inside of it.
 const CUTS: usize = 10;
+/// Counts of a Poisson process are as even as those that are called too even by no greater chance: that of being three standard
+/// errors below the mean. One in 741 logs of independent arrivals is.
+const EVEN_BY_CHANCE: f64 = 0.00135;
 
 /// Counts over time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -115,6 +119,39 @@ pub(super) fn gaps_are_known(arrivals: usize, span_s: f64, step_s: f64) -> bool 
     span_s / arrivals as f64 >= step_s
 }
 
+/// Whether `span_s` is long enough for [`profiled`] to tell a rate that changes, with levels as long as it has found.
+pub(super) fn would_tell_a_change(span_s: f64, every_s: f64) -> bool {
+    (span_s / every_s - 1e-9).ceil() >= LEVELS_LEAST as f64
+}
+
+/// How many came in each step of `step_s` that is whole within `span_s`.
+pub(super) fn whole_counts(instants_s: &[f64], span_s: f64, step_s: f64) -> Vec<u64> {
+    let mut counts = counts(instants_s, span_s, step_s);
+    counts.truncate((span_s / step_s + 1e-9) as usize);
+    counts
+}
+
+/// Whether counts of equal periods are more even than those of independent arrivals at a constant rate are by chance, by the
+/// index of dispersion: the squares of their distances from their mean, over the mean, have a chi-squared law (Cox and Lewis, The
+/// Statistical Analysis of Series of Events, 1966, section 6.3). A rate that changes makes counts less even, never more.
+pub(super) fn are_too_even(counts: &[u64]) -> bool {
+    let (periods, arrivals) = (counts.len() as f64, counts.iter().sum::<u64>() as f64);
+    if counts.len() < 2 || arrivals == 0.0 {
+        return false;
+    }
+    let mean = arrivals / periods;
+    let squares: f64 = counts.iter().map(|count| (*count as f64 - mean).powi(2)).sum();
+    // The law is of a continuous quantity, and counts are whole numbers: that they are all the same has a chance. Each may be off
+    // by a half, whose square is a quarter.
+    let index = (squares + periods / 4.0) / mean;
+    let degrees = periods - 1.0;
+    let chi_squared = || {
+        let text = format!("gamma(shape = {}, scale = 2)", degrees / 2.0);
+        Law::parse(&text, Dimension::Number).expect("a chi-squared law")
+    };
+    index < degrees && chi_squared().cdf(index) < EVEN_BY_CHANCE
+}
+
 /// Of each part of `every_s` the variance over mean of the counts in its [`CUTS`] cuts, about their own mean, or 1 where it is
 /// less. Bursts of one time say nothing of another, so that each part is judged by its own.
 fn dispersions_within(instants_s: &[f64], span_s: f64, every_s: f64) -> Vec<f64> {
@@ -148,5 +185,31 @@ pub(super) fn length_in_words(length_s: f64) -> String {
         hours if hours >= 3600.0 && hours % 3600.0 == 0.0 => format!("{} h", hours / 3600.0),
         minutes if minutes >= 60.0 && minutes % 60.0 == 0.0 => format!("{} min", minutes / 60.0),
         seconds => format!("{seconds} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The chance of all that four periods of 300 independent arrivals each can have: what is called too even has no greater one
+    /// than is said, and one near it. Of few counts, or small ones, nothing is too even.
+    #[test]
+    fn independent_arrivals_are_too_even_as_rarely_as_is_said() {
+        let ln_factorial = |n: u64| (1..=n).map(|k| (k as f64).ln()).sum::<f64>();
+        let near = || 292..=308_u64;
+        let mut chance = 0.0;
+        for (one, two) in near().flat_map(|one| near().map(move |two| (one, two))) {
+            for three in near() {
+                let counts = [one, two, three, 1200 - one - two - three];
+                if are_too_even(&counts) {
+                    let ways = ln_factorial(1200) - counts.iter().map(|count| ln_factorial(*count)).sum::<f64>();
+                    chance += (ways - 1200.0 * 4_f64.ln()).exp();
+                }
+            }
+        }
+        assert!((EVEN_BY_CHANCE / 2.0..=EVEN_BY_CHANCE).contains(&chance), "{chance}");
+        assert!(are_too_even(&[300; 3]) && !are_too_even(&[290, 300, 310]));
+        assert!(!are_too_even(&[300; 2]) && !are_too_even(&[1; 6]) && !are_too_even(&[0; 3]) && !are_too_even(&[]));
     }
 }

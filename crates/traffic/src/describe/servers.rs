@@ -14,6 +14,7 @@ pub use self::tables::Listing;
 use super::rate::{self, length_in_words};
 use super::{Value, ascending, mean};
 use crate::recorded::log::{Entry, Log};
+use crate::words::{count, verb};
 
 /// Periods at most: a day by the hour.
 const PERIODS_MOST: f64 = 24.0;
@@ -289,7 +290,9 @@ impl Served {
         let left = self.servers.iter().max_by(|one, other| abandoned_share(one).total_cmp(&abandoned_share(other)));
         if let (Some(left), true) = (left, abandoned > 0 && self.servers.len() > 1) {
             words.push(format!(
-                "{abandoned} requests at a server were given up by their clients; most often at {}, {} of its requests.",
+                "{} at a server {} given up; most often at {}, {} of its requests.",
+                count(abandoned, "request"),
+                verb(&abandoned, "was", "were"),
                 left.server,
                 percent(abandoned_share(left))
             ));
@@ -298,13 +301,14 @@ impl Served {
         let worst = self.servers.iter().max_by(|one, other| error_share(one).total_cmp(&error_share(other)));
         if let (Some(worst), true) = (worst, errors > 0 && self.servers.len() > 1) {
             words.push(format!(
-                "{errors} requests failed at a server; {} failed most often, {} of its requests.",
+                "{} failed at a server; {} failed most often, {} of its requests.",
+                count(errors, "request"),
                 worst.server,
                 percent(error_share(worst))
             ));
         }
         if self.without_server > 0 && !self.servers.is_empty() {
-            words.push(format!("{} requests reached no server, by the log.", self.without_server));
+            words.push(format!("{} reached no server, by the log.", count(self.without_server, "request")));
         }
         // By requests, of equals the first, as in the facts: a rate over a period of which the log covers a part is chance.
         let most = self.periods.iter().map(|one| one.requests).max();

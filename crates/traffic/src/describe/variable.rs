@@ -15,6 +15,7 @@ pub(super) use self::rounded::Rounding;
 use self::rounded::{Unrounded, unrounded};
 pub use self::taken::Taken;
 use super::{Facts, ascending, log_spaced};
+use crate::words::{count, verb};
 
 /// Points of a distribution that are kept for a plot.
 const POINTS: usize = 400;
@@ -309,29 +310,41 @@ impl Variable {
         ))
     }
 
+    /// That the law that is taken has moments because it is cut ([`Taken`]), where its own are infinite.
+    fn hangs_on_the_largest(&self) -> Option<String> {
+        let uncut = self.chosen().filter(|fit| self.taken.is_some() && fit.law.variance().is_infinite())?;
+        let (largest, _) = self.ccdf.last()?;
+        let which = if uncut.law.mean().is_infinite() { "mean" } else { "variance" };
+        Some(format!(
+            "the law that fits {} has no finite {which}, so the one that is taken is cut at the largest value, {}: its {which} \
+             hangs on that one value",
+            self.name,
+            quantity::format(super::digits(*largest), self.dimension)
+        ))
+    }
+
     /// What to beware of.
     pub(super) fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if self.not_positive > 0 {
             let all = self.count + self.not_positive;
             remarks.push(format!(
-                "{} of {all} values of {} are not above 0; laws are fitted to the others",
-                self.not_positive, self.name
+                "{} of {} of {} {} not above 0; laws are fitted to the others",
+                self.not_positive,
+                count(all, "value"),
+                self.name,
+                verb(&self.not_positive, "is", "are")
             ));
         }
         if self.count >= 1000 && self.distinct * 10 < self.count {
             remarks.push(format!(
-                "{} has {} different values among {}: they repeat, so no continuous law can be exact",
-                self.name, self.distinct, self.count
+                "{} has {} among {}: they repeat, so no continuous law can be exact",
+                self.name,
+                count(self.distinct, "different value"),
+                self.count
             ));
         }
-        if let Some(best) = self.fits.first().filter(|best| best.law.variance().is_infinite()) {
-            let which = if best.law.mean().is_infinite() { "mean" } else { "variance" };
-            remarks.push(format!(
-                "the likeliest law of {} has no finite {which}: means of it converge slowly or never",
-                self.name
-            ));
-        }
+        remarks.extend(self.hangs_on_the_largest());
         remarks.extend(self.tail_against_law());
         remarks
     }
@@ -340,8 +353,8 @@ impl Variable {
 /// Why no continuous law is fitted beside this value, and what is right instead.
 fn without_a_law(Atom { value, share }: Atom, dimension: Dimension) -> String {
     format!(
-        "{:.1} % of the values are {}, so every continuous law is at least {:.2} off; `sojourn traffic fit` writes such values \
-         as parts of a `mix`, and `empirical(file = ...)` draws from the numbers themselves",
+        "{:.1} % of the values are {}, so every continuous law is at least {:.2} off; a `mix` has such values as parts of their \
+         own, and `empirical(file = ...)` draws from the numbers themselves",
         share * 100.0,
         quantity::format(super::digits(value), dimension),
         share / 2.0

@@ -18,6 +18,8 @@ use std::io;
 
 use thiserror::Error;
 
+use crate::words::{count, verb};
+
 /// What a capture holds.
 #[derive(Clone, Debug, Default)]
 pub struct Capture {
@@ -145,7 +147,7 @@ pub enum CaptureError {
         exponent: u8,
     },
     /// There is no TCP in it.
-    #[error("{name}: none of its {packets} packets is of TCP{cut}")]
+    #[error("{name}: none of its {} is of TCP{cut}", count(*packets, "packet"))]
     NoTcp {
         /// What was read.
         name: String,
@@ -212,19 +214,30 @@ impl Capture {
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if let Some(Cut { packets, byte, fault }) = &self.cut {
-            warnings
-                .push(format!("it ends after {packets} whole packets, at byte {byte}: {fault}; what was read is used"));
+            warnings.push(format!(
+                "it ends after {}, at byte {byte}: {fault}; what was read is used",
+                count(*packets, "whole packet")
+            ));
         }
         for (link, packets) in &self.other_links {
-            warnings.push(format!("{packets} packets of link type {link} are not read"));
+            let are = verb(packets, "is", "are");
+            warnings.push(format!("{} of link type {link} {are} not read", count(*packets, "packet")));
         }
-        for (count, what) in [
-            (self.fragments, "packets are fragments of others, and only first fragments are followed"),
-            (self.without_time, "packets have no time and are left out"),
-            (self.unsorted, "packets bear an earlier time than the one before them"),
+        for (packets, one, several) in [
+            (
+                self.fragments,
+                "is a fragment of another, and only first fragments are followed",
+                "are fragments of others, and only first fragments are followed",
+            ),
+            (self.without_time, "has no time and is left out", "have no time and are left out"),
+            (
+                self.unsorted,
+                "bears an earlier time than the one before it",
+                "bear an earlier time than the one before them",
+            ),
         ] {
-            if count > 0 {
-                warnings.push(format!("{count} {what}"));
+            if packets > 0 {
+                warnings.push(format!("{} {}", count(packets, "packet"), verb(&packets, one, several)));
             }
         }
         warnings

@@ -39,7 +39,7 @@ pub use self::line::{Line, parse};
 pub use self::method::Method;
 pub use self::paths::PathClasses;
 pub use self::read::TOLERATED_STEP_S;
-pub use self::silence::{Silence, Silences};
+pub use self::silence::{EndStep, Silence, Silences};
 
 /// The instant (us since 1970) that a text is, in any form that logs have.
 pub(crate) fn instant_us(text: &str) -> Option<i64> {

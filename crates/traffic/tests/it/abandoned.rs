@@ -169,9 +169,6 @@ fn the_load_holds_what_was_given_up() {
 fn a_workload_leaves_out_what_was_given_up() {
     let workload = fit::of_log(&read_as(None, &mixed()), "haproxy.log").unwrap();
     let text = workload.replace("\n# ", " ");
-    assert!(
-        text.contains("10 requests that their clients gave up before the reply was over are left out."),
-        "{workload}"
-    );
+    assert!(text.contains("10 requests given up before the reply was over are left out."), "{workload}");
     assert!(!text.contains("with a status of 400 or more"), "{workload}");
 }

@@ -325,7 +325,7 @@ fn rows_and_facts() {
     assert_eq!((count("connections"), count("connections_whole"), count("connections_cut_at_the_end")), (41, 40, 1));
     assert_eq!((count("clients"), count("servers"), count("http_requests")), (41, 1, 40));
     assert_eq!((count("first_status_2xx"), count("connections_reset")), (40, 0));
-    assert!(description.remarks.iter().any(|remark| remark.contains("1 of 41 connections are cut")));
+    assert!(description.remarks.iter().any(|remark| remark.contains("1 of 41 connections is cut")));
     assert_eq!(
         description.variables.iter().map(|variable| variable.name).collect::<Vec<_>>(),
         ["gap", "duration", "size"]
@@ -424,7 +424,7 @@ fn a_packet_of_an_unknown_interface_is_counted_apart() {
     let capture = Capture::read_from(&file[..], "x.pcapng").unwrap();
     assert_eq!(capture.packets(), segments.len() as u64 + 1);
     assert!(
-        capture.warnings().iter().any(|warning| warning.starts_with("1 packets have no time")),
+        capture.warnings().iter().any(|warning| warning.starts_with("1 packet has no time")),
         "{:?}",
         capture.warnings()
     );

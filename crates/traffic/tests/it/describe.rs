@@ -260,12 +260,64 @@ fn a_constant_rate_is_constant_whatever_part_of_its_ends_a_log_has() {
     assert_eq!(seconds(&log.between(from_s + 2, i64::MAX)), (2, 15));
     assert_eq!(seconds(&log.between(i64::MIN, from_s + 13)), (1, 13));
     assert_eq!(seconds(&log.between(from_s + 2, from_s + 14).between(from_s + 3, i64::MAX)), (3, 14));
-    // Of a few seconds none is left out.
-    assert_eq!(seconds(&log.between(from_s + 6, i64::MAX)), (6, 16));
+    // Two whole seconds are enough; of a single one none is left out.
+    assert_eq!(seconds(&log.between(from_s + 6, i64::MAX)), (6, 15));
+    assert_eq!(seconds(&log.between(from_s + 13, i64::MAX)), (13, 15));
+    assert_eq!(seconds(&log.between(from_s + 14, i64::MAX)), (14, 16));
     assert_eq!(log.between(i64::MIN, from_s).covered(), (0, 0));
     let whole = covered(&log.between(from_s + 2, from_s + 14));
     assert!(whole.instants_s[0] < 0.1 && (11.9..12.0).contains(whole.instants_s.last().unwrap()));
     assert_eq!((whole.range, whole.span_s), (0..1200, 12.0));
+}
+
+/// A log with so many requests in each second.
+fn log_of(counts: &[u32]) -> Log {
+    let seconds = (0..).zip(counts).flat_map(|(second, count)| std::iter::repeat_n(second, *count as usize));
+    read(seconds.map(|second| line(second, "/a", 1)).collect::<String>()).unwrap()
+}
+
+/// 300 requests a second for 4 s, logged from the middle of a second on: rate, gaps and dispersion are of the seconds between the
+/// first and the last, and where these cannot be left out, it is said that they are in it.
+#[test]
+fn a_log_of_a_few_seconds_has_the_rate_of_its_whole_ones_or_says_that_it_has_not() {
+    let told = |log: &Log| {
+        let description = describe(log);
+        let ends: Vec<String> =
+            description.remarks.iter().filter(|remark| remark.contains("may have a part")).cloned().collect();
+        (number(&description, "arrival_rate"), number(&description, "dispersion_per_second"), ends.join("; "))
+    };
+    let log = log_of(&[119, 300, 300, 300, 180]);
+    let without = |which: &str, them: &str| {
+        format!("of {which} the log may have a part, so rate, dispersion, gaps and counts are without {them}")
+    };
+    assert_eq!(told(&log), (300.0, 0.0, without("its first and its last second", "them")));
+    assert!((number(&describe(&log), "gap_mean") - 1.0 / 300.0).abs() < 1e-12);
+    // A part that is cut from it is whole where it was cut.
+    let from_s = log.entries()[0].time_s();
+    assert_eq!(told(&log.between(i64::MIN, from_s + 4)), (300.0, 0.0, without("its first second", "it")));
+    assert_eq!(told(&log.between(from_s + 1, i64::MAX)), (300.0, 0.0, without("its last second", "it")));
+    assert_eq!(told(&log.between(from_s + 1, from_s + 4)), (300.0, 0.0, String::new()));
+    // A single whole second, and a few requests, are too little.
+    for (counts, rate) in [(&[50, 100, 50][..], 200.0 / 3.0), (&[10, 9, 10, 10][..], 39.0 / 4.0)] {
+        let (found, _, ends) = told(&log_of(counts));
+        assert!((found - rate).abs() < 1e-12, "{found} for {rate}");
+        let short = "the log is too short to leave out its first and its last second, of which it may have a part: ";
+        assert!(ends.starts_with(short) && ends.contains("the rate may be too low"), "{ends}");
+    }
+    assert_eq!(told(&log_of(&[5, 10, 10, 5])).0, 10.0, "and twenty requests are enough");
+}
+
+/// That requests come more evenly than independent ones is seen in a few seconds if there are many in each, and said; what
+/// independent arrivals do by chance is not.
+#[test]
+fn requests_that_come_too_evenly_are_said_to() {
+    let is_told = |counts: &[u32]| {
+        let told = |remark: &String| remark.starts_with("requests came too evenly for independent arrivals: ");
+        describe(&log_of(counts)).remarks.iter().any(told)
+    };
+    assert!(is_told(&[119, 300, 300, 300, 180]) && is_told(&[20; 12]));
+    assert!(!is_told(&[119, 317, 283, 310, 180]) && !is_told(&[50, 100, 100, 50]));
+    assert!(!is_told(&[1; 600]), "these gaps are known, and have a law");
 }
 
 /// A part of time has those that came in it, the last one too what came at the very end; as many parts as a plot shows.
@@ -463,6 +515,11 @@ fn few_distinct_values_have_no_tail() {
     ] {
         let text: String = (0..3000).map(|n| line(n, "/a", 1000 * (1 + u64::from(n) % distinct))).collect();
         let description = describe(&read(text).unwrap());
+        let plural = if distinct == 1 { "" } else { "s" };
+        let repeat = format!(
+            "size has {distinct} different value{plural} among 3000: they repeat, so no continuous law can be exact"
+        );
+        assert!(description.remarks.contains(&repeat), "{:?}", description.remarks);
         assert_eq!(value(&description, "size_tail"), &Value::Text(says.into()));
         assert!(description.facts.iter().all(|fact| fact.name != "size_tail_index"), "{distinct}");
     }

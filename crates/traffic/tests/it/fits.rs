@@ -351,7 +351,7 @@ fn zeros_among_numbers_with_as_many_digits_are_rounding() {
     assert!(description.remarks.iter().any(|said| said.starts_with(&remark)), "{:?}", description.remarks);
     for text in ["0\n3\n1\n", "0.0\n3.0\n1.0\n", "0\n0.5\n0.25\n", "0.00\n0.50\n-0.25\n", "0.000\n0.000\n"] {
         let refused = fit::of_numbers(&read(text), Dimension::Number).unwrap_err().to_string();
-        assert!(refused.contains("numbers are not above 0"), "{text:?}: {refused}");
+        assert!(refused.contains(" not above 0; the laws"), "{text:?}: {refused}");
     }
     // Files of which each is written so.
     let two = |one: &str, other: &str| read(one).with(read(other)).is_rounded;
@@ -377,6 +377,7 @@ fn values_that_make_most_of_all_are_parts_of_their_own() {
         verdict.starts_with("No law: 98.0 % of the values are 250 us, so every continuous law is at least 0.49 off"),
         "{verdict}"
     );
+    assert!(!verdict.contains("fit`"), "`fit` writes it too, and does not speak of itself: {verdict}");
     assert!(
         description.remarks.iter().any(|remark| remark.contains("2940 of 3000 times are 0, which is less than 1 ms"))
     );
@@ -451,6 +452,40 @@ fn the_rate_of_a_short_log_is_that_of_its_whole_seconds() {
     let rate = Arrivals::parse(value(&workload, "arrivals")).unwrap().rate().unwrap();
     assert!((rate - 100.0).abs() < 1e-3, "{workload}");
     assert!(workload.contains("within 14 s") && !workload.contains("profile ="), "{workload}");
+}
+
+/// Requests in few seconds that are too even for independent ones have a law that is even; of others nothing is known, neither of
+/// their gaps nor of a change of the rate, and this is said.
+#[test]
+fn even_requests_are_written_as_such_however_short_the_log_is() {
+    let of = |counts: &[u32]| {
+        let seconds = (0..).zip(counts).flat_map(|(second, count)| std::iter::repeat_n(second, *count as usize));
+        let text: String = seconds.map(|second| line(second, "/a", 612)).collect();
+        let workload = fit::of_log(&read(text).unwrap(), "access.log").unwrap();
+        let law = Arrivals::parse(value(&workload, "arrivals")).unwrap().law().unwrap().clone();
+        (1.0 / law.mean(), law.scv(), workload.replace("\n# ", " "))
+    };
+    for (counts, whole_s) in
+        [(vec![119, 300, 300, 300, 180], 3), ([vec![50_u32], vec![100; 24], vec![50]].concat(), 24)]
+    {
+        let (rate, scv, said) = of(&counts);
+        assert!((rate / f64::from(counts[1]) - 1.0).abs() < 1e-9 && scv == 0.0, "{said}");
+        assert!(said.contains(&format!("within {whole_s} s")), "{said}");
+        assert!(said.contains("the requests in each vary less than those of a Poisson process do"), "{said}");
+        assert!(said.contains("Of its first and its last second it may have a part only: rate and gaps are without"));
+        assert!(
+            said.contains("What came is too little to tell whether the rate changes: there is no profile"),
+            "{said}"
+        );
+    }
+    let (rate, scv, said) = of(&[119, 317, 283, 310, 180]);
+    assert!((rate / (910.0 / 3.0) - 1.0).abs() < 1e-9 && scv == 1.0, "{said}");
+    assert!(said.contains("3 steps are too few to tell from the requests in each: taken to be exponential"), "{said}");
+    let (rate, _, said) = of(&[50, 100, 50]);
+    assert!((rate / (200.0 / 3.0) - 1.0).abs() < 1e-9, "{said}");
+    assert!(said.contains("It is too short to leave out its first and its last second"), "{said}");
+    // Of a minute it is known whether the rate changes.
+    assert!(of(&[100; 62]).2.contains("The rate changes by no more than chance: there is no profile."));
 }
 
 /// nginx's `$request_time`, described and fitted.

@@ -55,6 +55,11 @@ fn damaged_gzip() {
     packed[checksum] ^= 1;
     let error = read(&packed).unwrap_err().to_string();
     assert!(error.contains("damaged after 100 good lines"), "{error}");
+    let mut single = gzip(line(0, "/a", 1));
+    let checksum = single.len() - 6;
+    single[checksum] ^= 1;
+    let error = read(&single).unwrap_err().to_string();
+    assert!(error.contains("damaged after 1 good line: "), "{error}");
 }
 
 #[test]

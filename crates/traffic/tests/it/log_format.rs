@@ -315,6 +315,9 @@ fn slightly_unsorted_lines_are_sorted_and_counted() {
     assert_eq!(order, [1, 5, 3, 2, 4]);
     assert_eq!(log.unsorted(), (2, 4.0));
     assert_eq!(log.warnings(), ["2 of 5 requests were logged after a later one (by up to 4 s) and sorted"]);
+    let one = read([line(5, "/a", 1), line(4, "/b", 2), "bad\n".into()].concat()).unwrap().warnings();
+    assert!(one[0].starts_with("1 of 3 lines is bad and left out (1 with "), "{one:?}");
+    assert_eq!(one.last().unwrap(), "1 of 2 requests was logged after a later one (by up to 1 s) and sorted");
 }
 
 #[test]

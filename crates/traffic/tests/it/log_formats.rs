@@ -584,7 +584,7 @@ fn formats_that_change_in_the_middle() {
     let log = Log::read_from(text.as_bytes(), "access.log", Some(&format)).unwrap();
     assert_eq!((log.requests(), log.bad_lines()), (2, 300));
     let error = Log::read_from(line(0, "/a", 1).as_bytes(), "access.log", Some(&format)).unwrap_err().to_string();
-    assert!(error.starts_with("access.log: none of 1 lines is in haproxy; line 1 has"), "{error}");
+    assert!(error.starts_with("access.log: none of 1 line is in haproxy; line 1 has"), "{error}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Who served what, and when, by hand: what each server gets, and what happens over time.
 
 use sojourn_stats::{Dimension, Law};
-use sojourn_traffic::describe::{Numbers, Served, Value, describe, describe_numbers};
+use sojourn_traffic::describe::{Description, Numbers, Served, Value, describe, describe_numbers};
 use sojourn_traffic::fit;
 use sojourn_traffic::log::Log;
 
@@ -201,9 +201,30 @@ fn a_time_below_the_clocks_step_is_said_to_be_below_it() {
     let table = served(&text).by_server();
     let column = |name: &str| table.header.iter().position(|of| of == name).unwrap();
     assert_eq!((&table.rows[0][column("response")], &table.rows[0][column("p99")]), (&step, &step));
+    let fact = |described: &Description, name: &str| {
+        described.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.to_string())
+    };
     let described = describe(&log);
-    let fact = |name: &str| described.facts.iter().find(|fact| fact.name == name).unwrap().value.to_string();
     for name in ["response_time_mean", "response_time_p50", "response_time_p99", "response_time_max"] {
-        assert_eq!(fact(name), "below 1 ms", "{name}");
+        assert_eq!(fact(&described, name).as_deref(), Some("below 1 ms"), "{name}");
     }
+    assert_eq!(fact(&described, "response_time_scv"), None);
+    // The same times as a column, and some of them beside others, whatever their unit is.
+    let column = |values: Vec<f64>| Numbers { values, step: Some(1e-3), is_rounded: true };
+    let alone = describe_numbers(&column(vec![0.0; 2000]), Dimension::Time);
+    for name in ["mean", "min", "p50", "p99", "max"] {
+        assert_eq!(fact(&alone, name).as_deref(), Some("below 1 ms"), "{name}");
+    }
+    assert_eq!(fact(&alone, "standard_deviation"), None);
+    let half = || column([[0.0; 1000], [0.25; 1000]].concat());
+    for (dimension, zero) in [(Dimension::Time, "below 1 ms"), (Dimension::Number, "below 0.001")] {
+        let described = describe_numbers(&half(), dimension);
+        let found = ["min", "p50", "p75", "max", "mean"].map(|name| fact(&described, name).unwrap());
+        assert_eq!(found, [zero, zero, "0.2500", "0.2500", "0.1250"]);
+    }
+    // Counts, and numbers of which some are negative, may be 0.
+    let counts = Numbers { is_rounded: false, ..half() };
+    assert_eq!(fact(&describe_numbers(&counts, Dimension::Number), "min").as_deref(), Some("0.000"));
+    let signed = column([[0.0; 20], [-0.25; 20]].concat());
+    assert_eq!(fact(&describe_numbers(&signed, Dimension::Time), "max").as_deref(), Some("0.000"));
 }

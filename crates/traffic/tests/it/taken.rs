@@ -42,12 +42,42 @@ fn the_law_of_a_column_is_the_one_that_is_written() {
             "heavy" => {
                 let law = Law::parse(written.lines().last().unwrap(), Dimension::Number).unwrap();
                 assert!(law.scv().is_finite(), "{written}");
+                // What is said is of the law that is taken, which has a variance.
+                let remark = description.remarks.iter().find(|remark| remark.contains("no finite variance"));
+                let remark = remark.unwrap_or_else(|| panic!("{:?}", description.remarks));
+                let cut =
+                    "the law that fits number has no finite variance, so the one that is taken is cut at the largest";
+                assert!(
+                    remark.starts_with(cut) && remark.ends_with("its variance hangs on that one value"),
+                    "{remark}"
+                );
             }
             // Six errors of an empirical distribution function of 8,000.
             "atom" => assert!(off < 6.0 * 0.5 / 8000f64.sqrt(), "{off}"),
             _ => assert_eq!(off, 0.0),
         }
     }
+}
+
+/// A law without a mean is cut at the largest value, and has one then: that is what is said, and nothing is of what has both.
+#[test]
+fn a_law_that_is_cut_has_a_mean_that_hangs_on_the_largest_value() {
+    let of = |law: &str| {
+        let law = Law::parse(law, Dimension::Time).unwrap();
+        let values: Vec<f64> = (0..3000).map(|n| law.quantile((f64::from(n) + 0.5) / 3000.0).unwrap()).collect();
+        let largest = values[2999];
+        (largest, describe_numbers(&Numbers { values, ..Numbers::default() }, Dimension::Time))
+    };
+    let (largest, description) = of("pareto(alpha = 0.7, min = 1 ms)");
+    let law = Law::parse(text(&description, "number_law"), Dimension::Time).unwrap();
+    assert!(law.mean().is_finite() && law.cdf(1.001 * largest) == 1.0, "{law}");
+    let told = |description: &Description| -> Vec<String> {
+        description.remarks.iter().filter(|remark| remark.contains("no finite")).cloned().collect()
+    };
+    let [remark] = &told(&description)[..] else { panic!("{:?}", description.remarks) };
+    let cut = "the law that fits number has no finite mean, so the one that is taken is cut at the largest value, ";
+    assert!(remark.starts_with(cut) && remark.ends_with(" s: its mean hangs on that one value"), "{remark}");
+    assert!(told(&of("exponential(mean = 8 ms)").1).is_empty());
 }
 
 /// A log of `count` requests, one a second, with sizes and times of their own; every twentieth fails, late and large. Three that

@@ -4,6 +4,7 @@ use sojourn_stats::Span;
 use thiserror::Error;
 
 use super::fault::Fault;
+use crate::words::count;
 
 /// What is said where no format was asked for and none was found.
 const NO_FORMAT: &str = "a log format that is known (docs/log-formats.md; `sojourn traffic` takes one by --format); as Common \
@@ -42,7 +43,10 @@ pub enum LogError {
         by: &'static str,
     },
     /// The packed file ends too early.
-    #[error("{name}: the {by} file is cut off after {good_lines} good lines; fetch it again, or unpack what there is")]
+    #[error(
+        "{name}: the {by} file is cut off after {}; fetch it again, or unpack what there is",
+        count(*good_lines, "good line")
+    )]
     Truncated {
         /// What was read.
         name: String,
@@ -52,7 +56,7 @@ pub enum LogError {
         good_lines: usize,
     },
     /// The packed file cannot be unpacked.
-    #[error("{name}: the {by} file is damaged after {good_lines} good lines: {fault}")]
+    #[error("{name}: the {by} file is damaged after {}: {fault}", count(*good_lines, "good line"))]
     Damaged {
         /// What was read.
         name: String,
@@ -65,7 +69,8 @@ pub enum LogError {
     },
     /// No line of it is in the format.
     #[error(
-        "{name}: none of {bad_lines} lines is in {}; line {line} has {fault}: `{text}`",
+        "{name}: none of {} is in {}; line {line} has {fault}: `{text}`",
+        count(*bad_lines, "line"),
         if format.is_empty() || format == "common" { NO_FORMAT } else { format }
     )]
     NoGoodLine {

@@ -20,6 +20,7 @@ use super::format::{LogFormat, Stamped};
 use super::record::{Record, Taken};
 use super::{BadLine, Log, SHOWN, Stamps, start_of_step};
 use crate::text::{GZIP, ZSTD};
+use crate::words;
 
 /// The longest step back in time that is taken for a slow request (a line is written when its request ends, but
 /// bears the instant at which it began) and not for files that were put together in the wrong order.
@@ -373,11 +374,12 @@ impl<'a> Reading<'a> {
         self.log.not_read.extend(format.without_unit().map(|what| format!("{name}: {what}")));
         if let Some((fields, string)) = self.first_beyond {
             self.log.not_read.push(format!(
-                "{name}: {} of {} requests have fields behind the format {} that are not read, as `{fields}`: say what they \
+                "{name}: {} of {} {} fields behind the format {} that are not read, as `{fields}`: say what they \
                  are by --format (in an experiment `format`), as '{string}', with names of nginx ($request_time, $upstream_addr, \
                  $upstream_response_time, $msec) in place of $skip, or by Apache's format string",
                 self.log.beyond,
-                self.log.entries.len(),
+                words::count(self.log.entries.len(), "request"),
+                words::verb(&self.log.beyond, "has", "have"),
                 format.name().split(' ').next().unwrap_or_default(),
             ));
         }

@@ -20,8 +20,14 @@ const EXPECTED: f64 = 30.0;
 const OTHERS_LEAST: usize = 20;
 /// So many silences are told apart at most.
 const MOST: usize = 8;
-/// A log with fewer whole seconds is taken as it is.
+/// What is left without the first and the last step is that long, or these stay: finer steps than seconds have few requests each,
+/// and to leave them out of a short log would lose more than it mends.
 const COVERED_LEAST_S: i64 = 10;
+/// Where steps are seconds, or longer, the half of one that is missing may be much of a short log: so many whole ones are enough,
+/// which is as many as it takes to see how much they vary.
+const STEPS_LEAST: i64 = 2;
+/// With so many requests in them: the rate of fewer is not known to a fifth, whatever is left out.
+const REQUESTS_LEAST: usize = 20;
 
 /// A time in which no request came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +38,17 @@ pub struct Silence {
     pub from_us: i64,
     /// When the next one came.
     pub to_us: i64,
+}
+
+/// What becomes of the step at an end of a log, a second mostly, of which the log may have a part only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndStep {
+    /// The log was cut from a longer one there, so that it has all of it.
+    Whole,
+    /// It is not in the time that the log covers.
+    LeftOut,
+    /// The log is too short to miss it, so it is in that time.
+    Kept,
 }
 
 /// The silences of a log.
@@ -72,6 +89,24 @@ impl Log {
         self.covered_without(None, None)
     }
 
+    /// What becomes of its first step, and of its last: of those of the traffic, where a silence is left out.
+    pub fn end_steps(&self) -> (EndStep, EndStep) {
+        let (Some(first), Some(last)) = (self.entries.first(), self.entries.last()) else {
+            return (EndStep::Whole, EndStep::Whole);
+        };
+        let Silences { at_start, at_end, .. } = self.silences();
+        let (from_us, to_us) = self.covered_without(at_start, at_end);
+        let of = |is_cut: bool, is_left_out: bool| match (is_cut, is_left_out) {
+            (true, _) => EndStep::Whole,
+            (false, true) => EndStep::LeftOut,
+            (false, false) => EndStep::Kept,
+        };
+        let begins_us = at_start.map_or(first.time_us, |silence| silence.to_us);
+        let ends_us = at_end.map_or(last.time_us, |silence| silence.from_us);
+        let is_cut = (at_start.is_none() && self.cut.0.is_some(), at_end.is_none() && self.cut.1.is_some());
+        (of(is_cut.0, begins_us < from_us), of(is_cut.1, ends_us >= to_us))
+    }
+
     fn covered_without(&self, at_start: Option<Silence>, at_end: Option<Silence>) -> (i64, i64) {
         let (Some(first), Some(last)) = (self.entries.first(), self.entries.last()) else { return (0, 0) };
         let step_us = self.resolution_us.max(1);
@@ -88,7 +123,12 @@ impl Log {
         let from_us = begins_whole_us.unwrap_or(begins_us + step_us).max(whole_from_us);
         // The last arrival of a log of ends may be within a step, of which it has those only that took as long.
         let inside = (from_us, ends_whole_us.unwrap_or(ends_us - ends_us.rem_euclid(step_us)));
-        match inside.1 - inside.0 >= COVERED_LEAST_S * SECOND_US {
+        let left_us = inside.1 - inside.0;
+        let is_enough = left_us >= COVERED_LEAST_S * SECOND_US
+            || (step_us >= SECOND_US
+                && left_us >= STEPS_LEAST * step_us
+                && self.requests_between(inside) >= REQUESTS_LEAST);
+        match is_enough {
             true => inside,
             false => (begins_whole_us.unwrap_or(begins_us), ends_whole_us.unwrap_or(ends_us + step_us)),
         }
@@ -146,11 +186,16 @@ impl Log {
 
     /// Requests per second from one instant up to another (us), without these silences; 0 where there is no such time.
     fn rate_without(&self, silences: &[Silence], (from_us, to_us): (i64, i64)) -> f64 {
-        let before = |time_us: i64| self.entries.partition_point(|entry| entry.time_us < time_us);
-        let requests = before(to_us).saturating_sub(before(from_us));
+        let requests = self.requests_between((from_us, to_us));
         let silent_us = |silence: &Silence| (silence.to_us.min(to_us) - silence.from_us.max(from_us)).max(0);
         let left_us = to_us - from_us - silences.iter().map(silent_us).sum::<i64>();
         if left_us > 0 { requests as f64 / (left_us as f64 / SECOND_US as f64) } else { 0.0 }
+    }
+
+    /// How many requests came from one instant up to another (us).
+    fn requests_between(&self, (from_us, to_us): (i64, i64)) -> usize {
+        let before = |time_us: i64| self.entries.partition_point(|entry| entry.time_us < time_us);
+        before(to_us).saturating_sub(before(from_us))
     }
 
     /// The gaps that are much longer than all others, in their order.

@@ -4,6 +4,7 @@ use sojourn_stats::quantity;
 
 use super::calendar::SECOND_US;
 use super::{BadLine, Log, Stamps};
+use crate::words::{count, verb};
 
 /// Requests that came so long before the first end of a log of ends are worth a warning (us).
 const EARLY_US: i64 = 60 * SECOND_US;
@@ -14,8 +15,12 @@ impl Log {
         let Stamps { ends, ends_untimed, unknown, .. } = self.stamps;
         let begins = self.entries.len() as u64 - (ends + ends_untimed + unknown).min(self.entries.len() as u64);
         let mut words = Vec::new();
-        let of = |count: u64| {
-            if count == self.entries.len() as u64 { String::new() } else { format!("of {count} requests ") }
+        let of = |of_them: u64| {
+            if of_them == self.entries.len() as u64 {
+                String::new()
+            } else {
+                format!("of {} ", count(of_them, "request"))
+            }
         };
         if begins > 0 {
             words.push(format!("{}as the log has it", of(begins)));
@@ -40,11 +45,12 @@ impl Log {
         let mut warnings = Vec::new();
         if self.bad_lines() > 0 {
             let reasons: Vec<String> =
-                self.bad_by_reason().map(|(fault, count)| format!("{count} with {fault}")).collect();
+                self.bad_by_reason().map(|(fault, lines)| format!("{lines} with {fault}")).collect();
             warnings.push(format!(
-                "{} of {} lines are bad and left out ({}){}",
+                "{} of {} {} bad and left out ({}){}",
                 self.bad_lines(),
-                self.lines,
+                count(self.lines, "line"),
+                verb(&self.bad_lines(), "is", "are"),
                 reasons.join(", "),
                 if self.first_bad.is_empty() { "" } else { ":" },
             ));
@@ -56,17 +62,19 @@ impl Log {
         let seconds = |us: i64| quantity::format(us as f64 / 1e6, sojourn_stats::Dimension::Time);
         if self.unsorted > 0 {
             warnings.push(format!(
-                "{} of {} requests were logged after a later one (by up to {}) and sorted",
+                "{} of {} {} logged after a later one (by up to {}) and sorted",
                 self.unsorted,
-                self.entries.len(),
+                count(self.entries.len(), "request"),
+                verb(&self.unsorted, "was", "were"),
                 seconds(self.largest_step_back_us),
             ));
         }
         if self.stamps.ends_back > 0 {
             warnings.push(format!(
-                "{} requests end before one that was logged earlier, by up to {}: a clock was set back, or several writers with \
-                 clocks or buffers of their own share the log; loads and rates over less than that are not to be trusted",
-                self.stamps.ends_back,
+                "{} {} before one that was logged earlier, by up to {}: a clock was set back, or several writers with clocks or \
+                 buffers of their own share the log; loads and rates over less than that are not to be trusted",
+                count(self.stamps.ends_back, "request"),
+                verb(&self.stamps.ends_back, "ends", "end"),
                 seconds(self.stamps.ends_back_us),
             ));
         }
@@ -79,8 +87,9 @@ impl Log {
         }
         if self.retried > 0 {
             warnings.push(format!(
-                "{} requests were tried at several servers: only the last of them, and its time, is counted",
-                self.retried
+                "{} {} tried at several servers: only the last of them, and its time, is counted",
+                count(self.retried, "request"),
+                verb(&self.retried, "was", "were")
             ));
         }
         if self.zone_s.is_none() && !self.entries.is_empty() {
