@@ -208,6 +208,7 @@ mod tests {
                 judgement: *judgement,
                 reason: String::new(),
                 times_outdone: None,
+                of_all: None,
             };
             let answers = judgements.iter().map(answer).collect();
             let holds = judgements.iter().all(|of| *of == Judgement::Holds);

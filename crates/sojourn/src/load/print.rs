@@ -184,13 +184,14 @@ fn failures(report: &Report) -> String {
     format!("{}{statuses}{when}{after}", report.counts.trouble())
 }
 
-/// What `report` measured of the metric of `objective`, in the unit of its limit.
+/// What `report` measured of the metric of `objective`, as of all requests, in the unit of its limit.
 pub(crate) fn measured_words(objective: &Objective, report: &Report) -> String {
-    Some(objective.measured_among(&report.measures)).filter(|words| !words.is_empty()).unwrap_or("-".into())
+    let measured = objective.measured_of_all(&report.measures, &report.response_time_cdf);
+    if measured.is_empty() { "-".into() } else { measured }
 }
 
 fn objectives_table(report: &Report, judged: &[(&Objective, Judged)]) -> String {
-    let mut rows = table::Grid::new(&["objective", "measured", "judged"]).text(&[2]).spare(&[]);
+    let mut rows = table::Grid::new(&["objective", "measured", "judged"]).text(&[1, 2]).spare(&[]);
     for (objective, judgement) in judged {
         rows.add_row([objective.text.clone(), measured_words(objective, report), judgement.words.clone()]);
     }
