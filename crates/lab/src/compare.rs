@@ -37,7 +37,7 @@ pub use self::same::in_common;
 pub(crate) use self::same::{briefest, filled, in_common_of, keys_of_runs};
 pub use self::settings::differing;
 pub use self::verdict::{ALONE, legend_of_alone};
-pub(crate) use self::within::{Choice, compared_but, is_policy, within_setting};
+pub(crate) use self::within::{Choice, compared_but, is_of_load, is_policy, within_setting};
 pub use self::within::{PAIRED, Within, compared_choice, compared_setting, equal_but_for, pairs, within};
 
 /// Half the chance that an interval misses.
