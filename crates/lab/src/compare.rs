@@ -28,7 +28,7 @@ use self::effort::Stated;
 use crate::answer::{Answer, VariantAnswers};
 use crate::spec::Engine;
 
-pub use self::advice::advice;
+pub use self::advice::{advice, would_have_been_seen};
 pub use self::between::{VariantComparison, about_pairs, hardest, notes, runs};
 pub use self::effort::{Length, Spent};
 pub use self::left_out::{LeftOut, least_samples};
