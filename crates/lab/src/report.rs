@@ -28,6 +28,7 @@ mod seconds;
 mod sections;
 pub mod traffic;
 
+pub use self::failures::gone_wrong;
 pub use self::notes::{Note, Said, doubts, scope};
 pub use self::objectives::{
     Folded, Outcome, ValuesThatMeet, WhoMeets, are_many, folded, open_answers, reasons_of_objectives, values_that_meet,

@@ -44,7 +44,7 @@ pub fn would_have_been_seen(comparisons: &[&Comparison]) -> Option<String> {
         let Some(share) = of.could_have_seen else { continue };
         match told.iter_mut().find(|(metric, ..)| *metric == of.metric) {
             Some((_, least, most)) => (*least, *most) = (least.min(share), most.max(share)),
-            None => told.push((&of.metric, share, share)),
+            None => told.push((of.metric.as_str(), share, share)),
         }
     }
     let one = |(metric, least, most): &(&str, f64, f64)| {
