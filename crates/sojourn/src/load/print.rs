@@ -191,7 +191,13 @@ pub(crate) fn measured_words(objective: &Objective, report: &Report) -> String {
 }
 
 fn objectives_table(report: &Report, judged: &[(&Objective, Judged)]) -> String {
-    let mut rows = table::Grid::new(&["objective", "measured", "judged"]).text(&[1, 2]).spare(&[]);
+    // A number of all requests has words with it, which may take several lines.
+    let has_words = |objective: &Objective| {
+        let of_answers = objective.measured_among(&report.measures);
+        !of_answers.is_empty() && measured_words(objective, report) != of_answers
+    };
+    let text: &[usize] = if judged.iter().any(|(objective, _)| has_words(objective)) { &[1, 2] } else { &[2] };
+    let mut rows = table::Grid::new(&["objective", "measured", "judged"]).text(text).spare(&[]);
     for (objective, judgement) in judged {
         rows.add_row([objective.text.clone(), measured_words(objective, report), judgement.words.clone()]);
     }
