@@ -169,6 +169,7 @@ fn ranges(values: &[(Fate, &str)], wanted: Fate) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::section;
     use super::*;
     use crate::answer::ObjectiveAnswer;
 
@@ -230,6 +231,10 @@ mod tests {
             .to_vec(),
         };
         assert_eq!(told, [expected]);
+        let page = section(&report);
+        for part in ["<p>By sim, the values of servers that", "<li>rate 380, round-robin: 6 to 8; 5 undecided</li>"] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
     }
 
     /// A range has no hole: 10 comes after 9, and what is missed between is not said to be met.
