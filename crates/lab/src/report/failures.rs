@@ -36,8 +36,8 @@ fn became(metric: &str, words: &str) -> String {
 }
 
 /// The variants that a table of what went wrong has a row for, and what is said of the others in one line: at several nothing was
-/// seen to go wrong, with the highest upper end of each share of the requests by each engine. A variant of which nothing is known,
-/// or a share without an interval, has its row.
+/// seen to go wrong, with the highest upper end of each share of the requests by each engine. A variant of which nothing is
+/// known, or a share without an interval, has its row.
 pub fn gone_wrong(report: &Answers) -> (Vec<&VariantAnswers>, Option<String>) {
     let metrics = report.failures();
     let saw_none = |of: &&VariantAnswers| {

@@ -148,8 +148,8 @@ pub(super) fn of_faults(report: &Answers) -> String {
     metrics("of-faults", "While a fault lasts", &lead, (report, &rows), &OF_FAULTS)
 }
 
-/// A column for each of these metrics and engine that has one, and a row for each of these variants of the report; nothing where no
-/// engine has one.
+/// A column for each of these metrics and engine that has one, and a row for each of these variants of the report; nothing where
+/// no engine has one.
 fn metrics(
     id: &str,
     title: &str,

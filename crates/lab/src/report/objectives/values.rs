@@ -144,7 +144,7 @@ fn fates(report: &Answers, engine: Engine) -> Vec<Option<Fate>> {
     all
 }
 
-/// Which of these values, in their order, meet all: `4 to 8 (all)`, `6 to 8; 5 undecided`, `none`. None where there are no values.
+/// Which of these values, in their order, meet all: `4 to 8 (all)`, `6 to 8; 5 undecided`, `none`. None where there are none.
 fn told(values: &[(Fate, &str)]) -> Option<String> {
     let are_all_met = !values.is_empty() && values.iter().all(|(fate, _)| *fate == Fate::Met);
     let met = match ranges(values, Fate::Met) {
