@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use sojourn_stats::{nearest, suggestion};
+use sojourn_stats::{Law, nearest, suggestion};
 
 use crate::policies::{ALSO_CALLED, Entry, POLICIES, PRODUCTS};
 use crate::{DispatchError, Policy};
@@ -120,6 +120,10 @@ impl Catalogue {
             let meant = format!("did you mean `power-of-d(d = {drawn})`?");
             return DispatchError::UnknownPolicy(format!("unknown policy `{name}`; {meant}"));
         }
+        if let Some(what) = of_requests(name) {
+            let lists = "`sojourn policies` lists what chooses a server";
+            return DispatchError::UnknownPolicy(format!("unknown policy `{name}`; {what}; {lists}"));
+        }
         let called =
             ALSO_CALLED.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, meant)| meant.to_string());
         let hint = match called.or_else(|| nearest(name, names()).map(|meant| format!("`{meant}`"))) {
@@ -127,6 +131,16 @@ impl Catalogue {
             None => suggestion(name, names()),
         };
         DispatchError::UnknownPolicy(format!("unknown policy `{name}`; {hint}"))
+    }
+}
+
+/// What a name is that says how requests come or how much they ask for, and not which server gets them; none of any other.
+fn of_requests(name: &str) -> Option<&'static str> {
+    match name.to_lowercase().as_str() {
+        "poisson" => Some("a Poisson process is one of arrivals: `arrivals = \"exponential(rate = 100 /s)\"`"),
+        "batches" | "fgn" | "on-off" => Some("this is a process of arrivals: it stands in `arrivals`"),
+        law if Law::is_name(law) => Some("this is a law, as `arrivals` or `demand` have one"),
+        _ => None,
     }
 }
 

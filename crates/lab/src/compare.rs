@@ -28,7 +28,7 @@ use self::effort::Stated;
 use crate::answer::{Answer, VariantAnswers};
 use crate::spec::Engine;
 
-pub use self::advice::advice;
+pub use self::advice::{advice, would_have_been_seen};
 pub use self::between::{VariantComparison, about_pairs, hardest, judged_together, notes, runs};
 pub use self::effort::{Length, Spent};
 pub use self::left_out::{LeftOut, least_samples};
@@ -38,7 +38,7 @@ pub(crate) use self::same::{briefest, filled, in_common_of, keys_of_runs};
 pub(crate) use self::settings::NOT_SET;
 pub use self::settings::differing;
 pub use self::verdict::{ALONE, FEW, legend_of_alone, legend_of_failures};
-pub(crate) use self::within::{Choice, compared_but, is_policy, runs_without_interval, within_setting};
+pub(crate) use self::within::{Choice, compared_but, is_of_load, is_policy, runs_without_interval, within_setting};
 pub use self::within::{
     PAIRED, Within, compared_choice, compared_setting, equal_but_for, pairs, within, without_interval,
 };

@@ -420,6 +420,7 @@ fn by_sim(objective: &Objective, under: Option<&String>, experiment: &Spec, answ
         judgement,
         reason: reason.unwrap_or_default(),
         times_outdone,
+        of_all: objective.told_of_all(&answer.measures, &answer.curve),
         ..answered(objective, under, &answer.measures)
     }
 }
@@ -436,6 +437,7 @@ fn answered(objective: &Objective, under: Option<&String>, measures: &[Measure])
         judgement: objective.judge_among(measures),
         reason: String::new(),
         times_outdone: None,
+        of_all: None,
     }
 }
 

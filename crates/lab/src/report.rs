@@ -28,9 +28,11 @@ mod seconds;
 mod sections;
 pub mod traffic;
 
+pub use self::failures::gone_wrong;
 pub use self::notes::{Note, Said, doubts, scope};
 pub use self::objectives::{
-    Folded, Outcome, WhoMeets, are_many, folded, open_answers, reasons_of_objectives, who_meets,
+    Folded, Outcome, ValuesThatMeet, WhoMeets, are_many, folded, open_answers, reasons_of_objectives, values_that_meet,
+    who_meets,
 };
 pub use self::recovery::{legend_of_recovery, unrecovered};
 pub use crate::spec::Engine;

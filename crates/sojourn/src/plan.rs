@@ -97,7 +97,9 @@ fn text(plan: &Plan, path: &Path) -> String {
     let with_objectives = |first: Vec<Column>, answers: &[&[Answered]]| {
         let of = |(place, objective): (usize, &String)| {
             let cells = answers.iter().map(|of| of.get(place).map_or(String::new(), told)).collect();
-            Column::of_numbers(objective, cells)
+            // A number of all requests has words with it, which may take several lines.
+            let has_words = answers.iter().any(|of| of.get(place).is_some_and(|answer| answer.of_all.is_some()));
+            if has_words { Column::of_text(objective, cells) } else { Column::of_numbers(objective, cells) }
         };
         let all: Vec<Column> = first.into_iter().chain(plan.objectives.iter().enumerate().map(of)).collect();
         tables(&all, table::width())
@@ -208,6 +210,7 @@ mod tests {
                 judgement: *judgement,
                 reason: String::new(),
                 times_outdone: None,
+                of_all: None,
             };
             let answers = judgements.iter().map(answer).collect();
             let holds = judgements.iter().all(|of| *of == Judgement::Holds);

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use clap::builder::UnknownArgumentValueParser as Unknown;
 use indicatif::ProgressBar;
 use serde_json::json;
 use sojourn_lab::folder::Unwritten;
@@ -45,6 +46,17 @@ pub(crate) struct Arguments {
     /// Be inside a bed already
     #[arg(long, hide = true)]
     in_bed: bool,
+    #[command(flatten)]
+    _elsewhere: Elsewhere,
+}
+
+/// Flags of other verbs, which clap would take for misspelt ones of this.
+#[derive(clap::Args)]
+struct Elsewhere {
+    #[arg(long, hide = true, num_args = 0, default_missing_value = "", value_parser = Unknown::suggest(
+        "each run writes its page into its folder: `--out DIR` makes it DIR/report.html"
+    ))]
+    report: Option<String>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit, Failure> {

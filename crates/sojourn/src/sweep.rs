@@ -106,7 +106,7 @@ pub(crate) fn sweep(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(table::exit(&answers))
 }
 
-/// At how many points each objective is met, by which engine, and where all of several are.
+/// At how many points each objective is met, by which engine, where all of several are, and which values of a number meet all.
 fn tell_objectives(answers: &Answers) {
     let mut told: Vec<(&str, Engine, [usize; 3])> = Vec::new();
     for one in &answers.objectives {
@@ -127,6 +127,10 @@ fn tell_objectives(answers: &Answers) {
     }
     let meets = sojourn_lab::report::who_meets(answers, usize::MAX, |of| of.label.clone()).into_iter();
     meets.filter(|of| of.objectives > 1).for_each(|of| errln(&of.sentence));
+    for values in sojourn_lab::report::values_that_meet(answers) {
+        errln(&values.title);
+        values.lines.iter().for_each(|line| errln(&format!("  {line}")));
+    }
 }
 
 /// A bar over the points, where there is a terminal.

@@ -64,6 +64,11 @@ pub struct Law {
 pub struct LawError(pub String);
 
 impl Law {
+    /// Whether a law has this name: `exponential`.
+    pub fn is_name(name: &str) -> bool {
+        parse::is_name(name)
+    }
+
     /// Reads a law of `dimension`.
     ///
     /// # Errors

@@ -77,6 +77,18 @@ fn bad_texts_say_what_would_be_right() {
         ("jiq", "unknown policy `jiq`; join the idle queue is not among them; known are round-robin, random,"),
         ("plc", "unknown policy `plc`; did you mean `probabilistic-least-connections`?"),
         ("cookie(policy = randon)", "unknown policy `randon`; did you mean `random`?"),
+        (
+            "poisson",
+            "unknown policy `poisson`; a Poisson process is one of arrivals: `arrivals = \"exponential(rate = 100 /s)\"`; \
+             `sojourn policies` lists what chooses a server",
+        ),
+        ("Poisson(rate = 8 /s)", "a Poisson process is one of arrivals: "),
+        (
+            "lognormal(mean = 1 s, cv = 2)",
+            "unknown policy `lognormal`; this is a law, as `arrivals` or `demand` have one; ",
+        ),
+        ("constant", "unknown policy `constant`; this is a law, "),
+        ("fgn", "unknown policy `fgn`; this is a process of arrivals: it stands in `arrivals`; "),
         ("", "unknown policy ``"),
     ];
     for (text, part) in cases {

@@ -36,6 +36,26 @@ pub fn advice(comparisons: &[Comparison]) -> Vec<String> {
     sentences
 }
 
+/// How small a difference would have been seen in those of these comparisons that saw none, in one sentence, each metric once:
+/// what a table of many variants has in place of [`advice`]. None where each saw one.
+pub fn would_have_been_seen(comparisons: &[&Comparison]) -> Option<String> {
+    let mut told: Vec<(&str, f64, f64)> = Vec::new();
+    for of in comparisons.iter().filter(|of| of.in_short() == NO_DIFFERENCE && !of.is_unknown()) {
+        let Some(share) = of.could_have_seen else { continue };
+        match told.iter_mut().find(|(metric, ..)| *metric == of.metric) {
+            Some((_, least, most)) => (*least, *most) = (least.min(share), most.max(share)),
+            None => told.push((of.metric.as_str(), share, share)),
+        }
+    }
+    let one = |(metric, least, most): &(&str, f64, f64)| {
+        let [least, most] = [least, most].map(|share| Short(100.0 * share).to_string());
+        if least == most { format!("{metric} {most} %") } else { format!("{metric} {least} to {most} %") }
+    };
+    let all = told.iter().map(one).collect::<Vec<_>>().join(", ");
+    let what = "Where no difference was seen, one of this size would have been seen four times in five";
+    (!told.is_empty()).then(|| format!("{what}: {all}."))
+}
+
 /// A sentence about some metrics: what stands before and after their names.
 #[derive(PartialEq)]
 struct Said {
@@ -117,6 +137,24 @@ mod tests {
             ]
         );
         assert_eq!(TO_SEE, format!("To see {} % of ", 100.0 * WORTH_SEEING));
+    }
+
+    /// In short, each metric stands once with the least and the most; what was seen, and what nothing is known of, is not told.
+    #[test]
+    fn what_would_have_been_seen_is_one_sentence() {
+        let of = |metric: &str, pairs: &[(f64, f64)]| Comparison::of_pairs(metric, "s", pairs).unwrap();
+        let sharp = [(1.0, 1.01), (1.0, 0.99), (1.0, 1.0)];
+        let [p99, coarse, mean, seen, apart] = [
+            of("response_time_p99", &sharp),
+            of("response_time_p99", &[(10.0, 11.0), (20.0, 23.0), (30.0, 32.0)]),
+            of("response_time_mean", &sharp),
+            of("throughput", &[(1.0, 2.0), (1.0, 2.1), (1.0, 2.05)]),
+            of("response_time_p95", &[(1.0, 10.0), (1.0, 1.0)]),
+        ];
+        let what = "Where no difference was seen, one of this size would have been seen four times in five";
+        let all = would_have_been_seen(&[&p99, &mean, &seen, &coarse, &apart]);
+        assert_eq!(all, Some(format!("{what}: response_time_p99 3.1 to 12 %, response_time_mean 3.1 %.")));
+        assert_eq!(would_have_been_seen(&[&seen, &apart]), None);
     }
 
     /// Ten rounds whose ratios are 3 % and a fifth more or less: the logarithms vary by 0.0444, so that 2.87 standard errors of

@@ -61,7 +61,7 @@ pub(crate) fn is_policy(key: &str) -> bool {
 }
 
 /// Whether a setting says what is asked of servers.
-fn is_of_load(key: &str) -> bool {
+pub(crate) fn is_of_load(key: &str) -> bool {
     let path = long_name(key);
     path.starts_with("workload.") || path.starts_with("chain.")
 }

@@ -63,13 +63,13 @@ impl Objective {
         }
     }
 
-    /// What an answer has of it, in the unit of its limit: [`Objective::measured_among`] of its measures, and of what is judged
+    /// What an answer has of it, in the unit of its limit: [`Objective::measured_of_all`] of its measures, and of what is judged
     /// by each replication in how many it is met, or missed, and the number that is farthest off.
     pub(crate) fn measured_by(&self, answer: &Answer) -> String {
         match self.of_each(answer).filter(|of| of.all > 1) {
             Some(of) if self.metric == RECOVERY && self.below => self.recoveries(&of),
             Some(of) if is_of_worst_second(&self.metric) => self.worst_seconds(&of, answer),
-            _ => self.measured_among(&answer.measures),
+            _ => self.measured_of_all(&answer.measures, &answer.curve),
         }
     }
 

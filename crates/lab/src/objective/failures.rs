@@ -4,13 +4,15 @@
 //! Those that failed or were given up count as slower than all others. A percentile of all requests is then a higher one of those
 //! that were answered: with 4 % of them p50 is p52.1 of the others, and of p99 nothing is known, since 4 % are slower than
 //! whatever was measured. This is judged by what is known of the percentile that is asked for, of the higher ones, and of the
-//! distribution. A mean has no such bound: it may have one in a hundred that failed, as [`sojourn_load`] has.
+//! distribution. A mean has no such bound: it may have one in a hundred that failed, as [`sojourn_load`] has. The number that is
+//! told with the verdict is the one that was judged: that of all requests, not that of the answers alone.
 
 use sojourn_stats::Estimate;
 use sojourn_stats::measure::Measure;
 
+use super::measurement::rounded;
 use super::metric::DURING;
-use super::{FAILED_MOST, GIVEN_UP, Judgement, Objective, percentile};
+use super::{FAILED_MOST, GIVEN_UP, Judgement, Objective, is_of_worst_second, percentile};
 use crate::report::number::significant;
 
 /// The share of the requests that failed over a run.
@@ -38,6 +40,13 @@ struct Lost {
     is_of_run: bool,
 }
 
+impl Lost {
+    /// What these did.
+    fn what(&self) -> &'static str {
+        if self.left > 0.0 { "failed or were given up" } else { "failed" }
+    }
+}
+
 impl Objective {
     /// Whether it is an upper limit on a percentile of the response time: who got no answer makes that longer, never shorter.
     pub(crate) fn limits_a_percentile(&self) -> bool {
@@ -57,9 +66,9 @@ impl Objective {
     /// Why a response time that meets it is no answer: more requests got none than may be slower, or with these as the slowest it
     /// would not be met. `curve` is the distribution of the response time: (s, share that took no longer).
     pub(crate) fn outdone_by_failures(&self, measures: &[Measure], curve: &[(f64, f64)]) -> Option<String> {
-        let Lost { failed, may_fail, left, is_of_run } = self.lost(measures)?;
-        let what = if left > 0.0 { "failed or were given up" } else { "failed" };
-        let told = || format!("{} % of the requests {what}", significant(100.0 * failed));
+        let lost = self.lost(measures)?;
+        let Lost { failed, may_fail, is_of_run, .. } = lost;
+        let told = || format!("{} % of the requests {}", significant(100.0 * failed), lost.what());
         if failed > may_fail {
             return Some(format!("{}, and the time is that of the others", told()));
         }
@@ -69,6 +78,34 @@ impl Objective {
         let of_all = self.of_all(failed, measures, curve)?;
         let name = self.metric.rsplit('_').next().unwrap_or_default();
         Some(format!("{}, and with these as the slowest {name} {of_all}", told()))
+    }
+
+    /// What `measures` have of it, in the unit of its limit: [`Objective::measured_among`], and of an upper limit on a percentile
+    /// the percentile of all requests, with those that got no answer as the slowest; that there is none where more got none than
+    /// may be slower. `curve` is the distribution of the response time: (s, share that took no longer).
+    pub fn measured_of_all(&self, measures: &[Measure], curve: &[(f64, f64)]) -> String {
+        self.told_of_all(measures, curve).unwrap_or_else(|| self.measured_among(measures))
+    }
+
+    /// The same, where it is another number than that of the answers, or none.
+    pub(crate) fn told_of_all(&self, measures: &[Measure], curve: &[(f64, f64)]) -> Option<String> {
+        let lost = self.lost(measures).filter(|lost| lost.failed > 0.0 && !is_of_worst_second(&self.metric))?;
+        let (_, level) = percentile(&self.metric)?;
+        let own = self.deciding(measures).filter(|of| of.metric == self.metric && of.estimate.value().is_some())?;
+        let (answered, what) = (self.measured(&own.estimate), lost.what());
+        if lost.failed > lost.may_fail {
+            let most = rounded(100.0 - level, 6);
+            return Some(format!("more than {most} % {what}, so that there is none; {answered} of those answered"));
+        }
+        if !lost.is_of_run {
+            return None;
+        }
+        let failed = format!("{} %", significant(100.0 * lost.failed));
+        let Some(of_all) = moved(&own.estimate, |time_s| with_slowest(curve, lost.failed, time_s)) else {
+            return Some(format!("{answered} of those answered; {failed} {what}"));
+        };
+        let told = self.measured(&of_all);
+        (told != answered).then(|| format!("{told} with the {failed} that {what} as the slowest"))
     }
 
     /// How many times as many requests got no answer as may be slower, where that is more.
@@ -107,9 +144,7 @@ impl Objective {
             return None;
         }
         // What is above the end of its interval moves up with it.
-        let share_of_all = along(curve.iter().copied(), high).map(|share| share / (1.0 - failed));
-        let within_s = |wanted: f64| along(curve.iter().map(|(time_s, share)| (*share, *time_s)), wanted);
-        match share_of_all.and_then(within_s) {
+        match with_slowest(curve, failed, high) {
             Some(upper_s) if self.met(upper_s) => None,
             Some(upper_s) => Some(format!("may be {}", self.measured(&Estimate::Exact { value: upper_s }))),
             None => Some("is not known".into()),
@@ -125,6 +160,30 @@ impl Objective {
             format!("{what}, which error_ratio does not count: limit {GIVEN_UP} too")
         })
     }
+}
+
+/// The time (s) of all requests, of which a share `failed` got no answer and is slower than all others, that is at the level at
+/// which `time_s` is of the answers; none where no answer took so long.
+fn with_slowest(curve: &[(f64, f64)], failed: f64, time_s: f64) -> Option<f64> {
+    let share_of_all = along(curve.iter().copied(), time_s)? / (1.0 - failed);
+    along(curve.iter().map(|(time_s, share)| (*share, *time_s)), share_of_all)
+}
+
+/// An estimate whose number and ends are moved; an upper end that moves beyond what is known is without bound. None where the
+/// number is, or the lower end, or there is no number.
+fn moved(estimate: &Estimate, to: impl Fn(f64) -> Option<f64>) -> Option<Estimate> {
+    Some(match *estimate {
+        Estimate::Sampled { value, ci_low, ci_high, samples } => {
+            let ci_high = to(ci_high).unwrap_or(f64::INFINITY);
+            Estimate::Sampled { value: to(value)?, ci_low: to(ci_low)?, ci_high, samples }
+        }
+        Estimate::WithoutInterval { value, samples, why } => {
+            Estimate::WithoutInterval { value: to(value)?, samples, why }
+        }
+        Estimate::Exact { value } => Estimate::Exact { value: to(value)? },
+        Estimate::Approximate { value } => Estimate::Approximate { value: to(value)? },
+        Estimate::TooFew { .. } => return None,
+    })
 }
 
 /// What y is at `x` by straight lines between points (x, y), of which both grow; none beyond the last.
@@ -202,6 +261,37 @@ mod tests {
         let bears = |text: &str| Objective::parse(text).unwrap().bears(shares);
         assert!(bears("p50 < 54 ms") && bears("p95 < 1 s"));
         assert!(!bears("p99 < 1 s") && !bears("mean < 1 s") && !bears("p50 > 1 ms") && !bears("error_ratio < 50%"));
+    }
+
+    /// The number that is told is the one that is judged. Answers take up to 100 ms, uniformly, and 4 % failed: p50 of all is at
+    /// 0.5 / 0.96 of the answers, and p99 of all is none.
+    #[test]
+    fn the_number_that_is_told_is_that_of_all_requests() {
+        let curve = [(0.0, 0.0), (0.1, 1.0)];
+        let of = |text: &str, failed: f64, given_up: f64, curve: &[(f64, f64)]| {
+            let mut measures =
+                vec![measure("response_time_p50", 0.05, 0.003), measure("response_time_p99", 0.099, 0.0005)];
+            measures.extend([measure("error_ratio", failed, 0.0), measure("abandoned_ratio", given_up, 0.0)]);
+            Objective::parse(text).unwrap().measured_of_all(&measures, curve)
+        };
+        let told = "52.1 ms (48.9 to 55.3 ms) with the 4.00 % that failed as the slowest";
+        assert_eq!(of("p50 < 60 ms", 0.04, 0.0, &curve), told);
+        let answered = "99.0 ms (98.5 to 99.5 ms)";
+        let none = format!("more than 1 % failed, so that there is none; {answered} of those answered");
+        assert_eq!(of("p99 < 60 ms", 0.04, 0.0, &curve), none);
+        let none = none.replace("failed", "failed or were given up");
+        assert_eq!(of("p99 < 60 ms", 0.0, 0.04, &curve), none, "who gave up has no answer either");
+        // 0.99 / 0.992 is 0.998 and the upper end is 0.995 / 0.992: slower than all that were answered.
+        let told = of("p99 < 60 ms", 0.008, 0.0, &curve);
+        let parts = ["99.8 ms (99.2 to ", "infinite", "with the 0.800 % that failed as the slowest"];
+        assert!(parts.iter().all(|part| told.contains(part)), "{told}");
+        let without = format!("{answered} of those answered; 0.800 % failed");
+        assert_eq!(of("p99 < 60 ms", 0.008, 0.0, &[]), without, "a folder without a distribution");
+        assert_eq!(of("p99 < 60 ms", 0.0, 0.0, &curve), answered, "none failed");
+        assert_eq!(of("p99 > 60 ms", 0.04, 0.0, &curve), answered, "it is about what is quick");
+        let few = Measure::new("response_time_p99", "s", Estimate::TooFew { samples: 7 });
+        let few = [few, measure("error_ratio", 0.5, 0.0)];
+        assert_eq!(Objective::parse("p99 < 1 s").unwrap().measured_of_all(&few, &curve), "too few samples");
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl Objective {
 }
 
 /// To so many significant digits.
-fn rounded(value: f64, digits: usize) -> f64 {
+pub(super) fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
 }
 

@@ -34,6 +34,9 @@ pub struct Answered {
     /// How many times as many requests failed or were given up as may be slower than a limit on a time; none where no more did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times_outdone: Option<f64>,
+    /// What is told in place of the number where requests without an answer make it another, or none: that of all requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of_all: Option<String>,
 }
 
 impl Answered {
@@ -83,12 +86,13 @@ impl Answered {
         format!("`{}`{}", self.objective, with(self.under.as_deref()))
     }
 
-    /// What was found, with its interval, in the unit of the limit; none without an estimate.
+    /// What was found of all requests, with its interval, in the unit of the limit; none without an estimate.
     pub fn measured(&self) -> Option<String> {
         if self.judgement == Judgement::RecoveryUntold {
             return Some("it cannot be said".into());
         }
-        Some(Objective::parse(&self.objective).ok()?.measured(self.estimate.as_ref()?))
+        let of_answers = || Some(Objective::parse(&self.objective).ok()?.measured(self.estimate.as_ref()?));
+        self.of_all.clone().or_else(of_answers)
     }
 
     /// Of the answers of two systems to the same objective, which is better by its metric: that one is the lesser.
@@ -247,6 +251,7 @@ mod tests {
                 judgement: *judgement,
                 reason: String::new(),
                 times_outdone: None,
+                of_all: None,
             });
             let found = Simulated { answers: answers.collect(), ..Simulated::default() };
             (found.shortfall(), found.answers.iter().filter_map(Answered::misses).next().unwrap_or_default())
@@ -270,8 +275,9 @@ mod tests {
             let (objective, unit) = (objective.to_owned(), "s".to_owned());
             let limit = Objective::parse(&objective).unwrap().limit;
             let (metric, reason) = (metric.to_owned(), String::new());
-            let times_outdone = None;
-            Answered { objective, under: None, metric, unit, limit, estimate, judgement, reason, times_outdone }.miss()
+            let (under, times_outdone, of_all) = (None, None, None);
+            Answered { objective, under, metric, unit, limit, estimate, judgement, reason, times_outdone, of_all }
+                .miss()
         };
         for (objective, metric) in
             [("worst_second_p99 < 300 ms", "worst_second_p99"), ("recovery_time < 300 ms", "recovery_time")]

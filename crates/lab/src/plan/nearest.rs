@@ -115,6 +115,7 @@ mod tests {
                 judgement: *judgement,
                 reason: String::new(),
                 times_outdone: None,
+                of_all: None,
             };
             judgements.iter().map(answer).collect()
         };

@@ -3,6 +3,8 @@
 //! A sweep asks each objective at every point by every engine. Of more than a few variants each is told in one row: how many meet
 //! it, and which do not. On the page the rows of all stand behind it, folded away.
 
+mod values;
+
 use sojourn_stats::Estimate;
 
 use super::html::{engine, escape};
@@ -10,6 +12,8 @@ use super::notes::{Note, Said, scope};
 use super::{Answers, Engine, VariantAnswers};
 use crate::answer::ObjectiveAnswer;
 use crate::objective::Objective;
+
+pub use self::values::{ValuesThatMeet, values_that_meet};
 
 /// The objectives of no more variants than these are told one by one.
 const FEW: usize = 8;
@@ -32,7 +36,13 @@ pub(super) fn section(report: &Answers) -> String {
             format!("{folded}{below}<details>\n<summary>Each variant</summary>\n{each}</details>\n")
         }
     };
-    format!("<section id=\"objectives\">\n<h2>Objectives</h2>\n{told}</section>\n")
+    let values: String = values_that_meet(report).iter().map(list_of_values).collect();
+    format!("<section id=\"objectives\">\n<h2>Objectives</h2>\n{values}{told}</section>\n")
+}
+
+fn list_of_values(of: &ValuesThatMeet) -> String {
+    let lines: String = of.lines.iter().map(|line| format!("<li>{}</li>\n", escape(line))).collect();
+    format!("<p>{}</p>\n<ul>\n{lines}</ul>\n", escape(&of.title))
 }
 
 fn table(engines: &[Engine], rows: &str) -> String {
@@ -253,11 +263,7 @@ pub fn who_meets(report: &Answers, letters_most: usize, name: impl Fn(&VariantAn
         let misses = |variant: usize| by().any(|of| of.variant == variant && of.met == Some(false));
         let met: Vec<usize> = asked.iter().copied().filter(|variant| meets(*variant)).collect();
         let open = asked.iter().filter(|variant| !meets(**variant) && !misses(**variant)).count();
-        let what = match texts.len() {
-            1 => "the objective".to_owned(),
-            2 => "both objectives".to_owned(),
-            several => format!("all {several} objectives"),
-        };
+        let what = what_is_asked(texts.len());
         let (by_whom, all, count) = (engine.name(), asked.len(), met.len());
         let who = match (count, open) {
             (0, 0) => format!("none of {all} variants meets {what}"),
@@ -281,6 +287,15 @@ pub fn who_meets(report: &Answers, letters_most: usize, name: impl Fn(&VariantAn
         Some(WhoMeets { objectives: texts.len(), is_named, sentence })
     };
     Engine::ALL.into_iter().filter_map(sentence).collect()
+}
+
+/// So many objectives, in words.
+fn what_is_asked(objectives: usize) -> String {
+    match objectives {
+        1 => "the objective".to_owned(),
+        2 => "both objectives".to_owned(),
+        several => format!("all {several} objectives"),
+    }
 }
 
 /// How many of these answers neither meet nor miss what was asked: `8 of 8 answers are undecided`; none where all do.

@@ -1,5 +1,6 @@
 //! The parts of the page that are text and tables.
 
+use super::failures::gone_wrong;
 use super::html::{and_list, count, engine, escape};
 use super::{Answers, Engine, VariantAnswers, Verdict, compare, doubts, headline, legend_of_recovery, number, reasons};
 use super::{unrecovered, when};
@@ -129,7 +130,9 @@ pub(super) fn summary(report: &Answers) -> String {
 pub(super) fn failures(report: &Answers) -> String {
     let lead = "Shares of the requests, with the half width of their interval. Response times are of those that were answered \
                 well.";
-    metrics("failures", "What went wrong", lead, report, &report.failures())
+    let (rows, others) = gone_wrong(report);
+    let lead = others.map_or(lead.to_owned(), |others| format!("{lead} {}.", escape(&others)));
+    metrics("failures", "What went wrong", &lead, (report, &rows), &report.failures())
 }
 
 /// What stands in a cell without a number.
@@ -141,11 +144,19 @@ pub(super) fn of_faults(report: &Answers) -> String {
         "Of the seconds in which a fault lasts, and how long after the last one had ended all was as before the first.";
     let legend = legend_of_recovery(report, NONE).into_iter().map(|meaning| format!(" {meaning}."));
     let lead = std::iter::once(lead.to_owned()).chain(legend).collect::<String>();
-    metrics("of-faults", "While a fault lasts", &lead, report, &OF_FAULTS)
+    let rows: Vec<&VariantAnswers> = report.variants.iter().collect();
+    metrics("of-faults", "While a fault lasts", &lead, (report, &rows), &OF_FAULTS)
 }
 
-/// A column for each of these metrics and engine that has one; nothing where none has.
-fn metrics(id: &str, title: &str, lead: &str, report: &Answers, all: &[(&str, &str)]) -> String {
+/// A column for each of these metrics and engine that has one, and a row for each of these variants of the report; nothing where
+/// no engine has one.
+fn metrics(
+    id: &str,
+    title: &str,
+    lead: &str,
+    (report, variants): (&Answers, &[&VariantAnswers]),
+    all: &[(&str, &str)],
+) -> String {
     let knows = |engine: &Engine, metric: &str| report.variants.iter().any(|of| of.measure(*engine, metric).is_some());
     let columns: Vec<(&str, &str, Engine)> = all
         .iter()
@@ -166,11 +177,11 @@ fn metrics(id: &str, title: &str, lead: &str, report: &Answers, all: &[(&str, &s
         });
         format!("<td class=\"number\">{}</td>", text.unwrap_or_else(|| NONE.to_owned()))
     };
-    let row = |variant: &VariantAnswers| {
+    let row = |variant: &&VariantAnswers| {
         let cells: String = columns.iter().map(|column| cell(variant, column)).collect();
         format!("<tr><th scope=\"row\">{}</th>{cells}</tr>\n", escape(&variant.label))
     };
-    let rows: String = report.variants.iter().map(row).collect();
+    let rows: String = variants.iter().map(row).collect();
     format!(
         "<section id=\"{id}\">\n<h2>{title}</h2>\n<p class=\"lead\">{lead}</p>\n<div class=\"scroll\">\
          <table class=\"plain\">\n<thead><tr><th scope=\"col\">Variant</th>{head}</tr></thead>\n<tbody>\n{rows}\

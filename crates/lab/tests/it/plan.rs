@@ -302,6 +302,8 @@ fn who_was_given_up_is_no_time_that_meets_a_limit() {
     let hint = "% of the requests were given up: let clients wait longer (`workload.patience`), or offer more or faster servers";
     assert!(nearest.hint.as_ref().is_some_and(|of| of.ends_with(hint)), "{:?}", nearest.hint);
     assert!(page.contains(hint) && page.contains("not decided: ") && page.contains(&format!("{why})")), "{page}");
+    let none = "more than 10 % failed or were given up, so that there is none; ";
+    assert!(answer.measured().is_some_and(|of| of.starts_with(none)) && page.contains(none), "{page}");
     // A birth and death process: 50 /s come to each of two servers, 50 /s are served and 20 /s leave for each that is there.
     let (mut chance, mut sum, mut inside) = (1.0, 0.0, 0.0);
     for jobs in 0..60 {

@@ -77,7 +77,10 @@ fn tables(compared: &[VariantComparison], all: bool, count: usize) -> Vec<String
         false => {
             let groups = groups(compared);
             let shown: Vec<&Comparison> = groups.iter().flat_map(|(_, lines)| lines).map(|(_, of)| *of).collect();
-            let about = legend(shown.iter().copied(), count).into_iter().chain([left_out(compared, rows, &shown)]);
+            let about = legend(shown.iter().copied(), count)
+                .into_iter()
+                .chain([left_out(compared, rows, &shown)])
+                .chain(compare::would_have_been_seen(&shown));
             (vec![format!("\n{}", brief(&groups, count))], about.chain(compare::hardest(compared)).collect())
         }
     };
@@ -252,6 +255,7 @@ mod tests {
         for part in [
             "These are 120 of 480 comparisons",
             "Of the others 160 see a difference; --all shows them.",
+            "Where no difference was seen, one of this size would have been seen four times in five: response_time_p99 ",
             "Without replications the interval of B / A is that of A and of B together.",
             "Not compared: waiting: A and B are too short runs for an interval; how long is enough is not known",
         ] {

@@ -191,13 +191,20 @@ fn failures(report: &Report) -> String {
     format!("{}{statuses}{when}{after}", report.counts.trouble())
 }
 
-/// What `report` measured of the metric of `objective`, in the unit of its limit.
+/// What `report` measured of the metric of `objective`, as of all requests, in the unit of its limit.
 pub(crate) fn measured_words(objective: &Objective, report: &Report) -> String {
-    Some(objective.measured_among(&report.measures)).filter(|words| !words.is_empty()).unwrap_or("-".into())
+    let measured = objective.measured_of_all(&report.measures, &report.response_time_cdf);
+    if measured.is_empty() { "-".into() } else { measured }
 }
 
 fn objectives_table(report: &Report, judged: &[(&Objective, Judged)]) -> String {
-    let mut rows = table::Grid::new(&["objective", "measured", "judged"]).text(&[2]).spare(&[]);
+    // A number of all requests has words with it, which may take several lines.
+    let has_words = |objective: &Objective| {
+        let of_answers = objective.measured_among(&report.measures);
+        !of_answers.is_empty() && measured_words(objective, report) != of_answers
+    };
+    let text: &[usize] = if judged.iter().any(|(objective, _)| has_words(objective)) { &[1, 2] } else { &[2] };
+    let mut rows = table::Grid::new(&["objective", "measured", "judged"]).text(text).spare(&[]);
     for (objective, judgement) in judged {
         rows.add_row([objective.text.clone(), measured_words(objective, report), judgement.words.clone()]);
     }

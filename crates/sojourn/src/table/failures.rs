@@ -1,6 +1,6 @@
 //! What went wrong with requests, and what was while a fault lasted.
 
-use sojourn_lab::report::{legend_of_recovery, unrecovered};
+use sojourn_lab::report::{gone_wrong, legend_of_recovery, unrecovered};
 use sojourn_lab::{Answers, Engine, OF_FAULTS, VariantAnswers};
 use sojourn_stats::Estimate;
 
@@ -11,19 +11,13 @@ use super::{Grid, names};
 /// What stands in a cell of [`metrics_table`] without a number.
 const NONE: &str = "-";
 
-/// What went wrong with requests, in every variant, or of a long sweep in those where something did; none where all went well.
+/// What went wrong with requests, in the variants where something did; none where all went well.
 pub(super) fn failure_table(answers: &Answers) -> Option<String> {
-    let (title, failures) = ("What went wrong", answers.failures());
-    if answers.variants.len() <= names::LONG {
-        return metrics_table(title, answers, &failures, &names::all_variants(answers));
-    }
-    let (failed, others): (Vec<_>, Vec<_>) = answers.variants.iter().partition(|of| of.has_failures());
-    let table = metrics_table(title, answers, &failures, &failed)?;
-    let rest = match others.len() {
-        0 => String::new(),
-        count => format!("Nothing was seen to go wrong at {count} others; report.html has all."),
-    };
-    Some(format!("{table}\n{}", paragraph("  ", &rest)).trim_end().to_owned())
+    let (rows, others) = gone_wrong(answers);
+    let table = metrics_table("What went wrong", answers, &answers.failures(), &rows)?;
+    let Some(others) = others else { return Some(table) };
+    let others = paragraph("  ", &format!("{others}; outcomes.csv has each."));
+    Some(format!("{table}\n{others}").trim_end().to_owned())
 }
 
 /// What was while a fault lasted, and how long the system took to be as before; none where no fault is planned.

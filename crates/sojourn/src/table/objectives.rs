@@ -1,9 +1,9 @@
 //! Objectives in lines: each with its number. A reason that several have stands once below them, with the variants that have it.
 //!
 //! A sweep has an objective at every point and by every engine. Those of more than a few variants, or more than a screen of them,
-//! are a line each with how many meet it and which do not: the report has each.
+//! are a line each with how many meet it and which do not: the report has each. Below stand the values that meet all.
 
-use sojourn_lab::report::{Note, WhoMeets, are_many, folded, reasons_of_objectives, who_meets};
+use sojourn_lab::report::{Note, WhoMeets, are_many, folded, reasons_of_objectives, values_that_meet, who_meets};
 use sojourn_lab::{Answers, ObjectiveAnswer};
 
 use super::text::{hanging, paragraph};
@@ -25,7 +25,11 @@ pub(super) fn lines(answers: &Answers) -> Vec<String> {
         let reasons = reasons.iter().map(|(_, reason)| hanging("  ", "    ", reason));
         let more = std::iter::once(paragraph("  ", "report.html has each."));
         let counted = folded(answers).into_iter().map(|of| hanging("  ", "    ", &of.line(answers)));
-        return counted.chain(reasons).chain(meets(true)).chain(more).collect();
+        let values = values_that_meet(answers).into_iter().flat_map(|of| {
+            let lines: Vec<String> = of.lines.iter().map(|line| hanging("    ", "      ", line)).collect();
+            std::iter::once(hanging("  ", "    ", &of.title)).chain(lines)
+        });
+        return counted.chain(reasons).chain(meets(true)).chain(values).chain(more).collect();
     }
     let shared = reasons_of_objectives(answers, 2);
     let below = shared.iter().map(|(_, reason)| hanging("  ", "    ", reason));
@@ -104,6 +108,19 @@ mod tests {
         let told = lines(&answers);
         assert_eq!(told.last().map(|line| line.trim()), Some("By live, 1 of 3 variants meets both objectives: v1."));
         assert_eq!(told.len(), 7, "{told:?}");
+    }
+
+    #[test]
+    fn the_values_that_meet_all_are_told_of_many() {
+        let mut answers = asked(&["", "", "", "", "", "", "late", "", ""]);
+        answers.settings = vec!["servers".to_owned()];
+        for (number, of) in answers.variants.iter_mut().enumerate() {
+            of.settings = vec![("servers".to_owned(), (number + 1).to_string())];
+            of.label = format!("servers {}", number + 1);
+        }
+        let told = lines(&answers);
+        let expected = ["  By live, the values of servers that meet the objective:", "    1 to 6, 8 to 9; 7 undecided"];
+        assert_eq!(told[told.len() - 3..told.len() - 1], expected, "{told:?}");
     }
 
     #[test]

@@ -374,6 +374,19 @@ fn flags_of_other_load_generators_are_told_what_is_meant_here() {
     assert!(!stdout(&sojourn(&["load", "--help"])).contains("--latency"));
 }
 
+/// Other verbs write a page where `--report` says; that of a run is in its folder, and no plot.
+#[test]
+fn a_run_that_is_to_write_a_page_is_told_where_it_is() {
+    let output = sojourn(&["run", "x.toml", "--report", "x.html"]);
+    let complaint = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{complaint}");
+    for part in ["'--report'", "`--out DIR` makes it DIR/report.html"] {
+        assert!(complaint.contains(part), "{part}: {complaint}");
+    }
+    assert!(!complaint.contains("similar argument") && !complaint.contains("--plot"), "{complaint}");
+    assert!(!stdout(&sojourn(&["run", "--help"])).contains("--report"));
+}
+
 #[test]
 fn a_server_without_http2_is_said_before_the_run() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -142,6 +142,7 @@ fn a_name_that_is_called_otherwise_is_named_wherever_it_stands() {
         ("least_conn", "did you mean `nginx(least_conn)` or `least-connections`?"),
         ("leastconn", "did you mean `haproxy(2.6, leastconn)` or `least-connections`?"),
         ("JSQ", "did you mean `least-connections`?"),
+        ("poisson", "a Poisson process is one of arrivals: "),
     ];
     let disciplines = [("fifo", "did you mean `fcfs`?"), ("processor_sharing", "did you mean `ps`?")];
     let laws = [

@@ -61,6 +61,7 @@ mod site_dies;
 mod skip;
 mod soak;
 mod sojourn;
+mod sweep;
 mod switch;
 mod through_products;
 mod tidy;

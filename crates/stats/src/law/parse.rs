@@ -37,6 +37,11 @@ const LAWS: &[(&str, &[&str])] = &[
     ("mix", &["mean", "rate"]),
 ];
 
+/// Whether a law has this name.
+pub(super) fn is_name(name: &str) -> bool {
+    LAWS.iter().any(|known| known.0 == name)
+}
+
 /// Reads a law, or a bare quantity as the constant law.
 pub(super) fn law(text: &str, dimension: Dimension) -> Result<Kind, LawError> {
     law_at(text, 1, dimension)
