@@ -23,7 +23,7 @@ fn a_suspect_live_run_is_suspect_wherever_it_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let text = "name = \"beyond\"\n[workload]\nkind = \"open\"\narrivals = \"exponential(rate = 2000000 /s)\"\n\
                 [system.server]\ndiscipline = \"fcfs\"\ndemand = \"constant(1 ns)\"\n\
-                [run]\nlive = { duration = \"150 ms\", warm_up = \"20 ms\" }\n";
+                [run]\nlive = { duration = \"150 ms\", warm_up = \"20 ms\", connections = 1024 }\n";
     let (code, told, run) = live(folder.path(), text);
     assert_eq!(code, Some(1), "{told}");
     assert!(told.contains("Live: SUSPECT") && told.contains("connections"), "{told}");
