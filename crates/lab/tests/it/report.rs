@@ -578,8 +578,8 @@ fn failing(mut report: Answers) -> Answers {
     report
 }
 
-/// Where many requests failed a response time is of the others: a red cross lies on its mark, what that says is in the drawing, and
-/// the share is told where one points at it and in the table.
+/// Where many requests failed a response time is of the others: a red cross lies on its mark, what that says is in the drawing,
+/// and the share is told where one points at it and in the table.
 #[test]
 fn a_time_of_some_requests_only_has_a_cross() {
     const NOTE: &str = "more than 1\u{a0}% of the requests failed or were given up";
@@ -627,8 +627,8 @@ fn a_time_of_some_requests_only_has_a_cross() {
     }
 }
 
-/// A policy has one colour as soon as there are more than a few curves, where it is in several panels then; what has a curve in one
-/// of them only stays beside the others.
+/// A policy has one colour as soon as there are more than a few curves, where it is in several panels then; what has a curve in
+/// one of them only stays beside the others.
 #[test]
 fn a_policy_has_one_color_where_another_setting_varies() {
     let drawn = |report: &Answers| {

@@ -1,5 +1,5 @@
-//! Numbers that are not of all requests: where more of them failed or were given up than a mean may leave out, a cross lies on the
-//! mark. Who answers half of the requests soon has the lowest curve, and is not the fastest.
+//! Numbers that are not of all requests: where more of them failed or were given up than a mean may leave out, a cross lies on
+//! the mark. Who answers half of the requests soon has the lowest curve, and is not the fastest.
 
 use sojourn_stats::Estimate;
 

@@ -1,4 +1,5 @@
-//! Marks beside the series of a chart: an engine's numbers with their intervals, and crosses on those that are not of all requests.
+//! Marks beside the series of a chart: an engine's numbers with their intervals, and crosses on those that are not of all
+//! requests.
 
 use super::super::canvas::{Axis, Canvas, Ink, size};
 use super::super::unanswered;
