@@ -22,7 +22,7 @@ demo: ## One experiment, three answers: theory, simulation and real sockets in o
 # Tests of live parts wait more than they work: four times as many at once as there are cores.
 test: export RUST_TEST_THREADS ?= $(shell echo $$((4 * $$(nproc))))
 test: setup ## The whole test suite.
-	@$(CARGO) test --workspace --quiet --no-fail-fast
+	@$(CARGO) test --workspace --quiet --no-fail-fast $(if $(CI),--locked)
 	@$(MAKE) --no-print-directory python-test lint
 
 # Of the Python package: where it is built, its wheel, and an environment in which it is tested.
