@@ -1,10 +1,13 @@
 //! Clients that ask more than once: every attempt on the wire, and still one outcome for each request.
 
+use std::collections::HashSet;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use sojourn_load::{Attempts, Counts, Load, Report, Schedule, Second, Stop, Targets, Url, Version, realtime_ns};
 use sojourn_model::system::{Backoff, Budget, Hedge, Retries, Rules};
 use sojourn_stats::{Law, Span, Stream};
+use sojourn_traffic::{Planned, Request};
 
 use crate::run::{MS, open, run, saturate, steady, try_run};
 use crate::server::{Act, Asked, Server, ok, reply};
@@ -76,9 +79,9 @@ fn each_attempt_has_its_time_out() {
         Server::start(
             |asked: &Asked| if asked.on_connection == 0 && asked.number < 5 { vec![Act::Hang] } else { vec![ok("x")] },
         );
-    let backoff = Some(Backoff::Law(Law::constant(0.03)));
+    let backoff = Some(Backoff::Law(Law::constant(0.3)));
     let rules = Rules {
-        timeout: Some(Span(50 * MS)),
+        timeout: Some(Span(500 * MS)),
         retries: Some(Retries { at_most: 5, backoff, budget: None }),
         ..Rules::default()
     };
@@ -86,19 +89,19 @@ fn each_attempt_has_its_time_out() {
     assert_eq!(report.counts, Counts { planned: 1, ok: 1, tried_again: 5, ..Counts::default() });
     let (least, most) = times(&report);
     // Five time-outs and five waits, to the instants at which they were due.
-    assert!(least >= Span(400 * MS) && most < Span(440 * MS), "{least} to {most}");
+    assert!(least >= Span(4_000 * MS) && most < Span(4_500 * MS), "{least} to {most}");
     assert_eq!(report.connections.lost, 5, "what is given up is closed");
 }
 
 #[test]
 fn all_attempts_together_end_at_the_deadline_which_the_server_is_told() {
     let server = Server::start(|_| vec![Act::Hang]);
-    let rules = Rules { timeout: Some(Span(40 * MS)), deadline: Some(Span(100 * MS)), ..retries(9, None) };
+    let rules = Rules { timeout: Some(Span(400 * MS)), deadline: Some(Span(1_000 * MS)), ..retries(9, None) };
     let before = realtime_ns();
     let report = ask(&server, 1, &rules);
     assert_eq!(report.counts, Counts { planned: 1, timeout: 1, tried_again: 2, ..Counts::default() });
     let (least, most) = times(&report);
-    assert!(least >= Span(100 * MS) && most < Span(140 * MS), "{least} to {most}");
+    assert!(least >= Span(1_000 * MS) && most < Span(1_400 * MS), "{least} to {most}");
     let told = |head: &String| {
         let value = head.lines().find_map(|line| line.strip_prefix("x-sojourn-deadline: ")).expect("it is told");
         value.parse::<u64>().unwrap()
@@ -106,10 +109,10 @@ fn all_attempts_together_end_at_the_deadline_which_the_server_is_told() {
     let told: Vec<u64> = server.heads().iter().map(told).collect();
     assert_eq!(
         (told[1] - told[0], told[2] - told[0]),
-        (40 * MS, 60 * MS),
+        (400 * MS, 600 * MS),
         "the end of each attempt, of the last the deadline"
     );
-    assert_eq!(told[0], report.started_at_ns + 40 * MS);
+    assert_eq!(told[0], report.started_at_ns + 400 * MS);
     assert!(told[0] > before);
 }
 
@@ -134,12 +137,12 @@ fn a_budget_is_one_of_all_clients() {
 #[test]
 fn a_hedge_beside_a_slow_request() {
     let slow = |asked: &Asked| if asked.number.is_multiple_of(2) { vec![Act::Hang] } else { vec![ok("x")] };
-    let rules = Rules { hedge: Some(Hedge::After(Span(30 * MS))), ..Rules::default() };
+    let rules = Rules { hedge: Some(Hedge::After(Span(1_000 * MS))), ..Rules::default() };
     let server = Server::start(|asked: &Asked| if asked.number == 0 { vec![Act::Hang] } else { vec![ok("x")] });
-    let report = ask(&server, 3, &Rules { timeout: Some(Span(500 * MS)), ..rules.clone() });
+    let report = ask(&server, 3, &Rules { timeout: Some(Span(10_000 * MS)), ..rules.clone() });
     assert_eq!(report.counts, Counts { planned: 3, ok: 3, tried_again: 1, ..Counts::default() });
     let (_, most) = times(&report);
-    assert!(most >= Span(30 * MS) && most < Span(400 * MS), "{most}");
+    assert!(most >= Span(1_000 * MS) && most < Span(8_000 * MS), "{most}");
     // Of users too, who have a connection more for it.
     let server = Server::start(slow);
     let load = Load { attempts: Some(Attempts::new(&rules, 1)), ..saturate(server.address, 1, 4) };
@@ -164,21 +167,21 @@ fn attempts_over_http2() {
     assert_eq!(report.counts, Counts { planned: 8, ok: 8, tried_again: 16, ..Counts::default() });
     assert_eq!(web.requests().len(), 24);
     assert!(web.requests().iter().all(|(version, ..)| *version == hyper::Version::HTTP_2));
-    // Requests every 10 ms, each of which waits 100 ms for an attempt: ten are under way at once, and 20 attempts hang.
+    // Requests every 10 ms, each of which waits 2 s for an attempt: all are under way at once, and 20 attempts hang.
     let web = Web::start(Speak::Http2, None);
-    let rules = Rules { timeout: Some(Span(100 * MS)), ..retries(5, None) };
+    let rules = Rules { timeout: Some(Span(2_000 * MS)), ..retries(5, None) };
     let report = run(by_http2(&web, "/hangs/20", Schedule::open(steady(40, Span(10 * MS))), &rules));
     assert_eq!(report.counts, Counts { planned: 40, ok: 40, tried_again: 20, ..Counts::default() });
     assert_eq!(web.requests().len(), 60);
     let (_, most) = times(&report);
-    assert!(most >= Span(100 * MS), "{most}");
+    assert!(most >= Span(2_000 * MS), "{most}");
     // A second attempt beside the first one; of users it is refused.
-    let rules = Rules { hedge: Some(Hedge::After(Span(40 * MS))), ..Rules::default() };
+    let rules = Rules { hedge: Some(Hedge::After(Span(500 * MS))), ..Rules::default() };
     let web = Web::start(Speak::Http2, None);
-    let report = run(by_http2(&web, "/hangs", Schedule::open(steady(4, Span(400 * MS))), &rules));
+    let report = run(by_http2(&web, "/hangs", Schedule::open(steady(4, Span(2_000 * MS))), &rules));
     assert_eq!(report.counts, Counts { planned: 4, ok: 4, tried_again: 4, ..Counts::default() });
     let (least, most) = times(&report);
-    assert!(least >= Span(40 * MS) && most < Span(500 * MS), "{least} to {most}");
+    assert!(least >= Span(500 * MS) && most < Span(1_900 * MS), "{least} to {most}");
     let users = try_run(by_http2(&web, "/hangs", Schedule::saturate(1), &rules)).unwrap_err().to_string();
     assert!(users.contains("over HTTP/2 only requests of a plan are hedged"), "{users}");
 }
@@ -200,7 +203,7 @@ fn attempts_wait_for_a_connection() {
 #[test]
 fn a_request_begins_with_the_first_attempt_that_has_a_connection() {
     let server = Server::start(|asked: &Asked| if asked.number == 0 { vec![Act::Hang] } else { vec![ok("x")] });
-    let rules = Rules { timeout: Some(Span(100 * MS)), ..retries(5, None) };
+    let rules = Rules { timeout: Some(Span(2_000 * MS)), ..retries(5, None) };
     // The first takes the only connection until it times out, and with it the one that waits.
     let load = open(server.address, steady(2, Span(1)));
     let report = run(Load { connections_max: 1, attempts: Some(Attempts::new(&rules, 1)), ..load });
@@ -263,13 +266,22 @@ fn hedges_go_by_budget_and_percentile() {
 #[test]
 fn waits_are_drawn_for_each_request() {
     let backoff = Backoff::FullJitter { base: Span(400 * MS), most: Span(400 * MS) };
-    // The first five are the first attempts.
-    let server = Server::start(|asked: &Asked| if asked.number < 5 { busy() } else { vec![ok("x")] });
+    // The first attempt of each: a request says which it is by its demand.
+    let seen = Mutex::new(HashSet::new());
+    let first = move |asked: &Asked| {
+        let line = asked.head.lines().find(|line| line.starts_with("x-sojourn-demand: ")).expect("emulated work");
+        seen.lock().unwrap().insert(line.to_owned())
+    };
+    let server = Server::start(move |asked: &Asked| if first(asked) { busy() } else { vec![ok("x")] });
     let rules = Rules {
         retries: Some(Retries { at_most: 3, backoff: Some(backoff.clone()), budget: None }),
         ..Rules::default()
     };
-    let mut load = open(server.address, steady(5, Span(1)));
+    let own_demand = |planned: Planned| Planned {
+        request: Request { demand: Span(planned.at.0 + 1), ..planned.request },
+        ..planned
+    };
+    let mut load = open(server.address, steady(5, Span(1)).map(own_demand));
     load.attempts = Some(Attempts::new(&rules, 7));
     let report = run(load);
     for record in report.records.as_ref().unwrap() {
@@ -289,14 +301,14 @@ fn waits_are_drawn_for_each_request() {
 /// A reply that is there before its time-out was noticed, and after it was due, has come too late.
 #[test]
 fn a_late_reply_is_none() {
-    let server = Server::start(|_| vec![Act::Stall(Duration::from_millis(60)), ok("x")]);
-    let rules = Rules { timeout: Some(Span(50 * MS)), ..Rules::default() };
+    let server = Server::start(|_| vec![Act::Stall(Duration::from_millis(600)), ok("x")]);
+    let rules = Rules { timeout: Some(Span(500 * MS)), ..Rules::default() };
     let report = ask(&server, 3, &rules);
     assert_eq!((report.counts.timeout, report.counts.ok), (3, 0));
     assert_eq!(server.heads().len(), 3);
     let load = Load {
         targets: Targets::Fixed("/".into()),
-        ..of(&server, 1, &Rules { timeout: Some(Span(400 * MS)), ..rules })
+        ..of(&server, 1, &Rules { timeout: Some(Span(10_000 * MS)), ..rules })
     };
     assert_eq!(run(load).counts.ok, 1);
 }

@@ -268,12 +268,25 @@ fn a_file_that_fails_ends_its_object_and_the_user_thinks_on() {
     }
 }
 
+/// A user of one page, who then leaves.
+fn once(client: u32, habits: Habits) -> Browse {
+    let mut browse = user(client, habits);
+    Box::new(move |fetches| {
+        let visit = browse(fetches);
+        Visit { think: if visit.page == 0 { visit.think } else { Span::FOREVER }, ..visit }
+    })
+}
+
 #[test]
 fn who_is_turned_away_is_denied() {
-    // Every fourth file hangs, which is every other page's second one.
-    let server = Server::start(|asked| if asked.number % 4 == 1 { vec![Act::Hang] } else { vec![ok("x")] });
-    let mut load = load(&server, 1, Habits { embedded: 1, ..HABITS }, 1, KEEPING, 20);
-    load.timeout = Span(150 * MS);
+    // Of every other user's page the second file hangs; all at once, so that they are waited for once.
+    let hangs = |asked: &Asked| client_of(asked) % 2 == 1 && !is_page(asked);
+    let server = Server::start(move |asked| if hangs(asked) { vec![Act::Hang] } else { vec![ok("x")] });
+    let habits = Habits { embedded: 1, ..HABITS };
+    let mut load = load(&server, 20, habits, 1, KEEPING, 20);
+    let users = (0..20).map(|client| once(client, habits)).collect();
+    load.schedule = Schedule::Sessions { users, parallel: 1, http: KEEPING };
+    load.timeout = Span(3_000 * MS);
     let report = browse(load);
     let counts = report.objects.as_ref().unwrap().counts;
     assert_eq!((counts.ok, counts.timeout, report.counts.timeout), (10, 10, 10));
@@ -289,12 +302,15 @@ fn who_is_turned_away_is_denied() {
 #[test]
 fn patience_is_with_each_file() {
     let server = Server::start(|asked| if is_page(asked) { vec![ok("x")] } else { vec![Act::Hang] });
-    let habits = Habits { patience: Span(100 * MS), ..HABITS };
-    let report = browse(load(&server, 1, habits, 4, KEEPING, 5));
+    let habits = Habits { patience: Span(2_000 * MS), ..HABITS };
+    let mut load = load(&server, 5, habits, 4, KEEPING, 5);
+    let users = (0..5).map(|client| once(client, habits)).collect();
+    load.schedule = Schedule::Sessions { users, parallel: 4, http: KEEPING };
+    let report = browse(load);
     let objects = report.objects.unwrap();
     assert_eq!((objects.counts.abandoned, report.counts.ok, report.counts.abandoned), (5, 5, 10));
     for object in objects.records.unwrap() {
-        assert!(object.done >= object.page_done.unwrap() + Span(100 * MS));
+        assert!(object.done >= object.page_done.unwrap() + Span(2_000 * MS));
     }
 }
 
@@ -306,17 +322,17 @@ fn the_end_the_warm_up_and_the_cut_off_count_objects() {
         _ => vec![ok("x")],
     });
     let mut load = load(&server, 3, HABITS, 4, KEEPING, 1);
-    load.stop = Stop::After(Span(900 * MS));
-    load.warm_up = Span(200 * MS);
-    load.grace = Span(20 * MS);
+    load.stop = Stop::After(Span(3_000 * MS));
+    load.warm_up = Span(1_000 * MS);
+    load.grace = Span(1_000 * MS);
     let report = browse(load);
     let objects = report.objects.as_ref().unwrap();
     assert_eq!((objects.counts.unfinished, objects.counts.failed()), (1, 0));
     assert_eq!(objects.measured.unfinished, 0, "it was planned in the warm-up");
     assert_eq!(report.counts.unfinished, 2, "both of its files");
     let records = objects.records.as_ref().unwrap();
-    assert!(records.iter().all(|record| record.planned.0 < 900 * MS));
-    let measured = records.iter().filter(|record| record.planned.0 >= 200 * MS).count() as u64;
+    assert!(records.iter().all(|record| record.planned.0 < 3_000 * MS));
+    let measured = records.iter().filter(|record| record.planned.0 >= 1_000 * MS).count() as u64;
     assert!(measured > 0 && measured < objects.counts.planned);
     assert_eq!((objects.measured.planned, report.response.count()), (measured, measured));
     // Files count with their object.
