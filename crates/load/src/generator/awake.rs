@@ -143,9 +143,8 @@ mod tests {
         wait(100);
         let begun = monotonic_ns();
         let [polled, slept] = idle();
-        // Another process may keep the core busy for a while.
-        while idle()[0] < polled + 20_000 {
-            assert!(monotonic_ns() - begun < 60_000_000_000, "{polled} {:?}", idle());
+        // Other processes may keep the core busy all the time: then it does not sleep either.
+        while idle()[0] < polled + 20_000 && monotonic_ns() - begun < 20_000_000_000 {
             wait(20);
         }
         assert!(idle()[1] < slept + 20_000, "{slept} {:?}", idle());

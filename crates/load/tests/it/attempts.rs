@@ -204,9 +204,10 @@ fn attempts_wait_for_a_connection() {
 fn a_request_begins_with_the_first_attempt_that_has_a_connection() {
     let server = Server::start(|asked: &Asked| if asked.number == 0 { vec![Act::Hang] } else { vec![ok("x")] });
     let rules = Rules { timeout: Some(Span(2_000 * MS)), ..retries(5, None) };
-    // The first takes the only connection until it times out, and with it the one that waits.
+    // The first opens the only connection and has it until it times out, and with it the one that waits.
     let load = open(server.address, steady(2, Span(1)));
-    let report = run(Load { connections_max: 1, attempts: Some(Attempts::new(&rules, 1)), ..load });
+    let attempts = Some(Attempts::new(&rules, 1));
+    let report = run(Load { connections_max: 1, open_ahead: Span::ZERO, attempts, ..load });
     let Counts { planned, ok, queued, tried_again, .. } = report.counts;
     assert_eq!((planned, ok, queued, tried_again), (2, 2, 1, 2), "{:?}", report.counts);
     let sum = |of: fn(&Second) -> u64| report.seconds.iter().map(of).sum::<u64>();

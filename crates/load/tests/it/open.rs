@@ -72,7 +72,7 @@ fn a_free_connection_is_used_again_and_a_missing_one_opened() {
 #[test]
 fn what_is_due_first_finds_its_connections_open() {
     let server = Server::start(|_| vec![ok("x")]);
-    for (ahead, opened_by_requests) in [(Span(10 * MS), 0), (Span::ZERO, 20)] {
+    for (ahead, opened_by_requests) in [(Span(1_000 * MS), 0), (Span::ZERO, 20)] {
         // All at once: each needs its own.
         let mut load = open(server.address, steady(20, Span::ZERO));
         load.open_ahead = ahead;
