@@ -1,6 +1,6 @@
 //! Clients that ask more than once: every attempt on the wire, and still one outcome for each request.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -23,9 +23,27 @@ fn ask(server: &Server, count: u64, rules: &Rules) -> Report {
 }
 
 fn of(server: &Server, count: u64, rules: &Rules) -> Load {
-    let mut load = open(server.address, steady(count, Span(20 * MS)));
+    let mut load = open(server.address, told_apart(count, Span(20 * MS)));
     (load.attempts, load.keep_records) = (Some(Attempts::new(rules, 1)), true);
     load
+}
+
+/// So many requests, one each `gap`, that differ by their demands.
+fn told_apart(count: u64, gap: Span) -> impl Iterator<Item = Planned> + Send + 'static {
+    steady(count, gap)
+        .map(|planned| Planned { request: Request { demand: Span(planned.at.0 + 1), ..planned.request }, ..planned })
+}
+
+/// Counts, for requests that are told apart, how many attempts of a request came before.
+fn attempts_before() -> impl Fn(&Asked) -> usize + Send + Sync + 'static {
+    let came: Mutex<HashMap<String, usize>> = Mutex::default();
+    move |asked| {
+        let demand = asked.head.lines().find(|line| line.starts_with("x-sojourn-demand: ")).expect("emulated work");
+        let mut came = came.lock().unwrap();
+        let count = came.entry(demand.to_owned()).or_default();
+        *count += 1;
+        *count - 1
+    }
 }
 
 /// The longest and shortest response time of the good replies.
@@ -41,8 +59,9 @@ fn busy() -> Vec<Act> {
 
 #[test]
 fn what_failed_is_tried_again_and_stays_one_request() {
-    // Two of three fail, in one way or another.
-    let server = Server::start(|asked: &Asked| match asked.number % 3 {
+    // Of each request the first two fail, in one way or another.
+    let before = attempts_before();
+    let server = Server::start(move |asked: &Asked| match before(asked) {
         0 => busy(),
         1 => vec![Act::Send(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhe".to_vec()), Act::Close],
         _ => vec![ok("x")],
@@ -163,7 +182,7 @@ fn by_http2(web: &Web, path: &str, schedule: Schedule, rules: &Rules) -> Load {
 fn attempts_over_http2() {
     // One request after the other: each fails twice.
     let web = Web::start(Speak::Http2, None);
-    let report = run(by_http2(&web, "/busy", Schedule::open(steady(8, Span(60 * MS))), &retries(3, None)));
+    let report = run(by_http2(&web, "/busy", Schedule::open(steady(8, Span(500 * MS))), &retries(3, None)));
     assert_eq!(report.counts, Counts { planned: 8, ok: 8, tried_again: 16, ..Counts::default() });
     assert_eq!(web.requests().len(), 24);
     assert!(web.requests().iter().all(|(version, ..)| *version == hyper::Version::HTTP_2));
@@ -267,22 +286,13 @@ fn hedges_go_by_budget_and_percentile() {
 #[test]
 fn waits_are_drawn_for_each_request() {
     let backoff = Backoff::FullJitter { base: Span(400 * MS), most: Span(400 * MS) };
-    // The first attempt of each: a request says which it is by its demand.
-    let seen = Mutex::new(HashSet::new());
-    let first = move |asked: &Asked| {
-        let line = asked.head.lines().find(|line| line.starts_with("x-sojourn-demand: ")).expect("emulated work");
-        seen.lock().unwrap().insert(line.to_owned())
-    };
-    let server = Server::start(move |asked: &Asked| if first(asked) { busy() } else { vec![ok("x")] });
+    let before = attempts_before();
+    let server = Server::start(move |asked: &Asked| if before(asked) == 0 { busy() } else { vec![ok("x")] });
     let rules = Rules {
         retries: Some(Retries { at_most: 3, backoff: Some(backoff.clone()), budget: None }),
         ..Rules::default()
     };
-    let own_demand = |planned: Planned| Planned {
-        request: Request { demand: Span(planned.at.0 + 1), ..planned.request },
-        ..planned
-    };
-    let mut load = open(server.address, steady(5, Span(1)).map(own_demand));
+    let mut load = open(server.address, told_apart(5, Span(1)));
     load.attempts = Some(Attempts::new(&rules, 7));
     let report = run(load);
     for record in report.records.as_ref().unwrap() {

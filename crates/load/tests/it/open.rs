@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use sojourn_load::{Outcome, Pacing, Proof, Stop, Targets};
 use sojourn_stats::{Span, Time};
+use sojourn_traffic::Planned;
 
 use crate::run::{MS, open, request, run, steady};
 use crate::server::{Act, Asked, Server, ok, reply};
@@ -74,7 +75,8 @@ fn what_is_due_first_finds_its_connections_open() {
     let server = Server::start(|_| vec![ok("x")]);
     for (ahead, opened_by_requests) in [(Span(1_000 * MS), 0), (Span::ZERO, 20)] {
         // All at once: each needs its own.
-        let mut load = open(server.address, steady(20, Span::ZERO));
+        let at_once = steady(20, Span::ZERO).map(|planned| Planned { at: Time(1_000 * MS), ..planned });
+        let mut load = open(server.address, at_once);
         load.open_ahead = ahead;
         let report = run(load);
         assert_eq!((report.counts.ok, report.connections.opened), (20, 20));
@@ -178,7 +180,7 @@ fn impatient_clients_go_away_whether_served_or_waiting() {
     let patience = [30, 10, 10, 10_000];
     let plan: Vec<_> = (0..4)
         .map(|k: u64| {
-            let mut planned = sojourn_traffic::Planned { at: Time(k * MS), request: request(k as u32) };
+            let mut planned = Planned { at: Time(k * MS), request: request(k as u32) };
             planned.request.patience = Span(patience[k as usize] * MS);
             planned
         })
@@ -204,7 +206,7 @@ fn the_share_that_gives_up_is_of_all_that_came_after_the_warm_up() {
     let is_hung = move |asked: &Asked| hanging.iter().any(|client| asked.head.contains(client.as_str()));
     let server = Server::start(move |asked| if is_hung(asked) { vec![Act::Hang] } else { vec![ok("x")] });
     let plan = (0..60).map(move |k: u64| {
-        let mut planned = sojourn_traffic::Planned { at: Time(5 * k * MS), request: request(k as u32) };
+        let mut planned = Planned { at: Time(5 * k * MS), request: request(k as u32) };
         planned.request.patience = Span(if hangs(k) { 150 * MS } else { 10_000 * MS });
         planned
     });

@@ -324,7 +324,7 @@ fn the_end_the_warm_up_and_the_cut_off_count_objects() {
     let mut load = load(&server, 3, HABITS, 4, KEEPING, 1);
     load.stop = Stop::After(Span(3_000 * MS));
     load.warm_up = Span(1_000 * MS);
-    load.grace = Span(1_000 * MS);
+    load.grace = Span(4_000 * MS);
     let report = browse(load);
     let objects = report.objects.as_ref().unwrap();
     assert_eq!((objects.counts.unfinished, objects.counts.failed()), (1, 0));
