@@ -61,7 +61,7 @@ fn a_stalled_server_is_seen_by_all_who_wait_behind_it() {
 fn a_free_connection_is_used_again_and_a_missing_one_opened() {
     let server = Server::start(|_| vec![ok("x")]);
     // Far apart: each reply is there before the next request.
-    assert_eq!(run(open(server.address, steady(20, Span(10 * MS)))).counts.ok, 20);
+    assert_eq!(run(open(server.address, steady(20, Span(100 * MS)))).counts.ok, 20);
     let far_apart = server.connections();
     assert!(far_apart < 20, "{far_apart} connections for 20 requests far apart");
     // All at once: each needs its own.

@@ -60,7 +60,8 @@ fn they_lead_to_other_hosts() {
         assert_eq!(run(load).counts.ok, 6);
         let mut load = open(server.address, steady(10, Span(MS)));
         (load.redirects, load.http, load.connections_max) = (1, http, 2);
-        assert_eq!(run(load).counts.ok, 10);
+        let report = run(load);
+        assert_eq!(report.counts.ok, 10, "{http:?} {:?} {:?}", report.counts, report.records);
     }
     assert!(target.heads().iter().all(|head| head.contains(&format!("host: {there}\r\n"))));
 }

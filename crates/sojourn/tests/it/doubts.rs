@@ -74,11 +74,11 @@ fn a_run_that_is_suspect_says_so_in_its_folder() {
         // The server is far slower than the path to it, however busy the machine: that doubt has no limit.
         let limits = flags(limits).1.trim_end().replace('\n', ", ");
         let experiment = format!(
-            "name = \"doubts\"\n[workload]\nkind = \"open\"\narrivals = \"exponential(rate = 8 /s)\"\n\
+            "name = \"doubts\"\n[workload]\nkind = \"open\"\narrivals = \"exponential(rate = 2 /s)\"\n\
              [[system.tier]]\nface = \"gateway\"\npolicy = \"random\"\ntargets = {{ servers = 1 }}\n\
-             [system.server]\ndiscipline = \"ps\"\ndemand = \"50 ms\"\n\
+             [system.server]\ndiscipline = \"ps\"\ndemand = \"200 ms\"\n\
              [objective]\nerror_ratio = \"< 99%\"\n\
-             [run]\nby = [\"live\"]\nlive = {{ duration = \"2 s\", limits = {{ {limits} }} }}\n"
+             [run]\nby = [\"live\"]\nlive = {{ duration = \"8 s\", limits = {{ {limits} }} }}\n"
         );
         let path = file(folder.path(), "doubts.toml", experiment);
         let out = folder.path().join(word);
