@@ -10,11 +10,16 @@ use sojourn_stats::Span;
 use crate::run::{MS, open, run, saturate, steady, try_run};
 use crate::server::{Act, Server, ok, reply};
 
-/// The counts of ten requests of which those with an odd number are met with `act`.
+/// The counts of ten requests, one after the other, of which those with an odd number are met with `act`.
 fn half(act: fn() -> Vec<Act>) -> Counts {
+    half_by(1, act)
+}
+
+/// The same by so many users.
+fn half_by(users: u32, act: fn() -> Vec<Act>) -> Counts {
     let server = Server::start(move |asked| if asked.number % 2 == 1 { act() } else { vec![ok("x")] });
-    // All at once: what hangs is waited for once, so that the time-out can be longer than a busy machine holds up a thread.
-    let mut load = saturate(server.address, 10, 10);
+    // Longer than a busy machine holds up a thread.
+    let mut load = saturate(server.address, users, 10);
     load.timeout = Span(3_000 * MS);
     let report = run(load);
     assert_eq!(report.response.count(), report.counts.ok, "failures are not in the sample");
@@ -32,10 +37,11 @@ fn statuses() {
 
 #[test]
 fn timeouts() {
-    assert_eq!(half(|| vec![Act::Hang]).timeout, 5);
+    // All at once, so that what hangs is waited for once.
+    assert_eq!(half_by(10, || vec![Act::Hang]).timeout, 5);
     // Half a reply is none.
     assert_eq!(
-        half(|| vec![Act::Send(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhe".to_vec()), Act::Hang]).timeout,
+        half_by(10, || vec![Act::Send(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhe".to_vec()), Act::Hang]).timeout,
         5
     );
 }
