@@ -126,6 +126,7 @@ impl Drop for Spinning {
 mod tests {
     use super::*;
     use crate::generator::clock::monotonic_ns;
+    use crate::generator::host;
 
     #[test]
     fn a_core_that_polls_does_not_sleep() {
@@ -137,17 +138,20 @@ mod tests {
             let time = |state| told(state).ok().and_then(|text| text.trim_end().parse::<u64>().ok());
             [time(0).unwrap_or(0), (1..).map_while(time).sum()]
         };
+        let idle_ticks = || host::ticks(&read_to_string("/proc/stat").unwrap(), &[])[0][0];
         let (_open, never) = std::sync::mpsc::channel::<()>();
         let wait = |ms: u64| never.recv_timeout(std::time::Duration::from_millis(ms)).is_err();
         // A sleep that had begun before is counted when it ends.
         wait(100);
         let begun = monotonic_ns();
-        let [polled, slept] = idle();
+        let ([polled, slept], ticks) = (idle(), idle_ticks());
         // Other processes may keep the core busy all the time: then it does not sleep either.
         while idle()[0] < polled + 20_000 && monotonic_ns() - begun < 20_000_000_000 {
             wait(20);
         }
         assert!(idle()[1] < slept + 20_000, "{slept} {:?}", idle());
+        let polls = idle()[0] >= polled + 20_000;
+        assert!(polls || idle_ticks() < ticks + 10, "an idle core that does not poll: {polled} {:?}", idle());
         drop(polling);
     }
 

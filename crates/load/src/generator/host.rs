@@ -40,7 +40,7 @@ impl Cores {
 
 /// Idle and stolen ticks of each core, as `/proc/stat` tells them: a core that waits for a disk is idle, and so is one that
 /// has `spun` to stay awake.
-fn ticks(stat: &str, spun: &[(usize, Span)]) -> Vec<[u64; 2]> {
+pub(super) fn ticks(stat: &str, spun: &[(usize, Span)]) -> Vec<[u64; 2]> {
     let cores = stat.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu "));
     let spun = |core: usize| spun.iter().filter(|(of, _)| *of == core).map(|(_, time)| time.as_secs_f64()).sum::<f64>();
     cores
